@@ -1,0 +1,71 @@
+/* Atoms: interned keys, values and ids, 32 bits each.
+ *
+ * Two texts are the same atom iff they are equal after unescaping: the number 7 and the string "7" are one atom
+ * (CDC sources quote numbers at will), "007" is another. An integer from 0 to 2^31-1 *is* its atom, without table or
+ * hash; other 64-bit integers and strings have an entry in an `iso_atoms` table, found by XXH3 and compared in full,
+ * so that a collision costs time and never a wrong answer. `ISO_ABSENT` is null: no value.
+ *
+ * Ownership: a table owns its texts. Threads: one writer and no reader, or any number of readers.
+ */
+#ifndef ISO_ATOM_H
+#define ISO_ATOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint32_t iso_atom;
+
+#define ISO_ATOM_TABLE 0x80000000u /* this bit: the rest is an index into the table; else the integer itself */
+#define ISO_ABSENT 0xffffffffu     /* null */
+
+struct iso_atoms {
+    uint32_t count;     /* entries */
+    uint32_t capacity;
+    uint64_t *payload;  /* integer: its 64 bits; string: where it starts in `text` */
+    uint32_t *form;     /* string: its length in bytes; else ISO_FORM_UNSIGNED or ISO_FORM_NEGATIVE */
+    char *text;         /* all strings, back to back, no terminators */
+    size_t text_size, text_capacity;
+    uint64_t *slots;    /* open addressing: 0 empty, else hash << 32 | index + 1 */
+    uint32_t slot_mask; /* slots - 1, a power of two less one; 0: none */
+};
+
+enum { ISO_ATOM_TEXT_MAX = 24 }; /* room for any integer's text and a NUL */
+#define ISO_FORM_UNSIGNED 0xffffffffu
+#define ISO_FORM_NEGATIVE 0xfffffffeu /* payload is the two's complement */
+
+void iso_atoms_init(struct iso_atoms *atoms);
+void iso_atoms_release(struct iso_atoms *atoms);
+void iso_atoms_clear(struct iso_atoms *atoms); /* forgets all entries, keeps the memory */
+
+iso_atom iso_atoms_add_integer(struct iso_atoms *atoms, uint64_t bits, bool negative);
+iso_atom iso_atoms_add_string(struct iso_atoms *atoms, const char *text, size_t length);
+
+/* The unsigned integer's atom; the common case needs no call. */
+static inline iso_atom iso_atoms_unsigned(struct iso_atoms *atoms, uint64_t value)
+{
+    return value < ISO_ATOM_TABLE ? (iso_atom)value : iso_atoms_add_integer(atoms, value, false);
+}
+
+/* The atom of a text: an integer's if the text is a canonical decimal integer of 64 bits (signed or unsigned). */
+iso_atom iso_atoms_text(struct iso_atoms *atoms, const char *text, size_t length);
+
+/* As above, but only looks: false if there is no such atom yet. */
+bool iso_atoms_find(const struct iso_atoms *atoms, const char *text, size_t length, iso_atom *found);
+
+/* The same atom in another table. */
+iso_atom iso_atoms_copy(struct iso_atoms *into, const struct iso_atoms *from, iso_atom atom);
+
+/* The text of an atom other than ISO_ABSENT. `*length` bytes, not NUL-terminated; points into the table, or into
+ * `buffer` for integers. */
+const char *iso_atom_text(const struct iso_atoms *atoms, iso_atom atom, char buffer[ISO_ATOM_TEXT_MAX], size_t *length);
+
+static inline bool iso_atom_is_string(const struct iso_atoms *atoms, iso_atom atom)
+{
+    return (atom & ISO_ATOM_TABLE) && atoms->form[atom & ~ISO_ATOM_TABLE] < ISO_FORM_NEGATIVE;
+}
+
+/* Total order of reports: numbers by size, before strings by bytes; absent last. <0, 0, >0. */
+int iso_atom_compare(const struct iso_atoms *atoms, iso_atom left, iso_atom right);
+
+#endif

@@ -1,0 +1,14 @@
+/* Options of a check, common to the engines. */
+#ifndef ISO_CHECK_H
+#define ISO_CHECK_H
+
+#include "iso/verdict.h"
+
+struct iso_check_options {
+    enum iso_level level;
+    bool session_order;        /* check SESSION; on by default */
+    unsigned threads;          /* at least 1 */
+    uint32_t max_violations;   /* 0: all */
+};
+
+#endif

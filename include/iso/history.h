@@ -1,0 +1,224 @@
+/* A history: transactions of sessions, their operations, and what they are made of, as columns.
+ *
+ * A transaction, an operation, a key, a session is an index of 32 bits. Nothing is an object: column X of transaction
+ * `t` is `history->X[t]`. Operations of transaction t are `first_operation[t]` to `first_operation[t + 1] - 1`, in the
+ * order in which they ran. Optional columns are NULL until something needs them.
+ *
+ * Two lives. While it is *built* (iso_history_begin, iso_history_operation, ..., or iso_history_append of whole
+ * blocks), columns hold what was read. iso_history_finish then checks what only the whole can tell, fills in
+ * defaults, turns timestamp pairs and snapshots into plain ranks, and orders the sessions; engines take finished
+ * histories only, and read them only.
+ *
+ * Costs: 9 bytes an operation (17 with operation timestamps), 42 bytes a transaction.
+ * Ownership: a history owns its columns and atoms. Threads: one writer, or any number of readers.
+ */
+#ifndef ISO_HISTORY_H
+#define ISO_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "iso/atom.h"
+#include "iso/error.h"
+
+#define ISO_NONE 0xffffffffu /* no such transaction, operation, key */
+
+/* The column `kind`: one of these ... */
+enum iso_operation_kind { ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ_LIST };
+#define ISO_KIND_MASK 0x07u
+/* ... and any of these. */
+#define ISO_OPERATION_OTS 0x10u      /* `ots` holds its own timestamp (while building, with the next bit: a snapshot) */
+#define ISO_OPERATION_SNAPSHOT 0x20u /* `ots` holds an index of `snapshots`; only while building */
+#define ISO_OPERATION_LOCK 0x40u     /* under a lock held until commit, and no ots: it stands just below cts */
+
+/* The column `flags` of a transaction: status ... */
+#define ISO_COMMITTED 0x00u
+#define ISO_ABORTED 0x01u
+#define ISO_UNKNOWN 0x02u
+#define ISO_STATUS_MASK 0x03u
+/* ... and any of these. */
+#define ISO_HAS_STS 0x04u
+#define ISO_HAS_CTS 0x08u   /* after finish also where cts was filled in (points) */
+#define ISO_HAS_SNO 0x10u   /* an explicit sno */
+#define ISO_WRITES 0x20u    /* writes, deletes or appends something */
+#define ISO_OWN_TIMES 0x40u /* some operation has OTS, SNAPSHOT or LOCK */
+#define ISO_POINT 0x80u     /* set by finish: no writes, and no cts or cts = sts */
+
+/* The column `key_use`: how a key is used, from which finish tells lists from registers. */
+#define ISO_KEY_SCALAR 0x01u /* written, deleted, or read as a value that is not null */
+#define ISO_KEY_LIST 0x02u   /* appended to or read as a list; null reads of it are empty lists */
+
+/* What the numbers in sts, cts and ots are. One kind in a history. */
+enum iso_clock {
+    ISO_CLOCK_NONE,      /* none seen yet: black-box */
+    ISO_CLOCK_SCALAR,    /* 64-bit unsigned integers */
+    ISO_CLOCK_PAIR,      /* {p,l}: while building `p` stands in the column and `l` in its twin; finished: ranks */
+    ISO_CLOCK_SNAPSHOT   /* PostgreSQL snapshots: finished: positions */
+};
+
+/* PostgreSQL's xmin:xmax:xip,... An xid below xmax and not among xip is seen if it committed. */
+struct iso_snapshot {
+    uint64_t xmin, xmax;
+    uint64_t first_xip; /* into `snapshot_xips` */
+    uint32_t xip_count;
+};
+
+struct iso_history {
+    struct iso_atoms atoms;
+
+    /* transactions, in the order of the input */
+    uint32_t transaction_count, transaction_capacity;
+    uint8_t *flags;
+    iso_atom *tid;
+    uint32_t *session;         /* an index, see session_atom */
+    uint64_t *sts, *cts;       /* where flags has ISO_HAS_STS, ISO_HAS_CTS */
+    uint64_t *origin;          /* where it was read: iso_origin(input, line or offset) */
+    uint32_t *first_operation; /* transaction_count + 1 of them */
+    uint64_t *sno;             /* optional; where flags has ISO_HAS_SNO; finished: never NULL unless file order rules */
+    uint64_t *xid;             /* optional; 0: none */
+    uint32_t *snapshot;        /* optional; index into `snapshots`, or ISO_NONE */
+
+    /* operations */
+    uint32_t operation_count, operation_capacity;
+    uint8_t *kind;
+    uint32_t *key;   /* an index, see key_atom */
+    uint32_t *value; /* an atom; ISO_READ_LIST: index of a list; ISO_DELETE: ISO_ABSENT */
+    uint64_t *ots;   /* optional; where kind has ISO_OPERATION_OTS */
+
+    /* list l is elements list_first[l] to list_first[l + 1] - 1 */
+    uint32_t list_count, list_capacity;
+    uint64_t *list_first; /* list_count + 1 of them, NULL as long as there is no list */
+    uint64_t element_count, element_capacity;
+    iso_atom *element;
+
+    /* keys and sessions, numbered in the order of their first appearance */
+    uint32_t key_count, key_capacity;
+    iso_atom *key_atom;
+    uint8_t *key_use;
+    uint32_t session_count, session_capacity;
+    iso_atom *session_atom;
+    struct iso_atom_index *key_index, *session_index; /* atom to index, see history/index.h */
+
+    /* timestamps */
+    enum iso_clock clock;
+    uint64_t *sts_logical, *cts_logical, *ots_logical; /* ISO_CLOCK_PAIR, until finished */
+    uint64_t rank_count;                               /* finished, if timestamps are ranks: rank r, 1 to rank_count, */
+    uint64_t *rank_physical, *rank_logical;            /* stands for {physical[r], logical[r]}; logical NULL: scalars */
+
+    /* snapshots, each as often as it was given */
+    uint32_t snapshot_count, snapshot_capacity;
+    struct iso_snapshot *snapshots;
+    uint64_t xip_count, xip_capacity;
+    uint64_t *snapshot_xips;
+
+    /* the inputs that origins name */
+    uint32_t input_count;
+    char **inputs; /* a file's path, "<stdin>", or topic[partition] */
+
+    /* set by finish */
+    bool finished;
+    uint32_t committed_count, aborted_count, unknown_count;
+    uint32_t without_sts, without_cts; /* a committed transaction that lacks it (a writer, for cts), or ISO_NONE */
+    uint32_t *session_first;           /* session s: session_order[session_first[s]] to [session_first[s + 1] - 1] */
+    uint32_t *session_order;           /* transactions by session, then sno, then input order */
+    struct iso_snapshot_breach *breaches; /* ISO_CLOCK_SNAPSHOT: see history/snapshot.h */
+    uint32_t breach_count;
+
+    /* initial values */
+    iso_atom initial_value;     /* of every register not named below; ISO_ABSENT by default */
+    uint32_t initial_count;     /* writes of the initial transaction; a later one of the same key wins */
+    uint32_t *initial_key;
+    iso_atom *initial_of_key;   /* (appends: `initial_is_append`) */
+    bool *initial_is_append;
+};
+
+void iso_history_init(struct iso_history *history);
+void iso_history_release(struct iso_history *history);
+void iso_history_clear(struct iso_history *history); /* empty and buildable again, keeps the memory */
+
+/* Names an input; returns its number for origins. */
+uint32_t iso_history_input(struct iso_history *history, const char *name);
+
+/* Line (from 1) or Kafka offset `place` of input `input` (at most 65,535). */
+static inline uint64_t iso_origin(uint32_t input, uint64_t place) { return (uint64_t)input << 48 | place; }
+static inline uint32_t iso_origin_input(uint64_t origin) { return (uint32_t)(origin >> 48); }
+static inline uint64_t iso_origin_place(uint64_t origin) { return origin & 0xffffffffffffu; }
+
+/* A timestamp as it was given. */
+struct iso_stamp {
+    uint64_t physical, logical; /* a scalar: physical */
+};
+
+/* Adds an empty transaction and returns its index. Flags: a status; HAS_ bits come with the setters below. */
+uint32_t iso_history_begin(struct iso_history *history, iso_atom tid, iso_atom session, uint8_t status, uint64_t origin);
+
+/* All of these act on the transaction begun last. The clock is the caller's to keep to one kind (`history->clock`). */
+void iso_history_set_sts(struct iso_history *history, struct iso_stamp stamp);
+void iso_history_set_cts(struct iso_history *history, struct iso_stamp stamp);
+void iso_history_set_sno(struct iso_history *history, uint64_t sno);
+void iso_history_set_xid(struct iso_history *history, uint64_t xid);
+void iso_history_set_snapshot(struct iso_history *history, uint32_t snapshot);
+
+/* Adds an operation on a key to the transaction begun last; returns its index. `value`: an atom, or for ISO_READ_LIST
+ * what iso_history_list returned. */
+uint32_t iso_history_operation(struct iso_history *history, enum iso_operation_kind kind, iso_atom key, uint32_t value);
+
+/* For the operation added last. */
+void iso_history_set_ots(struct iso_history *history, struct iso_stamp stamp);
+void iso_history_set_operation_snapshot(struct iso_history *history, uint32_t snapshot);
+void iso_history_set_lock(struct iso_history *history);
+
+/* Starts a list, and adds to the list started last. */
+uint32_t iso_history_list(struct iso_history *history);
+void iso_history_element(struct iso_history *history, iso_atom element);
+
+/* Adds a snapshot given as text, "xmin:xmax:xip,..."; false if it is not one. */
+bool iso_history_snapshot(struct iso_history *history, const char *text, size_t length, uint32_t *snapshot);
+
+/* One write (or append) of the initial transaction. */
+void iso_history_initial(struct iso_history *history, iso_atom key, iso_atom value, bool is_append);
+
+/* Room for `count` more operations, so that a reader may fill the columns itself. */
+void iso_history_reserve_operations(struct iso_history *history, uint32_t count);
+
+/* The index of a key or a session, new or known. */
+uint32_t iso_history_key(struct iso_history *history, iso_atom key);
+uint32_t iso_history_session(struct iso_history *history, iso_atom session);
+
+/* Appends all transactions of `block` (its own atoms, keys, sessions; `line_base` is added to every origin's place, and
+ * `input` replaces its input). The block stays as it is. Its clock must fit. */
+void iso_history_append(struct iso_history *history, const struct iso_history *block, uint32_t input, uint64_t line_base);
+
+/* Ends building. ISO_BAD_INPUT, with file and line, if a tid stands twice, a key is list and register at once, or
+ * kinds of timestamps are mixed. */
+enum iso_status iso_history_finish(struct iso_history *history, struct iso_error *error);
+
+/* A finished history's timestamp as it was given, "41" or "{41,2}". At most ISO_STAMP_TEXT bytes with its NUL. */
+enum { ISO_STAMP_TEXT = 48 };
+void iso_history_stamp_text(const struct iso_history *history, uint64_t timestamp, char text[ISO_STAMP_TEXT]);
+
+/* "file:line" of a transaction. */
+void iso_history_place_text(const struct iso_history *history, uint32_t transaction, char *text, size_t size);
+
+static inline uint8_t iso_status_of(const struct iso_history *history, uint32_t transaction)
+{
+    return history->flags[transaction] & ISO_STATUS_MASK;
+}
+
+static inline uint8_t iso_kind_of(const struct iso_history *history, uint32_t operation)
+{
+    return history->kind[operation] & ISO_KIND_MASK;
+}
+
+static inline bool iso_kind_writes(uint8_t kind)
+{
+    kind &= ISO_KIND_MASK;
+    return kind == ISO_WRITE || kind == ISO_DELETE || kind == ISO_APPEND;
+}
+
+static inline bool iso_key_is_list(const struct iso_history *history, uint32_t key)
+{
+    return history->key_use[key] & ISO_KEY_LIST;
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* A verdict: what was judged, how much of it, and every violation with its evidence.
+ *
+ * Counts are exact; the list of violations keeps the first `limit` in the order of reports (tids[0], axiom, key,
+ * tids[1]), however they come in, so that equal verdicts are equal lists. Shards fill verdicts of their own, which
+ * iso_verdict_merge joins.
+ * Ownership: a verdict owns its lists; it borrows the history. Threads: one at a time.
+ */
+#ifndef ISO_VERDICT_H
+#define ISO_VERDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "iso/history.h"
+
+enum iso_level { ISO_SI, ISO_SER };
+
+/* In the order of reports. */
+enum iso_axiom { ISO_TIMESTAMP, ISO_SESSION, ISO_INT, ISO_EXT, ISO_NOCONFLICT, ISO_CDC, ISO_AXIOMS };
+
+/* What kind of violation; design, section 2. Where several fit, the first of uncommitted, intermediate, future,
+ * absent, stale. */
+enum iso_violation_kind {
+    ISO_KIND_NONE,
+    ISO_UNCOMMITTED,
+    ISO_INTERMEDIATE,
+    ISO_FUTURE,
+    ISO_ABSENT_READ,
+    ISO_STALE,
+    ISO_SNAPSHOT_ORDER, /* TIMESTAMP: a snapshot that does not contain the one before it */
+    ISO_INTERVAL,       /* TIMESTAMP at SI: sts <= ots <= cts, or sts < cts, does not hold */
+    ISO_SHARED_CTS,     /* TIMESTAMP at SER: another writer of `key` has the same cts (`other`) */
+    ISO_CTS_CYCLE       /* TIMESTAMP at SER: equal cts, and each must come before another */
+};
+
+/* A value in a report: an atom, or a list. */
+struct iso_value {
+    bool is_list;
+    iso_atom atom;          /* if not a list; ISO_ABSENT: null */
+    uint64_t first;         /* if a list: elements `elements[first]` ... */
+    uint32_t count;
+    const iso_atom *const *elements; /* ... of this column (the history's, or the verdict's own) */
+};
+
+struct iso_violation {
+    enum iso_axiom axiom;
+    enum iso_violation_kind kind;
+    uint32_t transaction; /* the one that is blamed (NOCONFLICT: the later committer) */
+    uint32_t other;       /* NOCONFLICT: the other writer. SESSION: the earlier transaction of the session with the
+                           * largest position. SHARED_CTS: another writer. ISO_NONE if nobody */
+    uint32_t key;         /* ISO_NONE where the axiom has none */
+    uint32_t operation;   /* the operation at fault, or ISO_NONE */
+    struct iso_value expected, actual;          /* INT and EXT */
+    uint32_t writer_expected, writer_actual;    /* INT and EXT; ISO_NONE: the initial value, or nobody */
+    uint32_t breach;      /* SNAPSHOT_ORDER: index into the history's `breaches`, else ISO_NONE */
+};
+
+enum iso_outcome { ISO_HOLDS, ISO_IS_VIOLATED, ISO_IS_UNDECIDED };
+
+struct iso_verdict {
+    const struct iso_history *history;
+    enum iso_level level;
+    const char *engine;  /* "chronos", ... */
+    const char *reason;  /* of an undecided verdict: "nothing-judged", "unknown-writer"; NULL otherwise */
+    enum iso_outcome outcome; /* set by iso_verdict_conclude */
+    uint64_t reads_judged, reads_unjudged; /* external and internal reads; unjudged: their writer's outcome is unknown */
+    uint64_t writes_unjudged;              /* (transaction, key): written under a lock only, NOCONFLICT not judged */
+    bool per_operation;
+    uint64_t counts[ISO_AXIOMS];
+
+    uint32_t limit; /* how many violations are kept; 0: all */
+    uint32_t violation_count, violation_capacity;
+    struct iso_violation *violations; /* a heap, the last of the order at its root, until sorted */
+    iso_atom *elements; /* of expected lists */
+    uint64_t element_count, element_capacity;
+    bool sorted;
+
+    double seconds_load, seconds_sort, seconds_check, seconds_total;
+};
+
+void iso_verdict_init(struct iso_verdict *verdict, const struct iso_history *history, enum iso_level level,
+                      uint32_t limit);
+void iso_verdict_release(struct iso_verdict *verdict);
+
+/* Counts a violation and keeps it if it is among the first `limit`. */
+void iso_verdict_add(struct iso_verdict *verdict, const struct iso_violation *violation);
+
+/* Moves what `from` has into `verdict`; `from` is empty then. Same history, level and limit. */
+void iso_verdict_merge(struct iso_verdict *verdict, struct iso_verdict *from);
+
+/* A list value made of `count` elements that are copied into the verdict. */
+struct iso_value iso_verdict_list(struct iso_verdict *verdict, const iso_atom *elements, uint32_t count);
+
+static inline struct iso_value iso_value_atom(iso_atom atom) { return (struct iso_value){.atom = atom}; }
+
+/* The list that a list read returned. */
+struct iso_value iso_value_of_list(const struct iso_history *history, uint32_t list);
+
+/* Sorts the list and says the outcome: violated if anything was found, undecided if reads stayed unjudged (unless
+ * `allow_unjudged`) or there is no committed transaction, else holds. */
+void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged);
+
+/* Order of reports. */
+int iso_violation_compare(const struct iso_history *history, const struct iso_violation *left,
+                          const struct iso_violation *right);
+
+static inline iso_atom iso_value_element(const struct iso_value *value, uint32_t i)
+{
+    return (*value->elements)[value->first + i];
+}
+
+/* Names as they stand in JSON: "EXT", "stale", "si", "holds". NULL for ISO_KIND_NONE. */
+const char *iso_axiom_name(enum iso_axiom axiom);
+const char *iso_violation_kind_name(enum iso_violation_kind kind);
+const char *iso_level_name(enum iso_level level);
+const char *iso_outcome_name(enum iso_outcome outcome);
+enum iso_status iso_outcome_status(enum iso_outcome outcome);
+
+#endif

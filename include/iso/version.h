@@ -1,0 +1,7 @@
+/* The product's version, printed by `--version` and carried in every JSON verdict. */
+#ifndef ISO_VERSION_H
+#define ISO_VERSION_H
+
+#define ISO_VERSION "0.1.0"
+
+#endif

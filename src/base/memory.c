@@ -1,0 +1,112 @@
+#define _GNU_SOURCE
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define COLUMNS_ON_HEAP 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define COLUMNS_ON_HEAP 1
+#endif
+#endif
+#ifndef COLUMNS_ON_HEAP
+#define COLUMNS_ON_HEAP 0
+#endif
+
+/* Below this a column is a heap block: a mapping costs at least a page and three system calls. */
+enum { MAPPED_FROM = 1 << 20 };
+
+_Noreturn void iso_out_of_memory(size_t size)
+{
+    fprintf(stderr, "isochron: out of memory (%zu bytes more were needed)\n", size);
+    _exit(4);
+}
+
+void *iso_allocate(size_t size)
+{
+    void *memory = malloc(size ? size : 1);
+    if (!memory)
+        iso_out_of_memory(size);
+    return memory;
+}
+
+void *iso_allocate_zeroed(size_t count, size_t size)
+{
+    void *memory = calloc(count ? count : 1, size ? size : 1);
+    if (!memory)
+        iso_out_of_memory(count * size);
+    return memory;
+}
+
+void *iso_reallocate(void *memory, size_t size)
+{
+    memory = realloc(memory, size ? size : 1);
+    if (!memory)
+        iso_out_of_memory(size);
+    return memory;
+}
+
+char *iso_copy_text(const char *text, size_t length)
+{
+    char *copy = iso_allocate(length + 1);
+    memcpy(copy, text, length);
+    copy[length] = 0;
+    return copy;
+}
+
+void iso_free(void *memory)
+{
+    free(memory);
+}
+
+static int is_mapped(size_t bytes)
+{
+    return !COLUMNS_ON_HEAP && bytes >= MAPPED_FROM;
+}
+
+static void *map(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        iso_out_of_memory(bytes);
+    return memory;
+}
+
+void *iso_column_grow(void *column, size_t old_bytes, size_t new_bytes)
+{
+    if (!is_mapped(new_bytes))
+        return iso_reallocate(column, new_bytes);
+    if (!column)
+        return map(new_bytes);
+    if (is_mapped(old_bytes)) {
+        void *memory = mremap(column, old_bytes, new_bytes, MREMAP_MAYMOVE);
+        if (memory == MAP_FAILED)
+            iso_out_of_memory(new_bytes);
+        return memory;
+    }
+    void *memory = map(new_bytes);
+    memcpy(memory, column, old_bytes);
+    free(column);
+    return memory;
+}
+
+void iso_column_free(void *column, size_t bytes)
+{
+    if (!column)
+        return;
+    if (is_mapped(bytes))
+        munmap(column, bytes);
+    else
+        free(column);
+}
+
+size_t iso_column_capacity(size_t capacity, size_t need)
+{
+    size_t next = capacity ? capacity * 2 : 64;
+    return next < need ? need : next;
+}

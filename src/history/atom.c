@@ -1,0 +1,276 @@
+#include "iso/atom.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+void iso_atoms_init(struct iso_atoms *atoms)
+{
+    memset(atoms, 0, sizeof *atoms);
+}
+
+void iso_atoms_release(struct iso_atoms *atoms)
+{
+    iso_column_free(atoms->payload, atoms->capacity * sizeof *atoms->payload);
+    iso_column_free(atoms->form, atoms->capacity * sizeof *atoms->form);
+    iso_column_free(atoms->text, atoms->text_capacity);
+    if (atoms->slots)
+        iso_column_free(atoms->slots, ((size_t)atoms->slot_mask + 1) * sizeof *atoms->slots);
+    iso_atoms_init(atoms);
+}
+
+void iso_atoms_clear(struct iso_atoms *atoms)
+{
+    if (atoms->count && atoms->slots)
+        memset(atoms->slots, 0, ((size_t)atoms->slot_mask + 1) * sizeof *atoms->slots);
+    atoms->count = 0;
+    atoms->text_size = 0;
+}
+
+static uint64_t mix(uint64_t bits)
+{
+    bits ^= bits >> 32;
+    bits *= 0xd6e8feb86659fd93u;
+    bits ^= bits >> 32;
+    bits *= 0xd6e8feb86659fd93u;
+    return bits ^ bits >> 32;
+}
+
+/* What is looked up: an integer or a string, in the form that an entry would have. */
+struct probe {
+    uint32_t form;
+    uint64_t payload; /* integers only */
+    const char *text; /* strings only */
+    uint32_t hash;
+};
+
+static struct probe probe_integer(uint64_t bits, bool negative)
+{
+    uint32_t form = negative ? ISO_FORM_NEGATIVE : ISO_FORM_UNSIGNED;
+    return (struct probe){.form = form, .payload = bits, .hash = (uint32_t)mix(bits + negative)};
+}
+
+static struct probe probe_string(const char *text, size_t length)
+{
+    assert(length < ISO_FORM_NEGATIVE);
+    return (struct probe){.form = (uint32_t)length, .text = text, .hash = (uint32_t)XXH3_64bits(text, length)};
+}
+
+static bool entry_equals(const struct iso_atoms *atoms, uint32_t index, const struct probe *probe)
+{
+    if (atoms->form[index] != probe->form)
+        return false;
+    if (probe->form >= ISO_FORM_NEGATIVE)
+        return atoms->payload[index] == probe->payload;
+    return memcmp(atoms->text + atoms->payload[index], probe->text, probe->form) == 0;
+}
+
+/* The slot that holds the probe, or the empty one where it belongs. */
+static uint32_t find_slot(const struct iso_atoms *atoms, const struct probe *probe)
+{
+    uint32_t slot = probe->hash & atoms->slot_mask;
+    for (;; slot = (slot + 1) & atoms->slot_mask) {
+        uint64_t content = atoms->slots[slot];
+        if (!content)
+            return slot;
+        if (content >> 32 == probe->hash && entry_equals(atoms, (uint32_t)content - 1, probe))
+            return slot;
+    }
+}
+
+static void grow_slots(struct iso_atoms *atoms)
+{
+    size_t old_slots = atoms->slots ? (size_t)atoms->slot_mask + 1 : 0;
+    size_t slots = old_slots ? old_slots * 2 : 256;
+    uint64_t *old = atoms->slots;
+    atoms->slots = iso_column_grow(NULL, 0, slots * sizeof *atoms->slots);
+    memset(atoms->slots, 0, slots * sizeof *atoms->slots);
+    atoms->slot_mask = (uint32_t)(slots - 1);
+    for (size_t i = 0; i < old_slots; i++) {
+        if (!old[i])
+            continue;
+        uint32_t slot = (uint32_t)(old[i] >> 32) & atoms->slot_mask;
+        while (atoms->slots[slot])
+            slot = (slot + 1) & atoms->slot_mask;
+        atoms->slots[slot] = old[i];
+    }
+    iso_column_free(old, old_slots * sizeof *old);
+}
+
+static void reserve_entry(struct iso_atoms *atoms)
+{
+    if (atoms->count < atoms->capacity)
+        return;
+    size_t old = atoms->capacity, next = iso_column_capacity(old, old + 1);
+    if (next > ISO_ATOM_TABLE - 1)
+        iso_out_of_memory(next * sizeof *atoms->payload);
+    atoms->payload = iso_column_grow(atoms->payload, old * sizeof *atoms->payload, next * sizeof *atoms->payload);
+    atoms->form = iso_column_grow(atoms->form, old * sizeof *atoms->form, next * sizeof *atoms->form);
+    atoms->capacity = (uint32_t)next;
+}
+
+static uint64_t store_text(struct iso_atoms *atoms, const char *text, size_t length)
+{
+    size_t need = atoms->text_size + length;
+    if (need >= atoms->text_capacity) { /* also for the empty string: `text` is then never NULL */
+        size_t next = iso_column_capacity(atoms->text_capacity, need + 1);
+        atoms->text = iso_column_grow(atoms->text, atoms->text_capacity, next);
+        atoms->text_capacity = next;
+    }
+    if (length)
+        memcpy(atoms->text + atoms->text_size, text, length);
+    atoms->text_size = need;
+    return need - length;
+}
+
+static iso_atom intern(struct iso_atoms *atoms, const struct probe *probe)
+{
+    if (!atoms->slots || atoms->count >= atoms->slot_mask / 4 * 3)
+        grow_slots(atoms);
+    uint32_t slot = find_slot(atoms, probe);
+    if (atoms->slots[slot])
+        return ((uint32_t)atoms->slots[slot] - 1) | ISO_ATOM_TABLE;
+    reserve_entry(atoms);
+    uint32_t index = atoms->count++;
+    atoms->form[index] = probe->form;
+    atoms->payload[index] =
+        probe->form >= ISO_FORM_NEGATIVE ? probe->payload : store_text(atoms, probe->text, probe->form);
+    atoms->slots[slot] = (uint64_t)probe->hash << 32 | (index + 1);
+    return index | ISO_ATOM_TABLE;
+}
+
+iso_atom iso_atoms_add_integer(struct iso_atoms *atoms, uint64_t bits, bool negative)
+{
+    if (!negative && bits < ISO_ATOM_TABLE)
+        return (iso_atom)bits;
+    struct probe probe = probe_integer(bits, negative);
+    return intern(atoms, &probe);
+}
+
+iso_atom iso_atoms_add_string(struct iso_atoms *atoms, const char *text, size_t length)
+{
+    struct probe probe = probe_string(text, length);
+    return intern(atoms, &probe);
+}
+
+/* Canonical decimal: no sign but a leading '-', no leading zero, no "-0", and the value fits in 64 bits. */
+static bool parse_canonical(const char *text, size_t length, uint64_t *bits, bool *negative)
+{
+    size_t i = 0;
+    *negative = length > 1 && text[0] == '-';
+    if (*negative)
+        i = 1;
+    size_t digits = length - i;
+    if (digits == 0 || digits > 20 || (text[i] == '0' && (digits > 1 || *negative)))
+        return false;
+    uint64_t value = 0;
+    for (; i < length; i++) {
+        unsigned digit = (unsigned char)text[i] - '0';
+        if (digit > 9 || __builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, digit, &value))
+            return false;
+    }
+    if (*negative && value > (uint64_t)1 << 63)
+        return false;
+    *bits = *negative ? 0 - value : value;
+    return true;
+}
+
+iso_atom iso_atoms_text(struct iso_atoms *atoms, const char *text, size_t length)
+{
+    uint64_t bits;
+    bool negative;
+    if (parse_canonical(text, length, &bits, &negative))
+        return iso_atoms_add_integer(atoms, bits, negative);
+    return iso_atoms_add_string(atoms, text, length);
+}
+
+bool iso_atoms_find(const struct iso_atoms *atoms, const char *text, size_t length, iso_atom *found)
+{
+    uint64_t bits;
+    bool negative;
+    struct probe probe;
+    if (parse_canonical(text, length, &bits, &negative)) {
+        if (!negative && bits < ISO_ATOM_TABLE) {
+            *found = (iso_atom)bits;
+            return true;
+        }
+        probe = probe_integer(bits, negative);
+    } else {
+        probe = probe_string(text, length);
+    }
+    if (!atoms->slots)
+        return false;
+    uint64_t content = atoms->slots[find_slot(atoms, &probe)];
+    *found = ((uint32_t)content - 1) | ISO_ATOM_TABLE;
+    return content != 0;
+}
+
+iso_atom iso_atoms_copy(struct iso_atoms *into, const struct iso_atoms *from, iso_atom atom)
+{
+    if (!(atom & ISO_ATOM_TABLE) || atom == ISO_ABSENT)
+        return atom;
+    uint32_t index = atom & ~ISO_ATOM_TABLE, form = from->form[index];
+    if (form >= ISO_FORM_NEGATIVE)
+        return iso_atoms_add_integer(into, from->payload[index], form == ISO_FORM_NEGATIVE);
+    return iso_atoms_add_string(into, from->text + from->payload[index], form);
+}
+
+static const char *integer_text(uint64_t bits, bool negative, char buffer[ISO_ATOM_TEXT_MAX], size_t *length)
+{
+    char *end = buffer + ISO_ATOM_TEXT_MAX - 1, *at = end;
+    uint64_t magnitude = negative ? 0 - bits : bits;
+    *end = 0;
+    do {
+        *--at = (char)('0' + magnitude % 10);
+        magnitude /= 10;
+    } while (magnitude);
+    if (negative)
+        *--at = '-';
+    *length = (size_t)(end - at);
+    return at;
+}
+
+const char *iso_atom_text(const struct iso_atoms *atoms, iso_atom atom, char buffer[ISO_ATOM_TEXT_MAX], size_t *length)
+{
+    assert(atom != ISO_ABSENT);
+    if (!(atom & ISO_ATOM_TABLE))
+        return integer_text(atom, false, buffer, length);
+    uint32_t index = atom & ~ISO_ATOM_TABLE, form = atoms->form[index];
+    if (form >= ISO_FORM_NEGATIVE)
+        return integer_text(atoms->payload[index], form == ISO_FORM_NEGATIVE, buffer, length);
+    *length = form;
+    return atoms->text + atoms->payload[index];
+}
+
+/* 0 negative integer, 1 other integer, 2 string, 3 absent; integers also give their 64 bits. */
+static int rank_of(const struct iso_atoms *atoms, iso_atom atom, uint64_t *bits)
+{
+    *bits = atom;
+    if (atom == ISO_ABSENT)
+        return 3;
+    if (!(atom & ISO_ATOM_TABLE))
+        return 1;
+    uint32_t form = atoms->form[atom & ~ISO_ATOM_TABLE];
+    *bits = atoms->payload[atom & ~ISO_ATOM_TABLE];
+    return form == ISO_FORM_NEGATIVE ? 0 : form == ISO_FORM_UNSIGNED ? 1 : 2;
+}
+
+int iso_atom_compare(const struct iso_atoms *atoms, iso_atom left, iso_atom right)
+{
+    uint64_t left_bits, right_bits;
+    if (left == right)
+        return 0;
+    int left_rank = rank_of(atoms, left, &left_bits), right_rank = rank_of(atoms, right, &right_bits);
+    if (left_rank != right_rank)
+        return left_rank < right_rank ? -1 : 1;
+    if (left_rank < 2)
+        return left_bits < right_bits ? -1 : left_bits > right_bits;
+    uint32_t left_length = atoms->form[left & ~ISO_ATOM_TABLE], right_length = atoms->form[right & ~ISO_ATOM_TABLE];
+    uint32_t common = left_length < right_length ? left_length : right_length;
+    int order = memcmp(atoms->text + left_bits, atoms->text + right_bits, common);
+    return order ? order : left_length < right_length ? -1 : 1;
+}

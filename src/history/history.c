@@ -1,0 +1,281 @@
+/* Building a history, one transaction and operation after another. */
+#include "iso/history.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "history/history_private.h"
+#include "history/index.h"
+
+void iso_history_init(struct iso_history *history)
+{
+    memset(history, 0, sizeof *history);
+    iso_atoms_init(&history->atoms);
+    history->key_index = iso_atom_index_new();
+    history->session_index = iso_atom_index_new();
+    history->initial_value = ISO_ABSENT;
+    history->without_sts = history->without_cts = ISO_NONE;
+}
+
+static void release_finish(struct iso_history *history)
+{
+    iso_free(history->session_first);
+    iso_free(history->session_order);
+    iso_free(history->breaches);
+    iso_free(history->rank_physical);
+    iso_free(history->rank_logical);
+    history->session_first = history->session_order = NULL;
+    history->breaches = NULL;
+    history->rank_physical = history->rank_logical = NULL;
+    history->rank_count = 0;
+    history->breach_count = 0;
+    history->finished = false;
+    history->committed_count = history->aborted_count = history->unknown_count = 0;
+    history->without_sts = history->without_cts = ISO_NONE;
+}
+
+static void release_initial(struct iso_history *history)
+{
+    iso_free(history->initial_key);
+    iso_free(history->initial_of_key);
+    iso_free(history->initial_is_append);
+    history->initial_key = NULL;
+    history->initial_of_key = NULL;
+    history->initial_is_append = NULL;
+    history->initial_count = 0;
+    history->initial_value = ISO_ABSENT;
+}
+
+static void release_inputs(struct iso_history *history)
+{
+    for (uint32_t i = 0; i < history->input_count; i++)
+        iso_free(history->inputs[i]);
+    iso_free(history->inputs);
+    history->inputs = NULL;
+    history->input_count = 0;
+}
+
+void iso_history_release(struct iso_history *history)
+{
+    release_finish(history);
+    release_initial(history);
+    release_inputs(history);
+    history_release_transactions(history);
+    history_release_operations(history);
+    iso_column_free(history->list_first, history->list_capacity * sizeof *history->list_first);
+    iso_column_free(history->element, history->element_capacity * sizeof *history->element);
+    iso_column_free(history->key_atom, history->key_capacity * sizeof *history->key_atom);
+    iso_column_free(history->key_use, history->key_capacity * sizeof *history->key_use);
+    iso_column_free(history->session_atom, history->session_capacity * sizeof *history->session_atom);
+    iso_column_free(history->snapshots, history->snapshot_capacity * sizeof *history->snapshots);
+    iso_column_free(history->snapshot_xips, history->xip_capacity * sizeof *history->snapshot_xips);
+    iso_atom_index_free(history->key_index);
+    iso_atom_index_free(history->session_index);
+    iso_atoms_release(&history->atoms);
+    memset(history, 0, sizeof *history);
+}
+
+void iso_history_clear(struct iso_history *history)
+{
+    release_finish(history);
+    release_initial(history);
+    release_inputs(history);
+    iso_atom_index_clear(history->key_index, history->key_atom, history->key_count);
+    iso_atom_index_clear(history->session_index, history->session_atom, history->session_count);
+    iso_atoms_clear(&history->atoms);
+    history_drop_optional(history);
+    history->transaction_count = history->operation_count = 0;
+    history->list_count = 0;
+    history->element_count = 0;
+    history->key_count = history->session_count = 0;
+    history->snapshot_count = 0;
+    history->xip_count = 0;
+    history->clock = ISO_CLOCK_NONE;
+}
+
+uint32_t iso_history_input(struct iso_history *history, const char *name)
+{
+    history->inputs = iso_reallocate(history->inputs, (history->input_count + 1) * sizeof *history->inputs);
+    history->inputs[history->input_count] = iso_copy_text(name, strlen(name));
+    return history->input_count++;
+}
+
+uint32_t iso_history_key(struct iso_history *history, iso_atom key)
+{
+    uint32_t index = iso_atom_index_get(history->key_index, key, history->key_count);
+    if (index < history->key_count)
+        return index;
+    if (index == history->key_capacity) {
+        size_t old = history->key_capacity, next = iso_column_capacity(old, old + 1);
+        ISO_GROW(history->key_atom, old, next);
+        ISO_GROW(history->key_use, old, next);
+        history->key_capacity = (uint32_t)next;
+    }
+    history->key_atom[index] = key;
+    history->key_use[index] = 0;
+    return history->key_count++;
+}
+
+uint32_t iso_history_session(struct iso_history *history, iso_atom session)
+{
+    uint32_t index = iso_atom_index_get(history->session_index, session, history->session_count);
+    if (index < history->session_count)
+        return index;
+    if (index == history->session_capacity) {
+        size_t old = history->session_capacity, next = iso_column_capacity(old, old + 1);
+        ISO_GROW(history->session_atom, old, next);
+        history->session_capacity = (uint32_t)next;
+    }
+    history->session_atom[index] = session;
+    return history->session_count++;
+}
+
+uint32_t iso_history_begin(struct iso_history *history, iso_atom tid, iso_atom session, uint8_t status, uint64_t origin)
+{
+    uint32_t transaction = history->transaction_count;
+    history_reserve_transactions(history, 1);
+    history->flags[transaction] = status;
+    history->tid[transaction] = tid;
+    history->session[transaction] = iso_history_session(history, session);
+    history->sts[transaction] = history->cts[transaction] = 0;
+    history->origin[transaction] = origin;
+    history->first_operation[transaction] = history->first_operation[transaction + 1] = history->operation_count;
+    if (history->xid)
+        history->xid[transaction] = 0;
+    if (history->snapshot)
+        history->snapshot[transaction] = ISO_NONE;
+    return history->transaction_count++;
+}
+
+static void set_stamp(struct iso_history *history, uint64_t *column, uint64_t **twin, struct iso_stamp stamp)
+{
+    uint32_t transaction = history->transaction_count - 1;
+    column[transaction] = stamp.physical;
+    if (history->clock != ISO_CLOCK_PAIR)
+        return;
+    history_need_transaction_column(history, twin);
+    (*twin)[transaction] = stamp.logical;
+}
+
+void iso_history_set_sts(struct iso_history *history, struct iso_stamp stamp)
+{
+    history->flags[history->transaction_count - 1] |= ISO_HAS_STS;
+    set_stamp(history, history->sts, &history->sts_logical, stamp);
+}
+
+void iso_history_set_cts(struct iso_history *history, struct iso_stamp stamp)
+{
+    history->flags[history->transaction_count - 1] |= ISO_HAS_CTS;
+    set_stamp(history, history->cts, &history->cts_logical, stamp);
+}
+
+void iso_history_set_sno(struct iso_history *history, uint64_t sno)
+{
+    uint32_t transaction = history->transaction_count - 1;
+    history_need_transaction_column(history, &history->sno);
+    history->sno[transaction] = sno;
+    history->flags[transaction] |= ISO_HAS_SNO;
+}
+
+void iso_history_set_xid(struct iso_history *history, uint64_t xid)
+{
+    history_need_transaction_column(history, &history->xid);
+    history->xid[history->transaction_count - 1] = xid;
+}
+
+void iso_history_set_snapshot(struct iso_history *history, uint32_t snapshot)
+{
+    history_need_snapshot_column(history);
+    history->snapshot[history->transaction_count - 1] = snapshot;
+}
+
+uint32_t iso_history_operation(struct iso_history *history, enum iso_operation_kind kind, iso_atom key, uint32_t value)
+{
+    uint32_t operation = history->operation_count, transaction = history->transaction_count - 1;
+    iso_history_reserve_operations(history, 1);
+    uint32_t index = iso_history_key(history, key);
+    history->kind[operation] = (uint8_t)kind;
+    history->key[operation] = index;
+    history->value[operation] = value;
+    history->key_use[index] |= history_key_use(kind, value);
+    if (iso_kind_writes((uint8_t)kind))
+        history->flags[transaction] |= ISO_WRITES;
+    history->first_operation[transaction + 1] = ++history->operation_count;
+    return operation;
+}
+
+void iso_history_set_ots(struct iso_history *history, struct iso_stamp stamp)
+{
+    uint32_t operation = history->operation_count - 1;
+    history_need_operation_column(history, &history->ots);
+    history->ots[operation] = stamp.physical;
+    history->kind[operation] |= ISO_OPERATION_OTS;
+    history->flags[history->transaction_count - 1] |= ISO_OWN_TIMES;
+    if (history->clock == ISO_CLOCK_PAIR) {
+        history_need_operation_column(history, &history->ots_logical);
+        history->ots_logical[operation] = stamp.logical;
+    }
+}
+
+void iso_history_set_operation_snapshot(struct iso_history *history, uint32_t snapshot)
+{
+    uint32_t operation = history->operation_count - 1;
+    history_need_operation_column(history, &history->ots);
+    history->ots[operation] = snapshot;
+    history->kind[operation] |= ISO_OPERATION_SNAPSHOT;
+    history->flags[history->transaction_count - 1] |= ISO_OWN_TIMES;
+}
+
+void iso_history_set_lock(struct iso_history *history)
+{
+    history->kind[history->operation_count - 1] |= ISO_OPERATION_LOCK;
+    history->flags[history->transaction_count - 1] |= ISO_OWN_TIMES;
+}
+
+uint32_t iso_history_list(struct iso_history *history)
+{
+    history_reserve_lists(history, 1);
+    history->list_first[history->list_count] = history->list_first[history->list_count + 1] = history->element_count;
+    return history->list_count++;
+}
+
+void iso_history_element(struct iso_history *history, iso_atom element)
+{
+    history_reserve_elements(history, 1);
+    history->element[history->element_count++] = element;
+    history->list_first[history->list_count] = history->element_count;
+}
+
+void iso_history_initial(struct iso_history *history, iso_atom key, iso_atom value, bool is_append)
+{
+    uint32_t index = iso_history_key(history, key), count = history->initial_count++;
+    history->initial_key = iso_reallocate(history->initial_key, (count + 1) * sizeof *history->initial_key);
+    history->initial_of_key = iso_reallocate(history->initial_of_key, (count + 1) * sizeof *history->initial_of_key);
+    history->initial_is_append =
+        iso_reallocate(history->initial_is_append, (count + 1) * sizeof *history->initial_is_append);
+    history->initial_key[count] = index;
+    history->initial_of_key[count] = value;
+    history->initial_is_append[count] = is_append;
+    history->key_use[index] |= is_append ? ISO_KEY_LIST : ISO_KEY_SCALAR;
+}
+
+void iso_history_place_text(const struct iso_history *history, uint32_t transaction, char *text, size_t size)
+{
+    uint64_t origin = history->origin[transaction];
+    uint32_t input = iso_origin_input(origin);
+    snprintf(text, size, "%s:%llu", input < history->input_count ? history->inputs[input] : "?",
+             (unsigned long long)iso_origin_place(origin));
+}
+
+void iso_history_stamp_text(const struct iso_history *history, uint64_t timestamp, char text[ISO_STAMP_TEXT])
+{
+    if (!history->rank_physical || timestamp == 0 || timestamp > history->rank_count) {
+        snprintf(text, ISO_STAMP_TEXT, "%llu", (unsigned long long)timestamp);
+    } else if (!history->rank_logical) {
+        snprintf(text, ISO_STAMP_TEXT, "%llu", (unsigned long long)history->rank_physical[timestamp]);
+    } else {
+        snprintf(text, ISO_STAMP_TEXT, "{%llu,%llu}", (unsigned long long)history->rank_physical[timestamp],
+                 (unsigned long long)history->rank_logical[timestamp]);
+    }
+}

@@ -1,0 +1,37 @@
+/* What the files of this module share: growing the columns of a history. */
+#ifndef ISO_HISTORY_PRIVATE_H
+#define ISO_HISTORY_PRIVATE_H
+
+#include "base/memory.h"
+#include "iso/history.h"
+
+/* Grows one column from `old` to `next` elements. */
+#define ISO_GROW(column, old, next)                                                                                    \
+    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
+
+void history_reserve_transactions(struct iso_history *history, uint32_t count);
+void history_release_transactions(struct iso_history *history);
+void history_release_operations(struct iso_history *history);
+void history_drop_optional(struct iso_history *history);
+void history_reserve_lists(struct iso_history *history, uint32_t count);
+void history_reserve_elements(struct iso_history *history, uint64_t count);
+void history_reserve_snapshots(struct iso_history *history, uint32_t count, uint64_t xips);
+
+/* Makes an optional column that is not there yet, zeroed, as long as its fellows. */
+void history_need_transaction_column(struct iso_history *history, uint64_t **column);
+void history_need_operation_column(struct iso_history *history, uint64_t **column);
+void history_need_snapshot_column(struct iso_history *history);
+
+/* What an operation says about its key: ISO_KEY_SCALAR, ISO_KEY_LIST, or nothing (a null read fits both). */
+static inline uint8_t history_key_use(enum iso_operation_kind kind, uint32_t value)
+{
+    if (kind == ISO_APPEND || kind == ISO_READ_LIST)
+        return ISO_KEY_LIST;
+    return kind == ISO_READ && value == ISO_ABSENT ? 0 : ISO_KEY_SCALAR;
+}
+
+/* Parts of iso_history_finish. */
+enum iso_status history_place_snapshots(struct iso_history *history, struct iso_error *error);
+void history_rank_timestamps(struct iso_history *history);
+
+#endif

@@ -1,0 +1,103 @@
+#include "history/index.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "iso/history.h"
+
+/* Integers below this may stand in the array; it grows only as far as they reach. */
+enum { DIRECT_LIMIT = 1 << 22, FIRST_SLOTS = 64 };
+
+struct iso_atom_index {
+    uint32_t *direct; /* number + 1, by atom */
+    uint32_t direct_capacity;
+    uint64_t *slots; /* 0 empty, else (number + 1) << 32 | atom */
+    size_t slot_count;
+    size_t used;
+};
+
+struct iso_atom_index *iso_atom_index_new(void)
+{
+    return iso_allocate_zeroed(1, sizeof(struct iso_atom_index));
+}
+
+void iso_atom_index_free(struct iso_atom_index *index)
+{
+    if (!index)
+        return;
+    iso_column_free(index->direct, index->direct_capacity * sizeof *index->direct);
+    iso_column_free(index->slots, index->slot_count * sizeof *index->slots);
+    iso_free(index);
+}
+
+void iso_atom_index_clear(struct iso_atom_index *index, const iso_atom *atoms, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (atoms[i] < index->direct_capacity)
+            index->direct[atoms[i]] = 0;
+    }
+    if (index->used)
+        memset(index->slots, 0, index->slot_count * sizeof *index->slots);
+    index->used = 0;
+}
+
+static void grow_direct(struct iso_atom_index *index, uint32_t atom)
+{
+    uint32_t old = index->direct_capacity;
+    uint32_t next = (uint32_t)iso_column_capacity(old, (size_t)atom + 1);
+    index->direct = iso_column_grow(index->direct, old * sizeof *index->direct, next * sizeof *index->direct);
+    memset(index->direct + old, 0, (next - old) * sizeof *index->direct);
+    index->direct_capacity = next;
+}
+
+static size_t find_slot(const struct iso_atom_index *index, iso_atom atom)
+{
+    size_t mask = index->slot_count - 1;
+    size_t slot = (atom * 0x9e3779b97f4a7c15u >> 32) & mask;
+    while (index->slots[slot] && (iso_atom)index->slots[slot] != atom)
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+static void grow_slots(struct iso_atom_index *index)
+{
+    size_t old_count = index->slot_count;
+    uint64_t *old = index->slots;
+    index->slot_count = old_count ? old_count * 2 : FIRST_SLOTS;
+    index->slots = iso_column_grow(NULL, 0, index->slot_count * sizeof *index->slots);
+    memset(index->slots, 0, index->slot_count * sizeof *index->slots);
+    for (size_t i = 0; i < old_count; i++) {
+        if (old[i])
+            index->slots[find_slot(index, (iso_atom)old[i])] = old[i];
+    }
+    iso_column_free(old, old_count * sizeof *old);
+}
+
+uint32_t iso_atom_index_get(struct iso_atom_index *index, iso_atom atom, uint32_t next)
+{
+    if (atom < DIRECT_LIMIT) {
+        if (atom >= index->direct_capacity)
+            grow_direct(index, atom);
+        if (!index->direct[atom])
+            index->direct[atom] = next + 1;
+        return index->direct[atom] - 1;
+    }
+    if (index->used * 4 >= index->slot_count * 3)
+        grow_slots(index);
+    size_t slot = find_slot(index, atom);
+    if (!index->slots[slot]) {
+        index->slots[slot] = (uint64_t)(next + 1) << 32 | atom;
+        index->used++;
+    }
+    return (uint32_t)(index->slots[slot] >> 32) - 1;
+}
+
+uint32_t iso_atom_index_find(const struct iso_atom_index *index, iso_atom atom)
+{
+    if (atom < DIRECT_LIMIT)
+        return atom < index->direct_capacity && index->direct[atom] ? index->direct[atom] - 1 : ISO_NONE;
+    if (!index->slot_count)
+        return ISO_NONE;
+    size_t slot = find_slot(index, atom);
+    return index->slots[slot] ? (uint32_t)(index->slots[slot] >> 32) - 1 : ISO_NONE;
+}

@@ -1,0 +1,23 @@
+/* Atom to dense index: numbers keys and sessions in the order of their first appearance.
+ *
+ * Small integers, which most keys are, go through a plain array; the rest through open addressing. Owned by a history.
+ */
+#ifndef ISO_HISTORY_INDEX_H
+#define ISO_HISTORY_INDEX_H
+
+#include "iso/atom.h"
+
+struct iso_atom_index;
+
+struct iso_atom_index *iso_atom_index_new(void);
+void iso_atom_index_free(struct iso_atom_index *index);
+/* Forgets everything; `atoms` are all that were put in, so that clearing costs what was used. */
+void iso_atom_index_clear(struct iso_atom_index *index, const iso_atom *atoms, uint32_t count);
+
+/* The number of `atom`; `next` if it is new (and then it has that number from now on). */
+uint32_t iso_atom_index_get(struct iso_atom_index *index, iso_atom atom, uint32_t next);
+
+/* The number of `atom`, or ISO_NONE. */
+uint32_t iso_atom_index_find(const struct iso_atom_index *index, iso_atom atom);
+
+#endif

@@ -1,0 +1,222 @@
+#define _GNU_SOURCE
+#include "iso/verdict.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+void iso_verdict_init(struct iso_verdict *verdict, const struct iso_history *history, enum iso_level level,
+                      uint32_t limit)
+{
+    memset(verdict, 0, sizeof *verdict);
+    verdict->history = history;
+    verdict->level = level;
+    verdict->limit = limit;
+}
+
+void iso_verdict_release(struct iso_verdict *verdict)
+{
+    iso_free(verdict->violations);
+    iso_free(verdict->elements);
+    memset(verdict, 0, sizeof *verdict);
+}
+
+static int compare_keys(const struct iso_history *history, uint32_t left, uint32_t right)
+{
+    if (left == right)
+        return 0;
+    if (left == ISO_NONE || right == ISO_NONE)
+        return left == ISO_NONE ? -1 : 1;
+    return iso_atom_compare(&history->atoms, history->key_atom[left], history->key_atom[right]);
+}
+
+static int compare_transactions(const struct iso_history *history, uint32_t left, uint32_t right)
+{
+    if (left == right)
+        return 0;
+    if (left == ISO_NONE || right == ISO_NONE)
+        return left == ISO_NONE ? -1 : 1;
+    return iso_atom_compare(&history->atoms, history->tid[left], history->tid[right]);
+}
+
+int iso_violation_compare(const struct iso_history *history, const struct iso_violation *left,
+                          const struct iso_violation *right)
+{
+    int order = compare_transactions(history, left->transaction, right->transaction);
+    if (!order && left->axiom != right->axiom)
+        order = left->axiom < right->axiom ? -1 : 1;
+    if (!order)
+        order = compare_keys(history, left->key, right->key);
+    return order ? order : compare_transactions(history, left->other, right->other);
+}
+
+static bool comes_before(const struct iso_verdict *verdict, const struct iso_violation *left,
+                         const struct iso_violation *right)
+{
+    return iso_violation_compare(verdict->history, left, right) < 0;
+}
+
+static void swap(struct iso_violation *left, struct iso_violation *right)
+{
+    struct iso_violation other = *left;
+    *left = *right;
+    *right = other;
+}
+
+static void sift_up(struct iso_verdict *verdict, uint32_t at)
+{
+    struct iso_violation *heap = verdict->violations;
+    for (; at && comes_before(verdict, &heap[(at - 1) / 2], &heap[at]); at = (at - 1) / 2)
+        swap(&heap[(at - 1) / 2], &heap[at]);
+}
+
+static void sift_down(struct iso_verdict *verdict, uint32_t at)
+{
+    struct iso_violation *heap = verdict->violations;
+    for (;;) {
+        uint32_t last = at, left = 2 * at + 1, right = left + 1;
+        if (left < verdict->violation_count && comes_before(verdict, &heap[last], &heap[left]))
+            last = left;
+        if (right < verdict->violation_count && comes_before(verdict, &heap[last], &heap[right]))
+            last = right;
+        if (last == at)
+            return;
+        swap(&heap[at], &heap[last]);
+        at = last;
+    }
+}
+
+/* Keeps a violation that has been counted. */
+static void keep(struct iso_verdict *verdict, const struct iso_violation *violation)
+{
+    assert(!verdict->sorted);
+    if (verdict->limit && verdict->violation_count == verdict->limit) {
+        if (comes_before(verdict, violation, &verdict->violations[0])) {
+            verdict->violations[0] = *violation;
+            sift_down(verdict, 0);
+        }
+        return;
+    }
+    if (verdict->violation_count == verdict->violation_capacity) {
+        verdict->violation_capacity = verdict->violation_capacity ? verdict->violation_capacity * 2 : 16;
+        verdict->violations =
+            iso_reallocate(verdict->violations, verdict->violation_capacity * sizeof *verdict->violations);
+    }
+    verdict->violations[verdict->violation_count++] = *violation;
+    if (verdict->limit)
+        sift_up(verdict, verdict->violation_count - 1);
+}
+
+void iso_verdict_add(struct iso_verdict *verdict, const struct iso_violation *violation)
+{
+    verdict->counts[violation->axiom]++;
+    keep(verdict, violation);
+}
+
+struct iso_value iso_verdict_list(struct iso_verdict *verdict, const iso_atom *elements, uint32_t count)
+{
+    uint64_t need = verdict->element_count + count;
+    if (need > verdict->element_capacity) {
+        verdict->element_capacity = iso_column_capacity(verdict->element_capacity, need);
+        verdict->elements = iso_reallocate(verdict->elements, verdict->element_capacity * sizeof *verdict->elements);
+    }
+    if (count)
+        memcpy(verdict->elements + verdict->element_count, elements, count * sizeof *elements);
+    verdict->element_count = need;
+    return (struct iso_value){.is_list = true,
+                              .first = need - count,
+                              .count = count,
+                              .elements = (const iso_atom *const *)&verdict->elements};
+}
+
+struct iso_value iso_value_of_list(const struct iso_history *history, uint32_t list)
+{
+    uint64_t first = history->list_first[list];
+    return (struct iso_value){.is_list = true,
+                              .first = first,
+                              .count = (uint32_t)(history->list_first[list + 1] - first),
+                              .elements = (const iso_atom *const *)&history->element};
+}
+
+static void adopt_list(struct iso_verdict *verdict, const struct iso_verdict *from, struct iso_value *value)
+{
+    if (value->is_list && value->elements == (const iso_atom *const *)&from->elements)
+        *value = iso_verdict_list(verdict, from->elements + value->first, value->count);
+}
+
+void iso_verdict_merge(struct iso_verdict *verdict, struct iso_verdict *from)
+{
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
+        verdict->counts[axiom] += from->counts[axiom];
+    verdict->reads_judged += from->reads_judged;
+    verdict->reads_unjudged += from->reads_unjudged;
+    verdict->writes_unjudged += from->writes_unjudged;
+    verdict->per_operation |= from->per_operation;
+    for (uint32_t i = 0; i < from->violation_count; i++) {
+        struct iso_violation violation = from->violations[i];
+        adopt_list(verdict, from, &violation.expected);
+        adopt_list(verdict, from, &violation.actual);
+        keep(verdict, &violation);
+    }
+    iso_verdict_release(from);
+}
+
+static int compare_in_history(const void *left, const void *right, void *history)
+{
+    return iso_violation_compare(history, left, right);
+}
+
+void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged)
+{
+    uint64_t found = 0;
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
+        found += verdict->counts[axiom];
+    if (verdict->violation_count)
+        qsort_r(verdict->violations, verdict->violation_count, sizeof *verdict->violations, compare_in_history,
+                (void *)verdict->history);
+    verdict->sorted = true;
+    verdict->reason = NULL;
+    if (found) {
+        verdict->outcome = ISO_IS_VIOLATED;
+    } else if (verdict->history->committed_count == 0) {
+        verdict->outcome = ISO_IS_UNDECIDED;
+        verdict->reason = "nothing-judged";
+    } else if (verdict->reads_unjudged && !allow_unjudged) {
+        verdict->outcome = ISO_IS_UNDECIDED;
+        verdict->reason = "unknown-writer";
+    } else {
+        verdict->outcome = ISO_HOLDS;
+    }
+}
+
+const char *iso_axiom_name(enum iso_axiom axiom)
+{
+    static const char *const names[] = {"TIMESTAMP", "SESSION", "INT", "EXT", "NOCONFLICT", "CDC"};
+    return names[axiom];
+}
+
+const char *iso_violation_kind_name(enum iso_violation_kind kind)
+{
+    static const char *const names[] = {NULL,     "uncommitted", "intermediate",   "future",     "absent",
+                                        "stale",  "snapshot-order", "interval", "shared-cts", "cts-cycle"};
+    return names[kind];
+}
+
+const char *iso_level_name(enum iso_level level)
+{
+    return level == ISO_SI ? "si" : "ser";
+}
+
+const char *iso_outcome_name(enum iso_outcome outcome)
+{
+    static const char *const names[] = {"holds", "violated", "undecided"};
+    return names[outcome];
+}
+
+enum iso_status iso_outcome_status(enum iso_outcome outcome)
+{
+    static const enum iso_status statuses[] = {ISO_OK, ISO_VIOLATED, ISO_UNDECIDED};
+    return statuses[outcome];
+}
