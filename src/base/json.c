@@ -34,6 +34,7 @@ bool iso_json_fail(struct iso_json *json, enum iso_json_code code, const char *a
     json->position = (size_t)((at < json->end ? at : json->end) - json->start);
     json->found = at < json->end ? (unsigned char)*at : 0;
     json->expected = expected;
+    json->fresh = false;
     json->at = json->end; /* whatever is called now fails */
     return false;
 }
