@@ -313,8 +313,8 @@ static void reader_init(struct reader *reader, unsigned threads)
     pthread_mutex_init(&reader->input_lock, NULL);
     pthread_mutex_init(&reader->output_lock, NULL);
     pthread_cond_init(&reader->piece_freed, NULL);
-    /* As many again as are parsed at a time may wait for one that is late. */
-    reader->piece_count = threads == 1 ? 1 : 2 * (size_t)threads;
+    /* Those beyond one a thread let the others run on while one thread is not scheduled. */
+    reader->piece_count = threads == 1 ? 1 : 4 * (size_t)threads;
     reader->pieces = iso_allocate_zeroed(reader->piece_count, sizeof *reader->pieces);
     reader->free_pieces = iso_allocate_zeroed(reader->piece_count, sizeof *reader->free_pieces);
     reader->waiting = iso_allocate_zeroed(reader->piece_count, sizeof *reader->waiting);
