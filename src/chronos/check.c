@@ -81,7 +81,7 @@ static void judge_shard(void *context, unsigned index)
     struct chronos *check = context;
     struct chronos_shard shard = {.check = check,
                                   .history = check->history,
-                                  .verdict = &check->verdicts[index],
+                                  .verdict = &check->verdicts[index].verdict,
                                   .index = index,
                                   .open_free = ISO_NONE};
     shard.picked = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.picked);
@@ -103,10 +103,10 @@ static void judge(struct chronos *check, struct iso_verdict *verdict)
 {
     check->verdicts = iso_allocate_zeroed(check->shards, sizeof *check->verdicts);
     for (unsigned i = 0; i < check->shards; i++)
-        iso_verdict_init(&check->verdicts[i], check->history, check->options->level, verdict->limit);
+        iso_verdict_init(&check->verdicts[i].verdict, check->history, check->options->level, verdict->limit);
     iso_parallel(check->shards, judge_shard, check);
     for (unsigned i = 0; i < check->shards; i++)
-        iso_verdict_merge(verdict, &check->verdicts[i]);
+        iso_verdict_merge(verdict, &check->verdicts[i].verdict);
     iso_free(check->verdicts);
     if (!check->si && check->first_breach) /* needs to know who shares a cts */
         chronos_check_timestamps(check, verdict, 0, check->history->transaction_count);

@@ -47,6 +47,12 @@ struct chronos_previous {
     uint32_t value, writer;
 };
 
+/* A shard's verdict, no cache line of which is another's. */
+struct chronos_verdict {
+    struct iso_verdict verdict;
+    char padding[128];
+};
+
 /* One check; read only while shards run, but for the elements of key columns that are a shard's own. */
 struct chronos {
     const struct iso_history *history;
@@ -62,7 +68,7 @@ struct chronos {
     iso_atom *initial;          /* by key; NULL if no key has an initial value of its own */
     struct chronos_previous *previous; /* by key; NULL if no transaction commits before it reads */
     uint32_t *first_breach;     /* by transaction; NULL if there is none */
-    struct iso_verdict *verdicts; /* by shard */
+    struct chronos_verdict *verdicts; /* by shard */
 };
 
 /* An external read that did not return what it should have: EXT, or unjudged. */
