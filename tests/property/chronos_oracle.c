@@ -27,6 +27,7 @@ struct comparison {
     bool session_order;
     struct iso_history history;
     struct instances expected, actual;
+    bool refused; /* by the oracle: nothing is expected */
     char text[ISO_ERROR_TEXT + 64]; /* what differs, if it is not the sets */
 };
 
@@ -34,8 +35,9 @@ struct comparison {
 
 /* Both refuse, and chronos names a line that lacks something. */
 static bool refusal_agrees(struct comparison *comparison, enum iso_status status, const struct iso_error *error,
-                           bool refused, uint32_t transaction)
+                           uint32_t transaction)
 {
+    bool refused = comparison->refused;
     char place[64];
     snprintf(comparison->text, sizeof comparison->text, "chronos: status %d, %s; oracle: %s", status, error->text,
              refused ? "refused" : "judged");
@@ -66,7 +68,7 @@ static bool breach_agrees(const struct iso_history *history, const struct iso_vi
                                     !iso_snapshot_sees(history, earlier, breach->only_later)));
 }
 
-static bool agrees_with(struct comparison *comparison, unsigned threads, bool refused, uint32_t transaction)
+static bool agrees_with(struct comparison *comparison, unsigned threads, uint32_t transaction)
 {
     struct iso_check_options options = {
         .level = comparison->level, .session_order = comparison->session_order, .threads = threads};
@@ -74,8 +76,8 @@ static bool agrees_with(struct comparison *comparison, unsigned threads, bool re
     struct iso_verdict verdict;
     iso_verdict_init(&verdict, &comparison->history, comparison->level, 0);
     enum iso_status status = iso_chronos_check(&comparison->history, &options, &verdict, &error);
-    bool agrees = refusal_agrees(comparison, status, &error, refused, transaction);
-    if (agrees && !refused) {
+    bool agrees = refusal_agrees(comparison, status, &error, transaction);
+    if (agrees && !comparison->refused) {
         instances_of_verdict(&comparison->actual, &verdict);
         agrees = instances_equal(&comparison->expected, &comparison->actual);
         snprintf(comparison->text, sizeof comparison->text, "with %u threads", threads);
@@ -98,9 +100,9 @@ static bool disagrees(const struct plain_history *plain, void *context)
     if (plain_history_build(plain, &comparison->history, &error) != ISO_OK)
         return false;
     instances_clear(&comparison->actual);
-    bool refused = !timestamp_oracle(plain, comparison->level, comparison->session_order, &comparison->expected,
-                                     &transaction);
-    return !agrees_with(comparison, 1, refused, transaction) || !agrees_with(comparison, 2, refused, transaction);
+    comparison->refused = !timestamp_oracle(plain, comparison->level, comparison->session_order,
+                                            &comparison->expected, &transaction);
+    return !agrees_with(comparison, 1, transaction) || !agrees_with(comparison, 2, transaction);
 }
 
 static void report(struct plain_history *plain, struct comparison *comparison, uint64_t seed)
@@ -120,8 +122,9 @@ static void report(struct plain_history *plain, struct comparison *comparison, u
 
 /* ---- many ---- */
 
-static void count(struct statistics *statistics, const struct comparison *comparison, bool finished, bool refused)
+static void count(struct statistics *statistics, const struct comparison *comparison)
 {
+    bool finished = comparison->history.finished, refused = comparison->refused;
     const struct instances *found = &comparison->expected;
     bool seen[ISO_AXIOMS][KINDS] = {{false}};
     statistics->histories++;
@@ -152,11 +155,7 @@ static uint32_t run(struct comparison *comparison, struct statistics *statistics
         random_history(seed + i, &options, plain);
         comparison->session_order = (seed + i) % 8 != 0;
         bool differs = disagrees(plain, comparison);
-        uint32_t transaction;
-        bool refused = comparison->history.finished &&
-                       !timestamp_oracle(plain, comparison->level, comparison->session_order, &comparison->expected,
-                                         &transaction);
-        count(statistics, comparison, comparison->history.finished, refused);
+        count(statistics, comparison);
         if (!differs)
             continue;
         failed++;

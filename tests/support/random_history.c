@@ -143,7 +143,7 @@ static void shuffle(struct draft *draft)
 static void give_tids(struct draft *draft)
 {
     enum { PRIME = 13 };
-    _Static_assert(PLAIN_TRANSACTIONS < PRIME, "t * step + offset must not repeat");
+    _Static_assert((int)PLAIN_TRANSACTIONS < (int)PRIME, "t * step + offset must not repeat");
     uint32_t step = 1 + random_below(&draft->random, PRIME - 1), offset = random_below(&draft->random, PRIME);
     for (uint32_t t = 0; t < draft->history->transaction_count; t++)
         draft->history->transactions[t].tid = plain_number((t * step + offset) % PRIME);
