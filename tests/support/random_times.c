@@ -106,7 +106,7 @@ static void give_xids(struct draft *draft, bool incomplete)
 
 static void give_snapshots(struct draft *draft, bool incomplete)
 {
-    uint32_t breaches = random_percent(&draft->random, 50) ? 30 : 0;
+    uint32_t breaches = random_percent(&draft->random, 50) ? 40 : 0;
     give_xids(draft, incomplete);
     for (uint32_t t = 0; t < draft->history->transaction_count; t++) {
         struct plain_transaction *transaction = &draft->history->transactions[t];
