@@ -33,6 +33,8 @@ static inline void look_ahead(const struct iso_history *history, const uint32_t 
     __builtin_prefetch(&history->key[operation]);
     __builtin_prefetch(&history->kind[operation]);
     __builtin_prefetch(&history->value[operation]);
+    __builtin_prefetch(&history->key[operation + 15]);
+    __builtin_prefetch(&history->value[operation + 15]);
 }
 
 /* ---- reads ---- */
