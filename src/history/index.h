@@ -1,6 +1,7 @@
 /* Atom to dense index: numbers keys and sessions in the order of their first appearance.
  *
- * Small integers, which most keys are, go through a plain array; the rest through open addressing. Owned by a history.
+ * Small integers, which most keys are, go through a plain array; the rest through open addressing. Owned by a
+ * history.
  */
 #ifndef ISO_HISTORY_INDEX_H
 #define ISO_HISTORY_INDEX_H

@@ -84,7 +84,8 @@ static bool too_large(struct piece *piece, const char *start)
     if (!piece->cut || (piece->fault.kind != ISO_FAULT_END && piece->fault.kind != ISO_FAULT_NONE))
         return false;
     char text[100];
-    snprintf(text, sizeof text, "a transaction of more than %d MiB, expected less", ISO_TRANSACTION_LIMIT >> 20);
+    snprintf(text, sizeof text, "a transaction of more than %d MiB, expected less",
+             ISO_TRANSACTION_LIMIT >> 20);
     set_fault(piece, ISO_FAULT_TEXT, start, text);
     return true;
 }
@@ -121,7 +122,8 @@ static void parse_lines(struct piece *piece, const char *at)
             at = stop + 1;
             continue;
         }
-        if (iso_native_read_transaction(&piece->native, at, (size_t)(stop - at), line, &piece->block, &piece->fault)) {
+        if (iso_native_read_transaction(&piece->native, at, (size_t)(stop - at), line, &piece->block,
+                                        &piece->fault)) {
             line_fault(piece, at, newline != NULL);
             piece->fault_line = line;
             return;
@@ -193,7 +195,8 @@ static void parse_after(struct piece *piece)
     iso_json_start(json, piece->text, piece->length);
     if (iso_json_finish(json))
         return;
-    set_fault(piece, ISO_FAULT_TEXT, piece->text + json->position, "something behind the end of the list, expected nothing");
+    set_fault(piece, ISO_FAULT_TEXT, piece->text + json->position,
+              "something behind the end of the list, expected nothing");
 }
 
 /* ---- any ---- */

@@ -1,5 +1,5 @@
-/* The reader of transactions never crashes, takes back what it refuses, and accepts only what jansson takes for JSON;
- * and the same text read as lines, or as an array in pieces of any size, says the same.
+/* The reader of transactions never crashes, takes back what it refuses, and accepts only what jansson takes
+ * for JSON; and the same text read as lines, or as an array in pieces of any size, says the same.
  *
  * As a libFuzzer target: clang -fsanitize=fuzzer,address,undefined. With -DISO_FUZZ_MAIN: runs over files.
  */
@@ -19,7 +19,8 @@ static void accepted_is_json(const char *text, size_t size)
         enum json_error_code code = json_error_code(&error);
         FUZZ_CHECK(code == json_error_numeric_overflow || code == json_error_null_byte_in_key);
     } else {
-        FUZZ_CHECK(json_is_object(theirs) && json_object_get(theirs, "tid") && json_is_array(json_object_get(theirs, "ops")));
+        FUZZ_CHECK(json_is_object(theirs) && json_object_get(theirs, "tid") &&
+                   json_is_array(json_object_get(theirs, "ops")));
     }
     json_decref(theirs);
 }
@@ -52,7 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             accepted_is_json(text, size);
             split_agrees(text, size);
         } else {
-            FUZZ_CHECK(history.transaction_count == 0 && history.operation_count == 0 && history.clock == ISO_CLOCK_NONE);
+            FUZZ_CHECK(history.transaction_count == 0 && history.operation_count == 0 &&
+                       history.clock == ISO_CLOCK_NONE);
             FUZZ_CHECK(fault.kind != ISO_FAULT_NONE && fault.position <= size && fault.text[0]);
         }
     }

@@ -14,7 +14,8 @@ static struct iso_history empty(void)
 
 static uint32_t begin(struct iso_history *history, const char *tid, const char *session, uint64_t line)
 {
-    return iso_history_begin(history, test_atom(history, tid), test_atom(history, session), ISO_COMMITTED, line);
+    return iso_history_begin(history, test_atom(history, tid), test_atom(history, session), ISO_COMMITTED,
+                             line);
 }
 
 static void scalar(struct iso_history *history, uint64_t sts, uint64_t cts)
@@ -43,7 +44,8 @@ static void refuses(struct iso_history *history, const char *message)
 static void a_tid_is_one_transaction(void **state)
 {
     (void)state;
-    static const char *const pairs[][2] = {{"7", "7"}, {"4000000000", "4000000000"}, {"x", "x"}, {"2000000000", "2000000000"}};
+    static const char *const pairs[][2] = {
+        {"7", "7"}, {"4000000000", "4000000000"}, {"x", "x"}, {"2000000000", "2000000000"}};
     static const char *const messages[] = {
         "h:9: tid 7 stands here and at h:4; a tid must be unique",
         "h:9: tid 4000000000 stands here and at h:4; a tid must be unique",
@@ -74,13 +76,15 @@ static void a_key_is_list_or_register(void **state)
     begin(&history, "2", "s", 2);
     iso_history_operation(&history, ISO_READ, 5, ISO_ABSENT);
     iso_history_operation(&history, ISO_APPEND, 5, 2);
-    refuses(&history, "h:2: key 5 is used as a list here and as a single value at h:1; a key is one or the other");
+    refuses(&history,
+            "h:2: key 5 is used as a list here and as a single value at h:1; a key is one or the other");
 
     history = empty();
     iso_history_initial(&history, 5, 1, false);
     begin(&history, "2", "s", 2);
     iso_history_operation(&history, ISO_READ_LIST, 5, iso_history_list(&history));
-    refuses(&history, "h:2: key 5 is used as a list here and as a single value at the initial transaction; a key is one or the other");
+    refuses(&history, "h:2: key 5 is used as a list here and as a single value at the initial transaction; a "
+                      "key is one or the other");
 
     /* a null read of a list is a read of the empty list, one of a register stays */
     history = empty();
@@ -204,7 +208,8 @@ static void scalars_stay(void **state)
         finishes(&history);
         assert_int_equal(history.rank_count, largest ? 3 : 0);
         assert_true(history.cts[0] == (largest ? 3 : UINT64_MAX - 1));
-        assert_true(history.sts[0] < history.sts[1] && history.sts[1] < history.cts[0] && history.cts[0] < UINT64_MAX);
+        assert_true(history.sts[0] < history.sts[1] && history.sts[1] < history.cts[0] &&
+                    history.cts[0] < UINT64_MAX);
         stamp_is(&history, history.sts[1], "7");
         stamp_is(&history, history.cts[0], largest ? "18446744073709551615" : "18446744073709551614");
         iso_history_release(&history);
@@ -292,8 +297,20 @@ static void what_is_a_snapshot(void **state)
 {
     (void)state;
     static const char *const good[] = {"1:1:", "5:9:6,8", "0:18446744073709551615:", "5:9:8,6,6"};
-    static const char *const bad[] = {"", "5", "5:", "5:9", "9:5:", "5:9:6,", "5:9:,6", "5:9:6 ", "a:9:", "5:9:x", ":9:",
-                                      "-1:9:", "5:18446744073709551616:", "5:9:6,,8"};
+    static const char *const bad[] = {"",
+                                      "5",
+                                      "5:",
+                                      "5:9",
+                                      "9:5:",
+                                      "5:9:6,",
+                                      "5:9:,6",
+                                      "5:9:6 ",
+                                      "a:9:",
+                                      "5:9:x",
+                                      ":9:",
+                                      "-1:9:",
+                                      "5:18446744073709551616:",
+                                      "5:9:6,,8"};
     struct iso_history history = empty();
     uint32_t snapshot;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
