@@ -78,4 +78,23 @@ static inline unsigned iso_bytes_special(const char *at)
 #endif
 }
 
+/* How often `byte` stands in [at, end). Reads nothing else. */
+static inline uint64_t iso_bytes_count(const char *at, const char *end, char byte)
+{
+    const uint64_t ones = 0x0101010101010101u, lows = 0x7f7f7f7f7f7f7f7fu;
+    uint64_t count = 0;
+    while (end - at >= 8) {
+        uint64_t sums = 0; /* eight counters of a byte each */
+        for (unsigned i = 0; i < 255 && end - at >= 8; i++, at += 8) {
+            uint64_t word = iso_bytes_load8(at) ^ ones * (unsigned char)byte;
+            sums += ~(((word & lows) + lows) | word) >> 7 & ones;
+        }
+        sums = (sums & 0x00ff00ff00ff00ffu) + (sums >> 8 & 0x00ff00ff00ff00ffu);
+        count += sums * 0x0001000100010001u >> 48;
+    }
+    for (; at < end; at++)
+        count += *at == byte;
+    return count;
+}
+
 #endif

@@ -50,10 +50,7 @@ void piece_reserve(struct piece *piece, size_t length)
 
 static uint64_t count_newlines(const char *at, const char *end)
 {
-    uint64_t count = 0;
-    for (; at < end; at++)
-        count += *at == '\n';
-    return count;
+    return iso_bytes_count(at, end, '\n');
 }
 
 /* The bytes of [start, at) behind its last newline. */

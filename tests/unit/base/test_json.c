@@ -295,6 +295,25 @@ static void find_special_agrees_with_a_loop(void **state)
     }
 }
 
+static void counting_agrees_with_a_loop(void **state)
+{
+    (void)state;
+    enum { LENGTH = 10000 };
+    char *bytes = malloc(LENGTH);
+    uint64_t seed = 7;
+    for (int round = 0; round < 200; round++) {
+        size_t start = test_random(&seed) % 20, end = LENGTH - test_random(&seed) % LENGTH, expected = 0;
+        uint64_t rare = 1 + test_random(&seed) % 9;
+        for (size_t i = 0; i < LENGTH; i++)
+            bytes[i] = (char)(test_random(&seed) % rare ? test_random(&seed) % 256 : '\n');
+        start = start < end ? start : end;
+        for (size_t i = start; i < end; i++)
+            expected += bytes[i] == '\n';
+        assert_int_equal(iso_bytes_count(bytes + start, bytes + end, '\n'), expected);
+    }
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +328,7 @@ int main(void)
         cmocka_unit_test(strings_stay_until_the_next_start),
         cmocka_unit_test(the_first_error_stays),
         cmocka_unit_test(find_special_agrees_with_a_loop),
+        cmocka_unit_test(counting_agrees_with_a_loop),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);
