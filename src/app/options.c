@@ -304,5 +304,6 @@ void app_help(struct iso_output *output, const struct app_command *command)
             print_option(output, option);
     }
     iso_output_format(output, "  %-*s%s\n", HELP_COLUMN - 2, "--help", "Print this.");
+    iso_output_format(output, "  %-*s%s\n", HELP_COLUMN - 2, "--version", "Print the version.");
     iso_output_format(output, "\nExamples\n%s", command->examples);
 }

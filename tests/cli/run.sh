@@ -3,8 +3,8 @@
 #
 #   tests/cli/run.sh [--update] [PATTERN]     cases whose name contains PATTERN
 #
-# A case is a folder of cases/: `cmd` runs under bash in a fresh copy of the folder, with `isochron` in PATH and $DATA,
-# the folder data/. `stdout` and `stderr` hold what must be printed (no file: nothing), `exit` the status (no file: 0).
+# A case is a folder of cases/: its `cmd` runs under bash in an empty folder, with `isochron` in PATH and data/ as $DATA.
+# `stdout` and `stderr` hold what must be printed (no file: nothing), `exit` the status (no file: 0).
 # Times and memory are masked by `mask`. A cmd that exits with 77 says on stdout why it is skipped.
 # --update writes what was printed into the case: look at the difference before you keep it.
 set -u
@@ -13,12 +13,12 @@ program=$(realpath "${ISOCHRON:-$here/../../build/isochron}")
 update=0
 [ "${1:-}" = --update ] && { update=1; shift; }
 pattern=${1:-}
-export LC_ALL=C DATA="$here/data" CASES="$here/cases"
+export LC_ALL=C DATA="$here/data"
 umask 022
 
 mask() {
     sed -E -e 's/"(load|sort|check|total)":[0-9.]+/"\1":T/g' -e 's/"peak_rss_bytes":[0-9]+/"peak_rss_bytes":N/' \
-           -e 's/(; engine [a-z]+), [0-9.]+ s$/\1, T s/'
+           -e 's/(; engine [a-z]+), [0-9.]+ s$/\1, T s/' -e "s|$DATA|DATA|g"
 }
 
 work=$(mktemp -d)
@@ -46,8 +46,8 @@ for folder in "$here"/cases/*"$pattern"*/; do
     name=$(basename "$folder")
     number=$((number + 1))
     rm -rf "$work/case"
-    cp -r "$folder" "$work/case"
-    (cd "$work/case" && exec timeout 60 bash ./cmd) >"$work/out" 2>"$work/err" </dev/null
+    mkdir "$work/case"
+    (cd "$work/case" && exec timeout 60 bash "$folder/cmd") >"$work/out" 2>"$work/err" </dev/null
     status=$?
     if [ $status = 77 ]; then
         echo "ok $number - $name # SKIP $(head -1 "$work/out")"
