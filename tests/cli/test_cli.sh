@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs the program as a person would and compares what it prints, byte by byte. TAP on stdout.
 #
-#   tests/cli/run.sh [--update] [PATTERN]     cases whose name contains PATTERN
+#   tests/cli/test_cli.sh [--update] [PATTERN]     cases whose name contains PATTERN
 #
 # A case is a folder of cases/: its `cmd` runs under bash in an empty folder, with `isochron` in PATH and data/ as $DATA.
 # `stdout` and `stderr` hold what must be printed (no file: nothing), `exit` the status (no file: 0).
