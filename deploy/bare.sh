@@ -54,6 +54,7 @@ copy_in $(grep -ls -i 'proxy\|verify\|cainfo' /etc/apt/apt.conf /etc/apt/apt.con
 
 mount_in proc proc -t proc
 mount_in /dev dev --bind
+mount_in devpts dev/pts -t devpts
 mount_in tmpfs dev/shm -t tmpfs
 
 rm -rf "$root/root/work"
