@@ -10,7 +10,7 @@
 #include "io/write_history.h"
 
 struct gen {
-    uint64_t sessions, transactions, operations, keys, reads, aborted, unknown, seed;
+    uint64_t sessions, transactions, operations, keys, reads, aborted, unknown, seed, threads;
     int distribution, level, order, format;
     bool lists, quiet;
     struct app_texts anomalies;
@@ -61,6 +61,9 @@ static const struct app_option options[] = {
      .help = "JSON Lines (the default) or TimeKiller's array."},
     {.type = APP_CHOICE, .name = "order", .choices = "commit|start|random", .offset = PLACE(order),
      .help = "The order of transactions in the file; random displaces each by some\nthousands and writes sno."},
+    {.type = APP_GROUP, .help = "How to run"},
+    {.type = APP_NUMBER, .name = "threads", .argument = "N", .offset = PLACE(threads), .least = 1, .most = 1024,
+     .help = "Every command takes it; gen runs on one thread all the same."},
     {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "No progress line."},
     {.type = APP_END},
 };

@@ -197,7 +197,8 @@ static enum iso_status take_value(struct parser *parser, const struct app_option
         return ISO_OK;
     }
     if (!inside && parser->at + 1 == parser->count)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--%s needs a value: %s", option->name, option->argument);
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--%s needs a value: %s", option->name,
+                             option->argument ? option->argument : option->choices);
     return store_value(app, option, inside ? inside : parser->arguments[++parser->at], parser->target);
 }
 
@@ -303,5 +304,6 @@ void app_help(struct iso_output *output, const struct app_command *command)
             print_option(output, option);
     }
     iso_output_format(output, "  %-*s%s\n", HELP_COLUMN - 2, "--help", "Print this.");
+    iso_output_format(output, "  %-*s%s\n", HELP_COLUMN - 2, "--version", "Print the version.");
     iso_output_format(output, "\nExamples\n%s", command->examples);
 }
