@@ -41,7 +41,7 @@ static unsigned distance(const char *left, const char *right)
 const char *app_nearest(const char *text, const char *const *names, size_t count)
 {
     const char *nearest = NULL;
-    unsigned best = strlen(text) > 4 ? 3 : 2; /* less than that many slips */
+    unsigned best = strlen(text) > 3 ? 3 : 2; /* less than that many slips */
     for (size_t i = 0; i < count; i++) {
         unsigned slips = distance(text, names[i]);
         if (slips < best) {

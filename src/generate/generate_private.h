@@ -83,6 +83,7 @@ void transaction_element(struct transaction *transaction, uint64_t element);
 
 /* store.c */
 struct transaction *store_begin(struct store *store, uint32_t session);
+bool store_is_point(const struct store *store, const struct transaction *transaction);
 void store_commit(struct store *store, struct transaction *transaction);
 
 /* script.c */

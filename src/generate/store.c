@@ -91,13 +91,16 @@ static void run_operations(struct store *store, struct transaction *transaction)
     }
 }
 
-static bool writes(const struct transaction *transaction)
+/* A transaction that only reads, at si, where it needs no cts of its own. */
+bool store_is_point(const struct store *store, const struct transaction *transaction)
 {
+    if (store->options->level != ISO_SI)
+        return false;
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
         if (iso_kind_writes(transaction->operations[i].kind))
-            return true;
+            return false;
     }
-    return false;
+    return true;
 }
 
 static void choose_outcome(struct store *store, struct transaction *transaction)
@@ -146,7 +149,7 @@ static void judge(struct store *store, const struct transaction *transaction)
                 si->counts[ISO_EXT]++;
             continue;
         }
-        ser->counts[ISO_EXT] += transaction->cts > transaction->sts && store->options->level == ISO_SI &&
+        ser->counts[ISO_EXT] += store->options->level == ISO_SI &&
                                 store->slots[operation->slot].changed > transaction->sts;
         si->counts[ISO_EXT] += operation->version > transaction->sts;
     }
@@ -204,10 +207,9 @@ static void let_go(struct store *store, const struct transaction *transaction)
 void store_commit(struct store *store, struct transaction *transaction)
 {
     struct iso_generated *generated = store->generated;
-    bool si = store->options->level == ISO_SI;
-    if (!si)
+    if (store->options->level == ISO_SER)
         run_operations(store, transaction);
-    transaction->cts = si && !writes(transaction) ? transaction->sts : ++store->clock;
+    transaction->cts = store_is_point(store, transaction) ? transaction->sts : ++store->clock;
     transaction->has_cts = transaction->status == ISO_COMMITTED;
     if (transaction->status == ISO_COMMITTED)
         judge(store, transaction);
