@@ -66,7 +66,8 @@ static void store_release(struct store *store)
     iso_draw_release(&store->draw);
 }
 
-/* Sessions in random order begin what they have not open, and commit what they have; points do both at once. */
+/* Sessions in random order begin what they have not open, and commit what they have; points do both at once.
+ */
 static void take_turns(struct store *store, struct transaction **open)
 {
     const struct iso_generate_options *options = store->options;

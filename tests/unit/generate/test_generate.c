@@ -1,4 +1,5 @@
-/* Generated histories: chronos finds exactly what the generator says, at both levels, for every mix of options. */
+/* Generated histories: chronos finds exactly what the generator says, at both levels, for every mix of
+ * options. */
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -39,8 +40,12 @@ static void run_release(struct run *run)
 
 static struct iso_generate_options small_run(uint64_t seed)
 {
-    return (struct iso_generate_options){.sessions = 8, .transactions = 400, .operations = 6, .keys = 25,
-                                         .read_share = (uint64_t)1 << 31, .seed = seed};
+    return (struct iso_generate_options){.sessions = 8,
+                                         .transactions = 400,
+                                         .operations = 6,
+                                         .keys = 25,
+                                         .read_share = (uint64_t)1 << 31,
+                                         .seed = seed};
 }
 
 static void judge(const struct iso_history *history, enum iso_level level, struct iso_verdict *verdict)
@@ -68,8 +73,9 @@ static bool is_found(const struct iso_verdict *verdict, const struct iso_planted
             has_tid(history, violation->transaction, planted->first_tid + finding->transaction) &&
             (finding->other == ISO_SCRIPT_NOBODY ||
              has_tid(history, violation->other, planted->first_tid + finding->other)) &&
-            (finding->key ? history->key_atom[violation->key] == planted->first_key + (uint64_t)(finding->key - 'x')
-                          : violation->key == ISO_NONE))
+            (finding->key
+                 ? history->key_atom[violation->key] == planted->first_key + (uint64_t)(finding->key - 'x')
+                 : violation->key == ISO_NONE))
             return true;
     }
     return false;
@@ -230,8 +236,16 @@ static void places(void **state)
     } good[] = {{"lost-update", 1, true, 0},         {"lost-update:7", 7, true, 0},
                 {"write-skew@0.25", 1, false, 250},  {"write-skew:2@1.0", 2, false, 1000},
                 {"stale-read@1000", 1, false, 1000}, {"stale-read@0", 1, false, 0}};
-    static const char *const bad[] = {"", "lost", "lost-update:", "lost-update:0", "lost-update@", "lost-update@1001",
-                                      "lost-update@1.1", "lost-update:2x", "lost-update@0.5x", "lost-update@-1"};
+    static const char *const bad[] = {"",
+                                      "lost",
+                                      "lost-update:",
+                                      "lost-update:0",
+                                      "lost-update@",
+                                      "lost-update@1001",
+                                      "lost-update@1.1",
+                                      "lost-update:2x",
+                                      "lost-update@0.5x",
+                                      "lost-update@-1"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct iso_plant plant;
         struct iso_error error = {.status = ISO_OK};
@@ -251,8 +265,12 @@ static void places(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_mix), cmocka_unit_test(every_anomaly),       cmocka_unit_test(extremes),
-        cmocka_unit_test(orders),    cmocka_unit_test(the_same_for_a_seed), cmocka_unit_test(a_sink_ends_the_run),
+        cmocka_unit_test(every_mix),
+        cmocka_unit_test(every_anomaly),
+        cmocka_unit_test(extremes),
+        cmocka_unit_test(orders),
+        cmocka_unit_test(the_same_for_a_seed),
+        cmocka_unit_test(a_sink_ends_the_run),
         cmocka_unit_test(places),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
