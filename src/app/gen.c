@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "app/options.h"
 #include "app/progress.h"
@@ -183,6 +184,13 @@ static void write_level(struct iso_output *output, const struct iso_generated *g
     iso_output_text(output, "]}");
 }
 
+/* Nothing is put beside standard output or a device. */
+static bool has_place_beside(const char *path)
+{
+    struct stat status;
+    return strcmp(path, "-") && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 static enum iso_status write_expected(struct app *app, const struct gen *gen,
                                       const struct iso_generated *generated)
 {
@@ -304,7 +312,7 @@ static enum iso_status generate(struct app *app, const struct gen *gen)
     enum iso_status status = parse_plants(app, gen, plants);
     if (status == ISO_OK)
         status = write_history(app, gen, &settings, &generated);
-    if (status == ISO_OK && (gen->expected || strcmp(gen->output, "-")))
+    if (status == ISO_OK && (gen->expected || has_place_beside(gen->output)))
         status = write_expected(app, gen, &generated);
     iso_generated_release(&generated);
     iso_free(plants);
