@@ -76,16 +76,14 @@ static void survey(struct chronos *check)
 static void judge_transactions(struct chronos *check, struct iso_verdict *verdict, unsigned part)
 {
     const struct iso_history *history = check->history;
-    uint64_t transactions = history->transaction_count, sessions = history->session_count;
+    uint64_t transactions = history->transaction_count;
     if (check->si)
         chronos_check_timestamps(check, verdict, (uint32_t)(transactions * part / check->shards),
                                  (uint32_t)(transactions * (part + 1) / check->shards));
     else
         chronos_check_shared_cts(check, verdict, part, check->shards);
-    for (uint64_t s = sessions * part / check->shards; s < sessions * (part + 1) / check->shards; s++) {
-        if (check->options->session_order)
-            chronos_check_session(check, verdict, (uint32_t)s);
-    }
+    if (check->options->session_order)
+        chronos_check_sessions(check, verdict, part);
 }
 
 static void judge_shard(void *context, unsigned index)
