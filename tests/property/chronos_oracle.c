@@ -19,7 +19,8 @@ enum { KINDS = ISO_CTS_CYCLE + 1, DEFAULT_HISTORIES = 20000, MAX_REPORTS = 5 };
 
 struct statistics {
     uint64_t histories, refused, holds, unjudged_reads, unjudged_writes, per_operation, unfinished;
-    uint64_t with[ISO_AXIOMS][KINDS]; /* histories in which it occurs */
+    uint64_t with[ISO_AXIOMS][KINDS];       /* histories in which it occurs */
+    uint64_t lists_with[ISO_AXIOMS][KINDS]; /* on a list */
 };
 
 struct comparison {
@@ -124,7 +125,7 @@ static void count(struct statistics *statistics, const struct comparison *compar
 {
     bool finished = comparison->history.finished, refused = comparison->refused;
     const struct instances *found = &comparison->expected;
-    bool seen[ISO_AXIOMS][KINDS] = {{false}};
+    bool seen[ISO_AXIOMS][KINDS] = {{false}}, on_list[ISO_AXIOMS][KINDS] = {{false}};
     statistics->histories++;
     statistics->unfinished += !finished;
     statistics->refused += finished && refused;
@@ -134,11 +135,16 @@ static void count(struct statistics *statistics, const struct comparison *compar
     statistics->unjudged_reads += found->reads_unjudged > 0;
     statistics->unjudged_writes += found->writes_unjudged > 0;
     statistics->per_operation += found->per_operation;
-    for (uint32_t i = 0; i < found->count; i++)
-        seen[found->rows[i].axiom][found->rows[i].kind] = true;
+    for (uint32_t i = 0; i < found->count; i++) {
+        const struct instance *row = &found->rows[i];
+        seen[row->axiom][row->kind] = true;
+        on_list[row->axiom][row->kind] |= row->actual[0] == '[';
+    }
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++) {
-        for (int kind = 0; kind < KINDS; kind++)
+        for (int kind = 0; kind < KINDS; kind++) {
             statistics->with[axiom][kind] += seen[axiom][kind];
+            statistics->lists_with[axiom][kind] += on_list[axiom][kind];
+        }
     }
 }
 
@@ -190,9 +196,14 @@ static bool covers(enum iso_level level, const struct statistics *statistics)
     uint64_t histories = statistics->histories;
     bool good = true;
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        if (wanted[i].at[level])
-            good &= must_occur(level, histories, statistics->with[wanted[i].axiom][wanted[i].kind],
-                               iso_axiom_name(wanted[i].axiom), iso_violation_kind_name(wanted[i].kind));
+        enum iso_axiom axiom = wanted[i].axiom;
+        const char *kind = iso_violation_kind_name(wanted[i].kind);
+        if (!wanted[i].at[level])
+            continue;
+        good &= must_occur(level, histories, statistics->with[axiom][wanted[i].kind], iso_axiom_name(axiom), kind);
+        if (axiom == ISO_INT || axiom == ISO_EXT)
+            good &= must_occur(level, histories, statistics->lists_with[axiom][wanted[i].kind],
+                               axiom == ISO_INT ? "INT on lists" : "EXT on lists", kind);
     }
     good &= must_occur(level, histories, statistics->holds, "nothing wrong", NULL);
     good &= must_occur(level, histories, statistics->refused, "timestamps missing", NULL);
