@@ -96,7 +96,7 @@ static void tell(struct iso_aion_shard *shard, struct aion_case *subject, enum i
     finding->operation = look->operation;
     finding->transaction = aion_party_of(shard, subject->transaction);
     finding->cause = aion_party_of(shard, cause);
-    finding->expected = aion_frontier_words(shard, key, look->bound, look->own ? subject->transaction : ISO_NONE);
+    finding->expected = aion_expected_words(shard, key, look, look->own ? subject->transaction : ISO_NONE);
     finding->actual = aion_value_words(shard, key, look->value);
     if (state == ISO_AION_FINAL)
         aion_explain(shard, subject, look, finding);
@@ -168,11 +168,9 @@ static void finalise(struct iso_aion_shard *shard, uint32_t number)
     }
     if (subject->state == AION_WRONG && !subject->told_final)
         tell(shard, subject, ISO_AION_FINAL, ISO_NONE);
-    if (subject->state == AION_HELD) {
-        shard->stats.reads_unjudged++;
-        for (uint32_t i = 0; i < subject->look_count; i++)
-            shard->stats.reads_judged -= looks_of(subject)[i].state == AION_HELD;
-    }
+    shard->stats.reads_unjudged += subject->state == AION_HELD;
+    for (uint32_t i = 0; i < subject->look_count; i++)
+        shard->stats.reads_judged -= looks_of(subject)[i].state == AION_HELD;
     free_case(shard, number);
 }
 

@@ -11,7 +11,8 @@ struct writers {
     uint32_t aborted, intermediate; /* smallest tid, or ISO_NONE */
     uint32_t future;                /* the first such version */
     uint32_t visible;               /* the last such version */
-    bool unknown, initial;
+    uint32_t unknown;               /* smallest tid */
+    bool initial;
 };
 
 static uint32_t smaller(const struct iso_aion_shard *shard, uint32_t left, uint32_t right)
@@ -39,7 +40,7 @@ static void look_at_spares(const struct iso_aion_shard *shard, const struct aion
         else if (spare->detail == AION_SPARE_INTERMEDIATE)
             writers->intermediate = smaller(shard, writers->intermediate, spare->transaction);
         else
-            writers->unknown = true;
+            writers->unknown = smaller(shard, writers->unknown, spare->transaction);
     }
 }
 
@@ -63,12 +64,13 @@ static enum iso_violation_kind kind_of_register(const struct aion_key *key, cons
                                                 const struct writers *writers, uint32_t *actual)
 {
     bool nobody = writers->intermediate == ISO_NONE && writers->future == ISO_NONE && writers->visible == ISO_NONE &&
-                  !writers->unknown && !writers->initial && look->value != ISO_ABSENT;
+                  !writers->initial && look->value != ISO_ABSENT;
     *actual = writers->aborted;
-    if (writers->aborted == ISO_NONE && nobody)
-        return key->flags & AION_KEY_DROPPED ? ISO_KIND_NONE : ISO_UNCOMMITTED;
     if (writers->aborted != ISO_NONE)
         return ISO_UNCOMMITTED;
+    *actual = writers->unknown;
+    if (nobody)
+        return writers->unknown == ISO_NONE && key->flags & AION_KEY_DROPPED ? ISO_KIND_NONE : ISO_UNCOMMITTED;
     *actual = writers->intermediate;
     if (writers->intermediate != ISO_NONE)
         return ISO_INTERMEDIATE;
@@ -82,7 +84,7 @@ static enum iso_violation_kind kind_of_register(const struct aion_key *key, cons
 static enum iso_violation_kind explain_register(const struct iso_aion_shard *shard, const struct aion_key *key,
                                                 uint32_t reader, const struct aion_look *look, uint32_t *actual)
 {
-    struct writers writers = {ISO_NONE, ISO_NONE, ISO_NONE, ISO_NONE, false, false};
+    struct writers writers = {ISO_NONE, ISO_NONE, ISO_NONE, ISO_NONE, ISO_NONE, false};
     uint32_t initial = key->rare ? shard->rares[key->rare].initial : shard->initial;
     writers.initial = look->value == initial;
     look_at_spares(shard, key, reader, look->value, &writers);
@@ -233,14 +235,14 @@ static enum iso_violation_kind explain_list(const struct iso_aion_shard *shard, 
     struct sources sources;
     enum iso_violation_kind kind = ISO_STALE;
     *actual = ISO_NONE;
-    if (!read)
+    if (!read || !read->count)
         return ISO_ABSENT_READ;
     gather(shard, key, reader, look->bound, &sources);
     for (uint32_t i = 0; i < read->count && kind == ISO_STALE; i++) {
         const struct source *source = find_source(&sources, read->elements[i]);
-        if (source->class == ABORTED || source->class == NOWHERE) {
+        if (source->class == ABORTED || source->class == UNKNOWN || source->class == NOWHERE) {
             kind = ISO_UNCOMMITTED;
-            *actual = source->class == ABORTED ? source->writer : ISO_NONE;
+            *actual = source->class == NOWHERE ? ISO_NONE : source->writer;
         }
     }
     if (kind == ISO_STALE && (*actual = find_intermediate(shard, key, reader, read)) != ISO_NONE)

@@ -16,20 +16,22 @@ static uint32_t take_list(struct iso_aion_shard *shard, uint32_t count)
     uint32_t value = aion_pool_take(&shard->pool, size);
     struct aion_list *list = list_at(shard, value);
     list->holders = 1;
-    list->count = 0;
+    list->count = list->tail = 0;
     list->size = size;
     return value;
 }
 
 uint32_t aion_list_new(struct iso_aion_shard *shard, const struct iso_atoms *atoms, const iso_atom *elements,
-                       uint32_t count)
+                       uint32_t count, uint32_t tail)
 {
-    if (!count)
+    if (!count && !tail)
         return ISO_ABSENT;
-    uint32_t value = take_list(shard, count);
+    uint32_t value = take_list(shard, count + tail);
     struct aion_list *list = list_at(shard, value);
-    for (uint32_t i = 0; i < count; i++)
-        list->elements[list->count++] = aion_values_take(&shard->values, atoms, elements[i]);
+    for (uint32_t i = 0; i < count + tail; i++)
+        list->elements[i] = aion_values_take(&shard->values, atoms, elements[i]);
+    list->count = count;
+    list->tail = tail;
     return value;
 }
 
@@ -53,7 +55,7 @@ void aion_value_drop(struct iso_aion_shard *shard, const struct aion_key *key, u
     struct aion_list *list = list_at(shard, value);
     if (--list->holders)
         return;
-    for (uint32_t i = 0; i < list->count; i++)
+    for (uint32_t i = 0; i < list->count + list->tail; i++)
         aion_values_drop(&shard->values, list->elements[i]);
     aion_pool_give(&shard->pool, value, list->size);
 }
@@ -162,14 +164,24 @@ enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key
 
 /* ---- values for reports ---- */
 
-static void add_words(struct iso_aion_shard *shard, struct aion_words *words, uint32_t value)
+static void add_words(struct iso_aion_shard *shard, struct aion_words *words, const uint32_t *elements, uint32_t count)
 {
-    if (value == ISO_ABSENT)
-        return;
-    const struct aion_list *list = list_at(shard, value);
-    words->elements = iso_reallocate(words->elements, ((size_t)words->count + list->count) * sizeof *words->elements);
-    for (uint32_t i = 0; i < list->count; i++)
-        words->elements[words->count++] = aion_values_hold(&shard->values, list->elements[i]);
+    words->elements = iso_reallocate(words->elements, ((size_t)words->count + count) * sizeof *words->elements);
+    for (uint32_t i = 0; i < count; i++)
+        words->elements[words->count++] = aion_values_hold(&shard->values, elements[i]);
+}
+
+static void add_list(struct iso_aion_shard *shard, struct aion_words *words, uint32_t value)
+{
+    if (value != ISO_ABSENT)
+        add_words(shard, words, list_at(shard, value)->elements, list_at(shard, value)->count);
+}
+
+static void add_tail(struct iso_aion_shard *shard, struct aion_words *words, uint32_t value)
+{
+    if (value != ISO_ABSENT)
+        add_words(shard, words, list_at(shard, value)->elements + list_at(shard, value)->count,
+                  list_at(shard, value)->tail);
 }
 
 struct aion_words aion_value_words(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value)
@@ -177,26 +189,29 @@ struct aion_words aion_value_words(struct iso_aion_shard *shard, const struct ai
     if (!aion_key_is_list(key))
         return (struct aion_words){.count = 1, .atom = aion_values_hold(&shard->values, value)};
     struct aion_words words = {.is_list = true};
-    add_words(shard, &words, value);
+    add_list(shard, &words, value);
+    add_tail(shard, &words, value);
     return words;
 }
 
-struct aion_words aion_frontier_words(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
-                                      uint32_t own)
+/* What the read should have returned: the frontier, and behind it the reader's own appends. */
+struct aion_words aion_expected_words(struct iso_aion_shard *shard, const struct aion_key *key,
+                                      const struct aion_look *look, uint32_t own)
 {
     if (!aion_key_is_list(key)) {
-        const struct aion_entry *version = aion_visible(shard, key, bound, own);
+        const struct aion_entry *version = aion_visible(shard, key, look->bound, own);
         return aion_value_words(shard, key, version ? version->value : initial_of(shard, key));
     }
     struct aion_words words = {.is_list = true};
     struct aion_place place = aion_run_begin();
     if (key->rare)
-        add_words(shard, &words, shard->rares[key->rare].base);
-    for (;; aion_run_next(&shard->pool, &key->versions, &place)) {
-        const struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, place);
-        if (!version || version->time >= bound)
-            return words;
+        add_list(shard, &words, shard->rares[key->rare].base);
+    const struct aion_entry *version;
+    for (; (version = aion_run_get(&shard->pool, &key->versions, place)) && version->time < look->bound;
+         aion_run_next(&shard->pool, &key->versions, &place)) {
         if (version->transaction != own)
-            add_words(shard, &words, version->value);
+            add_list(shard, &words, version->value);
     }
+    add_tail(shard, &words, look->value);
+    return words;
 }

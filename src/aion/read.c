@@ -110,7 +110,7 @@ void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, con
                              .own = step->flags & AION_OWN};
     uint32_t detail = 0;
     if (step->kind == AION_READ_LIST)
-        look.value = aion_list_new(shard, batch->atoms, batch->elements + step->value, step->count);
+        look.value = aion_list_new(shard, batch->atoms, batch->elements + step->value, step->count, step->tail);
     else
         look.value = aion_values_take(&shard->values, batch->atoms, step->value);
     look.state = aion_judge(shard, key, &look, transaction);

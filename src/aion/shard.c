@@ -110,13 +110,11 @@ void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t number, c
                                 iso_atom value, bool is_append)
 {
     struct aion_key *key = &shard->keys[number];
-    struct aion_rare *rare = aion_rare_of(shard, key);
     if (is_append) {
-        struct aion_entry entry = {.value = aion_list_new(shard, atoms, &value, 1)};
+        struct aion_entry entry = {.value = aion_list_new(shard, atoms, &value, 1, 0)};
         aion_list_fold(shard, key, &entry);
-        rare->initial_count++;
     } else {
-        rare->initial = key->newest_value = aion_values_take(&shard->values, atoms, value);
+        aion_rare_of(shard, key)->initial = key->newest_value = aion_values_take(&shard->values, atoms, value);
     }
 }
 

@@ -25,12 +25,12 @@ enum aion_step_kind { AION_READ, AION_READ_LIST, AION_VERSION, AION_VERSION_LIST
 #define AION_INTERMEDIATE 0x10u /* a spare write of a committed transaction: it is no version */
 
 struct aion_step {
-    uint64_t time;      /* read: versions below this are visible; version: since when the key was held */
+    uint64_t time;      /* read: versions below this are visible; version: those below this are not overlapped */
     uint64_t before;    /* read: an unknown writer that it may rest on started below this */
     uint32_t key;       /* number in the shard */
     uint32_t value;     /* atom of the block; lists: first of `count` elements of the batch */
-    uint32_t count;
-    uint32_t operation; /* place in the transaction */
+    uint32_t count, tail; /* list read: behind `count` elements of others stand `tail` of its own */
+    uint32_t operation; /* place in the transaction; version: its first write of the key */
     uint8_t kind, flags;
 };
 

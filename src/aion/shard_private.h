@@ -11,7 +11,7 @@ struct iso_atom_index;
 /* A key: one cache line. The newest version stands in it, so that a read of it looks at nothing else. */
 struct aion_key {
     uint64_t newest_time;   /* of the newest version; 0 if there is none */
-    uint64_t span;          /* the longest that a version's writer held the key before its cts */
+    uint64_t span;          /* the most that a version's time is above its hold */
     uint64_t last_read;     /* the largest bound among the open reads */
     struct aion_run versions, reads;
     uint32_t newest_value;  /* of the newest version, or the initial value */
@@ -23,7 +23,7 @@ struct aion_key {
 #define AION_KEY_DROPPED 0x04u /* versions older than the first one here existed */
 #define AION_KEY_OWN 0x08u     /* some open read is above its own transaction's version */
 
-/* Versions: time = cts, hold = since when the writer held the key, detail = AION_VERSION_ bits; lists: value is a list
+/* Versions: time = cts, hold = ots of the first write + 1 (under a lock: cts), detail = AION_VERSION_ bits; lists: value is a list
  * of the appended elements. Reads: time = bound (versions below it are visible), hold = `before` of the step, detail =
  * the case + 1; operation: with AION_READ_OWN. Lists: value is a list, or ISO_ABSENT if empty. */
 #define AION_VERSION_UNJUDGED 0x01u
@@ -34,7 +34,6 @@ struct aion_rare {
     uint32_t first_case;    /* + 1; cases of the key, chained */
     uint32_t initial;       /* a register's initial value */
     uint32_t base;          /* a list's initial elements and those of dropped versions; ISO_ABSENT: none */
-    uint32_t initial_count; /* how many of `base` are initial */
 };
 enum aion_spare { AION_SPARE_ABORTED = 1, AION_SPARE_INTERMEDIATE, AION_SPARE_UNKNOWN, AION_SPARE_UNKNOWN_FINAL };
 
@@ -51,6 +50,7 @@ struct aion_transaction {
 /* A list in the pool. */
 struct aion_list {
     uint32_t holders, count;
+    uint32_t tail; /* more elements behind `count`: the reader's own, which others did not write */
     uint32_t size; /* of its block */
     uint32_t elements[];
 };
@@ -141,7 +141,7 @@ static inline bool aion_may_drop_read(const struct iso_aion_shard *shard, uint64
 
 /* list.c: lists; the frontier of a key, be it a list or a register */
 uint32_t aion_list_new(struct iso_aion_shard *shard, const struct iso_atoms *atoms, const iso_atom *elements,
-                       uint32_t count);
+                       uint32_t count, uint32_t tail);
 uint32_t aion_value_hold(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
 void aion_value_drop(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
 void aion_list_fold(struct iso_aion_shard *shard, struct aion_key *key, struct aion_entry *version);
@@ -149,8 +149,8 @@ enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key
                              uint32_t transaction);
 struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
                                 uint32_t own);
-struct aion_words aion_frontier_words(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
-                                      uint32_t own);
+struct aion_words aion_expected_words(struct iso_aion_shard *shard, const struct aion_key *key,
+                                      const struct aion_look *look, uint32_t own);
 struct aion_words aion_value_words(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
 
 /* read.c */

@@ -39,7 +39,7 @@ uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom)
         return aion_mix(atom + 1u);
     uint32_t index = atom & ~ISO_ATOM_TABLE, form = atoms->form[index];
     if (form >= ISO_FORM_NEGATIVE)
-        return aion_mix(atoms->payload[index] + (form == ISO_FORM_NEGATIVE ? 2 : 1));
+        return form == ISO_FORM_NEGATIVE ? ~aion_mix(atoms->payload[index]) : aion_mix(atoms->payload[index] + 1);
     return XXH3_64bits(atoms->text + atoms->payload[index], form);
 }
 

@@ -29,20 +29,21 @@ static struct aion_place place_of(const struct iso_aion_shard *shard, const stru
 static void meet(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_entry *one,
                  const struct aion_entry *other)
 {
-    if ((other->detail & AION_VERSION_UNJUDGED) || other->time <= one->hold || one->time <= other->hold)
+    if ((other->detail & AION_VERSION_UNJUDGED) || other->time < one->hold || one->time < other->hold)
         return;
     bool later = one->time != other->time ? one->time > other->time : stands_before(shard, other, one);
     struct aion_finding *finding =
         aion_finding_new(shard, AION_FOUND_CONFLICT, (uint32_t)(key - shard->keys));
     finding->state = ISO_AION_FINAL;
+    finding->operation = later ? one->operation : other->operation;
     finding->transaction = aion_party_of(shard, later ? one->transaction : other->transaction);
     finding->other = aion_party_of(shard, later ? other->transaction : one->transaction);
     shard->stats.counts[ISO_NOCONFLICT]++;
 }
 
-/* The writers whose intervals (hold, time) overlap that of a version about to stand at `place`: before it those that
- * committed after it took the key; after it those that took the key before it committed, no further away than the
- * longest interval of the key. */
+/* The writers whose intervals overlap that of a version about to stand at `place`: before it those that committed
+ * after it took the key; after it those that took the key before it committed, no further away than the longest
+ * interval of the key. */
 static void meet_writers(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_entry *version,
                          struct aion_place place)
 {
@@ -52,18 +53,18 @@ static void meet_writers(struct iso_aion_shard *shard, struct aion_key *key, con
         return;
     while (aion_run_before(&shard->pool, &key->versions, &at)) {
         other = aion_run_get(&shard->pool, &key->versions, at);
-        if (other->time <= version->hold)
+        if (other->time < version->hold)
             break;
         meet(shard, key, version, other);
     }
     const struct aion_entry *first = aion_run_get(&shard->pool, &key->versions, aion_run_begin());
-    if ((key->flags & AION_KEY_DROPPED) && first->time > version->hold)
+    if ((key->flags & AION_KEY_DROPPED) && first->time >= version->hold)
         shard->stats.writes_undecided++;
     if (key->newest_time < version->time)
         return;
     uint64_t last = version->time + key->span < version->time ? UINT64_MAX : version->time + key->span;
     for (at = place;; aion_run_next(&shard->pool, &key->versions, &at)) {
-        aion_run_skip(&shard->pool, &key->versions, &at, version->time);
+        aion_run_skip(&shard->pool, &key->versions, &at, version->time + 1);
         other = aion_run_get(&shard->pool, &key->versions, at);
         if (!other || other->time > last)
             return;
@@ -117,7 +118,7 @@ static struct aion_entry version_of(struct iso_aion_shard *shard, const struct a
                                  .detail = step->flags & AION_UNJUDGED ? AION_VERSION_UNJUDGED : 0,
                                  .operation = step->operation};
     if (step->kind == AION_VERSION_LIST)
-        version.value = aion_list_new(shard, batch->atoms, batch->elements + step->value, step->count);
+        version.value = aion_list_new(shard, batch->atoms, batch->elements + step->value, step->count, 0);
     else
         version.value = aion_values_take(&shard->values, batch->atoms, step->value);
     return version;
