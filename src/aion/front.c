@@ -371,7 +371,8 @@ static void note_write(const struct taking *taking, struct aion_touch *touch, ui
 {
     if (!touch->writes++) {
         touch->first_write = operation;
-        touch->opened = bound_of(taking->history, &taking->times, operation);
+        if ((taking->flags & ISO_STATUS_MASK) == ISO_COMMITTED) /* an aborted one may have an unplaced snapshot */
+            touch->opened = bound_of(taking->history, &taking->times, operation);
         touch->locked = is_lock(taking->history->kind[operation]);
     }
     touch->last_write = operation;

@@ -120,22 +120,54 @@ static bool take_prefix(const struct iso_aion_shard *shard, uint32_t value, cons
     return true;
 }
 
+/* Steps through the versions that make up a list as a read sees it: those below its bound, but where the newest of them
+ * are its own transaction's, only those up to the newest of another. */
+struct layers {
+    const struct iso_aion_shard *shard;
+    const struct aion_key *key;
+    struct aion_place place;
+    uint64_t bound;
+    const struct aion_entry *last; /* NULL: the bound decides */
+    bool done;
+};
+
+static struct layers layers_of(const struct iso_aion_shard *shard, const struct aion_key *key,
+                               const struct aion_look *look, uint32_t own)
+{
+    struct layers layers = {shard, key, aion_run_begin(), look->bound, NULL, false};
+    if (own != ISO_NONE) {
+        layers.last = aion_visible(shard, key, look->bound, own);
+        layers.done = !layers.last;
+    }
+    return layers;
+}
+
+static const struct aion_entry *next_layer(struct layers *layers)
+{
+    const struct aion_run *versions = &layers->key->versions;
+    const struct aion_entry *version = aion_run_get(&layers->shard->pool, versions, layers->place);
+    if (layers->done || !version || version->time >= layers->bound)
+        return NULL;
+    layers->done = version == layers->last;
+    aion_run_next(&layers->shard->pool, versions, &layers->place);
+    return version;
+}
+
 static enum aion_state compare_list(const struct iso_aion_shard *shard, const struct aion_key *key,
                                     const struct aion_look *look, uint32_t own)
 {
     const struct aion_list *read = look->value == ISO_ABSENT ? NULL : list_at(shard, look->value);
     const uint32_t *elements = read ? read->elements : NULL;
     uint32_t count = read ? read->count : 0;
-    struct aion_place place = aion_run_begin();
-    struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, place);
+    struct layers layers = layers_of(shard, key, look, own);
+    const struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, aion_run_begin());
     if ((key->flags & AION_KEY_DROPPED) && (!version || version->time >= look->bound))
         return AION_UNDECIDED;
     if (key->rare && !take_prefix(shard, shard->rares[key->rare].base, &elements, &count))
         return AION_WRONG;
-    for (; version && version->time < look->bound; version = aion_run_get(&shard->pool, &key->versions, place)) {
-        if (version->transaction != own && !take_prefix(shard, version->value, &elements, &count))
+    while ((version = next_layer(&layers))) {
+        if (!take_prefix(shard, version->value, &elements, &count))
             return AION_WRONG;
-        aion_run_next(&shard->pool, &key->versions, &place);
     }
     return count ? AION_WRONG : AION_RIGHT;
 }
@@ -203,15 +235,12 @@ struct aion_words aion_expected_words(struct iso_aion_shard *shard, const struct
         return aion_value_words(shard, key, version ? version->value : initial_of(shard, key));
     }
     struct aion_words words = {.is_list = true};
-    struct aion_place place = aion_run_begin();
+    struct layers layers = layers_of(shard, key, look, own);
+    const struct aion_entry *version;
     if (key->rare)
         add_list(shard, &words, shard->rares[key->rare].base);
-    const struct aion_entry *version;
-    for (; (version = aion_run_get(&shard->pool, &key->versions, place)) && version->time < look->bound;
-         aion_run_next(&shard->pool, &key->versions, &place)) {
-        if (version->transaction != own)
-            add_list(shard, &words, version->value);
-    }
+    while ((version = next_layer(&layers)))
+        add_list(shard, &words, version->value);
     add_tail(shard, &words, look->value);
     return words;
 }

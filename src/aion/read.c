@@ -164,7 +164,7 @@ void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key, co
         struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
         if (!read || read->time > successor)
             return;
-        if (read->transaction != cause)
+        if (read->transaction != cause || (read->operation & AION_READ_OWN))
             recheck(shard, key, read, cause);
     }
 }

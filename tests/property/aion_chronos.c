@@ -1,8 +1,8 @@
 /* aion against chronos and the definitions, on random small histories.
  *
  * Three comparisons a history, each at both levels:
- *  - the file: iso_aion_check in the history's own order, and once with shards on threads, must give what the oracle
- *    gives: the exact set with kinds, values, writers and counts;
+ *  - the file: iso_aion_check in the history's own order (now and then with shards on threads) must give what the
+ *    oracle gives: the exact set with kinds, values, writers and counts;
  *  - a stream: a random order of arrival, repeats, a random number of shards, watermarks as they become true, unknown
  *    outcomes as they were or told on the way; the final violations must be chronos's on what was told in the end, as
  *    (axiom, transactions, key), and with kinds where the only watermark is the end;
@@ -196,7 +196,8 @@ static uint64_t earliest_to_come(const struct stream *stream)
         uint8_t flags = history->flags[t];
         bool unknown_now = iso_status_of(&stream->comparison->history, t) == ISO_UNKNOWN;
         uint64_t time = flags & ISO_HAS_STS ? history->sts[t] : 0;
-        if ((flags & ISO_STATUS_MASK) == ISO_COMMITTED && (!unknown_now || stream->arrived[t]))
+        bool committed = (flags & ISO_STATUS_MASK) == ISO_COMMITTED;
+        if (committed && (!unknown_now || stream->arrived[t] || history->cts[t] < time))
             time = history->cts[t];
         bool open = !stream->arrived[t] || (unknown_now && stream->resolve[t]);
         if (open && time < earliest)
@@ -351,6 +352,25 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
 
 /* ---- one history ---- */
 
+/* In a stream the order of arrival says nothing about the session's: the snos must be explicit. */
+static bool streams_differ(struct comparison *comparison, const struct plain_history *plain)
+{
+    struct plain_history *explicit = malloc(sizeof *explicit);
+    struct iso_error error = {.status = ISO_OK};
+    uint32_t order[PLAIN_TRANSACTIONS];
+    bool differ = false;
+    *explicit = *plain;
+    for (uint32_t t = 0; t < PLAIN_TRANSACTIONS; t++)
+        order[t] = t;
+    plain_history_permute(explicit, order);
+    if (plain_history_build(explicit, &comparison->history, &error) != ISO_OK)
+        abort();
+    for (uint32_t number = 0; !differ && number < STREAMS; number++)
+        differ = !stream_agrees(comparison, explicit, number);
+    free(explicit);
+    return differ;
+}
+
 static bool disagrees(const struct plain_history *plain, void *context)
 {
     struct comparison *comparison = context;
@@ -359,13 +379,12 @@ static bool disagrees(const struct plain_history *plain, void *context)
         return false;
     comparison->refused = !timestamp_oracle(plain, comparison->level, comparison->session_order, &comparison->expected,
                                             comparison->lacks_times);
-    if (!check_agrees(comparison, 1) || !check_agrees(comparison, 2))
+    if (!check_agrees(comparison, 1) || (comparison->seed % 4 == 0 && !check_agrees(comparison, 2)))
         return true;
-    for (uint32_t number = 0; !comparison->refused && number < STREAMS; number++) {
-        if (!stream_agrees(comparison, plain, number))
-            return true;
-    }
-    return false;
+    if (comparison->refused)
+        return false;
+    comparison->statistics->judged++;
+    return streams_differ(comparison, plain);
 }
 
 static void print_rows(const struct rows *rows, const struct plain_history *plain)
@@ -415,6 +434,7 @@ static bool covers(const struct statistics *statistics)
 {
     uint64_t histories = statistics->histories;
     bool good = occurred(statistics->streams, histories, "streams");
+    good &= occurred(statistics->judged, histories, "histories that can be judged");
     good &= occurred(statistics->watermarks, histories, "watermarks");
     good &= occurred(statistics->repeats, histories, "repeats");
     good &= occurred(statistics->resolved, histories, "outcomes told later");
