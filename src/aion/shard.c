@@ -10,8 +10,9 @@
 #define GROW(column, old, next)                                                                                        \
     ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
 
-/* Steps ahead: first the key's line is fetched, then the end of the run that the step will change. */
-enum { FETCH_KEY = 16, FETCH_RUN = 6 };
+/* Steps ahead: first the key's line is fetched, then the end of the run that the step will change, in two steps where
+ * that has a directory. */
+enum { FETCH_KEY = 16, FETCH_RUN = 8, FETCH_CHUNK = 4 };
 
 struct iso_aion_shard *iso_aion_shard_new(const struct aion_shard_options *options)
 {
@@ -213,9 +214,27 @@ static inline void fetch_run(const struct iso_aion_shard *shard, const struct ai
     const struct aion_key *key = &shard->keys[batch->steps[step].key];
     bool reads = batch->steps[step].kind <= AION_READ_LIST;
     const struct aion_run *run = reads ? &key->reads : &key->versions;
-    if (!run->at || aion_run_chunks(run) > 1)
+    uint32_t chunks = aion_run_chunks(run);
+    if (!run->at)
         return;
-    __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, run->at) + run->count, 1);
+    if (chunks > 1)
+        __builtin_prefetch((const struct aion_ref *)aion_pool_at(&shard->pool, run->at) + chunks - 1, 1);
+    else
+        __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, run->at) + run->count, 1);
+}
+
+/* Of a run with a directory: the end of its last chunk. */
+static inline void fetch_chunk(const struct iso_aion_shard *shard, const struct aion_batch *batch, uint32_t step)
+{
+    if (step >= batch->step_count)
+        return;
+    const struct aion_key *key = &shard->keys[batch->steps[step].key];
+    const struct aion_run *run = batch->steps[step].kind <= AION_READ_LIST ? &key->reads : &key->versions;
+    uint32_t chunks = aion_run_chunks(run);
+    if (chunks < 2)
+        return;
+    const struct aion_ref *ref = (const struct aion_ref *)aion_pool_at(&shard->pool, run->at) + chunks - 1;
+    __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, ref->at) + ref->count, 1);
 }
 
 static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
@@ -246,6 +265,7 @@ static void apply_part(struct iso_aion_shard *shard, const struct aion_batch *ba
     for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++) {
         fetch_key(shard, batch, i + FETCH_KEY);
         fetch_run(shard, batch, i + FETCH_RUN);
+        fetch_chunk(shard, batch, i + FETCH_CHUNK);
         apply_step(shard, batch, &batch->steps[i], transaction);
     }
     for (uint32_t i = 0; i < shard->group_count; i++)

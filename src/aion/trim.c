@@ -12,19 +12,28 @@ static uint32_t position(const struct iso_aion_shard *shard, const struct aion_r
     return before;
 }
 
+/* Their lines have long left the caches: all are fetched before the first is needed. */
+static void fetch_transactions(const struct iso_aion_shard *shard, const struct aion_run *run, uint32_t count)
+{
+    struct aion_place place = aion_run_begin();
+    for (uint32_t i = 0; i < count; i++, aion_run_next(&shard->pool, run, &place))
+        __builtin_prefetch(&shard->transactions[aion_run_get(&shard->pool, run, place)->transaction], 1);
+}
+
 static void trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
 {
     struct aion_place place = aion_run_begin();
-    uint32_t count = 0;
-    for (;; aion_run_next(&shard->pool, &key->reads, &place), count++) {
-        const struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
-        if (!read || !aion_may_drop_read(shard, read->time))
-            break;
+    const struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
+    if (!read || !aion_may_drop_read(shard, read->time))
+        return;
+    uint64_t first_kept = shard->level == ISO_SER || shard->passed == UINT64_MAX ? shard->passed : shard->passed + 1;
+    uint32_t count = position(shard, &key->reads, aion_run_lower(&shard->pool, &key->reads, first_kept));
+    fetch_transactions(shard, &key->reads, count);
+    for (uint32_t i = 0; i < count; i++, aion_run_next(&shard->pool, &key->reads, &place)) {
+        read = aion_run_get(&shard->pool, &key->reads, place);
         aion_value_drop(shard, key, read->value);
         aion_transaction_drop(shard, read->transaction);
     }
-    if (!count)
-        return;
     aion_run_drop(&shard->pool, &key->reads, count);
     shard->stats.open_reads -= count;
     if (!key->reads.count)
@@ -40,6 +49,7 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
     if (old < 2)
         return;
     struct aion_place place = aion_run_begin();
+    fetch_transactions(shard, &key->versions, old - 1);
     for (uint32_t i = 0; i < old; i++, aion_run_next(&shard->pool, &key->versions, &place)) {
         struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, place);
         if (aion_key_is_list(key)) {
@@ -80,10 +90,10 @@ void aion_trim(struct iso_aion_shard *shard, struct aion_key *key)
         trim_spares(shard, &shard->rares[key->rare].spares);
 }
 
-/* A hand goes round the keys, one for eight steps, so that a key which nobody touches any more lets go too. */
+/* A hand goes round the keys, one for 64 steps, so that a key which nobody touches any more lets go too. */
 void aion_sweep_some(struct iso_aion_shard *shard)
 {
-    uint64_t count = shard->work / 8;
+    uint64_t count = shard->work / 64;
     if (!shard->passed || count < 64)
         return;
     shard->work = 0;
