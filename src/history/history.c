@@ -131,13 +131,13 @@ uint32_t iso_history_session(struct iso_history *history, iso_atom session)
     return history->session_count++;
 }
 
-uint32_t iso_history_begin(struct iso_history *history, iso_atom tid, iso_atom session, uint8_t status, uint64_t origin)
+uint32_t iso_history_open(struct iso_history *history, uint64_t origin)
 {
     uint32_t transaction = history->transaction_count;
     history_reserve_transactions(history, 1);
-    history->flags[transaction] = status;
-    history->tid[transaction] = tid;
-    history->session[transaction] = iso_history_session(history, session);
+    history->flags[transaction] = 0;
+    history->tid[transaction] = ISO_ABSENT;
+    history->session[transaction] = ISO_NONE;
     history->sts[transaction] = history->cts[transaction] = 0;
     history->origin[transaction] = origin;
     history->first_operation[transaction] = history->first_operation[transaction + 1] = history->operation_count;
@@ -146,6 +146,53 @@ uint32_t iso_history_begin(struct iso_history *history, iso_atom tid, iso_atom s
     if (history->snapshot)
         history->snapshot[transaction] = ISO_NONE;
     return history->transaction_count++;
+}
+
+uint32_t iso_history_begin(struct iso_history *history, iso_atom tid, iso_atom session, uint8_t status, uint64_t origin)
+{
+    uint32_t transaction = iso_history_open(history, origin);
+    history->flags[transaction] = status;
+    history->tid[transaction] = tid;
+    history->session[transaction] = iso_history_session(history, session);
+    return transaction;
+}
+
+void iso_history_close(struct iso_history *history)
+{
+    uint32_t transaction = history->transaction_count - 1;
+    uint8_t flags = history->flags[transaction];
+    for (uint32_t o = history->first_operation[transaction]; o < history->operation_count; o++) {
+        uint8_t kind = history->kind[o];
+        history->key_use[history->key[o]] |= history_key_use(kind & ISO_KIND_MASK, history->value[o]);
+        flags |= iso_kind_writes(kind) ? ISO_WRITES : 0;
+        flags |= kind & ~ISO_KIND_MASK ? ISO_OWN_TIMES : 0;
+    }
+    history->flags[transaction] = flags;
+    history->first_operation[transaction + 1] = history->operation_count;
+}
+
+struct iso_history_mark iso_history_mark(const struct iso_history *history)
+{
+    return (struct iso_history_mark){
+        .transactions = history->transaction_count,
+        .operations = history->operation_count,
+        .lists = history->list_count,
+        .snapshots = history->snapshot_count,
+        .elements = history->element_count,
+        .xips = history->xip_count,
+        .clock = history->clock,
+    };
+}
+
+void iso_history_rewind(struct iso_history *history, const struct iso_history_mark *mark)
+{
+    history->transaction_count = mark->transactions;
+    history->operation_count = mark->operations;
+    history->list_count = mark->lists;
+    history->snapshot_count = mark->snapshots;
+    history->element_count = mark->elements;
+    history->xip_count = mark->xips;
+    history->clock = mark->clock;
 }
 
 static void set_stamp(struct iso_history *history, uint64_t *column, uint64_t **twin, struct iso_stamp stamp)
