@@ -9,14 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct iso_input {
+struct iso_inputs_entry {
     char *topic;
     int32_t partition;
 };
 
 struct iso_inputs {
     uint32_t count, capacity;
-    struct iso_input *list;
+    struct iso_inputs_entry *list;
     uint32_t *slots; /* open addressing: 0 empty, else number + 1 */
     uint32_t slot_mask;
     uint32_t latest; /* the one found last: runs of messages come from one partition */

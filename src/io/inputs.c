@@ -22,7 +22,7 @@ void iso_inputs_release(struct iso_inputs *inputs)
     iso_inputs_init(inputs);
 }
 
-static bool is_input(const struct iso_input *input, const char *topic, size_t length, int32_t partition)
+static bool is_input(const struct iso_inputs_entry *input, const char *topic, size_t length, int32_t partition)
 {
     return input->partition == partition && !strncmp(input->topic, topic, length) && !input->topic[length];
 }
@@ -40,7 +40,7 @@ static void grow(struct iso_inputs *inputs)
     inputs->slots = iso_allocate_zeroed(inputs->capacity * 2, sizeof *inputs->slots);
     inputs->slot_mask = inputs->capacity * 2 - 1;
     for (uint32_t i = 0; i < inputs->count; i++) {
-        const struct iso_input *input = &inputs->list[i];
+        const struct iso_inputs_entry *input = &inputs->list[i];
         uint32_t slot = hash(input->topic, strlen(input->topic), input->partition) & inputs->slot_mask;
         while (inputs->slots[slot])
             slot = (slot + 1) & inputs->slot_mask;
@@ -60,7 +60,7 @@ uint32_t iso_inputs_number(struct iso_inputs *inputs, const char *topic, size_t 
             return inputs->latest = inputs->slots[slot] - 1;
     if (inputs->count == ISO_INPUTS_MAX)
         return ISO_INPUTS_MAX;
-    inputs->list[inputs->count] = (struct iso_input){iso_copy_text(topic, length), partition};
+    inputs->list[inputs->count] = (struct iso_inputs_entry){iso_copy_text(topic, length), partition};
     inputs->slots[slot] = inputs->count + 1;
     return inputs->latest = inputs->count++;
 }
