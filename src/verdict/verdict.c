@@ -88,15 +88,21 @@ static void sift_down(struct iso_verdict *verdict, uint32_t at)
     }
 }
 
+bool iso_verdict_keeps(const struct iso_verdict *verdict, const struct iso_violation *violation)
+{
+    return !verdict->limit || verdict->violation_count < verdict->limit ||
+           comes_before(verdict, violation, &verdict->violations[0]);
+}
+
 /* Keeps a violation that has been counted. */
 static void keep(struct iso_verdict *verdict, const struct iso_violation *violation)
 {
     assert(!verdict->sorted);
+    if (!iso_verdict_keeps(verdict, violation))
+        return;
     if (verdict->limit && verdict->violation_count == verdict->limit) {
-        if (comes_before(verdict, violation, &verdict->violations[0])) {
-            verdict->violations[0] = *violation;
-            sift_down(verdict, 0);
-        }
+        verdict->violations[0] = *violation;
+        sift_down(verdict, 0);
         return;
     }
     if (verdict->violation_count == verdict->violation_capacity) {
