@@ -1,7 +1,8 @@
-/* Byte streams over files: plain, zstd-compressed where the name ends in `.zst`, stdin and stdout as "-".
+/* Lines out of an input (io/input.h), and bytes into a file that grows while others may read it.
  *
- * A reader hands out lines of any length up to a bound (a capture's line holds a whole Kafka message); a writer takes
- * bytes. Files are written in place: a capture that was cut off is readable up to its last flush.
+ * A reader hands out lines of any length up to a bound (a capture's line holds a whole Kafka message). A writer
+ * writes in place, packed where the name ends in `.zst`, "-" is stdout: unlike io/output.h, whose files appear whole or
+ * not at all, a capture that is cut off is readable up to its last flush.
  * Ownership: streams own their file and buffers. Threads: one at a time. Errors name the file.
  */
 #ifndef ISO_IO_STREAM_H

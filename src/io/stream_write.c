@@ -8,7 +8,6 @@
 
 #include "base/memory.h"
 #include "io/stream.h"
-#include "io/stream_private.h"
 
 enum { BUFFER_BYTES = 1 << 17, COMPRESSION_LEVEL = 3 };
 
@@ -19,6 +18,12 @@ struct iso_stream_writer {
     char *buffer;       /* bytes that the file has not got yet */
     size_t used;
 };
+
+static bool is_compressed(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 4 && !strcmp(path + length - 4, ".zst");
+}
 
 struct iso_stream_writer *iso_stream_writer_new(const char *path, struct iso_error *error)
 {
@@ -32,7 +37,7 @@ struct iso_stream_writer *iso_stream_writer_new(const char *path, struct iso_err
     writer->path = iso_copy_text(standard ? "<stdout>" : path, strlen(standard ? "<stdout>" : path));
     writer->file = file;
     writer->buffer = iso_allocate(BUFFER_BYTES);
-    if (iso_stream_is_compressed(path)) {
+    if (is_compressed(path)) {
         writer->zstd = ZSTD_createCStream();
         if (!writer->zstd)
             iso_out_of_memory(0);
