@@ -19,6 +19,8 @@ bool history_unframe(const struct iso_message *message, bool indexes, struct fra
 
 void history_add_watermark(struct iso_events *events, const struct iso_message *message, uint64_t timestamp);
 
+void history_add_tombstone(struct iso_events *events, const struct iso_message *message);
+
 static inline uint64_t history_origin(const struct iso_message *message)
 {
     return iso_origin(message->input, (uint64_t)message->offset);

@@ -38,3 +38,9 @@ void history_add_watermark(struct iso_events *events, const struct iso_message *
         .type = ISO_EVENT_WATERMARK, .flags = ISO_EVENT_HAS_CTS, .cts = {.physical = timestamp},
         .origin = history_origin(message)});
 }
+
+void history_add_tombstone(struct iso_events *events, const struct iso_message *message)
+{
+    iso_events_add(events, &(struct iso_event){
+        .type = ISO_EVENT_IGNORED, .reason = "tombstone", .origin = history_origin(message)});
+}

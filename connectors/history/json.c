@@ -90,8 +90,7 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     struct frame frame = {.payload = message->payload.data, .size = message->payload.size};
     const char *expected;
     if (!message->payload.data) {
-        iso_events_add(events, &(struct iso_event){
-            .type = ISO_EVENT_IGNORED, .reason = "tombstone", .origin = history_origin(message)});
+        history_add_tombstone(events, message);
         return ISO_OK;
     }
     if (json->framed && !history_unframe(message, false, &frame, &expected))
