@@ -47,6 +47,13 @@ $(SCHEMA_CODE).c $(SCHEMA_CODE).h &: deploy/schemas/transaction.proto
 
 $(BUILD)/obj/connectors/history/protobuf.o: $(SCHEMA_CODE).h
 
+# The Avro schema as a string of C.
+$(BUILD)/generated/transaction.avsc.h: deploy/schemas/transaction.avsc
+	@mkdir -p $(@D)
+	$(Q)sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
+
+$(BUILD)/obj/connectors/history/avro.o: $(BUILD)/generated/transaction.avsc.h
+
 $(SCHEMA_CODE).o: $(SCHEMA_CODE).c
 	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
 
