@@ -26,16 +26,28 @@ static enum iso_status refuse(const struct iso_history *history, uint32_t t, con
                          place, (int)(length < 100 ? length : 100), tid, lacks);
 }
 
+/* What the transaction lacks to be judged by, or NULL. */
+static const char *lacking(const struct iso_history *history, enum iso_level level, uint32_t t)
+{
+    uint8_t flags = history->flags[t];
+    if ((flags & ISO_STATUS_MASK) != ISO_COMMITTED)
+        return NULL;
+    if (level == ISO_SI && !(flags & ISO_HAS_STS))
+        return "start timestamp (sts)";
+    if (flags & ISO_HAS_CTS)
+        return NULL;
+    return flags & ISO_WRITES ? "commit timestamp (cts), and writes" : "timestamp, neither sts nor cts";
+}
+
+/* Names the first transaction, in the order of the input, that cannot be judged. */
 static enum iso_status check_timestamps_given(const struct iso_history *history, enum iso_level level,
                                               struct iso_error *error)
 {
-    if (level == ISO_SI && history->without_sts != ISO_NONE)
-        return refuse(history, history->without_sts, "start timestamp (sts)", error);
-    if (history->without_cts != ISO_NONE)
-        return refuse(history, history->without_cts, "commit timestamp (cts), and writes", error);
-    for (uint32_t t = 0; history->without_sts != ISO_NONE && t < history->transaction_count; t++) {
-        if (iso_status_of(history, t) == ISO_COMMITTED && !(history->flags[t] & ISO_HAS_CTS))
-            return refuse(history, t, "timestamp, neither sts nor cts", error);
+    bool all = history->without_sts == ISO_NONE && history->without_cts == ISO_NONE;
+    for (uint32_t t = 0; !all && t < history->transaction_count; t++) {
+        const char *lacks = lacking(history, level, t);
+        if (lacks)
+            return refuse(history, t, lacks, error);
     }
     return ISO_OK;
 }
@@ -64,16 +76,14 @@ static void survey(struct chronos *check)
 static void judge_transactions(struct chronos *check, struct iso_verdict *verdict, unsigned part)
 {
     const struct iso_history *history = check->history;
-    uint64_t transactions = history->transaction_count, sessions = history->session_count;
+    uint64_t transactions = history->transaction_count;
     if (check->si)
         chronos_check_timestamps(check, verdict, (uint32_t)(transactions * part / check->shards),
                                  (uint32_t)(transactions * (part + 1) / check->shards));
     else
         chronos_check_shared_cts(check, verdict, part, check->shards);
-    for (uint64_t s = sessions * part / check->shards; s < sessions * (part + 1) / check->shards; s++) {
-        if (check->options->session_order)
-            chronos_check_session(check, verdict, (uint32_t)s);
-    }
+    if (check->options->session_order)
+        chronos_check_sessions(check, verdict, part);
 }
 
 static void judge_shard(void *context, unsigned index)

@@ -25,15 +25,13 @@ enum { CHRONOS_PADDING = 32 };
 struct chronos_key {
     uint32_t value;      /* frontier; a list: how many elements it has */
     uint32_t writer;     /* of the frontier; ISO_NONE: initial */
-    uint32_t toucher;    /* the transaction whose operations on the key the next two describe */
-    uint32_t last;       /* the value it read or wrote last */
-    uint32_t touched;    /* CHRONOS_WROTE, CHRONOS_INT_FOUND */
+    uint32_t toucher;    /* the transaction that read or wrote the key last ... */
+    uint32_t last;       /* ... and the value it read or wrote */
+    uint32_t int_found;  /* the transaction with an INT violation here, if any */
     uint32_t open_first; /* a writer of the key that is open now, or ISO_NONE */
     uint32_t open_more;  /* more of them: into the shard's `open`, or ISO_NONE */
     uint32_t unused;
 };
-#define CHRONOS_WROTE 1u
-#define CHRONOS_INT_FOUND 2u
 
 /* A list key's frontier. Versions only append, so every earlier version is a prefix of `elements`. */
 struct chronos_list {
@@ -124,7 +122,7 @@ static inline uint64_t chronos_bound(const struct iso_history *history, uint32_t
         return history->ots[operation] + 1;
     if (kind & ISO_OPERATION_LOCK)
         return history->cts[transaction] + (flags & ISO_POINT ? 1 : 0);
-    return flags & ISO_HAS_STS ? history->sts[transaction] + 1 : 0;
+    return history->sts[transaction] + 1; /* at SER sts may be missing: 0 */
 }
 
 /* Where the transaction's reads look, but for operations with a time of their own at SI. */
@@ -177,7 +175,7 @@ iso_atom chronos_initial_value(const struct chronos *check, uint32_t key);
 
 void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first, uint32_t end);
 void chronos_check_shared_cts(struct chronos *check, struct iso_verdict *verdict, unsigned part, unsigned parts);
-void chronos_check_session(struct chronos *check, struct iso_verdict *verdict, uint32_t session);
+void chronos_check_sessions(struct chronos *check, struct iso_verdict *verdict, unsigned part);
 
 void chronos_sweep(struct chronos_shard *shard);
 

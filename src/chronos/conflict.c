@@ -20,7 +20,7 @@ uint32_t chronos_first_write(const struct iso_history *history, uint32_t transac
 static uint64_t opened(const struct iso_history *history, uint32_t transaction, uint32_t key)
 {
     if (!(history->flags[transaction] & ISO_OWN_TIMES))
-        return history->flags[transaction] & ISO_HAS_STS ? history->sts[transaction] + 1 : 0;
+        return history->sts[transaction] + 1;
     return chronos_bound(history, transaction, chronos_first_write(history, transaction, key));
 }
 

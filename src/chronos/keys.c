@@ -78,6 +78,7 @@ void chronos_keys_init(struct chronos *check)
         check->keys[key] = (struct chronos_key){.value = list ? check->lists[key].count : chronos_initial_value(check, key),
                                                 .writer = ISO_NONE,
                                                 .toucher = ISO_NONE,
+                                                .int_found = ISO_NONE,
                                                 .open_first = ISO_NONE,
                                                 .open_more = ISO_NONE};
     }

@@ -17,7 +17,7 @@ static inline uint32_t pick(struct chronos_shard *shard, uint32_t transaction, b
     const struct iso_history *history = shard->history;
     const uint32_t *keys = history->key;
     const uint8_t *kinds = history->kind;
-    uint32_t *picked = shard->picked, count = 0, end = history->first_operation[transaction + 1];
+    uint32_t *restrict picked = shard->picked, count = 0, end = history->first_operation[transaction + 1];
     unsigned index = shard->index, shards = shard->check->shards;
     for (uint32_t o = history->first_operation[transaction]; o < end; o++) {
         picked[count] = o;
@@ -33,39 +33,40 @@ static inline void look_ahead(const struct iso_history *history, const uint32_t 
     __builtin_prefetch(&history->key[operation]);
     __builtin_prefetch(&history->kind[operation]);
     __builtin_prefetch(&history->value[operation]);
+    __builtin_prefetch(&history->key[operation + 15]);
+    __builtin_prefetch(&history->value[operation + 15]);
 }
 
 /* ---- reads ---- */
 
-static inline void read_register(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction,
-                                 uint32_t operation)
+static __attribute__((noinline, cold)) void wrong_read(struct chronos_shard *shard, struct chronos_key *key,
+                                                       uint32_t transaction, uint32_t operation)
 {
-    uint32_t value = shard->history->value[operation];
     if (key->toucher != transaction) {
-        key->toucher = transaction;
-        key->touched = 0;
-        if (value != key->value)
-            chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, key->value, key->writer, ISO_NONE});
-    } else if (value != key->last && !(key->touched & CHRONOS_INT_FOUND)) {
-        key->touched |= CHRONOS_INT_FOUND;
+        chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, key->value, key->writer, ISO_NONE});
+    } else if (key->int_found != transaction) {
+        key->int_found = transaction;
         chronos_add_int(shard, transaction, operation, key->last);
     }
-    key->last = value;
 }
 
-static inline void write_register(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction,
-                                  uint32_t operation)
+/* One operation on a register. Whether it reads or writes, and whether the transaction was here before, no processor
+ * can foresee: the only branches are those that lead to violations. */
+static inline void touch(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction, uint32_t operation,
+                         bool writes, bool si)
 {
-    bool first = key->toucher != transaction || !(key->touched & CHRONOS_WROTE);
-    key->touched = (key->toucher == transaction ? key->touched : 0) | CHRONOS_WROTE;
+    uint32_t value = shard->history->value[operation], open = key->open_first;
+    uint32_t expected = key->toucher == transaction ? key->last : key->value;
+    if (__builtin_expect((value != expected) & !writes, 0))
+        wrong_read(shard, key, transaction, operation);
     key->toucher = transaction;
-    key->last = shard->history->value[operation];
-    if (!first || !shard->check->si)
+    key->last = value;
+    if (!si)
         return;
-    if (key->open_first == ISO_NONE)
-        key->open_first = transaction;
-    else
+    if (__builtin_expect(writes & (open != ISO_NONE) & (open != transaction), 0))
         chronos_open_writer(shard, transaction, operation);
+    else
+        key->open_first = writes ? transaction : open;
 }
 
 static bool needs_care(const struct chronos *check, uint32_t transaction)
@@ -76,27 +77,37 @@ static bool needs_care(const struct chronos *check, uint32_t transaction)
            (check->si && (flags & ISO_WRITES) && history->cts[transaction] <= history->sts[transaction]);
 }
 
-static void read_all(struct chronos_shard *shard, uint32_t transaction)
+/* All operations of a transaction that are picked; the number of list operations among them is returned, and they stand
+ * in `sorted`. */
+static inline uint32_t touch_all(struct chronos_shard *shard, uint32_t transaction, uint32_t count, bool si)
 {
     const struct iso_history *history = shard->history;
+    struct chronos_key *keys = shard->check->keys;
+    const uint32_t *picked = shard->picked;
+    uint32_t writes = 0, lists = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t operation = picked[i], key = history->key[operation];
+        uint8_t kind = history->kind[operation];
+        if (__builtin_expect(kind > ISO_DELETE, 0)) {
+            shard->sorted[lists++] = (uint64_t)key << 32 | operation;
+            continue;
+        }
+        touch(shard, &keys[key], transaction, operation, kind != ISO_READ, si);
+        writes += kind != ISO_READ;
+    }
+    shard->verdict->reads_judged += count - lists - writes;
+    return lists;
+}
+
+static void read_all(struct chronos_shard *shard, uint32_t transaction)
+{
     if (needs_care(shard->check, transaction)) {
         chronos_judge_transaction(shard, transaction);
         return;
     }
-    uint32_t count = pick(shard, transaction, false), reads = 0, lists = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t operation = shard->picked[i], key = history->key[operation];
-        uint8_t kind = history->kind[operation];
-        if (kind == ISO_READ) {
-            reads++;
-            read_register(shard, &shard->check->keys[key], transaction, operation);
-        } else if (kind <= ISO_DELETE) {
-            write_register(shard, &shard->check->keys[key], transaction, operation);
-        } else {
-            shard->sorted[lists++] = (uint64_t)key << 32 | operation;
-        }
-    }
-    shard->verdict->reads_judged += reads;
+    uint32_t count = pick(shard, transaction, false);
+    uint32_t lists = shard->check->si ? touch_all(shard, transaction, count, true)
+                                      : touch_all(shard, transaction, count, false);
     if (lists) {
         chronos_sort_numbers(shard->sorted, lists);
         chronos_judge_runs(shard, transaction, shard->sorted, lists);

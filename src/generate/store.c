@@ -188,6 +188,7 @@ static void move_on(struct store *store, struct slot *slot)
     slot->taint = NEVER;
 }
 
+/* Only a commit that is known moves a slot on: whoever read the former key before it then read a stale list. */
 static void let_go(struct store *store, const struct transaction *transaction)
 {
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
@@ -195,7 +196,7 @@ static void let_go(struct store *store, const struct transaction *transaction)
         if (slot->held != transaction->tid)
             continue;
         slot->held = 0;
-        if (slot->count >= LIST_FULL)
+        if (slot->count >= LIST_FULL && transaction->status == ISO_COMMITTED)
             move_on(store, slot);
     }
 }

@@ -207,6 +207,8 @@ static const char *start_of(const struct piece *piece)
 
 void piece_parse(struct piece *piece)
 {
+    if (piece->error.status != ISO_OK)
+        return; /* it holds nothing */
     const char *at = start_of(piece), *end = piece->text + piece->length;
     if (piece->layout == PIECE_LINES) {
         parse_lines(piece, at);

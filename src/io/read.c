@@ -58,15 +58,17 @@ static void keep_rest(struct reader *reader, const char *from, size_t length)
     reader->rest_length = length;
 }
 
-/* The layout, by the first byte that is not white space. */
-static enum piece_layout find_layout(const struct piece *piece)
+/* The layout, by the first byte that is not white space. False: there is none yet. */
+static bool find_layout(const struct piece *piece, enum piece_layout *layout)
 {
     const char *at = piece->text, *end = at + piece->length;
     if (piece->length >= 3 && !memcmp(at, "\xef\xbb\xbf", 3))
         at += 3;
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'))
         at++;
-    return at < end && *at == '[' ? PIECE_ARRAY : PIECE_LINES;
+    *layout = at < end && *at == '[' ? PIECE_ARRAY : PIECE_LINES;
+    /* a mark that is not complete yet is not white space */
+    return at < end && piece->length >= 3;
 }
 
 /* How far the piece's text consists of whole transactions; 0 if that is not known yet. `searched`: where the last
@@ -105,6 +107,7 @@ static enum iso_status fill(struct reader *reader, struct piece *piece)
 {
     struct iso_split split = {0};
     size_t cut = 0, searched = 0;
+    bool known = !reader->starting, final;
     piece->first = reader->starting;
     piece_reserve(piece, reader->rest_length);
     if (reader->rest_length)
@@ -115,12 +118,14 @@ static enum iso_status fill(struct reader *reader, struct piece *piece)
         if (status != ISO_OK)
             return status;
         piece->cut = !reader->at_end && piece->length >= ISO_TRANSACTION_LIMIT;
-        if (piece->first)
-            reader->layout = find_layout(piece);
-        piece->layout = reader->layout;
-        cut = find_cut(piece, &split, searched, reader->at_end || piece->cut);
-        searched = piece->length;
-    } while (!cut && !reader->at_end && !piece->cut);
+        final = reader->at_end || piece->cut;
+        known = known || find_layout(piece, &reader->layout) || final;
+        if (known) {
+            piece->layout = reader->layout;
+            cut = find_cut(piece, &split, searched, final);
+            searched = piece->length;
+        }
+    } while (!cut && !final);
     piece->cut = piece->cut && !cut;
     if (split.closed)
         reader->layout = PIECE_AFTER;
@@ -313,8 +318,8 @@ static void reader_init(struct reader *reader, unsigned threads)
     pthread_mutex_init(&reader->input_lock, NULL);
     pthread_mutex_init(&reader->output_lock, NULL);
     pthread_cond_init(&reader->piece_freed, NULL);
-    /* As many again as are parsed at a time may wait for one that is late. */
-    reader->piece_count = threads == 1 ? 1 : 2 * (size_t)threads;
+    /* Those beyond one a thread let the others run on while one thread is not scheduled. */
+    reader->piece_count = threads == 1 ? 1 : 4 * (size_t)threads;
     reader->pieces = iso_allocate_zeroed(reader->piece_count, sizeof *reader->pieces);
     reader->free_pieces = iso_allocate_zeroed(reader->piece_count, sizeof *reader->free_pieces);
     reader->waiting = iso_allocate_zeroed(reader->piece_count, sizeof *reader->waiting);

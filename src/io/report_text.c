@@ -94,38 +94,40 @@ static void say_key(struct iso_output *output, const struct iso_history *history
 
 /* ---- one violation ---- */
 
-static bool is_initial(const struct iso_value *value, uint32_t writer)
-{
-    return writer == ISO_NONE && (value->is_list || value->atom == ISO_ABSENT);
-}
-
 static void say_writer(struct iso_output *output, const struct iso_history *history, uint32_t writer,
                        const char *nobody)
 {
     if (writer == ISO_NONE) {
         iso_output_text(output, nobody);
     } else {
-        iso_output_text(output, "written by ");
+        iso_output_text(output, ", written by ");
         say_transaction(output, history, writer);
     }
+}
+
+static bool is_nothing(const struct iso_value *value)
+{
+    return value->is_list ? value->count == 0 : value->atom == ISO_ABSENT;
+}
+
+/* What a value means that has no writer. */
+static const char *say_nobody(const struct iso_violation *violation)
+{
+    if (violation->axiom == ISO_INT || is_nothing(&violation->actual))
+        return "";
+    return violation->kind == ISO_UNCOMMITTED ? ", which nobody wrote" : ", the initial value";
 }
 
 static void say_values(struct iso_output *output, const struct iso_history *history,
                        const struct iso_violation *violation)
 {
-    bool uncommitted = violation->kind == ISO_UNCOMMITTED;
     iso_output_text(output, "    expected: ");
     say_value(output, history, &violation->expected);
-    iso_output_text(output, ", ");
     say_writer(output, history, violation->writer_expected,
-               violation->axiom == ISO_INT ? "which the transaction had read before" : "the initial value");
+               violation->axiom == ISO_INT ? ", what the transaction itself last read or wrote" : ", the initial value");
     iso_output_text(output, "\n    read:     ");
     say_value(output, history, &violation->actual);
-    if (violation->writer_actual != ISO_NONE || uncommitted || !is_initial(&violation->actual, ISO_NONE)) {
-        iso_output_text(output, ", ");
-        say_writer(output, history, violation->writer_actual,
-                   uncommitted ? "which nobody wrote" : violation->axiom == ISO_INT ? "writer not looked for" : "the initial value");
-    }
+    say_writer(output, history, violation->writer_actual, say_nobody(violation));
     iso_output_char(output, '\n');
 }
 
@@ -274,9 +276,10 @@ static void say_size(struct iso_output *output, const struct iso_verdict *verdic
     const struct iso_history *history = verdict->history;
     iso_output_text(output, "  judged ");
     say_count(output, history->committed_count, "transaction", "transactions");
-    if (history->aborted_count || history->unknown_count)
-        iso_output_format(output, " (besides %" PRIu32 " aborted, %" PRIu32 " of unknown outcome)",
-                          history->aborted_count, history->unknown_count);
+    if (history->aborted_count)
+        iso_output_format(output, " (besides %" PRIu32 " aborted)", history->aborted_count);
+    if (history->unknown_count)
+        iso_output_format(output, " (besides %" PRIu32 " of unknown outcome)", history->unknown_count);
     iso_output_text(output, ", ");
     say_count(output, history->operation_count, "operation", "operations");
     iso_output_text(output, ", ");

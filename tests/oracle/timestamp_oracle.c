@@ -43,19 +43,14 @@ uint32_t operation_number(const struct oracle *oracle, uint32_t t, uint32_t oper
 
 /* ---- what cannot be judged ---- */
 
-static uint32_t find_refused(const struct oracle *oracle)
+static bool lacks_times(const struct oracle *oracle, uint32_t t)
 {
-    for (uint32_t t = 0; t < oracle->history->transaction_count; t++) {
-        const struct plain_transaction_times *times = &oracle->times.transactions[t];
-        bool writes = plain_transaction_writes(&oracle->history->transactions[t]);
-        if (!is_committed(oracle, t))
-            continue;
-        if (writes && !times->has_cts)
-            return t;
-        if (oracle->level == ISO_SI ? !times->has_sts : !times->has_sts && !times->has_cts)
-            return t;
-    }
-    return NONE;
+    const struct plain_transaction_times *times = &oracle->times.transactions[t];
+    if (!is_committed(oracle, t))
+        return false;
+    if (plain_transaction_writes(&oracle->history->transactions[t]) && !times->has_cts)
+        return true;
+    return oracle->level == ISO_SI ? !times->has_sts : !times->has_sts && !times->has_cts;
 }
 
 /* ---- TIMESTAMP ---- */
@@ -261,13 +256,15 @@ static bool uses_operation_times(const struct oracle *oracle, uint32_t t)
 }
 
 bool timestamp_oracle(const struct plain_history *history, enum iso_level level, bool session_order,
-                      struct instances *instances, uint32_t *refused)
+                      struct instances *instances, bool refused[PLAIN_TRANSACTIONS])
 {
+    bool any = false;
     struct oracle oracle = {.history = history, .level = level, .instances = instances};
     instances_clear(instances);
     plain_times_of(history, &oracle.times);
-    *refused = find_refused(&oracle);
-    if (*refused != NONE)
+    for (uint32_t t = 0; t < history->transaction_count; t++)
+        any |= refused[t] = lacks_times(&oracle, t);
+    if (any)
         return false;
     judge_reads(&oracle);
     judge_timestamps(&oracle);

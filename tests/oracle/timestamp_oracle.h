@@ -9,9 +9,9 @@
 
 #include "tests/oracle/instances.h"
 
-/* Judges a well-formed history and fills `instances`, sorted. False if a committed transaction lacks the timestamps that
- * the level needs: `*refused` is then the first such transaction and nothing is judged. */
+/* Judges a well-formed history and fills `instances`, sorted. False if committed transactions lack the timestamps that
+ * the level needs, those with `refused` set: then nothing is judged. */
 bool timestamp_oracle(const struct plain_history *history, enum iso_level level, bool session_order,
-                      struct instances *instances, uint32_t *refused);
+                      struct instances *instances, bool refused[PLAIN_TRANSACTIONS]);
 
 #endif

@@ -19,7 +19,8 @@ enum { KINDS = ISO_CTS_CYCLE + 1, DEFAULT_HISTORIES = 20000, MAX_REPORTS = 5 };
 
 struct statistics {
     uint64_t histories, refused, holds, unjudged_reads, unjudged_writes, per_operation, unfinished;
-    uint64_t with[ISO_AXIOMS][KINDS]; /* histories in which it occurs */
+    uint64_t with[ISO_AXIOMS][KINDS];       /* histories in which it occurs */
+    uint64_t lists_with[ISO_AXIOMS][KINDS]; /* on a list */
 };
 
 struct comparison {
@@ -27,24 +28,23 @@ struct comparison {
     bool session_order;
     struct iso_history history;
     struct instances expected, actual;
-    bool refused; /* by the oracle: nothing is expected */
+    bool refused; /* by the oracle: nothing is expected; and because of whom */
+    bool lacks_times[PLAIN_TRANSACTIONS];
     char text[ISO_ERROR_TEXT + 64]; /* what differs, if it is not the sets */
 };
 
 /* ---- one history ---- */
 
-/* Both refuse, and chronos names a line that lacks something. */
-static bool refusal_agrees(struct comparison *comparison, enum iso_status status, const struct iso_error *error,
-                           uint32_t transaction)
+/* Both refuse, and chronos names the line of a transaction that lacks something. */
+static bool refusal_agrees(struct comparison *comparison, enum iso_status status, const struct iso_error *error)
 {
-    bool refused = comparison->refused;
-    char place[64];
+    unsigned line = 0;
     snprintf(comparison->text, sizeof comparison->text, "chronos: status %d, %s; oracle: %s", status, error->text,
-             refused ? "refused" : "judged");
-    if ((status == ISO_BAD_INPUT) != refused || (status != ISO_OK && status != ISO_BAD_INPUT))
+             comparison->refused ? "refused" : "judged");
+    if ((status == ISO_BAD_INPUT) != comparison->refused || (status != ISO_OK && status != ISO_BAD_INPUT))
         return false;
-    snprintf(place, sizeof place, PLAIN_INPUT ":%u: ", transaction + 1);
-    return !refused || strncmp(error->text, place, strlen(place)) == 0;
+    return !comparison->refused || (sscanf(error->text, PLAIN_INPUT ":%u: ", &line) == 1 && line >= 1 &&
+                                    line <= PLAIN_TRANSACTIONS && comparison->lacks_times[line - 1]);
 }
 
 /* The breach that is named is the first of the blamed transaction, and one. */
@@ -68,7 +68,7 @@ static bool breach_agrees(const struct iso_history *history, const struct iso_vi
                                     !iso_snapshot_sees(history, earlier, breach->only_later)));
 }
 
-static bool agrees_with(struct comparison *comparison, unsigned threads, uint32_t transaction)
+static bool agrees_with(struct comparison *comparison, unsigned threads)
 {
     struct iso_check_options options = {
         .level = comparison->level, .session_order = comparison->session_order, .threads = threads};
@@ -76,7 +76,7 @@ static bool agrees_with(struct comparison *comparison, unsigned threads, uint32_
     struct iso_verdict verdict;
     iso_verdict_init(&verdict, &comparison->history, comparison->level, 0);
     enum iso_status status = iso_chronos_check(&comparison->history, &options, &verdict, &error);
-    bool agrees = refusal_agrees(comparison, status, &error, transaction);
+    bool agrees = refusal_agrees(comparison, status, &error);
     if (agrees && !comparison->refused) {
         instances_of_verdict(&comparison->actual, &verdict);
         agrees = instances_equal(&comparison->expected, &comparison->actual);
@@ -96,13 +96,12 @@ static bool disagrees(const struct plain_history *plain, void *context)
 {
     struct comparison *comparison = context;
     struct iso_error error = {.status = ISO_OK};
-    uint32_t transaction;
     if (plain_history_build(plain, &comparison->history, &error) != ISO_OK)
         return false;
     instances_clear(&comparison->actual);
     comparison->refused = !timestamp_oracle(plain, comparison->level, comparison->session_order,
-                                            &comparison->expected, &transaction);
-    return !agrees_with(comparison, 1, transaction) || !agrees_with(comparison, 2, transaction);
+                                            &comparison->expected, comparison->lacks_times);
+    return !agrees_with(comparison, 1) || !agrees_with(comparison, 2);
 }
 
 static void report(struct plain_history *plain, struct comparison *comparison, uint64_t seed)
@@ -126,7 +125,7 @@ static void count(struct statistics *statistics, const struct comparison *compar
 {
     bool finished = comparison->history.finished, refused = comparison->refused;
     const struct instances *found = &comparison->expected;
-    bool seen[ISO_AXIOMS][KINDS] = {{false}};
+    bool seen[ISO_AXIOMS][KINDS] = {{false}}, on_list[ISO_AXIOMS][KINDS] = {{false}};
     statistics->histories++;
     statistics->unfinished += !finished;
     statistics->refused += finished && refused;
@@ -136,11 +135,16 @@ static void count(struct statistics *statistics, const struct comparison *compar
     statistics->unjudged_reads += found->reads_unjudged > 0;
     statistics->unjudged_writes += found->writes_unjudged > 0;
     statistics->per_operation += found->per_operation;
-    for (uint32_t i = 0; i < found->count; i++)
-        seen[found->rows[i].axiom][found->rows[i].kind] = true;
+    for (uint32_t i = 0; i < found->count; i++) {
+        const struct instance *row = &found->rows[i];
+        seen[row->axiom][row->kind] = true;
+        on_list[row->axiom][row->kind] |= row->actual[0] == '[';
+    }
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++) {
-        for (int kind = 0; kind < KINDS; kind++)
+        for (int kind = 0; kind < KINDS; kind++) {
             statistics->with[axiom][kind] += seen[axiom][kind];
+            statistics->lists_with[axiom][kind] += on_list[axiom][kind];
+        }
     }
 }
 
@@ -192,9 +196,14 @@ static bool covers(enum iso_level level, const struct statistics *statistics)
     uint64_t histories = statistics->histories;
     bool good = true;
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        if (wanted[i].at[level])
-            good &= must_occur(level, histories, statistics->with[wanted[i].axiom][wanted[i].kind],
-                               iso_axiom_name(wanted[i].axiom), iso_violation_kind_name(wanted[i].kind));
+        enum iso_axiom axiom = wanted[i].axiom;
+        const char *kind = iso_violation_kind_name(wanted[i].kind);
+        if (!wanted[i].at[level])
+            continue;
+        good &= must_occur(level, histories, statistics->with[axiom][wanted[i].kind], iso_axiom_name(axiom), kind);
+        if (axiom == ISO_INT || axiom == ISO_EXT)
+            good &= must_occur(level, histories, statistics->lists_with[axiom][wanted[i].kind],
+                               axiom == ISO_INT ? "INT on lists" : "EXT on lists", kind);
     }
     good &= must_occur(level, histories, statistics->holds, "nothing wrong", NULL);
     good &= must_occur(level, histories, statistics->refused, "timestamps missing", NULL);

@@ -70,21 +70,24 @@ static struct plain_snapshot snapshot_at(const struct draft *draft, uint32_t tim
     return snapshot;
 }
 
+/* Hides an xid, shows one, or moves the ends. */
 static void disturb_snapshot(struct draft *draft, struct plain_snapshot *snapshot)
 {
-    uint32_t way = random_below(&draft->random, 4);
-    if (way == 0 && snapshot->xip_count) {
+    uint32_t way = random_below(&draft->random, 6);
+    uint64_t xid = draft->history->transactions[random_below(&draft->random, draft->history->transaction_count)].xid;
+    if (way < 2 && xid && snapshot->xip_count < PLAIN_XIPS) {
+        snapshot->xip[snapshot->xip_count++] = xid;
+        snapshot->xmin = xid < snapshot->xmin ? xid : snapshot->xmin;
+        snapshot->xmax = xid < snapshot->xmax ? snapshot->xmax : xid + 1;
+    } else if (way < 4 && snapshot->xip_count) {
         uint32_t at = random_below(&draft->random, snapshot->xip_count--);
         snapshot->xip[at] = snapshot->xip[snapshot->xip_count];
-    } else if (way == 1 && snapshot->xip_count < PLAIN_XIPS)
-        snapshot->xip[snapshot->xip_count++] = 98 + random_below(&draft->random, PLAIN_TRANSACTIONS);
-    else if (way == 2)
+    } else if (way == 4) {
         snapshot->xmax += random_below(&draft->random, 4);
-    else if (snapshot->xmax > snapshot->xmin)
+    } else if (snapshot->xmax > snapshot->xmin) {
         snapshot->xmax--;
-    else
-        snapshot->xmin--;
-    if (random_percent(&draft->random, 50) && snapshot->xmin > 95)
+    }
+    if (random_percent(&draft->random, 30))
         snapshot->xmin -= random_below(&draft->random, 3);
 }
 
@@ -106,7 +109,7 @@ static void give_xids(struct draft *draft, bool incomplete)
 
 static void give_snapshots(struct draft *draft, bool incomplete)
 {
-    uint32_t breaches = random_percent(&draft->random, 50) ? 30 : 0;
+    uint32_t breaches = random_percent(&draft->random, 50) ? 40 : 0;
     give_xids(draft, incomplete);
     for (uint32_t t = 0; t < draft->history->transaction_count; t++) {
         struct plain_transaction *transaction = &draft->history->transactions[t];
