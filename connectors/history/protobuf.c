@@ -93,7 +93,7 @@ static bool take_value(struct iso_history *block, const Isochron__Value *value, 
 static const char *take_stamp(struct iso_history *block, const Isochron__Timestamp *timestamp, struct iso_stamp *stamp)
 {
     *stamp = (struct iso_stamp){timestamp->physical, timestamp->logical};
-    return record_clock(block, timestamp->has_logical ? ISO_CLOCK_PAIR : ISO_CLOCK_SCALAR)
+    return record_clock(block, timestamp->pair_case == ISOCHRON__TIMESTAMP__PAIR_LOGICAL ? ISO_CLOCK_PAIR : ISO_CLOCK_SCALAR)
                ? NULL : "timestamps of two kinds, expected single numbers or pairs throughout";
 }
 
@@ -148,7 +148,7 @@ static const char *take_transaction(struct iso_history *block, const Isochron__T
     if (read->status < 0 || read->status > ISOCHRON__STATUS__UNKNOWN)
         return "status: expected COMMITTED, ABORTED or UNKNOWN";
     iso_history_begin(block, tid, sid, statuses[read->status], origin);
-    if (read->has_sno)
+    if (read->position_case == ISOCHRON__TRANSACTION__POSITION_SNO)
         iso_history_set_sno(block, read->sno);
     if (read->sts && !(wrong = take_stamp(block, read->sts, &stamp)))
         iso_history_set_sts(block, stamp);
