@@ -7,8 +7,8 @@
 #include <strings.h>
 
 #include "base/memory.h"
-#include "connectors/history/decoder.h"
-#include "connectors/history/record.h"
+#include "connectors/record/record_private.h"
+#include "connectors/record/build.h"
 
 enum { SCHEMAS_MAX = 1024 };
 
@@ -31,7 +31,7 @@ struct avro_decoder {
 
 /* The schema of deploy/schemas/transaction.avsc, for messages without framing and without a schema of their own. */
 static const char published[] =
-#include "transaction.avsc.h"
+#include <transaction.avsc.h>
     ;
 
 static void release_writer(struct writer *writer)
@@ -78,7 +78,7 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     struct avro_decoder *avro = iso_allocate_zeroed(1, sizeof *avro);
     struct writer *writer;
     const char *schema = options->schema ? options->schema : published;
-    avro->decoder.class = &history_avro;
+    avro->decoder.class = &record_avro;
     avro->framed = options->framed;
     avro->registry = options->registry;
     avro->reader = avro_reader_memory("", 0);
@@ -152,10 +152,10 @@ static bool take_atom(struct iso_history *block, const avro_value_t *value, iso_
     const char *text;
     size_t size;
     if (avro_value_get_type(value) == AVRO_STRING)
-        return !avro_value_get_string(value, &text, &size) && size > 0 && record_text(block, text, size - 1, atom);
+        return !avro_value_get_string(value, &text, &size) && size > 0 && build_text(block, text, size - 1, atom);
     if (!take_long(value, &number))
         return false;
-    *atom = record_number(block, number);
+    *atom = build_number(block, number);
     return true;
 }
 
@@ -218,7 +218,7 @@ static const char *take_list(struct iso_history *block, const avro_value_t *arra
     return NULL;
 }
 
-static const char *take_value(struct iso_history *block, const avro_value_t *record, struct record_operation *operation)
+static const char *take_value(struct iso_history *block, const avro_value_t *record, struct build_operation *operation)
 {
     avro_value_t value;
     if (!member(record, "v", &value) || avro_value_get_type(&value) == AVRO_NULL)
@@ -232,7 +232,7 @@ static const char *take_value(struct iso_history *block, const avro_value_t *rec
 
 static const char *take_operation(struct iso_history *block, const avro_value_t *record)
 {
-    struct record_operation operation = {.value = ISO_ABSENT};
+    struct build_operation operation = {.value = ISO_ABSENT};
     avro_value_t value;
     int lock = 0;
     if (avro_value_get_type(record) != AVRO_RECORD || !take_kind(take_name(record, "t"), &operation.kind))
@@ -243,13 +243,13 @@ static const char *take_operation(struct iso_history *block, const avro_value_t 
     if (wrong)
         return wrong;
     int ots = take_unsigned(record, "ots", &operation.ots.physical);
-    if (ots < 0 || (ots && !record_clock(block, ISO_CLOCK_SCALAR)))
+    if (ots < 0 || (ots && !build_clock(block, ISO_CLOCK_SCALAR)))
         return "ots: expected an unsigned long";
     operation.has_ots = ots;
     if (member(record, "lock", &value) && avro_value_get_type(&value) == AVRO_BOOLEAN)
         avro_value_get_boolean(&value, &lock);
     operation.lock = lock;
-    return record_add_operation(block, &operation);
+    return build_add_operation(block, &operation);
 }
 
 static bool take_status(const char *name, uint8_t *status)
@@ -270,12 +270,12 @@ static const char *take_times(struct iso_history *block, const avro_value_t *rec
     if (found)
         iso_history_set_sno(block, number);
     found = take_unsigned(record, "sts", &number);
-    if (found < 0 || (found && !record_clock(block, ISO_CLOCK_SCALAR)))
+    if (found < 0 || (found && !build_clock(block, ISO_CLOCK_SCALAR)))
         return "sts: expected an unsigned long";
     if (found)
         iso_history_set_sts(block, (struct iso_stamp){number, 0});
     found = take_unsigned(record, "cts", &number);
-    if (found < 0 || (found && !record_clock(block, ISO_CLOCK_SCALAR)))
+    if (found < 0 || (found && !build_clock(block, ISO_CLOCK_SCALAR)))
         return "cts: expected an unsigned long";
     if (found)
         iso_history_set_cts(block, (struct iso_stamp){number, 0});
@@ -309,14 +309,14 @@ static const char *take_transaction(struct iso_history *block, const avro_value_
 static const char *take_record(struct iso_events *events, avro_value_t record, const struct iso_message *message)
 {
     struct iso_history_mark mark = iso_history_mark(&events->block);
-    uint64_t origin = history_origin(message), watermark = 0;
+    uint64_t origin = record_origin(message), watermark = 0;
     if (!inside(&record) || avro_value_get_type(&record) != AVRO_RECORD)
         return "expected a record, Transaction or Watermark";
     int found = take_unsigned(&record, "watermark", &watermark);
     if (found < 0)
         return "watermark: expected an unsigned long";
     if (found) {
-        history_add_watermark(events, message, watermark);
+        record_add_watermark(events, message, watermark);
         return NULL;
     }
     const char *wrong = take_transaction(&events->block, &record, origin);
@@ -335,10 +335,10 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     struct writer *writer;
     const char *wrong;
     if (!message->payload.data) {
-        history_add_tombstone(events, message);
+        record_add_tombstone(events, message);
         return ISO_OK;
     }
-    if (avro->framed && !history_unframe(message, false, &frame, &wrong))
+    if (avro->framed && !record_unframe(message, false, &frame, &wrong))
         return iso_error_set(error, ISO_BAD_INPUT, "expected %s", wrong);
     if (find_writer(avro, frame.schema_id, &writer, error) != ISO_OK)
         return error->status;
@@ -350,4 +350,4 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     return wrong ? iso_error_set(error, ISO_BAD_INPUT, "%s", wrong) : ISO_OK;
 }
 
-const struct iso_decoder_class history_avro = {"history", create, decode, destroy};
+const struct iso_decoder_class record_avro = {"history", create, decode, destroy};

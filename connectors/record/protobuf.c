@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "connectors/history/decoder.h"
-#include "connectors/history/record.h"
-#include "transaction.pb-c.h"
+#include "connectors/record/record_private.h"
+#include "connectors/record/build.h"
+#include <transaction.pb-c.h>
 
 enum { REGION_BYTES = 1 << 16, ALIGNMENT = 16 };
 
@@ -59,7 +59,7 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
 {
     (void)error;
     struct protobuf_decoder *protobuf = iso_allocate_zeroed(1, sizeof *protobuf);
-    protobuf->decoder.class = &history_protobuf;
+    protobuf->decoder.class = &record_protobuf;
     protobuf->framed = options->framed;
     protobuf->region.capacity = REGION_BYTES;
     protobuf->region.bytes = iso_allocate(REGION_BYTES);
@@ -81,10 +81,10 @@ static bool take_value(struct iso_history *block, const Isochron__Value *value, 
         return false;
     switch (value->value_case) {
     case ISOCHRON__VALUE__VALUE_NUMBER:
-        *atom = record_number(block, value->number);
+        *atom = build_number(block, value->number);
         return true;
     case ISOCHRON__VALUE__VALUE_TEXT:
-        return record_text(block, value->text.data, value->text.len, atom);
+        return build_text(block, value->text.data, value->text.len, atom);
     default:
         return false;
     }
@@ -93,7 +93,7 @@ static bool take_value(struct iso_history *block, const Isochron__Value *value, 
 static const char *take_stamp(struct iso_history *block, const Isochron__Timestamp *timestamp, struct iso_stamp *stamp)
 {
     *stamp = (struct iso_stamp){timestamp->physical, timestamp->logical};
-    return record_clock(block, timestamp->pair_case == ISOCHRON__TIMESTAMP__PAIR_LOGICAL ? ISO_CLOCK_PAIR : ISO_CLOCK_SCALAR)
+    return build_clock(block, timestamp->pair_case == ISOCHRON__TIMESTAMP__PAIR_LOGICAL ? ISO_CLOCK_PAIR : ISO_CLOCK_SCALAR)
                ? NULL : "timestamps of two kinds, expected single numbers or pairs throughout";
 }
 
@@ -112,7 +112,7 @@ static const char *take_list(struct iso_history *block, const Isochron__List *li
 static const char *take_operation(struct iso_history *block, const Isochron__Operation *read)
 {
     static const enum iso_operation_kind kinds[] = {ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND};
-    struct record_operation operation = {.value = ISO_ABSENT, .lock = read->lock};
+    struct build_operation operation = {.value = ISO_ABSENT, .lock = read->lock};
     const char *wrong = NULL;
     if (read->kind < 0 || read->kind > ISOCHRON__KIND__APPEND)
         return "kind of an operation: expected READ, WRITE, DELETE or APPEND";
@@ -132,7 +132,7 @@ static const char *take_operation(struct iso_history *block, const Isochron__Ope
         operation.has_ots = true;
         wrong = take_stamp(block, read->ots, &operation.ots);
     }
-    return wrong ? wrong : record_add_operation(block, &operation);
+    return wrong ? wrong : build_add_operation(block, &operation);
 }
 
 static const char *take_transaction(struct iso_history *block, const Isochron__Transaction *read, uint64_t origin)
@@ -163,11 +163,11 @@ static const char *take_record(struct iso_events *events, const Isochron__Record
                                const struct iso_message *message)
 {
     struct iso_history_mark mark = iso_history_mark(&events->block);
-    uint64_t origin = history_origin(message);
+    uint64_t origin = record_origin(message);
     const char *wrong;
     switch (record->record_case) {
     case ISOCHRON__RECORD__RECORD_WATERMARK:
-        history_add_watermark(events, message, record->watermark);
+        record_add_watermark(events, message, record->watermark);
         return NULL;
     case ISOCHRON__RECORD__RECORD_TRANSACTION:
         wrong = take_transaction(&events->block, record->transaction, origin);
@@ -188,10 +188,10 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     struct frame frame = {.payload = message->payload.data, .size = message->payload.size};
     const char *wrong;
     if (!message->payload.data) {
-        history_add_tombstone(events, message);
+        record_add_tombstone(events, message);
         return ISO_OK;
     }
-    if (protobuf->framed && !history_unframe(message, true, &frame, &wrong))
+    if (protobuf->framed && !record_unframe(message, true, &frame, &wrong))
         return iso_error_set(error, ISO_BAD_INPUT, "expected %s", wrong);
     Isochron__Record *record = isochron__record__unpack(&protobuf->allocator, frame.size, frame.payload);
     wrong = record ? take_record(events, record, message) : "not a Protobuf message of isochron.Record";
@@ -201,4 +201,4 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     return wrong ? iso_error_set(error, ISO_BAD_INPUT, "%s", wrong) : ISO_OK;
 }
 
-const struct iso_decoder_class history_protobuf = {"history", create, decode, destroy};
+const struct iso_decoder_class record_protobuf = {"history", create, decode, destroy};

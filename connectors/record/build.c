@@ -1,8 +1,8 @@
-#include "connectors/history/record.h"
+#include "connectors/record/build.h"
 
 #include "base/utf8.h"
 
-bool record_text(struct iso_history *history, const void *bytes, size_t size, iso_atom *atom)
+bool build_text(struct iso_history *history, const void *bytes, size_t size, iso_atom *atom)
 {
     if (!iso_utf8_valid(bytes, size))
         return false;
@@ -10,14 +10,14 @@ bool record_text(struct iso_history *history, const void *bytes, size_t size, is
     return true;
 }
 
-iso_atom record_number(struct iso_history *history, int64_t number)
+iso_atom build_number(struct iso_history *history, int64_t number)
 {
     if (number >= 0)
         return iso_atoms_unsigned(&history->atoms, (uint64_t)number);
     return iso_atoms_add_integer(&history->atoms, (uint64_t)number, true);
 }
 
-const char *record_add_operation(struct iso_history *history, const struct record_operation *operation)
+const char *build_add_operation(struct iso_history *history, const struct build_operation *operation)
 {
     enum iso_operation_kind kind = operation->kind;
     if (kind == ISO_DELETE && (operation->is_list || operation->value != ISO_ABSENT))
@@ -36,7 +36,7 @@ const char *record_add_operation(struct iso_history *history, const struct recor
     return NULL;
 }
 
-bool record_clock(struct iso_history *history, enum iso_clock clock)
+bool build_clock(struct iso_history *history, enum iso_clock clock)
 {
     if (history->clock == ISO_CLOCK_NONE)
         history->clock = clock;

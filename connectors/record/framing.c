@@ -2,7 +2,7 @@
  * newer serializers put the same bytes into a record header and leave the payload alone. */
 #include <string.h>
 
-#include "connectors/history/decoder.h"
+#include "connectors/record/record_private.h"
 
 enum { MAGIC_ID = 0, MAGIC_GUID = 1, ID_BYTES = 5, INDEXES_MAX = 16 };
 
@@ -48,7 +48,7 @@ static const struct iso_bytes *find_header(const struct iso_message *message)
     return NULL;
 }
 
-bool history_unframe(const struct iso_message *message, bool indexes, struct frame *frame, const char **expected)
+bool record_unframe(const struct iso_message *message, bool indexes, struct frame *frame, const char **expected)
 {
     const struct iso_bytes *header = find_header(message);
     const uint8_t *at = header ? header->data : message->payload.data;

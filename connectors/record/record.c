@@ -1,15 +1,15 @@
-#include "connectors/history/history.h"
+#include "connectors/record/record.h"
 
 #include <string.h>
 
-#include "connectors/history/decoder.h"
+#include "connectors/record/record_private.h"
 
 static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
 {
     static const struct {
         const char *format;
         const struct iso_decoder_class *class;
-    } formats[] = {{"json", &history_json}, {"avro", &history_avro}, {"protobuf", &history_protobuf}};
+    } formats[] = {{"json", &record_json}, {"avro", &record_avro}, {"protobuf", &record_protobuf}};
     const char *format = options->format ? options->format : "json";
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (!strcmp(formats[i].format, format))
@@ -30,17 +30,17 @@ static void destroy(struct iso_decoder *decoder)
         decoder->class->destroy(decoder);
 }
 
-const struct iso_decoder_class iso_history_decoder = {"history", create, decode, destroy};
+const struct iso_decoder_class iso_record_decoder = {"history", create, decode, destroy};
 
-void history_add_watermark(struct iso_events *events, const struct iso_message *message, uint64_t timestamp)
+void record_add_watermark(struct iso_events *events, const struct iso_message *message, uint64_t timestamp)
 {
     iso_events_add(events, &(struct iso_event){
         .type = ISO_EVENT_WATERMARK, .flags = ISO_EVENT_HAS_CTS, .cts = {.physical = timestamp},
-        .origin = history_origin(message)});
+        .origin = record_origin(message)});
 }
 
-void history_add_tombstone(struct iso_events *events, const struct iso_message *message)
+void record_add_tombstone(struct iso_events *events, const struct iso_message *message)
 {
     iso_events_add(events, &(struct iso_event){
-        .type = ISO_EVENT_IGNORED, .reason = "tombstone", .origin = history_origin(message)});
+        .type = ISO_EVENT_IGNORED, .reason = "tombstone", .origin = record_origin(message)});
 }

@@ -6,12 +6,12 @@
  * to 123. A null payload is ignored.
  * Threads: one at a time for each decoder.
  */
-#ifndef ISO_HISTORY_DECODER_H
-#define ISO_HISTORY_DECODER_H
+#ifndef ISO_RECORD_H
+#define ISO_RECORD_H
 
 #include "iso/source.h"
 
 /* Kind "history"; options->format chooses. */
-extern const struct iso_decoder_class iso_history_decoder;
+extern const struct iso_decoder_class iso_record_decoder;
 
 #endif

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "connectors/history/decoder.h"
+#include "connectors/record/record_private.h"
 #include "io/native.h"
 
 struct json_decoder {
@@ -18,7 +18,7 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
 {
     (void)error;
     struct json_decoder *json = iso_allocate_zeroed(1, sizeof *json);
-    json->decoder.class = &history_json;
+    json->decoder.class = &record_json;
     json->framed = options->framed;
     iso_native_init(&json->native);
     return &json->decoder;
@@ -79,7 +79,7 @@ static enum iso_status decode_watermark(struct json_decoder *decoder, size_t siz
         return scanner_fault(json, error);
     if (number.negative)
         return iso_error_set(error, ISO_BAD_INPUT, "watermark: expected an unsigned integer");
-    history_add_watermark(events, message, number.bits);
+    record_add_watermark(events, message, number.bits);
     return ISO_OK;
 }
 
@@ -90,20 +90,20 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     struct frame frame = {.payload = message->payload.data, .size = message->payload.size};
     const char *expected;
     if (!message->payload.data) {
-        history_add_tombstone(events, message);
+        record_add_tombstone(events, message);
         return ISO_OK;
     }
-    if (json->framed && !history_unframe(message, false, &frame, &expected))
+    if (json->framed && !record_unframe(message, false, &frame, &expected))
         return iso_error_set(error, ISO_BAD_INPUT, "expected %s", expected);
     copy(json, frame.payload, frame.size);
     if (is_watermark(json->text))
         return decode_watermark(json, frame.size, message, events, error);
     uint32_t index = events->block.transaction_count;
-    uint64_t origin = history_origin(message);
+    uint64_t origin = record_origin(message);
     if (iso_native_read_transaction(&json->native, json->text, frame.size, origin, &events->block, &json->fault) != ISO_OK)
         return iso_error_set(error, ISO_BAD_INPUT, "byte %zu: %s", json->fault.position + 1, json->fault.text);
     iso_events_add_transaction(events, index, origin);
     return ISO_OK;
 }
 
-const struct iso_decoder_class history_json = {"history", create, decode, destroy};
+const struct iso_decoder_class record_json = {"history", create, decode, destroy};
