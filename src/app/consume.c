@@ -40,3 +40,15 @@ enum iso_status app_consume_from(const char *text, struct iso_kafka_consumer_opt
         return iso_error_set(error, ISO_BAD_INPUT, "--from %s: expected beginning, end, or milliseconds since 1970", text);
     return ISO_OK;
 }
+
+enum iso_status app_properties(struct iso_kafka_properties *properties, const struct app_texts *texts,
+                               struct iso_error *error)
+{
+    for (uint32_t i = 0; i < texts->count && error->status == ISO_OK; i++) {
+        if (strchr(texts->items[i], '='))
+            iso_kafka_properties_argument(properties, texts->items[i], error);
+        else
+            iso_kafka_properties_file(properties, texts->items[i], error);
+    }
+    return error->status;
+}

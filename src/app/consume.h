@@ -4,11 +4,15 @@
 
 #include <signal.h>
 
-#include "app/app.h"
+#include "app/options.h"
 #include "connectors/kafka/consumer.h"
 
 /* "beginning", "end", or milliseconds since 1970. */
 enum iso_status app_consume_from(const char *text, struct iso_kafka_consumer_options *options, struct iso_error *error);
+
+/* -X options as properties: name=value, or a file of them. */
+enum iso_status app_properties(struct iso_kafka_properties *properties, const struct app_texts *texts,
+                               struct iso_error *error);
 
 /* From now on SIGINT and SIGTERM set the flag, a second one ends the process. */
 volatile sig_atomic_t *app_catch_signals(void);

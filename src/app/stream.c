@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/consume.h"
 #include "app/source.h"
 #include "base/memory.h"
 #include "io/read.h"
@@ -19,18 +20,6 @@ void app_stream_options_release(struct app_stream_options *options)
 {
     app_texts_release(&options->sources);
     app_texts_release(&options->properties);
-}
-
-enum iso_status app_properties(struct iso_kafka_properties *properties, const struct app_texts *texts,
-                               struct iso_error *error)
-{
-    for (uint32_t i = 0; i < texts->count && error->status == ISO_OK; i++) {
-        if (strchr(texts->items[i], '='))
-            iso_kafka_properties_argument(properties, texts->items[i], error);
-        else
-            iso_kafka_properties_file(properties, texts->items[i], error);
-    }
-    return error->status;
 }
 
 /* ---- where verdicts go ---- */

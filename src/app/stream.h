@@ -91,8 +91,4 @@ enum iso_status app_stream_close(struct app_stream *stream);
 /* The summary, and the exit status of what was found. */
 enum iso_status app_stream_conclude(struct app_stream *stream, double seconds);
 
-/* -X options as properties. */
-enum iso_status app_properties(struct iso_kafka_properties *properties, const struct app_texts *texts,
-                               struct iso_error *error);
-
 #endif
