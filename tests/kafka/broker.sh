@@ -4,10 +4,9 @@
 #   broker.sh fetch             jars from Maven Central into the cache, once
 #   broker.sh start DIR         format DIR if it is new, start, wait until it answers; prints host:port
 #   broker.sh stop|kill DIR     SIGTERM and wait | SIGKILL
-#   broker.sh topic DIR NAME N  create a topic of N partitions
 #   broker.sh address DIR       host:port
 #
-# A DIR keeps its ports and its data, so that `start` after `kill` is the same broker again.
+# Topics are created when they are first written to, with $ISOCHRON_PARTITIONS partitions (1). A DIR keeps its ports and its data, so that `start` after `kill` is the same broker again.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -58,8 +57,8 @@ listeners=PLAINTEXT://127.0.0.1:$1,CONTROLLER://127.0.0.1:$2
 advertised.listeners=PLAINTEXT://127.0.0.1:$1
 controller.listener.names=CONTROLLER
 log.dirs=$directory/data
-num.partitions=1
-auto.create.topics.enable=false
+num.partitions=${ISOCHRON_PARTITIONS:-1}
+auto.create.topics.enable=true
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1
 transaction.state.log.replication.factor=1
@@ -101,16 +100,12 @@ end() {
 
 command=${1:-}
 [ "$command" = fetch ] && { fetch; exit; }
-[ $# -ge 2 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 case $2 in /*) directory=$2 ;; *) directory=$(pwd)/$2 ;; esac
 case $command in
 start) start ;;
 stop) end TERM ;;
 kill) end KILL ;;
 address) cat "$directory/address" ;;
-topic)
-    java_run org.apache.kafka.tools.TopicCommand --bootstrap-server "$(cat "$directory/address")" --create \
-        --topic "$3" --partitions "$4" >>"$directory/log" 2>&1 || fail "creating topic $3 failed, see $directory/log"
-    ;;
 *) fail "unknown command $command" ;;
 esac
