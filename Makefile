@@ -51,14 +51,14 @@ $(SCHEMA_CODE).c $(SCHEMA_CODE).h &: deploy/schemas/transaction.proto
 	@mkdir -p $(@D)
 	$(Q)protoc-c --proto_path=deploy/schemas --c_out=$(BUILD)/generated $<
 
-$(BUILD)/obj/connectors/record/protobuf.o: $(SCHEMA_CODE).h
+$(BUILD)/obj/connectors/history/protobuf.o: $(SCHEMA_CODE).h
 
 # The Avro schema as a string of C.
 $(BUILD)/generated/transaction.avsc.h: deploy/schemas/transaction.avsc
 	@mkdir -p $(@D)
 	$(Q)sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
 
-$(BUILD)/obj/connectors/record/avro.o: $(BUILD)/generated/transaction.avsc.h
+$(BUILD)/obj/connectors/history/avro.o: $(BUILD)/generated/transaction.avsc.h
 
 $(SCHEMA_CODE).o: $(SCHEMA_CODE).c
 	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
@@ -101,7 +101,7 @@ deps: ## Install the Debian packages that builds and tests need (deploy/debian-p
 	@deploy/install-packages.sh
 
 demo: deps ## Record a real store used well and misused, and check both: under a minute
-	@$(MAKE) --no-print-directory -j$(JOBS) all $(RECORDER)
+	@$(MAKE) -s -j$(JOBS) all $(RECORDER)
 	@BUILD=$(BUILD) bench/demo.sh
 
 bare: ## Prove `make demo` and `make test` in a minimal Debian 12 root (as root; TARGETS="demo test")
@@ -109,7 +109,7 @@ bare: ## Prove `make demo` and `make test` in a minimal Debian 12 root (as root;
 
 ## Tests. A test is a program or a script that prints TAP; tests/run.sh runs and counts them.
 
-# EFFORT=long makes property tests run their full number of histories.
+# EFFORT=long gives property tests the arguments of tests/property/long.txt: their full number of histories.
 EFFORT ?= short
 FLAVOUR ?= check
 RESULTS ?= build/results
@@ -125,11 +125,12 @@ TESTS := $(call named,$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS) $(SCRIPTS))
 test-programs: $(BUILD)/isochron $(RECORDER) $(filter $(BUILD)/%,$(TESTS))
 
 check: ## Unit, property, command line and include tests, in under two minutes; T=module/name runs some
-	@$(MAKE) --no-print-directory -j$(JOBS) test-programs
+	@$(MAKE) -s -j$(JOBS) test-programs
 	@$(if $(TESTS),,echo "make check: no test is named like T=$(T)" >&2; exit 2;) \
-	 BUILD=$(BUILD) ISOCHRON=$(CURDIR)/$(BUILD)/isochron ISOCHRON_TEST_EFFORT=$(EFFORT) \
+	 BUILD=$(BUILD) ISOCHRON=$(CURDIR)/$(BUILD)/isochron \
 	 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 \
-	 tests/run.sh --name $(FLAVOUR) --results $(RESULTS) --limit $(if $(filter long,$(EFFORT)),1800,600) $(TESTS)
+	 tests/run.sh --name $(FLAVOUR) --results $(RESULTS) --limit $(if $(filter long,$(EFFORT)),1800,600) \
+	 $(if $(filter long,$(EFFORT)),--arguments tests/property/long.txt) $(TESTS)
 
 test: deps ## Everything: all flavours, long property runs, corpus, fuzz smoke; last line "N passed, N failed"
 	@MAKE="$(MAKE)" RESULTS=$(RESULTS) tests/test.sh
@@ -159,18 +160,18 @@ fuzz-programs: $(FUZZ_PROGRAMS)
 
 fuzz: ## Fuzz tests/fuzz/$F.c for SECONDS (60): make fuzz F=json
 	@test -f tests/fuzz/$(F).c || { echo "make fuzz: F is one of $(basename $(notdir $(FUZZ_SOURCES)))" >&2; exit 2; }
-	@$(MAKE) --no-print-directory -j$(JOBS) $(FUZZ_FLAVOUR) build-fuzz/tests/fuzz/$(F)
+	@$(MAKE) -s -j$(JOBS) $(FUZZ_FLAVOUR) build-fuzz/tests/fuzz/$(F)
 	@tests/fuzz/run.sh $(F) $(SECONDS)
 
 fuzz-smoke: ## Each fuzz target for a few seconds over its seeds
-	@$(MAKE) --no-print-directory -j$(JOBS) $(FUZZ_FLAVOUR) fuzz-programs
+	@$(MAKE) -s -j$(JOBS) $(FUZZ_FLAVOUR) fuzz-programs
 	@tests/run.sh --name fuzz --results $(RESULTS) --limit 120 --jobs 1 tests/fuzz/smoke.sh
 
 ## Measuring and tidying
 
 .PHONY: bench format format-check clean help
 bench: ## Speed and memory, as ratios to md5sum in one run; needs deps
-	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(MAKE) -s -j$(JOBS) all
 	@BUILD=$(BUILD) bench/run.sh
 
 FORMATTED = $(shell find include src connectors tests bench -name '*.[ch]')

@@ -1,7 +1,9 @@
-/* What the program's commands share. A command is one file with one `struct app_command`, and one row in main.c.
+/* What the program's commands share. A command is one file with one `struct app_command`, and one row in
+ * main.c.
  *
- * A command gets its arguments, writes results to `app->out` (standard output) and returns the exit status; errors go
- * into `app->error`, which main prints as one line. Chatter goes to stderr. The state is in struct app; no globals.
+ * A command gets its arguments, writes results to `app->out` (standard output) and returns the exit status;
+ * errors go into `app->error`, which main prints as one line. Chatter goes to stderr. The state is in struct
+ * app; no globals.
  */
 #ifndef ISO_APP_H
 #define ISO_APP_H
@@ -13,10 +15,10 @@ struct app;
 
 struct app_command {
     const char *name;
-    const char *summary;  /* one line for the list of commands */
-    const char *usage;    /* what follows "isochron NAME" */
-    const char *intro;    /* a paragraph or two */
-    const char *examples; /* worked ones, each with a line that says what it does */
+    const char *summary;              /* one line for the list of commands */
+    const char *usage;                /* what follows "isochron NAME" */
+    const char *intro;                /* a paragraph or two */
+    const char *examples;             /* worked ones, each with a line that says what it does */
     const struct app_option *options; /* ended by a row without text */
     enum iso_status (*run)(struct app *app, int count, char **arguments);
 };

@@ -21,30 +21,61 @@ struct check {
 
 static const struct app_option options[] = {
     {.type = APP_GROUP, .help = "What to check"},
-    {.type = APP_CHOICE, .name = "level", .choices = "si|ser", .offset = PLACE(level),
+    {.type = APP_CHOICE,
+     .name = "level",
+     .choices = "si|ser",
+     .offset = PLACE(level),
      .help = "Snapshot isolation (the default) or serializability in commit order."},
-    {.type = APP_FLAG, .name = "no-session-order", .offset = PLACE(no_session_order),
+    {.type = APP_FLAG,
+     .name = "no-session-order",
+     .offset = PLACE(no_session_order),
      .help = "Do not ask that a session sees its own earlier transactions."},
-    {.type = APP_CHOICE, .name = "engine", .choices = "auto|chronos|aion|polygraph", .offset = PLACE(engine),
-     .help = "chronos checks the order that the timestamps claim. auto: whatever\nfits the history. aion and polygraph "
-             "are not in this version."},
+    {.type = APP_CHOICE,
+     .name = "engine",
+     .choices = "auto|chronos|aion|polygraph",
+     .offset = PLACE(engine),
+     .help = "chronos checks the order that the timestamps claim. auto: whatever\n"
+             "fits the history. aion and polygraph are not in this version."},
     {.type = APP_GROUP, .help = "What the history means"},
-    {.type = APP_CHOICE, .name = "format", .choices = APP_FORMATS, .offset = PLACE(load.format),
-     .help = "native (the default): JSON Lines or one JSON array; timekiller's\narrays are read by the same reader."},
-    {.type = APP_TEXT, .name = "initial", .argument = "VALUE", .offset = PLACE(initial),
+    {.type = APP_CHOICE,
+     .name = "format",
+     .choices = APP_FORMATS,
+     .offset = PLACE(load.format),
+     .help = "native (the default): JSON Lines or one JSON array; timekiller's\n"
+             "arrays are read by the same reader."},
+    {.type = APP_TEXT,
+     .name = "initial",
+     .argument = "VALUE",
+     .offset = PLACE(initial),
      .help = "What every key holds before the first write; null, the default,\nis nothing."},
-    {.type = APP_TEXT, .name = "initial-file", .argument = "FILE", .offset = PLACE(initial_file),
+    {.type = APP_TEXT,
+     .name = "initial-file",
+     .argument = "FILE",
+     .offset = PLACE(initial_file),
      .help = "Initial values by key: {\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":2},...]}."},
-    {.type = APP_FLAG, .name = "allow-unjudged", .offset = PLACE(allow_unjudged),
+    {.type = APP_FLAG,
+     .name = "allow-unjudged",
+     .offset = PLACE(allow_unjudged),
      .help = "Reads that may come from a transaction of unknown outcome do not\nmake the verdict undecided."},
     {.type = APP_GROUP, .help = "The report"},
     {.type = APP_FLAG, .name = "json", .offset = PLACE(json), .help = "One JSON object instead of text."},
-    {.type = APP_NUMBER, .name = "max-violations", .argument = "N", .offset = PLACE(max_violations),
-     .most = UINT32_MAX, .help = "List no more than N (1000), 0 for all. Counts are always exact."},
-    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(load.quiet),
+    {.type = APP_NUMBER,
+     .name = "max-violations",
+     .argument = "N",
+     .offset = PLACE(max_violations),
+     .most = UINT32_MAX,
+     .help = "List no more than N (1000), 0 for all. Counts are always exact."},
+    {.type = APP_FLAG,
+     .name = "quiet",
+     .offset = PLACE(load.quiet),
      .help = "Text: the headline only. No progress line."},
     {.type = APP_GROUP, .help = "How to run"},
-    {.type = APP_NUMBER, .name = "threads", .argument = "N", .offset = PLACE(load.threads), .least = 1, .most = 1024,
+    {.type = APP_NUMBER,
+     .name = "threads",
+     .argument = "N",
+     .offset = PLACE(load.threads),
+     .least = 1,
+     .most = 1024,
      .help = "Threads to use; as many as there are processors."},
     {.type = APP_END},
 };
@@ -128,21 +159,19 @@ const struct app_command app_check = {
     .name = "check",
     .summary = "judge one finished history",
     .usage = "[OPTIONS] FILE...",
-    .intro =
-        "Judges a finished history with start and commit timestamps (or PostgreSQL\n"
-        "snapshots): does the order that the database claims explain every read and\n"
-        "write? Every violation is found, not only the first. Several files are one\n"
-        "history, in their order; .zst files and - (standard input) are read as they\n"
-        "are. Exit status: 0 holds, 1 violated, 2 bad usage or input, 3 undecided,\n"
-        "4 runtime failure.",
-    .examples =
-        "  isochron check history.jsonl\n"
-        "      Snapshot isolation; a report that names transactions, keys and lines.\n"
-        "  isochron check --level ser --json --initial 0 run-*.jsonl.zst\n"
-        "      Serializability in commit order of several packed files, where keys\n"
-        "      begin with 0; one JSON object for a program.\n"
-        "  zcat history.gz | isochron check --quiet - || echo \"not clean\"\n"
-        "      In a script: the exit status says it all.\n",
+    .intro = "Judges a finished history with start and commit timestamps (or PostgreSQL\n"
+             "snapshots): does the order that the database claims explain every read and\n"
+             "write? Every violation is found, not only the first. Several files are one\n"
+             "history, in their order; .zst files and - (standard input) are read as they\n"
+             "are. Exit status: 0 holds, 1 violated, 2 bad usage or input, 3 undecided,\n"
+             "4 runtime failure.",
+    .examples = "  isochron check history.jsonl\n"
+                "      Snapshot isolation; a report that names transactions, keys and lines.\n"
+                "  isochron check --level ser --json --initial 0 run-*.jsonl.zst\n"
+                "      Serializability in commit order of several packed files, where keys\n"
+                "      begin with 0; one JSON object for a program.\n"
+                "  zcat history.gz | isochron check --quiet - || echo \"not clean\"\n"
+                "      In a script: the exit status says it all.\n",
     .options = options,
     .run = run,
 };

@@ -15,18 +15,36 @@ struct convert {
 
 static const struct app_option options[] = {
     {.type = APP_GROUP, .help = "Formats"},
-    {.type = APP_CHOICE, .name = "to", .choices = "native|timekiller", .offset = PLACE(to),
-     .help = "native: JSON Lines, everything survives. timekiller: one JSON array\nwith {p,l} timestamps; committed "
-             "transactions only."},
-    {.type = APP_CHOICE, .name = "format", .choices = APP_FORMATS, .offset = PLACE(load.format),
+    {.type = APP_CHOICE,
+     .name = "to",
+     .choices = "native|timekiller",
+     .offset = PLACE(to),
+     .help = "native: JSON Lines, everything survives. timekiller: one JSON array\n"
+             "with {p,l} timestamps; committed transactions only."},
+    {.type = APP_CHOICE,
+     .name = "format",
+     .choices = APP_FORMATS,
+     .offset = PLACE(load.format),
      .help = "What FILE is; native, the default, reads both."},
     {.type = APP_GROUP, .help = "Output"},
-    {.type = APP_TEXT, .name = "output", .letter = 'o', .argument = "FILE", .offset = PLACE(output),
-     .help = "Write to FILE, packed if it ends in .zst; it appears whole or not\nat all. Else to standard output."},
-    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(load.quiet),
+    {.type = APP_TEXT,
+     .name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .offset = PLACE(output),
+     .help = "Write to FILE, packed if it ends in .zst; it appears whole or not\n"
+             "at all. Else to standard output."},
+    {.type = APP_FLAG,
+     .name = "quiet",
+     .offset = PLACE(load.quiet),
      .help = "Do not say what did not survive. No progress line."},
     {.type = APP_GROUP, .help = "How to run"},
-    {.type = APP_NUMBER, .name = "threads", .argument = "N", .offset = PLACE(load.threads), .least = 1, .most = 1024,
+    {.type = APP_NUMBER,
+     .name = "threads",
+     .argument = "N",
+     .offset = PLACE(load.threads),
+     .least = 1,
+     .most = 1024,
      .help = "Threads to read with; as many as there are processors."},
     {.type = APP_END},
 };
@@ -45,11 +63,12 @@ static void say_losses(const struct iso_history_loss *loss)
     say_loss(loss->snos, "position(s) in a session (sno) left out; the order is kept");
     say_loss(loss->own_times, "operation(s) lost their own timestamp (ots, snapshot, lock)");
     say_loss(loss->deletes, "delete(s) written as writes of null");
-    say_loss(loss->strings, "operation(s) with a string as key or value, which the format's own tools do not read");
+    say_loss(loss->strings,
+             "operation(s) with a string as key or value, which the format's own tools do not read");
 }
 
-/* The native writer takes the history before it is finished, since finishing turns snapshots into positions, and its
- * faults show after that; the file has not got its name by then. */
+/* The native writer takes the history before it is finished, since finishing turns snapshots into positions,
+ * and its faults show after that; the file has not got its name by then. */
 static enum iso_status write(struct app *app, const struct convert *convert, struct iso_history *history,
                              struct iso_output *output)
 {
@@ -69,7 +88,8 @@ static enum iso_status write(struct app *app, const struct convert *convert, str
     return status;
 }
 
-static enum iso_status convert_files(struct app *app, const struct convert *convert, const struct app_texts *files)
+static enum iso_status convert_files(struct app *app, const struct convert *convert,
+                                     const struct app_texts *files)
 {
     struct iso_output output = {0};
     struct iso_history history;
@@ -109,13 +129,12 @@ const struct app_command app_convert = {
     .usage = "--to native|timekiller [OPTIONS] FILE...",
     .intro = "Reads histories and writes one in another format. What the format has no\n"
              "place for is counted and said on standard error. Several files become one.",
-    .examples =
-        "  isochron convert --to native timekiller.json -o history.jsonl.zst\n"
-        "      From TimeKiller's array to packed JSON Lines.\n"
-        "  isochron convert --to timekiller history.jsonl -o timekiller.json\n"
-        "      For the Java checkers. PostgreSQL snapshots become positions.\n"
-        "  isochron convert --to native part1.jsonl part2.jsonl | wc -l\n"
-        "      Several files as one, to standard output.\n",
+    .examples = "  isochron convert --to native timekiller.json -o history.jsonl.zst\n"
+                "      From TimeKiller's array to packed JSON Lines.\n"
+                "  isochron convert --to timekiller history.jsonl -o timekiller.json\n"
+                "      For the Java checkers. PostgreSQL snapshots become positions.\n"
+                "  isochron convert --to native part1.jsonl part2.jsonl | wc -l\n"
+                "      Several files as one, to standard output.\n",
     .options = options,
     .run = run,
 };

@@ -2,9 +2,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "app/options.h"
 #include "app/progress.h"
+#include "app/publish.h"
 #include "base/memory.h"
 #include "generate/anomaly.h"
 #include "io/write_history.h"
@@ -14,55 +16,141 @@ struct gen {
     int distribution, level, order, format;
     bool lists, quiet;
     struct app_texts anomalies;
-    const char *output, *expected;
+    const char *output, *expected, *to;
+    struct app_publish_options publish;
 };
 
 #define PLACE(member) offsetof(struct gen, member)
 
 static const struct app_option options[] = {
     {.type = APP_GROUP, .help = "How much"},
-    {.type = APP_NUMBER, .name = "sessions", .argument = "N", .offset = PLACE(sessions), .least = 1, .most = 1000000,
+    {.type = APP_NUMBER,
+     .name = "sessions",
+     .argument = "N",
+     .offset = PLACE(sessions),
+     .least = 1,
+     .most = 1000000,
      .help = "Sessions that run at the same time (50)."},
-    {.type = APP_NUMBER, .name = "txns", .argument = "N", .offset = PLACE(transactions), .least = 1,
-     .most = 1000000000, .help = "Transactions, besides those of anomalies (100k). Numbers may end in\nk, M, G."},
-    {.type = APP_NUMBER, .name = "ops", .argument = "N", .offset = PLACE(operations), .least = 1, .most = 10000,
+    {.type = APP_NUMBER,
+     .name = "txns",
+     .argument = "N",
+     .offset = PLACE(transactions),
+     .least = 1,
+     .most = 1000000000,
+     .help = "Transactions, besides those of anomalies (100k). Numbers may end in\n"
+             "k, M, G."},
+    {.type = APP_NUMBER,
+     .name = "ops",
+     .argument = "N",
+     .offset = PLACE(operations),
+     .least = 1,
+     .most = 10000,
      .help = "Operations in each (15)."},
-    {.type = APP_NUMBER, .name = "keys", .argument = "N", .offset = PLACE(keys), .least = 1, .most = 100000000,
+    {.type = APP_NUMBER,
+     .name = "keys",
+     .argument = "N",
+     .offset = PLACE(keys),
+     .least = 1,
+     .most = 100000000,
      .help = "Keys in use (1000)."},
     {.type = APP_GROUP, .help = "What kind"},
-    {.type = APP_SHARE, .name = "reads", .argument = "SHARE", .offset = PLACE(reads),
-     .help = "Share of reads among operations (0.5). A write to a key that another\nopen transaction holds moves to "
-             "another key or becomes a read."},
-    {.type = APP_CHOICE, .name = "dist", .choices = "uniform|zipf|hotspot", .offset = PLACE(distribution),
-     .help = "Which keys: all alike (the default), the i-th in proportion to 1/i,\nor 80% of operations on 20% of "
-             "the keys."},
-    {.type = APP_FLAG, .name = "lists", .offset = PLACE(lists),
+    {.type = APP_SHARE,
+     .name = "reads",
+     .argument = "SHARE",
+     .offset = PLACE(reads),
+     .help = "Share of reads among operations (0.5). A write to a key that another\n"
+             "open transaction holds moves to another key or becomes a read."},
+    {.type = APP_CHOICE,
+     .name = "dist",
+     .choices = "uniform|zipf|hotspot",
+     .offset = PLACE(distribution),
+     .help = "Which keys: all alike (the default), the i-th in proportion to 1/i,\n"
+             "or 80% of operations on 20% of the keys."},
+    {.type = APP_FLAG,
+     .name = "lists",
+     .offset = PLACE(lists),
      .help = "Appends to lists and reads of whole lists."},
-    {.type = APP_SHARE, .name = "aborted", .argument = "SHARE", .offset = PLACE(aborted),
+    {.type = APP_SHARE,
+     .name = "aborted",
+     .argument = "SHARE",
+     .offset = PLACE(aborted),
      .help = "Share of transactions that abort (0)."},
-    {.type = APP_SHARE, .name = "unknown", .argument = "SHARE", .offset = PLACE(unknown),
-     .help = "Share whose outcome the client never learns (0); half of them take\neffect."},
-    {.type = APP_CHOICE, .name = "level", .choices = "si|ser", .offset = PLACE(level),
-     .help = "What the simulated store keeps. si (the default): reads come from the\nsnapshot at the start; ser: from "
-             "what is there at the commit."},
-    {.type = APP_NUMBER, .name = "seed", .argument = "N", .offset = PLACE(seed), .most = UINT64_MAX,
+    {.type = APP_SHARE,
+     .name = "unknown",
+     .argument = "SHARE",
+     .offset = PLACE(unknown),
+     .help = "Share whose outcome the client never learns (0); half of them take\n"
+             "effect."},
+    {.type = APP_CHOICE,
+     .name = "level",
+     .choices = "si|ser",
+     .offset = PLACE(level),
+     .help = "What the simulated store keeps. si (the default): reads come from the\n"
+             "snapshot at the start; ser: from what is there at the commit."},
+    {.type = APP_NUMBER,
+     .name = "seed",
+     .argument = "N",
+     .offset = PLACE(seed),
+     .most = UINT64_MAX,
      .help = "The same seed gives the same bytes on every machine (1)."},
     {.type = APP_GROUP, .help = "What goes wrong"},
-    {.type = APP_TEXTS, .name = "anomaly", .argument = "NAME[:COUNT][@PLACE]", .offset = PLACE(anomalies),
-     .help = "Plant COUNT anomalies (1), spread over the run, or at PLACE: a share of\nthe run such as 0.5, or a number "
-             "of transactions. May be given often.\nstale-read, future-read, lost-update, long-fork, write-skew,\n"
-             "aborted-read, intermediate-read, non-repeatable-read, session-break,\ntimestamp-inversion."},
+    {.type = APP_TEXTS,
+     .name = "anomaly",
+     .argument = "NAME[:COUNT][@PLACE]",
+     .offset = PLACE(anomalies),
+     .help = "Plant COUNT anomalies (1), spread over the run, or at PLACE: a share of\n"
+             "the run such as 0.5, or a number of transactions. May be given often.\n"
+             "stale-read, future-read, lost-update, long-fork, write-skew,\n"
+             "aborted-read, intermediate-read, non-repeatable-read, session-break,\n"
+             "timestamp-inversion."},
     {.type = APP_GROUP, .help = "Output"},
-    {.type = APP_TEXT, .name = "output", .letter = 'o', .argument = "FILE", .offset = PLACE(output),
+    {.type = APP_TEXT,
+     .name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .offset = PLACE(output),
      .help = "The history; packed if it ends in .zst. Else to standard output."},
-    {.type = APP_TEXT, .name = "expected", .argument = "FILE", .offset = PLACE(expected),
-     .help = "What a checker must find in it, at si and at ser, as JSON. With -o\nFILE it goes to FILE.expected.json."},
-    {.type = APP_CHOICE, .name = "format", .choices = "native|timekiller", .offset = PLACE(format),
+    {.type = APP_TEXT,
+     .name = "expected",
+     .argument = "FILE",
+     .offset = PLACE(expected),
+     .help = "What a checker must find in it, at si and at ser, as JSON. With -o\n"
+             "FILE it goes to FILE.expected.json."},
+    {.type = APP_CHOICE,
+     .name = "format",
+     .choices = "native|timekiller",
+     .offset = PLACE(format),
      .help = "JSON Lines (the default) or TimeKiller's array."},
-    {.type = APP_CHOICE, .name = "order", .choices = "commit|start|random", .offset = PLACE(order),
-     .help = "The order of transactions in the file; random displaces each by some\nthousands and writes sno."},
+    {.type = APP_CHOICE,
+     .name = "order",
+     .choices = "commit|start|random",
+     .offset = PLACE(order),
+     .help =
+         "The order of transactions in the file; random displaces each by some\nthousands and writes sno."},
+    {.type = APP_GROUP, .help = "To a Kafka topic"},
+    {.type = APP_TEXT, .name = "to", .argument = "kafka:TOPIC", .offset = PLACE(to),
+     .help = "Publish the transactions, one a message, each to the partition of its\nsession."},
+    {.type = APP_NUMBER, .name = "partitions", .argument = "N", .offset = PLACE(publish.partitions), .least = 1,
+     .most = 10000, .help = "Of the topic, if it does not exist yet (1)."},
+    {.type = APP_NUMBER, .name = "rate", .argument = "N", .offset = PLACE(publish.rate), .most = 100000000,
+     .help = "Transactions a second. 0, the default: as fast as possible; delays\nthen only reorder, as at a million a second."},
+    {.type = APP_NUMBER, .name = "delay", .argument = "MS", .offset = PLACE(publish.delay), .most = 3600000,
+     .help = "How long transactions take to arrive, on average (0 ms) ..."},
+    {.type = APP_NUMBER, .name = "deviation", .argument = "MS", .offset = PLACE(publish.deviation), .most = 3600000,
+     .help = "... and its standard deviation (0 ms)."},
+    {.type = APP_SHARE, .name = "repeats", .argument = "SHARE", .offset = PLACE(publish.repeats),
+     .help = "Share of transactions that arrive twice (0)."},
+    {.type = APP_NUMBER, .name = "watermarks", .argument = "N", .offset = PLACE(publish.watermarks), .most = 1000000000,
+     .help = "A watermark to every partition after each N transactions (0: none)."},
+    {.type = APP_TEXTS, .name = "property", .letter = 'X', .argument = "NAME=VALUE", .offset = PLACE(publish.properties),
+     .help = "A property of librdkafka, or the name of a file of them. Secrets go\ninto a file."},
     {.type = APP_GROUP, .help = "How to run"},
-    {.type = APP_NUMBER, .name = "threads", .argument = "N", .offset = PLACE(threads), .least = 1, .most = 1024,
+    {.type = APP_NUMBER,
+     .name = "threads",
+     .argument = "N",
+     .offset = PLACE(threads),
+     .least = 1,
+     .most = 1024,
      .help = "Every command takes it; gen runs on one thread all the same."},
     {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "No progress line."},
     {.type = APP_END},
@@ -92,12 +180,14 @@ static void write_planted(struct iso_output *output, const struct iso_planted *p
             iso_output_format(output, ",\"%" PRIu64 "\"", planted->first_tid + finding->other);
         iso_output_char(output, ']');
         if (finding->key)
-            iso_output_format(output, ",\"key\":\"%" PRIu64 "\"", planted->first_key + (uint64_t)(finding->key - 'x'));
+            iso_output_format(output, ",\"key\":\"%" PRIu64 "\"",
+                              planted->first_key + (uint64_t)(finding->key - 'x'));
         iso_output_char(output, '}');
     }
 }
 
-static void write_level(struct iso_output *output, const struct iso_generated *generated, enum iso_level level)
+static void write_level(struct iso_output *output, const struct iso_generated *generated,
+                        enum iso_level level)
 {
     const struct iso_expectation *expected = &generated->levels[level];
     const char *between = "\n    ";
@@ -105,15 +195,23 @@ static void write_level(struct iso_output *output, const struct iso_generated *g
                       iso_level_name(level), iso_outcome_name(iso_generated_outcome(generated, level)),
                       expected->reads_unjudged);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        iso_output_format(output, "%s\"%s\":%" PRIu64, axiom ? "," : "", iso_axiom_name((enum iso_axiom)axiom),
-                          expected->counts[axiom]);
+        iso_output_format(output, "%s\"%s\":%" PRIu64, axiom ? "," : "",
+                          iso_axiom_name((enum iso_axiom)axiom), expected->counts[axiom]);
     iso_output_text(output, "},\n   \"planted\":[");
     for (uint32_t i = 0; i < generated->planted_count; i++)
         write_planted(output, &generated->planted[i], level, &between);
     iso_output_text(output, "]}");
 }
 
-static enum iso_status write_expected(struct app *app, const struct gen *gen, const struct iso_generated *generated)
+/* Nothing is put beside standard output or a device. */
+static bool has_place_beside(const char *path)
+{
+    struct stat status;
+    return strcmp(path, "-") && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static enum iso_status write_expected(struct app *app, const struct gen *gen,
+                                      const struct iso_generated *generated)
 {
     struct iso_output output;
     size_t size = strlen(gen->output) + sizeof ".expected.json";
@@ -158,7 +256,8 @@ static bool take_block(void *context, const struct iso_history *block)
 }
 
 static enum iso_status write_history(struct app *app, const struct gen *gen,
-                                     const struct iso_generate_options *generate, struct iso_generated *generated)
+                                     const struct iso_generate_options *generate,
+                                     struct iso_generated *generated)
 {
     struct iso_output output;
     struct sink sink = {.app = app, .transactions = gen->transactions};
@@ -177,6 +276,35 @@ static enum iso_status write_history(struct app *app, const struct gen *gen,
     return app->error.status;
 }
 
+/* ---- to a topic ---- */
+
+struct outlet {
+    struct app_publisher *publisher;
+    struct iso_error *error;
+};
+
+static bool publish_block(void *context, const struct iso_history *block)
+{
+    struct outlet *outlet = context;
+    return app_publisher_add(outlet->publisher, block, outlet->error) == ISO_OK;
+}
+
+static enum iso_status publish_history(struct app *app, const struct gen *gen,
+                                       const struct iso_generate_options *generate, struct iso_generated *generated)
+{
+    struct app_publish_options options = gen->publish;
+    uint64_t sent;
+    options.topic = gen->to + strlen("kafka:");
+    options.seed = gen->seed;
+    struct outlet outlet = {app_publisher_new(&options, &app->error), &app->error};
+    if (!outlet.publisher)
+        return app->error.status;
+    iso_generate(generate, publish_block, &outlet, generated);
+    if (app_publisher_close(outlet.publisher, &sent, &app->error) == ISO_OK && !gen->quiet)
+        app_say("%" PRIu64 " messages sent to topic %s", sent, options.topic);
+    return app->error.status;
+}
+
 /* ---- the command line ---- */
 
 static enum iso_status check_options(struct app *app, const struct gen *gen, const struct app_texts *files)
@@ -186,15 +314,23 @@ static enum iso_status check_options(struct app *app, const struct gen *gen, con
         return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: gen reads no files; -o names its output",
                              files->items[0]);
     if (timekiller && gen->order == ISO_ORDER_RANDOM)
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--order random needs --format native: in TimeKiller's the order is the sessions' order");
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--order random needs --format native: in TimeKiller's the order is the sessions' order");
     if (timekiller && gen->unknown)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "--unknown needs --format native: TimeKiller's has committed transactions only");
+    if (gen->to && (strncmp(gen->to, "kafka:", 6) || !gen->to[6]))
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--to %s: expected kafka:TOPIC", gen->to);
+    if (gen->to && (timekiller || strcmp(gen->output, "-")))
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--to takes the native format and no -o");
+    if (gen->publish.watermarks && gen->order != ISO_ORDER_COMMIT)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--watermarks needs --order commit: else they could be wrong");
     if (gen->transactions * gen->operations > UINT32_MAX)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--txns times --ops must stay below 2^32");
     if (gen->aborted + gen->unknown > (uint64_t)1 << 32)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--aborted and --unknown together must stay below 1");
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--aborted and --unknown together must stay below 1");
     return ISO_OK;
 }
 
@@ -202,7 +338,8 @@ static enum iso_status parse_plants(struct app *app, const struct gen *gen, stru
 {
     enum iso_status status = ISO_OK;
     for (uint32_t i = 0; i < gen->anomalies.count && status == ISO_OK; i++)
-        status = iso_plant_parse(gen->anomalies.items[i], (uint32_t)gen->transactions, &plants[i], &app->error);
+        status =
+            iso_plant_parse(gen->anomalies.items[i], (uint32_t)gen->transactions, &plants[i], &app->error);
     return status;
 }
 
@@ -228,8 +365,9 @@ static enum iso_status generate(struct app *app, const struct gen *gen)
     };
     enum iso_status status = parse_plants(app, gen, plants);
     if (status == ISO_OK)
-        status = write_history(app, gen, &settings, &generated);
-    if (status == ISO_OK && (gen->expected || strcmp(gen->output, "-")))
+        status = gen->to ? publish_history(app, gen, &settings, &generated)
+                         : write_history(app, gen, &settings, &generated);
+    if (status == ISO_OK && (gen->expected || has_place_beside(gen->output)))
         status = write_expected(app, gen, &generated);
     iso_generated_release(&generated);
     iso_free(plants);
@@ -238,8 +376,13 @@ static enum iso_status generate(struct app *app, const struct gen *gen)
 
 static enum iso_status run(struct app *app, int count, char **arguments)
 {
-    struct gen gen = {.sessions = 50, .transactions = 100000, .operations = 15, .keys = 1000,
-                      .reads = (uint64_t)1 << 31, .seed = 1, .output = "-"};
+    struct gen gen = {.sessions = 50,
+                      .transactions = 100000,
+                      .operations = 15,
+                      .keys = 1000,
+                      .reads = (uint64_t)1 << 31,
+                      .seed = 1,
+                      .output = "-"};
     struct app_texts files = {0};
     bool done;
     enum iso_status status = app_parse(app, count, arguments, &gen, &files, &done);
@@ -248,6 +391,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     if (status == ISO_OK && !done)
         status = generate(app, &gen);
     app_texts_release(&gen.anomalies);
+    app_texts_release(&gen.publish.properties);
     app_texts_release(&files);
     return status;
 }
@@ -259,14 +403,13 @@ const struct app_command app_gen = {
     .intro = "Simulates a multi-version store whose sessions run transactions against it,\n"
              "plants the anomalies that were asked for, and writes the history and, beside\n"
              "it, what a checker must find at si and at ser.",
-    .examples =
-        "  isochron gen --txns 1M -o big.jsonl.zst\n"
-        "      A million transactions that keep snapshot isolation.\n"
-        "  isochron gen --txns 10k --anomaly lost-update:3 --anomaly stale-read@0.9 -o bad.jsonl\n"
-        "      Three lost updates spread over the run, a stale read near its end;\n"
-        "      bad.jsonl.expected.json names them.\n"
-        "  isochron gen --level ser --dist zipf --lists | isochron check --level ser -\n"
-        "      Straight into a checker.\n",
+    .examples = "  isochron gen --txns 1M -o big.jsonl.zst\n"
+                "      A million transactions that keep snapshot isolation.\n"
+                "  isochron gen --txns 10k --anomaly lost-update:3 --anomaly stale-read@0.9 -o bad.jsonl\n"
+                "      Three lost updates spread over the run, a stale read near its end;\n"
+                "      bad.jsonl.expected.json names them.\n"
+                "  isochron gen --level ser --dist zipf --lists | isochron check --level ser -\n"
+                "      Straight into a checker.\n",
     .options = options,
     .run = run,
 };

@@ -14,8 +14,9 @@ enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void print_help(struct iso_output *output)
 {
-    iso_output_text(output, "usage: isochron COMMAND [OPTIONS] [FILE...]\n\n"
-                            "Isochron checks whether a database kept the isolation level it promises.\n\nCommands\n");
+    iso_output_text(output,
+                    "usage: isochron COMMAND [OPTIONS] [FILE...]\n\n"
+                    "Isochron checks whether a database kept the isolation level it promises.\n\nCommands\n");
     for (int i = 0; i < COMMANDS; i++)
         iso_output_format(output, "  %-10s%s\n", commands[i]->name, commands[i]->summary);
     iso_output_text(output, "\nisochron COMMAND --help explains a command, with examples.\n\n"
@@ -34,7 +35,8 @@ static enum iso_status unknown_command(struct app *app, const char *name)
         names[i] = commands[i]->name;
     const char *nearest = app_nearest(name, names, COMMANDS);
     if (nearest)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such command; did you mean %s?", name, nearest);
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such command; did you mean %s?", name,
+                             nearest);
     return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such command; isochron --help lists them", name);
 }
 
@@ -57,8 +59,8 @@ static enum iso_status dispatch(struct app *app, int count, char **arguments)
     return ISO_OK;
 }
 
-/* A standard descriptor that is closed would be given to the next file that is opened, which would then be written to
- * by mistake. Read-only, so that writing to a closed stdout stays an error. */
+/* A standard descriptor that is closed would be given to the next file that is opened, which would then be
+ * written to by mistake. Read-only, so that writing to a closed stdout stays an error. */
 static void fill_closed_descriptors(void)
 {
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {

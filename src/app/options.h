@@ -1,8 +1,9 @@
 /* Options of a command: one table drives parsing, `--help` and errors.
  *
- * Long options are `--name value` or `--name=value`, flags `--name`; an option may have a letter, `-o FILE`. `--` ends
- * options, `-` is a file (stdin or stdout). A value is checked against its row and stored in the command's own struct
- * at `offset`, where the defaults stand before. An option that stands twice: the last one counts, but for APP_TEXTS.
+ * Long options are `--name value` or `--name=value`, flags `--name`; an option may have a letter, `-o FILE`.
+ * `--` ends options, `-` is a file (stdin or stdout). A value is checked against its row and stored in the
+ * command's own struct at `offset`, where the defaults stand before. An option that stands twice: the last
+ * one counts, but for APP_TEXTS.
  */
 #ifndef ISO_APP_OPTIONS_H
 #define ISO_APP_OPTIONS_H
@@ -39,9 +40,8 @@ struct app_texts {
     uint32_t count;
 };
 
-/* Parses for `app->command` into `target`; what is no option goes to `files`, whose items (as those of APP_TEXTS) the
- * caller frees with app_texts_release. --help and --version are
- * answered here: `*done`. */
+/* Parses for `app->command` into `target`; what is no option goes to `files`, whose items (as those of
+ * APP_TEXTS) the caller frees with app_texts_release. --help and --version are answered here: `*done`. */
 enum iso_status app_parse(struct app *app, int count, char **arguments, void *target, struct app_texts *files,
                           bool *done);
 void app_texts_release(struct app_texts *texts);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "app/publish.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +37,8 @@ struct app_publisher {
     struct iso_history_writer writer;
     struct record *heap;      /* the earliest at 0 */
     size_t count, capacity;
+    uint64_t *snos;           /* by session: the next position */
+    size_t session_capacity;
     uint64_t taken, sent;
     uint64_t latest;          /* cts of what was taken last; nothing that comes later is below */
     double started;
@@ -53,7 +56,7 @@ struct app_publisher *app_publisher_new(const struct app_publish_options *option
                                                      (int32_t)options->partitions, error);
     iso_output_to(&publisher->memory, publisher->memory_file, "memory");
     iso_history_writer_init(&publisher->writer, &publisher->memory, ISO_FORMAT_NATIVE);
-    iso_rng_init(&publisher->rng, options->seed);
+    iso_rng_seed(&publisher->rng, options->seed);
     publisher->started = app_seconds();
     if (error->status != ISO_OK) {
         app_publisher_close(publisher, NULL, error);
@@ -159,20 +162,47 @@ static double draw_delay(struct app_publisher *publisher)
     return delay > 0 ? delay : 0;
 }
 
+/* Records arrive in any order, so each says its place in its session. Generated sessions are small numbers. */
+static uint64_t next_sno(struct app_publisher *publisher, iso_atom session)
+{
+    if (session >= publisher->session_capacity) {
+        size_t capacity = iso_column_capacity(publisher->session_capacity, (size_t)session + 1);
+        publisher->snos = iso_reallocate(publisher->snos, capacity * sizeof *publisher->snos);
+        memset(publisher->snos + publisher->session_capacity, 0,
+               (capacity - publisher->session_capacity) * sizeof *publisher->snos);
+        publisher->session_capacity = capacity;
+    }
+    return publisher->snos[session]++;
+}
+
+/* A copy of a transaction's line, with `sno` as its first member if it has none. */
+static char *record_text(const char *line, size_t length, bool numbered, uint64_t sno, uint32_t *size)
+{
+    enum { ROOM = 40 };
+    char *text = iso_allocate(length + ROOM);
+    int head = numbered ? snprintf(text, ROOM, "{\"sno\":%" PRIu64 ",", sno) : 1;
+    text[0] = '{';
+    memcpy(text + head, line + 1, length - 1);
+    *size = (uint32_t)(length - 1 + (size_t)head);
+    return text;
+}
+
 static void take(struct app_publisher *publisher, const struct iso_history *block, uint32_t transaction,
                  const char *text, size_t length)
 {
     double rate = (double)(publisher->options.rate ? publisher->options.rate : FAST_RATE);
     double ready = (double)publisher->taken / rate;
-    bool repeated = iso_rng_next(&publisher->rng) >> 32 < publisher->options.repeats;
-    for (int i = 0; i <= repeated; i++)
-        push(publisher, (struct record){
+    int repeated = iso_rng_chance(&publisher->rng, publisher->options.repeats);
+    uint64_t sno = next_sno(publisher, block->session_atom[block->session[transaction]]);
+    for (int i = 0; i <= repeated; i++) {
+        struct record record = {
             .due = ready + draw_delay(publisher),
             .number = publisher->taken,
             .cts = block->flags[transaction] & ISO_HAS_CTS ? block->cts[transaction] : publisher->latest,
-            .partition = (int32_t)(block->session_atom[block->session[transaction]] % (uint32_t)publisher->partitions),
-            .length = (uint32_t)length,
-            .text = iso_copy_text(text, length)});
+            .partition = (int32_t)(block->session_atom[block->session[transaction]] % (uint32_t)publisher->partitions)};
+        record.text = record_text(text, length, !(block->flags[transaction] & ISO_HAS_SNO), sno, &record.length);
+        push(publisher, record);
+    }
     if (block->flags[transaction] & ISO_HAS_CTS)
         publisher->latest = block->cts[transaction];
     publisher->taken++;
@@ -223,6 +253,7 @@ enum iso_status app_publisher_close(struct app_publisher *publisher, uint64_t *s
     while (publisher->count)
         iso_free(publisher->heap[--publisher->count].text);
     iso_free(publisher->heap);
+    iso_free(publisher->snos);
     iso_kafka_producer_free(publisher->producer);
     iso_kafka_properties_release(&publisher->properties);
     iso_output_discard(&publisher->memory);

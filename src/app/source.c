@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "connectors/record/record.h"
+#include "connectors/history/record.h"
 #include "io/input.h"
 
 /* The kinds of sources. A new connector is its folder and its row here. */

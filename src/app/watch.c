@@ -10,7 +10,7 @@ enum { POLL_MS = 50, STATUS_MS = 250 };
 
 struct watch {
     struct app_stream_options stream;
-    const char *from;
+    const char *from, *record;
     bool until_eof, wait_for_topics;
 };
 
@@ -25,6 +25,8 @@ static const struct app_option options[] = {
      .help = "Stop where the partitions end now; everything is final then."},
     {.type = APP_FLAG, .name = "wait-for-topics", .offset = PLACE(wait_for_topics),
      .help = "A topic that does not exist may appear later."},
+    {.type = APP_TEXT, .name = "record", .argument = "FILE", .offset = PLACE(record),
+     .help = "A capture of all that was read, in the order of its arrival: replay\nfinds the same in it."},
     {.type = APP_NUMBER, .name = "finality-timeout", .argument = "SECONDS", .offset = APP_STREAM_PLACE(struct watch, finality_timeout),
      .most = 86400, .help = "Without watermarks a verdict is final so long after its transaction\n(5). 0: only watermarks "
              "make verdicts final."},
@@ -37,6 +39,7 @@ static const struct app_option options[] = {
 struct watcher {
     struct app_stream stream;
     struct iso_kafka_consumer *consumer;
+    struct iso_capture_writer *record; /* NULL: none */
     volatile sig_atomic_t *stopped;
     uint32_t declared;   /* partitions that the pipeline knows of */
     bool shown;          /* stderr is a terminal */
@@ -81,6 +84,8 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
     enum iso_status status = iso_kafka_consumer_poll(watcher->consumer, POLL_MS, &messages, &count, error);
     int64_t now = iso_kafka_now();
     declare_partitions(watcher, (uint64_t)now);
+    for (uint32_t i = 0; watcher->record && i < count && error->status == ISO_OK; i++)
+        iso_capture_write(watcher->record, &messages[i], error);
     if (count)
         iso_pipeline_feed(stream->pipeline, messages, count, (uint64_t)now, error);
     if (status == ISO_OK && error->status == ISO_OK)
@@ -108,7 +113,9 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
     if (app_consume_from(watch->from, &settings, error) != ISO_OK)
         return error->status;
     watcher->consumer = iso_kafka_consumer_new(&settings, iso_pipeline_inputs(stream->pipeline), error);
-    if (!watcher->consumer)
+    if (watcher->consumer && watch->record)
+        watcher->record = iso_capture_writer_new(watch->record, error);
+    if (error->status != ISO_OK)
         return error->status;
     watcher->started = iso_kafka_now();
     watcher->shown = isatty(STDERR_FILENO) && !watch->stream.quiet;
@@ -139,6 +146,8 @@ static enum iso_status run(struct app *app, int count, char **arguments)
         if (status == ISO_OK)
             status = watch_topics(&watcher, &watch);
         iso_kafka_consumer_free(watcher.consumer);
+        if (watcher.record && iso_capture_writer_close(watcher.record, &app->error) != ISO_OK)
+            status = app->error.status;
         if (app_stream_close(&watcher.stream) != ISO_OK)
             status = app->error.status;
     }

@@ -1,5 +1,6 @@
-/* Random numbers that are the same for a seed on every machine: xoshiro256** (Blackman and Vigna, 2018), seeded by
- * splitmix64. Integers only, so that no floating point unit has a say. Not for secrets. Threads: one each.
+/* Random numbers that are the same for a seed on every machine: xoshiro256** (Blackman and Vigna, 2018),
+ * seeded by splitmix64. Integers only, so that no floating point unit has a say. Not for secrets. Threads:
+ * one each.
  */
 #ifndef ISO_BASE_RNG_H
 #define ISO_BASE_RNG_H
@@ -20,7 +21,10 @@ static inline void iso_rng_seed(struct iso_rng *rng, uint64_t seed)
     }
 }
 
-static inline uint64_t iso_rng_rotate(uint64_t bits, int by) { return bits << by | bits >> (64 - by); }
+static inline uint64_t iso_rng_rotate(uint64_t bits, int by)
+{
+    return bits << by | bits >> (64 - by);
+}
 
 static inline uint64_t iso_rng_next(struct iso_rng *rng)
 {

@@ -21,7 +21,8 @@ static inline uint32_t pick(struct chronos_shard *shard, uint32_t transaction, b
     unsigned index = shard->index, shards = shard->check->shards;
     for (uint32_t o = history->first_operation[transaction]; o < end; o++) {
         picked[count] = o;
-        count += chronos_owns(keys[o], index, shards) & (!only_writes | iso_kind_writes(kinds[o]));
+        unsigned wanted = !only_writes || iso_kind_writes(kinds[o]), ours = chronos_owns(keys[o], index, shards);
+        count += wanted & ours;
     }
     return count;
 }
@@ -57,13 +58,13 @@ static inline void touch(struct chronos_shard *shard, struct chronos_key *key, u
 {
     uint32_t value = shard->history->value[operation], open = key->open_first;
     uint32_t expected = key->toucher == transaction ? key->last : key->value;
-    if (__builtin_expect((value != expected) & !writes, 0))
+    if (__builtin_expect(!writes && value != expected, 0))
         wrong_read(shard, key, transaction, operation);
     key->toucher = transaction;
     key->last = value;
     if (!si)
         return;
-    if (__builtin_expect(writes & (open != ISO_NONE) & (open != transaction), 0))
+    if (__builtin_expect(writes && open != ISO_NONE && open != transaction, 0))
         chronos_open_writer(shard, transaction, operation);
     else
         key->open_first = writes ? transaction : open;

@@ -1,8 +1,9 @@
 /* Anomalies as data: a script of transactions, and what a checker must find in it at si and at ser.
  *
- * Timestamps of a script count from its own beginning. Keys are x and y; `wx2` writes the second version of x, `rx1`
- * reads the first, `ry0` the initial value. In list mode `wx2` appends the second element and `rx2` reads the first
- * two. Transactions of one session stand in session order. The tables were derived by hand from the axioms.
+ * Timestamps of a script count from its own beginning. Keys are x and y; `wx2` writes the second version of
+ * x, `rx1` reads the first, `ry0` the initial value. In list mode `wx2` appends the second element and `rx2`
+ * reads the first two. Transactions of one session stand in session order. The tables were derived by hand
+ * from the axioms.
  */
 #ifndef ISO_GENERATE_ANOMALY_H
 #define ISO_GENERATE_ANOMALY_H
@@ -14,7 +15,7 @@ enum { ISO_SCRIPT_TRANSACTIONS = 5, ISO_SCRIPT_FINDINGS = 2 };
 struct iso_script_transaction {
     const char *operations; /* separated by spaces; NULL ends the script */
     uint8_t session, sts, cts;
-    uint8_t status;         /* ISO_COMMITTED or ISO_ABORTED */
+    uint8_t status; /* ISO_COMMITTED or ISO_ABORTED */
 };
 
 struct iso_script_finding {
@@ -32,7 +33,8 @@ struct iso_anomaly {
     struct iso_script_finding findings[2][ISO_SCRIPT_FINDINGS]; /* by enum iso_level */
 };
 
-/* One that was planted: transaction i of its script has tid first_tid + i, keys x and y are first_key and the next. */
+/* One that was planted: transaction i of its script has tid first_tid + i, keys x and y are first_key and the
+ * next. */
 struct iso_planted {
     const struct iso_anomaly *anomaly;
     uint64_t first_tid, first_key;

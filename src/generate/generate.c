@@ -66,7 +66,8 @@ static void store_release(struct store *store)
     iso_draw_release(&store->draw);
 }
 
-/* Sessions in random order begin what they have not open, and commit what they have. */
+/* Sessions in random order begin what they have not open, and commit what they have; points do both at once.
+ */
 static void take_turns(struct store *store, struct transaction **open)
 {
     const struct iso_generate_options *options = store->options;
@@ -84,6 +85,10 @@ static void take_turns(struct store *store, struct transaction **open)
         } else {
             open[session] = store_begin(store, session);
             begun++;
+            if (store_is_point(store, open[session])) {
+                store_commit(store, open[session]);
+                open[session] = NULL;
+            }
         }
     }
     iso_free(due);

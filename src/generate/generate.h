@@ -1,18 +1,18 @@
 /* Histories with known verdicts: a simulated multi-version store.
  *
- * Sessions take turns to begin and to commit transactions, so that about half of them are open at any time. A written
- * key is held from begin to commit; a write whose key another open transaction holds moves to another key or, after a
- * few tries, becomes a read: no two writers overlap. At si all reads come from the snapshot at the start; at ser from
- * what is there at the commit. What the other level makes of such a history is known too: a read is stale there iff
- * its key changed between start and commit, which the store sees when it commits.
- * Values are unique. Lists move on to a fresh key when they are full, so that reads stay short.
+ * Sessions take turns to begin and to commit transactions, so that about half of them are open at any time. A
+ * written key is held from begin to commit; a write whose key another open transaction holds moves to another
+ * key or, after a few tries, becomes a read: no two writers overlap. At si all reads come from the snapshot
+ * at the start; at ser from what is there at the commit. What the other level makes of such a history is
+ * known too: a read is stale there iff its key changed between start and commit, which the store sees when it
+ * commits. Values are unique. Lists move on to a fresh key when they are full, so that reads stay short.
  *
- * Anomalies are planted as small scripts of transactions on keys and sessions of their own, so that each adds exactly
- * the findings that its script names, at both levels (anomaly.h).
+ * Anomalies are planted as small scripts of transactions on keys and sessions of their own, so that each adds
+ * exactly the findings that its script names, at both levels (anomaly.h).
  *
- * The history leaves in blocks while it is made; memory depends on keys and sessions, not on transactions. The same
- * options give the same bytes on every machine: integers only, one generator of random numbers (base/rng.h).
- * Threads: one at a time.
+ * The history leaves in blocks while it is made; memory depends on keys and sessions, not on transactions.
+ * The same options give the same bytes on every machine: integers only, one generator of random numbers
+ * (base/rng.h). Threads: one at a time.
  */
 #ifndef ISO_GENERATE_H
 #define ISO_GENERATE_H

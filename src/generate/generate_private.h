@@ -15,19 +15,20 @@ struct slot {
     uint64_t value;       /* 0: none yet; registers */
     uint64_t changed;     /* cts of the last commit known to have written it, also under its former key */
     uint64_t version_cts; /* cts of the newest version known to be committed; 0: none */
-    uint64_t taint;       /* least sts of the transactions of unknown outcome that what is there rests on, or NEVER */
-    uint64_t current;     /* what transaction `seen` sees now */
-    uint32_t seen;        /* the transaction that `current` belongs to (lists: that has read it) */
-    uint32_t held;        /* the open transaction that will write it; 0: none */
-    uint32_t *elements;   /* lists: values fit 32 bits there */
+    uint64_t
+        taint; /* least sts of the transactions of unknown outcome that what is there rests on, or NEVER */
+    uint64_t current;   /* what transaction `seen` sees now */
+    uint32_t seen;      /* the transaction that `current` belongs to (lists: that has read it) */
+    uint32_t held;      /* the open transaction that will write it; 0: none */
+    uint32_t *elements; /* lists: values fit 32 bits there */
     uint32_t count, capacity;
 };
 
 struct operation {
     uint32_t slot;
     uint8_t kind;
-    bool external;    /* a read of what others wrote */
-    uint32_t count;   /* list reads: elements */
+    bool external;  /* a read of what others wrote */
+    uint32_t count; /* list reads: elements */
     uint64_t key, value;
     uint64_t taint;   /* of what it read */
     uint64_t version; /* of what it read: its cts */
@@ -52,7 +53,7 @@ struct outlet {
     enum iso_generate_order order;
     struct transaction **waiting; /* START: a ring in order of starts; RANDOM: a bag */
     uint32_t head, count, capacity;
-    struct transaction **spare;   /* to be used again */
+    struct transaction **spare; /* to be used again */
     uint32_t spare_count, spare_capacity;
     struct iso_history block;
     iso_generate_sink *sink;
@@ -73,16 +74,18 @@ struct store {
 };
 
 /* outlet.c */
-void outlet_init(struct outlet *outlet, enum iso_generate_order order, iso_generate_sink *sink, void *context);
+void outlet_init(struct outlet *outlet, enum iso_generate_order order, iso_generate_sink *sink,
+                 void *context);
 void outlet_release(struct outlet *outlet);
-struct transaction *outlet_new(struct outlet *outlet);                         /* an empty one, which has begun */
+struct transaction *outlet_new(struct outlet *outlet); /* an empty one, which has begun */
 void outlet_close(struct outlet *outlet, struct transaction *transaction, struct iso_rng *rng);
-void outlet_finish(struct outlet *outlet, struct iso_rng *rng);                /* all that wait leave */
+void outlet_finish(struct outlet *outlet, struct iso_rng *rng); /* all that wait leave */
 struct operation *transaction_add(struct transaction *transaction, uint8_t kind, uint64_t key);
 void transaction_element(struct transaction *transaction, uint64_t element);
 
 /* store.c */
 struct transaction *store_begin(struct store *store, uint32_t session);
+bool store_is_point(const struct store *store, const struct transaction *transaction);
 void store_commit(struct store *store, struct transaction *transaction);
 
 /* script.c */

@@ -1,4 +1,5 @@
-/* The store: versioned keys, transactions that read and write them, and what each level makes of their reads. */
+/* The store: versioned keys, transactions that read and write them, and what each level makes of their reads.
+ */
 #include <assert.h>
 
 #include "generate/generate_private.h"
@@ -27,11 +28,12 @@ static void choose_operations(struct store *store, struct transaction *transacti
     const struct iso_generate_options *options = store->options;
     for (uint32_t i = 0; i < options->operations; i++) {
         uint32_t at;
-        bool reads = iso_rng_chance(&store->rng, options->read_share) ||
-                     !choose_written(store, transaction->tid, &at);
+        bool reads =
+            iso_rng_chance(&store->rng, options->read_share) || !choose_written(store, transaction->tid, &at);
         if (reads)
             at = iso_draw_key(&store->draw, &store->rng);
-        uint8_t kind = reads ? (options->lists ? ISO_READ_LIST : ISO_READ) : (options->lists ? ISO_APPEND : ISO_WRITE);
+        uint8_t kind =
+            reads ? (options->lists ? ISO_READ_LIST : ISO_READ) : (options->lists ? ISO_APPEND : ISO_WRITE);
         transaction_add(transaction, kind, 0)->slot = at;
     }
 }
@@ -45,7 +47,8 @@ static void note_read(struct operation *operation, const struct slot *slot)
     operation->version = slot->version_cts;
 }
 
-static void run_register(struct store *store, const struct transaction *transaction, struct operation *operation)
+static void run_register(struct store *store, const struct transaction *transaction,
+                         struct operation *operation)
 {
     struct slot *slot = &store->slots[operation->slot];
     if (slot->seen != transaction->tid) {
@@ -68,7 +71,8 @@ static void read_list(struct store *store, struct transaction *transaction, uint
     for (uint32_t i = 0; i < slot->count; i++)
         transaction_element(transaction, slot->elements[i]);
     for (uint32_t i = 0; slot->held == transaction->tid && i < at; i++) {
-        if (transaction->operations[i].slot == operation->slot && transaction->operations[i].kind == ISO_APPEND)
+        if (transaction->operations[i].slot == operation->slot &&
+            transaction->operations[i].kind == ISO_APPEND)
             transaction_element(transaction, transaction->operations[i].value);
     }
     operation->count = (uint32_t)(transaction->element_count - operation->first);
@@ -91,13 +95,16 @@ static void run_operations(struct store *store, struct transaction *transaction)
     }
 }
 
-static bool writes(const struct transaction *transaction)
+/* A transaction that only reads, at si, where it needs no cts of its own. */
+bool store_is_point(const struct store *store, const struct transaction *transaction)
 {
+    if (store->options->level != ISO_SI)
+        return false;
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
         if (iso_kind_writes(transaction->operations[i].kind))
-            return true;
+            return false;
     }
-    return false;
+    return true;
 }
 
 static void choose_outcome(struct store *store, struct transaction *transaction)
@@ -146,8 +153,8 @@ static void judge(struct store *store, const struct transaction *transaction)
                 si->counts[ISO_EXT]++;
             continue;
         }
-        ser->counts[ISO_EXT] += transaction->cts > transaction->sts && store->options->level == ISO_SI &&
-                                store->slots[operation->slot].changed > transaction->sts;
+        ser->counts[ISO_EXT] +=
+            store->options->level == ISO_SI && store->slots[operation->slot].changed > transaction->sts;
         si->counts[ISO_EXT] += operation->version > transaction->sts;
     }
 }
@@ -164,7 +171,8 @@ static void append(struct slot *slot, uint64_t value)
     slot->elements[slot->count++] = (uint32_t)value;
 }
 
-static void apply(struct store *store, const struct transaction *transaction, const struct operation *operation)
+static void apply(struct store *store, const struct transaction *transaction,
+                  const struct operation *operation)
 {
     struct slot *slot = &store->slots[operation->slot];
     bool list = operation->kind == ISO_APPEND, known = transaction->status == ISO_COMMITTED;
@@ -188,7 +196,8 @@ static void move_on(struct store *store, struct slot *slot)
     slot->taint = NEVER;
 }
 
-/* Only a commit that is known moves a slot on: whoever read the former key before it then read a stale list. */
+/* Only a commit that is known moves a slot on: whoever read the former key before it then read a stale list.
+ */
 static void let_go(struct store *store, const struct transaction *transaction)
 {
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
@@ -204,10 +213,9 @@ static void let_go(struct store *store, const struct transaction *transaction)
 void store_commit(struct store *store, struct transaction *transaction)
 {
     struct iso_generated *generated = store->generated;
-    bool si = store->options->level == ISO_SI;
-    if (!si)
+    if (store->options->level == ISO_SER)
         run_operations(store, transaction);
-    transaction->cts = si && !writes(transaction) ? transaction->sts : ++store->clock;
+    transaction->cts = store_is_point(store, transaction) ? transaction->sts : ++store->clock;
     transaction->has_cts = transaction->status == ISO_COMMITTED;
     if (transaction->status == ISO_COMMITTED)
         judge(store, transaction);

@@ -218,7 +218,8 @@ enum iso_status iso_output_close(struct iso_output *output, struct iso_error *er
     if (output->temporary && !output->error && rename(output->temporary, output->path) < 0)
         output->error = errno;
     if (output->error) {
-        status = iso_error_set(error, ISO_FAILED, "%s: cannot be written: %s", output->name, strerror(output->error));
+        status = iso_error_set(error, ISO_FAILED, "%s: cannot be written: %s", output->name,
+                               strerror(output->error));
         iso_output_discard(output);
     } else {
         release(output);
@@ -297,7 +298,8 @@ void iso_output_atom_string(struct iso_output *output, const struct iso_atoms *a
 static bool is_exact(const struct iso_atoms *atoms, iso_atom atom)
 {
     uint32_t index = atom & ~ISO_ATOM_TABLE;
-    uint64_t size = atoms->form[index] == ISO_FORM_NEGATIVE ? 0 - atoms->payload[index] : atoms->payload[index];
+    uint64_t size =
+        atoms->form[index] == ISO_FORM_NEGATIVE ? 0 - atoms->payload[index] : atoms->payload[index];
     return size <= EXACT_NUMBERS;
 }
 

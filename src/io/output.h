@@ -1,10 +1,11 @@
-/* Buffered output that remembers its first write error: to stdout, to a file by temporary file and rename, packed by
- * zstd where the name ends in `.zst`.
+/* Buffered output that remembers its first write error: to stdout, to a file by temporary file and rename,
+ * packed by zstd where the name ends in `.zst`.
  *
- * Callers write without looking at a status; iso_output_close says whether everything reached its place. A file
- * appears whole under its name or not at all. What exists and is no regular file (a device, a FIFO) is written in
- * place. Ownership: the output owns descriptor, buffer and temporary file until it is closed or discarded.
- * Threads: one at a time. The process is expected to ignore SIGPIPE, so that a closed pipe is an error like others.
+ * Callers write without looking at a status; iso_output_close says whether everything reached its place. A
+ * file appears whole under its name or not at all. What exists and is no regular file (a device, a FIFO) is
+ * written in place. Ownership: the output owns descriptor, buffer and temporary file until it is closed or
+ * discarded. Threads: one at a time. The process is expected to ignore SIGPIPE, so that a closed pipe is an
+ * error like others.
  */
 #ifndef ISO_IO_OUTPUT_H
 #define ISO_IO_OUTPUT_H
@@ -18,15 +19,15 @@
 
 struct iso_output {
     int descriptor;
-    bool owned;         /* close the descriptor at the end */
-    int error;          /* errno of the first failure; 0: none */
-    char *buffer;       /* `used` bytes wait in it */
+    bool owned;   /* close the descriptor at the end */
+    int error;    /* errno of the first failure; 0: none */
+    char *buffer; /* `used` bytes wait in it */
     size_t used;
-    uint64_t written;   /* bytes that were handed over, before packing */
-    void *packer;       /* a ZSTD_CCtx, or NULL */
-    char *packed;       /* what comes out of it */
-    char *name;         /* as given, for messages */
-    char *path;         /* where the file goes; NULL: no rename */
+    uint64_t written; /* bytes that were handed over, before packing */
+    void *packer;     /* a ZSTD_CCtx, or NULL */
+    char *packed;     /* what comes out of it */
+    char *name;       /* as given, for messages */
+    char *path;       /* where the file goes; NULL: no rename */
     char *temporary;
 };
 
@@ -38,8 +39,8 @@ void iso_output_to(struct iso_output *output, int descriptor, const char *name);
 /* Opens a file for writing; "-" is stdout. ISO_FAILED if it cannot be created. */
 enum iso_status iso_output_open(struct iso_output *output, const char *path, struct iso_error *error);
 
-/* Writes out what waits and gives the file its name. ISO_FAILED, and no file, if anything went wrong since it was
- * opened. The output is released either way. */
+/* Writes out what waits and gives the file its name. ISO_FAILED, and no file, if anything went wrong since it
+ * was opened. The output is released either way. */
 enum iso_status iso_output_close(struct iso_output *output, struct iso_error *error);
 
 /* Releases the output and leaves no file. A closed or zeroed one is left as it is. */
@@ -48,7 +49,8 @@ void iso_output_discard(struct iso_output *output);
 void iso_output_flush(struct iso_output *output);
 void iso_output_bytes(struct iso_output *output, const char *bytes, size_t count);
 void iso_output_text(struct iso_output *output, const char *text);
-void iso_output_format(struct iso_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void iso_output_format(struct iso_output *output, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* A text as a JSON string, quotes included. */
 void iso_output_string(struct iso_output *output, const char *text, size_t length);

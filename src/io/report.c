@@ -14,7 +14,8 @@ static void snapshot_text(const struct iso_history *history, uint32_t snapshot, 
     iso_snapshot_text(history, &history->snapshots[snapshot], text, SNAPSHOT_TEXT);
 }
 
-void iso_report_breach(const struct iso_verdict *verdict, const struct iso_violation *violation, char *text, size_t size)
+void iso_report_breach(const struct iso_verdict *verdict, const struct iso_violation *violation, char *text,
+                       size_t size)
 {
     const struct iso_history *history = verdict->history;
     const struct iso_snapshot_breach *breach = &history->breaches[violation->breach];
@@ -30,7 +31,8 @@ void iso_report_breach(const struct iso_verdict *verdict, const struct iso_viola
 
 uint32_t iso_report_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key)
 {
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
+         o++) {
         if (history->key[o] == key && iso_kind_writes(history->kind[o]))
             return o;
     }

@@ -20,7 +20,8 @@ static void write_count(struct iso_output *output, const char *member, uint64_t 
     iso_output_number(output, count);
 }
 
-static void write_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value)
+static void write_value(struct iso_output *output, const struct iso_history *history,
+                        const struct iso_value *value)
 {
     if (!value->is_list) {
         iso_output_atom_string(output, &history->atoms, value->atom);
@@ -37,10 +38,12 @@ static void write_value(struct iso_output *output, const struct iso_history *his
 
 static void write_tid(struct iso_output *output, const struct iso_history *history, uint32_t transaction)
 {
-    iso_output_atom_string(output, &history->atoms, transaction == ISO_NONE ? ISO_ABSENT : history->tid[transaction]);
+    iso_output_atom_string(output, &history->atoms,
+                           transaction == ISO_NONE ? ISO_ABSENT : history->tid[transaction]);
 }
 
-static void write_stamp(struct iso_output *output, const struct iso_history *history, bool known, uint64_t timestamp)
+static void write_stamp(struct iso_output *output, const struct iso_history *history, bool known,
+                        uint64_t timestamp)
 {
     char text[ISO_STAMP_TEXT];
     if (known)
@@ -177,7 +180,8 @@ void iso_report_json(struct iso_output *output, const struct iso_verdict *verdic
         write_violation(output, verdict, &verdict->violations[i]);
     }
     iso_output_format(output, "],\"seconds\":{\"load\":%.3f,\"sort\":%.3f,\"check\":%.3f,\"total\":%.3f}",
-                      verdict->seconds_load, verdict->seconds_sort, verdict->seconds_check, verdict->seconds_total);
+                      verdict->seconds_load, verdict->seconds_sort, verdict->seconds_check,
+                      verdict->seconds_total);
     write_count(output, ",\"peak_rss_bytes\":", peak_rss_bytes);
     LITERAL(output, "}\n");
 }

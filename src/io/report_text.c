@@ -14,7 +14,8 @@ static void say_count(struct iso_output *output, uint64_t count, const char *sin
     iso_output_format(output, "%" PRIu64 " %s", count, count == 1 ? singular : plural);
 }
 
-/* An atom as a person writes it: control characters escaped as JSON does, quotes only where the text needs them. */
+/* An atom as a person writes it: control characters escaped as JSON does, quotes only where the text needs
+ * them. */
 static void say_atom(struct iso_output *output, const struct iso_history *history, iso_atom atom)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
@@ -33,7 +34,8 @@ static void say_atom(struct iso_output *output, const struct iso_history *histor
         iso_output_string(output, text, length);
 }
 
-static void say_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value)
+static void say_value(struct iso_output *output, const struct iso_history *history,
+                      const struct iso_value *value)
 {
     if (!value->is_list) {
         say_atom(output, history, value->atom);
@@ -68,7 +70,8 @@ static void say_place(struct iso_output *output, const struct iso_history *histo
 }
 
 /* "transaction 7 (session 2, h.jsonl:7, sts 41, cts 44)" */
-static void say_transaction(struct iso_output *output, const struct iso_history *history, uint32_t transaction)
+static void say_transaction(struct iso_output *output, const struct iso_history *history,
+                            uint32_t transaction)
 {
     uint8_t flags = history->flags[transaction];
     iso_output_text(output, "transaction ");
@@ -82,7 +85,8 @@ static void say_transaction(struct iso_output *output, const struct iso_history 
     if (flags & ISO_HAS_CTS)
         say_stamp(output, history, "cts", history->cts[transaction]);
     if (iso_status_of(history, transaction) != ISO_COMMITTED)
-        iso_output_text(output, iso_status_of(history, transaction) == ISO_ABORTED ? ", aborted" : ", outcome unknown");
+        iso_output_text(output, iso_status_of(history, transaction) == ISO_ABORTED ? ", aborted"
+                                                                                   : ", outcome unknown");
     iso_output_char(output, ')');
 }
 
@@ -124,7 +128,8 @@ static void say_values(struct iso_output *output, const struct iso_history *hist
     iso_output_text(output, "    expected: ");
     say_value(output, history, &violation->expected);
     say_writer(output, history, violation->writer_expected,
-               violation->axiom == ISO_INT ? ", what the transaction itself last read or wrote" : ", the initial value");
+               violation->axiom == ISO_INT ? ", what the transaction itself last read or wrote"
+                                           : ", the initial value");
     iso_output_text(output, "\n    read:     ");
     say_value(output, history, &violation->actual);
     say_writer(output, history, violation->writer_actual, say_nobody(violation));
@@ -140,24 +145,31 @@ static const char *explain_read(enum iso_violation_kind kind, enum iso_level lev
     case ISO_INTERMEDIATE:
         return "Its writer wrote the key again before it committed; nobody else may see what it wrote first.";
     case ISO_FUTURE:
-        return level == ISO_SI ? "Its writer committed after the snapshot that this read should come from."
-                               : "Its writer committed after this transaction, so it comes later in the order.";
+        return level == ISO_SI
+                   ? "Its writer committed after the snapshot that this read should come from."
+                   : "Its writer committed after this transaction, so it comes later in the order.";
     case ISO_ABSENT_READ:
         return "The read found nothing, although a version was there.";
     default:
-        return level == ISO_SI ? "An older version: a newer one was committed before the snapshot of this read."
-                               : "An older version: a newer one was committed before this transaction committed.";
+        return level == ISO_SI
+                   ? "An older version: a newer one was committed before the snapshot of this read."
+                   : "An older version: a newer one was committed before this transaction committed.";
     }
 }
 
 static const char *name_of_read(enum iso_violation_kind kind)
 {
     switch (kind) {
-    case ISO_UNCOMMITTED: return "read of an uncommitted value";
-    case ISO_INTERMEDIATE: return "read of an intermediate value";
-    case ISO_FUTURE: return "read from the future";
-    case ISO_ABSENT_READ: return "read of nothing where a version was";
-    default: return "stale read";
+    case ISO_UNCOMMITTED:
+        return "read of an uncommitted value";
+    case ISO_INTERMEDIATE:
+        return "read of an intermediate value";
+    case ISO_FUTURE:
+        return "read from the future";
+    case ISO_ABSENT_READ:
+        return "read of nothing where a version was";
+    default:
+        return "stale read";
     }
 }
 
@@ -166,7 +178,8 @@ static void say_read(struct iso_output *output, const struct iso_verdict *verdic
 {
     const struct iso_history *history = verdict->history;
     bool external = violation->axiom == ISO_EXT;
-    iso_output_text(output, external ? name_of_read(violation->kind) : "a transaction's own reads and writes disagree");
+    iso_output_text(output, external ? name_of_read(violation->kind)
+                                     : "a transaction's own reads and writes disagree");
     iso_output_text(output, "\n    ");
     say_transaction(output, history, violation->transaction);
     iso_output_text(output, " read ");
@@ -232,7 +245,8 @@ static void say_timestamp(struct iso_output *output, const struct iso_verdict *v
     default:
         iso_output_text(output, "timestamps out of order\n    ");
         say_transaction(output, history, violation->transaction);
-        iso_output_text(output, "\n    It must hold that sts <= ots <= cts, and sts < cts where something is written.\n");
+        iso_output_text(
+            output, "\n    It must hold that sts <= ots <= cts, and sts < cts where something is written.\n");
     }
 }
 
@@ -241,10 +255,17 @@ static void say_violation(struct iso_output *output, const struct iso_verdict *v
 {
     iso_output_format(output, "\n%s: ", iso_axiom_name(violation->axiom));
     switch (violation->axiom) {
-    case ISO_TIMESTAMP: say_timestamp(output, verdict, violation); break;
-    case ISO_SESSION: say_session(output, verdict, violation); break;
-    case ISO_NOCONFLICT: say_conflict(output, verdict->history, violation); break;
-    default: say_read(output, verdict, violation);
+    case ISO_TIMESTAMP:
+        say_timestamp(output, verdict, violation);
+        break;
+    case ISO_SESSION:
+        say_session(output, verdict, violation);
+        break;
+    case ISO_NOCONFLICT:
+        say_conflict(output, verdict->history, violation);
+        break;
+    default:
+        say_read(output, verdict, violation);
     }
 }
 
@@ -312,8 +333,9 @@ static void say_headline(struct iso_output *output, const struct iso_verdict *ve
 static void say_gaps(struct iso_output *output, const struct iso_verdict *verdict)
 {
     if (verdict->reason && !strcmp(verdict->reason, "nothing-judged"))
-        iso_output_text(output, "  The input has no committed transaction, so there was nothing to judge. Is it the "
-                                "right file, and was it recorded to its end?\n");
+        iso_output_text(output,
+                        "  The input has no committed transaction, so there was nothing to judge. Is it the "
+                        "right file, and was it recorded to its end?\n");
     if (verdict->reads_unjudged) {
         iso_output_text(output, "  ");
         say_count(output, verdict->reads_unjudged, "read was", "reads were");
@@ -324,8 +346,9 @@ static void say_gaps(struct iso_output *output, const struct iso_verdict *verdic
     if (verdict->writes_unjudged) {
         iso_output_text(output, "  ");
         say_count(output, verdict->writes_unjudged, "write was", "writes were");
-        iso_output_text(output, " not judged for NOCONFLICT: made under a lock, without a timestamp of their own "
-                                "(\"ots\").\n");
+        iso_output_text(output,
+                        " not judged for NOCONFLICT: made under a lock, without a timestamp of their own "
+                        "(\"ots\").\n");
     }
     if (verdict->per_operation)
         iso_output_text(output, "  Operations have timestamps of their own: this is a statement about each "

@@ -1,10 +1,10 @@
 /* Writing histories: the native format (JSON Lines) and TimeKiller's (one JSON array, timestamps as {p,l}).
  *
- * A writer takes one history, or many blocks after another (a generator's). The native writer wants histories that are
- * not finished: finishing turns snapshots into positions. TimeKiller's writer takes both; a finished one's transactions
- * come in session order within each session, since there the order of the array is the order of the session.
- * What TimeKiller's format has no place for is left out and counted.
- * Write errors stay in the output. Threads: one at a time.
+ * A writer takes one history, or many blocks after another (a generator's). The native writer wants histories
+ * that are not finished: finishing turns snapshots into positions. TimeKiller's writer takes both; a finished
+ * one's transactions come in session order within each session, since there the order of the array is the
+ * order of the session. What TimeKiller's format has no place for is left out and counted. Write errors stay
+ * in the output. Threads: one at a time.
  */
 #ifndef ISO_IO_WRITE_HISTORY_H
 #define ISO_IO_WRITE_HISTORY_H
@@ -21,7 +21,7 @@ struct iso_history_loss {
     uint64_t snos;             /* explicit positions; their order is kept */
     uint64_t own_times;        /* ots, snapshot or lock of an operation dropped */
     uint64_t deletes;          /* written as writes of null */
-    uint64_t strings;          /* keys and values that are strings; TimeKiller's own tools read integers only */
+    uint64_t strings; /* keys and values that are strings; TimeKiller's own tools read integers only */
 };
 
 struct iso_history_writer {

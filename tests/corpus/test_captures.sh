@@ -10,9 +10,9 @@ while IFS=$'\t' read -r path level expected options; do
         continue
     fi
     # An initial transaction's file lies beside its history.
-    options=${options/--initial-file /--initial-file $(dirname "$file")/}
     # shellcheck disable=SC2086 # options are words
-    expect "$path at $level $options" "$expected" "$file" --level "$level" $options
+    expect "$path at $level${options:+ $options}" "$expected" "$file" --level "$level" \
+        ${options/--initial-file /--initial-file $(dirname "$file")/}
 done <"$here/captures.tsv"
 
 # Without the operations' own timestamps, what pessimistic transactions read after locking looks like reads of the future.

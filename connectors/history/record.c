@@ -1,8 +1,8 @@
-#include "connectors/record/record.h"
+#include "connectors/history/record.h"
 
 #include <string.h>
 
-#include "connectors/record/record_private.h"
+#include "connectors/history/record_private.h"
 
 static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
 {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "connectors/record/record_private.h"
+#include "connectors/history/record_private.h"
 #include "io/native.h"
 
 struct json_decoder {

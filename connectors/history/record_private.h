@@ -2,7 +2,7 @@
 #ifndef ISO_RECORD_PRIVATE_H
 #define ISO_RECORD_PRIVATE_H
 
-#include "connectors/record/record.h"
+#include "connectors/history/record.h"
 
 extern const struct iso_decoder_class record_json, record_avro, record_protobuf;
 

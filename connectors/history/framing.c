@@ -2,7 +2,7 @@
  * newer serializers put the same bytes into a record header and leave the payload alone. */
 #include <string.h>
 
-#include "connectors/record/record_private.h"
+#include "connectors/history/record_private.h"
 
 enum { MAGIC_ID = 0, MAGIC_GUID = 1, ID_BYTES = 5, INDEXES_MAX = 16 };
 

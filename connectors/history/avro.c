@@ -7,8 +7,8 @@
 #include <strings.h>
 
 #include "base/memory.h"
-#include "connectors/record/record_private.h"
-#include "connectors/record/build.h"
+#include "connectors/history/record_private.h"
+#include "connectors/history/build.h"
 
 enum { SCHEMAS_MAX = 1024 };
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "connectors/record/record_private.h"
-#include "connectors/record/build.h"
+#include "connectors/history/record_private.h"
+#include "connectors/history/build.h"
 #include <transaction.pb-c.h>
 
 enum { REGION_BYTES = 1 << 16, ALIGNMENT = 16 };

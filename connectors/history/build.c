@@ -1,4 +1,4 @@
-#include "connectors/record/build.h"
+#include "connectors/history/build.h"
 
 #include "base/utf8.h"
 
