@@ -22,12 +22,10 @@ void aion_pool_release(struct aion_pool *pool)
     aion_pool_init(pool);
 }
 
-/* Chunks are touched at random: with small pages half of the time would go into walking page tables. */
-static void advise_huge(const struct aion_pool *pool)
+void aion_advise_huge(void *column, size_t bytes)
 {
-    size_t bytes = (size_t)pool->capacity * AION_UNIT;
-    if (((uintptr_t)pool->base & 4095) == 0)
-        madvise(pool->base, bytes, MADV_HUGEPAGE); /* only advice: nothing depends on its success */
+    if (((uintptr_t)column & 4095) == 0)
+        madvise(column, bytes, MADV_HUGEPAGE); /* only advice: nothing depends on its success */
 }
 
 static void grow(struct aion_pool *pool, uint64_t need)
@@ -41,7 +39,7 @@ static void grow(struct aion_pool *pool, uint64_t need)
         iso_out_of_memory((size_t)need * AION_UNIT);
     pool->base = iso_column_grow(pool->base, (size_t)pool->capacity * AION_UNIT, (size_t)next * AION_UNIT);
     pool->capacity = (uint32_t)next;
-    advise_huge(pool);
+    aion_advise_huge(pool->base, (size_t)pool->capacity * AION_UNIT);
 }
 
 uint32_t aion_pool_take(struct aion_pool *pool, unsigned size)

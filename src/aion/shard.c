@@ -59,6 +59,7 @@ static void grow_keys(struct iso_aion_shard *shard)
     size_t old = shard->key_capacity, next = old ? old * 2 : 16384;
     GROW(shard->keys, old, next);
     shard->key_capacity = (uint32_t)next;
+    aion_advise_huge(shard->keys, next * sizeof *shard->keys);
 }
 
 uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key)
@@ -132,6 +133,7 @@ static uint32_t new_transaction(struct iso_aion_shard *shard, const struct aion_
             size_t old = shard->transaction_capacity, next = old ? old * 2 : 16384;
             GROW(shard->transactions, old, next);
             shard->transaction_capacity = (uint32_t)next;
+            aion_advise_huge(shard->transactions, next * sizeof *shard->transactions);
         }
         number = shard->transaction_count++;
     }
@@ -160,6 +162,16 @@ void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t number)
     aion_values_drop(&shard->values, transaction->tid);
     transaction->tid = shard->free_transaction;
     shard->free_transaction = number + 1;
+}
+
+/* Lets go of one whose line has long left the caches: asks for the line now and comes back for it later. */
+void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t number)
+{
+    uint32_t *place = &shard->leaving[shard->leaving_at++ % AION_LEAVING], before = *place;
+    __builtin_prefetch(&shard->transactions[number], 1);
+    *place = number + 1;
+    if (before)
+        aion_transaction_drop(shard, before - 1);
 }
 
 /* ---- what is due at a time: a heap, the earliest at its root ---- */
@@ -219,6 +231,8 @@ static inline void fetch_run(const struct iso_aion_shard *shard, const struct ai
         return;
     if (chunks > 1)
         __builtin_prefetch((const struct aion_ref *)aion_pool_at(&shard->pool, run->at) + chunks - 1, 1);
+    else if (aion_run_full(run)) /* it will be trimmed: from its start */
+        __builtin_prefetch(aion_pool_at(&shard->pool, run->at), 1);
     else
         __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, run->at) + run->count, 1);
 }

@@ -12,14 +12,6 @@ static uint32_t position(const struct iso_aion_shard *shard, const struct aion_r
     return before;
 }
 
-/* Their lines have long left the caches: all are fetched before the first is needed. */
-static void fetch_transactions(const struct iso_aion_shard *shard, const struct aion_run *run, uint32_t count)
-{
-    struct aion_place place = aion_run_begin();
-    for (uint32_t i = 0; i < count; i++, aion_run_next(&shard->pool, run, &place))
-        __builtin_prefetch(&shard->transactions[aion_run_get(&shard->pool, run, place)->transaction], 1);
-}
-
 static void trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
 {
     struct aion_place place = aion_run_begin();
@@ -28,11 +20,10 @@ static void trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
         return;
     uint64_t first_kept = shard->level == ISO_SER || shard->passed == UINT64_MAX ? shard->passed : shard->passed + 1;
     uint32_t count = position(shard, &key->reads, aion_run_lower(&shard->pool, &key->reads, first_kept));
-    fetch_transactions(shard, &key->reads, count);
     for (uint32_t i = 0; i < count; i++, aion_run_next(&shard->pool, &key->reads, &place)) {
         read = aion_run_get(&shard->pool, &key->reads, place);
         aion_value_drop(shard, key, read->value);
-        aion_transaction_drop(shard, read->transaction);
+        aion_transaction_drop_later(shard, read->transaction);
     }
     aion_run_drop(&shard->pool, &key->reads, count);
     shard->stats.open_reads -= count;
@@ -49,7 +40,6 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
     if (old < 2)
         return;
     struct aion_place place = aion_run_begin();
-    fetch_transactions(shard, &key->versions, old - 1);
     for (uint32_t i = 0; i < old; i++, aion_run_next(&shard->pool, &key->versions, &place)) {
         struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, place);
         if (aion_key_is_list(key)) {
@@ -60,7 +50,7 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
         if (i == old - 1)
             break;
         aion_value_drop(shard, key, version->value);
-        aion_transaction_drop(shard, version->transaction);
+        aion_transaction_drop_later(shard, version->transaction);
     }
     aion_run_drop(&shard->pool, &key->versions, old - 1);
     shard->stats.versions -= old - 1;
@@ -76,7 +66,7 @@ static void trim_spares(struct iso_aion_shard *shard, struct aion_run *spares)
         if (!spare || spare->time >= shard->floor)
             break;
         aion_values_drop(&shard->values, spare->value);
-        aion_transaction_drop(shard, spare->transaction);
+        aion_transaction_drop_later(shard, spare->transaction);
     }
     if (count)
         aion_run_drop(&shard->pool, spares, count);
@@ -101,6 +91,7 @@ void aion_sweep_some(struct iso_aion_shard *shard)
         count = shard->key_count;
     for (; count; count--) {
         shard->hand = shard->hand + 1 < shard->key_count ? shard->hand + 1 : 0;
+        __builtin_prefetch(&shard->keys[shard->hand + 8 < shard->key_count ? shard->hand + 8 : 0]);
         aion_trim(shard, &shard->keys[shard->hand]);
     }
 }

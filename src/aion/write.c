@@ -49,8 +49,8 @@ static void meet_writers(struct iso_aion_shard *shard, struct aion_key *key, con
 {
     struct aion_place at = place;
     const struct aion_entry *other;
-    if (!key->versions.count)
-        return;
+    if (!key->versions.count || key->newest_time < version->hold)
+        return; /* all were there before: the newest's time stands in the key, no entry is touched */
     for (;;) {
         if (!aion_run_before(&shard->pool, &key->versions, &at)) {
             shard->stats.writes_undecided += (key->flags & AION_KEY_DROPPED) != 0;
