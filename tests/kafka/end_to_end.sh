@@ -66,10 +66,12 @@ watch small --until-eof --final-only --quiet --record "$work/small.jsonl.zst" >"
 same "$work/live" "$work/replayed" "replay of what watch read says the same, byte for byte"
 "$isochron" capture --topic small -X "bootstrap.servers=$address" --until-eof --quiet -o "$work/capture.jsonl"
 kcat -b "$address" -C -t small -o beginning -e -q -J 2>/dev/null | sort >"$work/kcat"
-sort "$work/capture.jsonl" | same "$work/kcat" /dev/stdin "capture writes what kcat -J writes, byte for byte"
+sort "$work/capture.jsonl" >"$work/captured"
+same "$work/kcat" "$work/captured" "capture writes what kcat -J writes, byte for byte"
 watch small --until-eof --final-only --quiet --out kafka:verdicts
 kcat -b "$address" -C -t verdicts -o beginning -e -q 2>/dev/null | sort >"$work/verdicts"
-sort "$work/live" | same /dev/stdin "$work/verdicts" "verdicts go to a topic"
+sort "$work/live" >"$work/sorted"
+same "$work/sorted" "$work/verdicts" "verdicts go to a topic"
 
 # What does not exist, and what cannot be decoded.
 SECONDS=0
@@ -82,7 +84,7 @@ printf '%s\n' '{"tid":1,"sid":1,"sts":1,"cts":2,"ops":[]}' '{"tid":2,"oops"' '{"
     kcat -b "$address" -P -t broken -p 0 2>/dev/null
 watch broken --until-eof --quiet >"$work/out" 2>"$work/err"
 equal 2 $? "a record that does not decode is an input error"
-equal "isochron: topic broken partition 0 offset 1: " "$(cut -c1-46 "$work/err")" "with topic, partition and offset"
+equal "isochron: topic broken partition 0 offset 1: " "$(cut -c1-45 "$work/err")" "with topic, partition and offset"
 watch broken --until-eof --quiet --on-bad-record dead-letter --dead-letter "$work/dead.jsonl" >"$work/out" 2>"$work/err"
 equal "3 1" "$? $(grep -c '"offset":1,.*oops' "$work/dead.jsonl")" "or is put aside, and the verdict undecided"
 
