@@ -37,6 +37,7 @@ struct app_publisher {
     struct iso_history_writer writer;
     struct record *heap;      /* the earliest at 0 */
     size_t count, capacity;
+    struct iso_history names; /* of no transaction: numbers the sessions of all blocks */
     uint64_t *snos;           /* by session: the next position */
     size_t session_capacity;
     uint64_t taken, sent;
@@ -48,6 +49,7 @@ struct app_publisher *app_publisher_new(const struct app_publish_options *option
 {
     struct app_publisher *publisher = iso_allocate_zeroed(1, sizeof *publisher);
     publisher->options = *options;
+    iso_history_init(&publisher->names);
     publisher->memory_file = memfd_create("isochron", MFD_CLOEXEC);
     if (publisher->memory_file < 0)
         iso_error_set(error, ISO_FAILED, "a file in memory could not be created");
@@ -162,8 +164,15 @@ static double draw_delay(struct app_publisher *publisher)
     return delay > 0 ? delay : 0;
 }
 
-/* Records arrive in any order, so each says its place in its session. Generated sessions are small numbers. */
-static uint64_t next_sno(struct app_publisher *publisher, iso_atom session)
+/* The number of a block's session among those of all blocks. */
+static uint32_t session_number(struct app_publisher *publisher, const struct iso_history *block, uint32_t transaction)
+{
+    iso_atom name = block->session_atom[block->session[transaction]];
+    return iso_history_session(&publisher->names, iso_atoms_copy(&publisher->names.atoms, &block->atoms, name));
+}
+
+/* Records arrive in any order, so each says its place in its session. */
+static uint64_t next_sno(struct app_publisher *publisher, uint32_t session)
 {
     if (session >= publisher->session_capacity) {
         size_t capacity = iso_column_capacity(publisher->session_capacity, (size_t)session + 1);
@@ -193,13 +202,14 @@ static void take(struct app_publisher *publisher, const struct iso_history *bloc
     double rate = (double)(publisher->options.rate ? publisher->options.rate : FAST_RATE);
     double ready = (double)publisher->taken / rate;
     int repeated = iso_rng_chance(&publisher->rng, publisher->options.repeats);
-    uint64_t sno = next_sno(publisher, block->session_atom[block->session[transaction]]);
+    uint32_t session = session_number(publisher, block, transaction);
+    uint64_t sno = next_sno(publisher, session);
     for (int i = 0; i <= repeated; i++) {
         struct record record = {
             .due = ready + draw_delay(publisher),
             .number = publisher->taken,
             .cts = block->flags[transaction] & ISO_HAS_CTS ? block->cts[transaction] : publisher->latest,
-            .partition = (int32_t)(block->session_atom[block->session[transaction]] % (uint32_t)publisher->partitions)};
+            .partition = (int32_t)(session % (uint32_t)publisher->partitions)};
         record.text = record_text(text, length, !(block->flags[transaction] & ISO_HAS_SNO), sno, &record.length);
         push(publisher, record);
     }
@@ -254,6 +264,7 @@ enum iso_status app_publisher_close(struct app_publisher *publisher, uint64_t *s
         iso_free(publisher->heap[--publisher->count].text);
     iso_free(publisher->heap);
     iso_free(publisher->snos);
+    iso_history_release(&publisher->names);
     iso_kafka_producer_free(publisher->producer);
     iso_kafka_properties_release(&publisher->properties);
     iso_output_discard(&publisher->memory);
