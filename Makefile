@@ -36,6 +36,7 @@ UNIT_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SOURCES))
 PROPERTY_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(PROPERTY_SOURCES))
 FUZZ_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(FUZZ_SOURCES))
 RECORDER := $(BUILD)/record-wiredtiger
+BROKER := $(BUILD)/embedded-broker
 
 .DEFAULT_GOAL := all
 .PHONY: all
@@ -90,6 +91,10 @@ $(FUZZ_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(LIB
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer $^ $(LIBRARIES) -ljansson -o $@
 
+# A broker without Java, for the demonstration.
+$(BROKER): $(call objects,bench/embedded_broker.c) $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
+
 # Not linked with the library: WiredTiger is GPL, and the recorder must share nothing with the checker.
 $(RECORDER): $(call objects,$(wildcard bench/wiredtiger/*.c))
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ -lwiredtiger -o $@
@@ -100,8 +105,8 @@ $(RECORDER): $(call objects,$(wildcard bench/wiredtiger/*.c))
 deps: ## Install the Debian packages that builds and tests need (deploy/debian-packages.txt)
 	@deploy/install-packages.sh
 
-demo: deps ## Record a real store used well and misused, and check both: under a minute
-	@$(MAKE) -s -j$(JOBS) all $(RECORDER)
+demo: deps ## Watch a real store's transactions on Kafka, used well and misused: under a minute
+	@$(MAKE) -s -j$(JOBS) all $(RECORDER) $(BROKER)
 	@BUILD=$(BUILD) bench/demo.sh
 
 bare: ## Prove `make demo` and `make test` in a minimal Debian 12 root (as root; TARGETS="demo test")
