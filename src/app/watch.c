@@ -11,6 +11,7 @@ enum { POLL_MS = 50, STATUS_MS = 250 };
 struct watch {
     struct app_stream_options stream;
     const char *from, *record;
+    uint64_t messages; /* 0: no end */
     bool until_eof, wait_for_topics;
 };
 
@@ -23,6 +24,8 @@ static const struct app_option options[] = {
      .help = "beginning (the default), end, or a time in milliseconds since 1970."},
     {.type = APP_FLAG, .name = "until-eof", .offset = PLACE(until_eof),
      .help = "Stop where the partitions end now; everything is final then."},
+    {.type = APP_NUMBER, .name = "messages", .argument = "N", .offset = PLACE(messages), .least = 1, .most = UINT64_MAX,
+     .help = "Stop after so many messages; everything is final then."},
     {.type = APP_FLAG, .name = "wait-for-topics", .offset = PLACE(wait_for_topics),
      .help = "A topic that does not exist may appear later."},
     {.type = APP_TEXT, .name = "record", .argument = "FILE", .offset = PLACE(record),
@@ -41,6 +44,7 @@ struct watcher {
     struct iso_kafka_consumer *consumer;
     struct iso_capture_writer *record; /* NULL: none */
     volatile sig_atomic_t *stopped;
+    uint64_t left;       /* messages to read */
     uint32_t declared;   /* partitions that the pipeline knows of */
     bool shown;          /* stderr is a terminal */
     int64_t started, updated;
@@ -84,6 +88,8 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
     enum iso_status status = iso_kafka_consumer_poll(watcher->consumer, POLL_MS, &messages, &count, error);
     int64_t now = iso_kafka_now();
     declare_partitions(watcher, (uint64_t)now);
+    count = count < watcher->left ? count : (uint32_t)watcher->left;
+    watcher->left -= count;
     for (uint32_t i = 0; watcher->record && i < count && error->status == ISO_OK; i++)
         iso_capture_write(watcher->record, &messages[i], error);
     if (count)
@@ -96,6 +102,12 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
         iso_output_flush(&stream->app->out); /* caught up: whoever reads the verdicts is to see them */
     draw(watcher, now);
     return error->status;
+}
+
+/* All that was asked for has come. */
+static bool is_finished(const struct watcher *watcher)
+{
+    return !watcher->left || iso_kafka_consumer_finished(watcher->consumer);
 }
 
 static enum iso_status watch_topics(struct watcher *watcher, const struct watch *watch)
@@ -117,16 +129,17 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
         watcher->record = iso_capture_writer_new(watch->record, error);
     if (error->status != ISO_OK)
         return error->status;
+    watcher->left = watch->messages ? watch->messages : UINT64_MAX;
     watcher->started = iso_kafka_now();
     watcher->shown = isatty(STDERR_FILENO) && !watch->stream.quiet;
     watcher->stopped = app_catch_signals();
     declare_partitions(watcher, (uint64_t)watcher->started);
-    while (!*watcher->stopped && !iso_kafka_consumer_finished(watcher->consumer))
+    while (!*watcher->stopped && !is_finished(watcher))
         if (step(watcher, error) != ISO_OK)
             break;
     if (watcher->shown)
         fputs("\r\033[K", stderr);
-    if (error->status == ISO_OK && iso_kafka_consumer_finished(watcher->consumer))
+    if (error->status == ISO_OK && is_finished(watcher))
         iso_pipeline_end(stream->pipeline, (uint64_t)iso_kafka_now(), error);
     return error->status == ISO_OK ? app_stream_conclude(stream, app_seconds() - started) : error->status;
 }
