@@ -102,14 +102,17 @@ done
 wait $publisher
 equal 0 $? "publishing survives kill -9 of the broker"
 watch killed --until-eof --json --quiet >"$work/killed.verdict"
-sleep 2
+ids() { grep -o '"id":"[0-9a-f]*"' "$1" | sort -u; }
+watch killed --until-eof --final-only --quiet >"$work/killed.again"
+ids "$work/killed.again" >"$work/ids.again"
+for _ in $(seq 30); do # the watcher may be about to connect again
+    ids "$work/killed.live" >"$work/ids.live"
+    cmp -s "$work/ids.live" "$work/ids.again" && break
+    sleep 1
+done
 kill -TERM $watcher
 wait $watcher
 equal 1 $? "so does watching it"
-ids() { grep -o '"id":"[0-9a-f]*"' "$1" | sort -u; }
-watch killed --until-eof --final-only --quiet >"$work/killed.again"
-ids "$work/killed.live" >"$work/ids.live"
-ids "$work/killed.again" >"$work/ids.again"
 same "$work/ids.again" "$work/ids.live" "and what was found while the broker died and came back is what is there"
 equal "$(counts "$work/killed.json")" "$(counts "$work/killed.verdict")" "and what was published is whole"
 
