@@ -54,7 +54,7 @@ counts() { # the counts at si of an expectation, or of a verdict
 }
 
 address=$("$here/broker.sh" start "$broker") || { echo "1..1"; echo "not ok 1 - the broker starts"; exit 1; }
-echo "1..14"
+echo "1..16"
 
 # Eight partitions, delays, repeats, watermarks; and its capture.
 publish small "$work/small.json" --txns 20k --delay 100 --deviation 10 --repeats 0.05 --watermarks 500
@@ -91,7 +91,8 @@ equal "3 1" "$? $(grep -c '"offset":1,.*oops' "$work/dead.jsonl")" "or is put as
 # The broker is killed twice while a run is published and watched.
 publish killed "$work/killed.json" --txns 100k --rate 10000 --delay 50 --deviation 20 --watermarks 1000 &
 publisher=$!
-watch killed --wait-for-topics --final-only --quiet >"$work/killed.live" 2>"$work/killed.err" &
+"$isochron" watch --source history:killed -X "bootstrap.servers=$address" --finality-timeout 0 --wait-for-topics \
+    --final-only --quiet >"$work/killed.live" 2>"$work/killed.err" &
 watcher=$!
 for _ in 1 2; do
     sleep 3
@@ -101,10 +102,19 @@ done
 wait $publisher
 equal 0 $? "publishing survives kill -9 of the broker"
 watch killed --until-eof --json --quiet >"$work/killed.verdict"
-sleep 2
-kill -INT $watcher
+ids() { grep -o '"id":"[0-9a-f]*"' "$1" | sort -u; }
+watch killed --until-eof --final-only --quiet >"$work/killed.again"
+ids "$work/killed.again" >"$work/ids.again"
+for _ in $(seq 30); do # the watcher may be about to connect again
+    ids "$work/killed.live" >"$work/ids.live"
+    cmp -s "$work/ids.live" "$work/ids.again" && break
+    sleep 1
+done
+kill -TERM $watcher
 wait $watcher
-equal "$(counts "$work/killed.json")" "$(counts "$work/killed.verdict")" "and so does what was published"
+equal 1 $? "so does watching it"
+same "$work/ids.again" "$work/ids.live" "and what was found while the broker died and came back is what is there"
+equal "$(counts "$work/killed.json")" "$(counts "$work/killed.verdict")" "and what was published is whole"
 
 # Many.
 publish many "$work/many.json" --txns "$many" --keys 100k --watermarks 10000
