@@ -8,7 +8,8 @@
  *
  * Life of a verdict. TIMESTAMP at SI, SESSION, INT and NOCONFLICT cannot be undone by later data: they are told once,
  * as final (SESSION again, under the same id, when an even later predecessor arrives). An EXT verdict is tentative
- * until the watermark reaches its timestamp; then it is final and sound, and its kind and writers are told. Without
+ * until the watermark reaches its timestamp; then it is final and sound, and its kind and writers are told. (What is
+ * set right by a later transaction of the same iso_aion_add, up to some 128 of them, is only counted.) Without
  * watermarks it is final `finality_timeout_ms` after arrival and may still be retracted. TIMESTAMP at SER waits for
  * the watermark or the end, since kind and `other` depend on every transaction with that cts.
  *
@@ -55,7 +56,7 @@ struct iso_aion_event {
     uint32_t breach;    /* SNAPSHOT_ORDER: index into the history's `breaches`, else ISO_NONE */
     struct iso_aion_value expected, actual;               /* INT and EXT; count 0 and not a list: none */
     struct iso_aion_party writer_expected, writer_actual; /* EXT, final */
-    struct iso_aion_party cause; /* retracted, or wrong only now: the transaction that changed the verdict */
+    struct iso_aion_party cause; /* retracted, or wrong after its deadline: the transaction that changed the verdict */
 };
 
 typedef void (*iso_aion_emit)(void *context, const struct iso_aion_event *event);

@@ -150,7 +150,7 @@ static void become(struct iso_aion_shard *shard, struct aion_case *subject, enum
         if (shard->now >= subject->deadline)
             tell_by_deadline(shard, subject, cause);
         else
-            tell(shard, subject, ISO_AION_TENTATIVE, cause);
+            aion_dues_push(&shard->fresh, 0, (uint32_t)(subject - shard->cases), subject->generation);
     } else if (old == AION_WRONG && state != AION_WRONG) {
         count_duration(shard, shard->now - subject->wrong_since);
         if (subject->told)
@@ -210,6 +210,17 @@ static bool is_current(const struct iso_aion_shard *shard, const struct aion_due
 {
     const struct aion_case *subject = &shard->cases[due->subject];
     return subject->look_count && subject->generation == due->generation;
+}
+
+/* What went wrong in a batch and was not set right in it. */
+void aion_cases_tell_fresh(struct iso_aion_shard *shard)
+{
+    for (uint32_t i = 0; i < shard->fresh.count; i++) {
+        struct aion_case *subject = &shard->cases[shard->fresh.heap[i].subject];
+        if (is_current(shard, &shard->fresh.heap[i]) && subject->state == AION_WRONG && !subject->told)
+            tell(shard, subject, ISO_AION_TENTATIVE, ISO_NONE);
+    }
+    shard->fresh.count = 0;
 }
 
 /* Only deadlines speak, and no late version will be compared with it any more. */

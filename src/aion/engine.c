@@ -202,7 +202,7 @@ static void set_floor(struct iso_aion *engine)
 static uint64_t bytes_of(const struct iso_aion *engine)
 {
     uint64_t bytes = engine->pool.in_use + aion_values_bytes(&engine->values) +
-                     (uint64_t)engine->member_count * sizeof *engine->members +
+                     (uint64_t)engine->members_in_use * sizeof *engine->members +
                      (uint64_t)engine->session_count * sizeof *engine->sessions +
                      (engine->seen.slots ? (engine->seen.mask + 1) * sizeof *engine->seen.slots : 0);
     for (uint32_t s = 0; s < engine->shards; s++)
@@ -221,6 +221,9 @@ static void fit_memory(struct iso_aion *engine)
         set_floor(engine);
         run(engine, ADVANCE);
         run(engine, SWEEP);
+        aion_sessions_trim(engine);
+        if (engine->seen.slots)
+            aion_seen_rebuild(&engine->seen, engine->floor);
     }
 }
 

@@ -48,6 +48,7 @@ struct aion_seen {
 enum aion_seen_as { AION_NEW, AION_REPEAT, AION_OTHER_CONTENT };
 
 enum aion_seen_as aion_seen_note(struct aion_seen *seen, uint64_t tid, uint64_t content, uint64_t stamp, uint64_t floor);
+void aion_seen_rebuild(struct aion_seen *seen, uint64_t floor); /* only what is not below the floor */
 void aion_seen_release(struct aion_seen *seen);
 static inline void aion_seen_fetch(const struct aion_seen *seen, uint64_t tid)
 {
@@ -126,7 +127,7 @@ struct iso_aion {
     struct aion_session *sessions;
     uint32_t session_count, session_capacity;
     struct aion_member *members;
-    uint32_t member_count, member_capacity, free_member;
+    uint32_t member_count, member_capacity, free_member, members_in_use;
     struct aion_touch *touches;
     uint32_t touch_count, touch_capacity;
     uint64_t *touch_slots; /* for transactions with many keys: stamp << 32 | touch */
@@ -172,6 +173,8 @@ uint64_t aion_event_id(const struct iso_aion_event *event);
 /* session.c */
 void aion_session_add(struct iso_aion *engine, const struct aion_block *block, uint32_t transaction,
                       const struct aion_times *times, uint32_t session, uint64_t sno);
+
+void aion_sessions_trim(struct iso_aion *engine); /* all of them */
 
 /* deliver.c */
 void aion_run_batches(struct iso_aion *engine);

@@ -20,7 +20,7 @@ static uint64_t find(const struct aion_seen *seen, uint64_t tid)
     return slot;
 }
 
-static void rebuild(struct aion_seen *seen, uint64_t floor)
+void aion_seen_rebuild(struct aion_seen *seen, uint64_t floor)
 {
     struct aion_sight *old = seen->slots;
     uint64_t old_count = old ? seen->mask + 1 : 0, kept = 0, count = FIRST_SLOTS;
@@ -42,7 +42,7 @@ static void rebuild(struct aion_seen *seen, uint64_t floor)
 enum aion_seen_as aion_seen_note(struct aion_seen *seen, uint64_t tid, uint64_t content, uint64_t stamp, uint64_t floor)
 {
     if (!seen->slots || seen->used >= seen->mask / 4 * 3)
-        rebuild(seen, floor);
+        aion_seen_rebuild(seen, floor);
     struct aion_sight *sight = &seen->slots[find(seen, tid)];
     if (sight->tid)
         return sight->content == content ? AION_REPEAT : AION_OTHER_CONTENT;

@@ -23,6 +23,7 @@ static uint32_t new_member(struct iso_aion *engine, const struct aion_block *blo
         }
         number = engine->member_count++;
     }
+    engine->members_in_use++;
     engine->members[number] =
         (struct aion_member){.sts = times->sts,
                              .cts = times->cts,
@@ -39,6 +40,7 @@ static void drop_member(struct iso_aion *engine, uint32_t number)
     if (--member->holders)
         return;
     aion_values_drop(&engine->values, member->tid);
+    engine->members_in_use--;
     member->tid = engine->free_member;
     engine->free_member = number + 1;
 }
@@ -63,6 +65,12 @@ static void trim(struct iso_aion *engine, struct aion_session *session)
     }
     aion_run_drop(&engine->pool, &session->members, count - 1);
     session->dropped = true;
+}
+
+void aion_sessions_trim(struct iso_aion *engine)
+{
+    for (uint32_t s = 0; s < engine->session_count; s++)
+        trim(engine, &engine->sessions[s]);
 }
 
 /* Does `member` stand after `earlier`, as the level wants it? */

@@ -42,6 +42,7 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     iso_free(shard->finals.heap);
     iso_free(shard->deadlines.heap);
     iso_free(shard->ties.heap);
+    iso_free(shard->fresh.heap);
     iso_free(shard->findings);
     iso_free(shard->groups);
     aion_pool_release(&shard->pool);
@@ -137,6 +138,7 @@ static uint32_t new_transaction(struct iso_aion_shard *shard, const struct aion_
         }
         number = shard->transaction_count++;
     }
+    shard->transactions_in_use++;
     shard->transactions[number] =
         (struct aion_transaction){.sts = part->sts,
                                   .cts = part->cts,
@@ -161,6 +163,7 @@ void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t number)
     }
     aion_values_drop(&shard->values, transaction->tid);
     transaction->tid = shard->free_transaction;
+    shard->transactions_in_use--;
     shard->free_transaction = number + 1;
 }
 
@@ -297,6 +300,7 @@ void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch 
             shard->now = batch->parts[i].arrival;
         apply_part(shard, batch, &batch->parts[i]);
     }
+    aion_cases_tell_fresh(shard);
     shard->work += batch->step_count;
     aion_sweep_some(shard);
 }
@@ -363,7 +367,7 @@ uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard)
 {
     return shard->pool.in_use + aion_values_bytes(&shard->values) + (uint64_t)shard->key_count * sizeof *shard->keys +
            (uint64_t)shard->rare_count * sizeof *shard->rares +
-           (uint64_t)shard->transaction_count * sizeof *shard->transactions +
+           (uint64_t)shard->transactions_in_use * sizeof *shard->transactions +
            (uint64_t)shard->case_count * sizeof *shard->cases + shard->key_atoms.text_size +
            (uint64_t)shard->key_atoms.count * 12;
 }

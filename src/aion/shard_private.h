@@ -106,10 +106,11 @@ struct iso_aion_shard {
     struct aion_rare *rares;
     uint32_t rare_count, rare_capacity;
     struct aion_transaction *transactions;
-    uint32_t transaction_count, transaction_capacity, free_transaction;
+    uint32_t transaction_count, transaction_capacity, free_transaction, transactions_in_use;
     struct aion_case *cases;
     uint32_t case_count, case_capacity, free_case;
     struct aion_dues finals, deadlines;
+    struct aion_dues fresh; /* cases that went wrong in this batch: told at its end if they still are */
     struct aion_dues ties; /* SER: keys with readers and writers that share a cts */
     struct aion_finding *findings;
     uint32_t finding_count, finding_capacity;
@@ -181,6 +182,7 @@ void aion_case_start(struct iso_aion_shard *shard, uint32_t number); /* all look
 void aion_case_set(struct iso_aion_shard *shard, uint32_t number, uint32_t operation, enum aion_state state,
                    uint32_t cause);
 void aion_cases_advance(struct iso_aion_shard *shard);
+void aion_cases_tell_fresh(struct iso_aion_shard *shard);
 void aion_cases_tick(struct iso_aion_shard *shard);
 
 /* kind.c */
