@@ -569,7 +569,9 @@ static uint64_t place_in_session(struct iso_aion *engine, struct aion_block *blo
         return 0;
     struct aion_session *entry = &engine->sessions[aion_block_session(engine, block, session)];
     uint64_t arrived = resolved ? 0 : entry->arrived++;
-    return history->sno && (history->finished || (history->flags[t] & ISO_HAS_SNO)) ? history->sno[t] : arrived;
+    if (history->finished) /* without snos the order of the file rules, whatever the order of arrival */
+        return history->sno ? history->sno[t] : t;
+    return history->flags[t] & ISO_HAS_SNO ? history->sno[t] : arrived;
 }
 
 static void count(struct iso_aion *engine, const struct taking *taking, uint8_t status)
