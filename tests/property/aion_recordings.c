@@ -1,5 +1,6 @@
-/* aion on real histories: in the order of their files, and in shuffled orders with watermarks on the way, each at both
- * levels. The counts must be those that the recordings are known to have (TIMESTAMPED.tsv), or chronos's.
+/* aion on real histories: in the order of their files, and in shuffled orders with watermarks on the way,
+ * each at both levels. The counts must be those that the recordings are known to have (TIMESTAMPED.tsv), or
+ * chronos's.
  *
  * To be run from the repository's root. aion_recordings [--shuffles N]
  */
@@ -18,7 +19,8 @@ struct counts {
     uint64_t of[ISO_AXIOMS];
 };
 
-static bool load(const char *path, const char *initial_value, const char *initial_file, struct iso_history *history)
+static bool load(const char *path, const char *initial_value, const char *initial_file,
+                 struct iso_history *history)
 {
     struct iso_read_options options = {.threads = 2};
     struct iso_error error = {.status = ISO_OK};
@@ -109,8 +111,8 @@ static struct counts stream(const struct iso_history *history, enum iso_level le
     return counts;
 }
 
-static bool same(const struct counts *found, const struct counts *wanted, const char *path, enum iso_level level,
-                 const char *how)
+static bool same(const struct counts *found, const struct counts *wanted, const char *path,
+                 enum iso_level level, const char *how)
 {
     if (memcmp(found, wanted, sizeof *found) == 0)
         return true;
@@ -131,8 +133,8 @@ static bool compare(const char *path, const struct iso_history *history, enum is
         found = stream(history, level, 100 + i);
         good &= same(&found, wanted, path, level, "shuffled");
     }
-    printf("%s - %s %s: counts are exact in file order and in %u shuffled ones\n", good ? "ok" : "not ok", path,
-           iso_level_name(level), shuffles);
+    printf("%s - %s %s: counts are exact in file order and in %u shuffled ones\n", good ? "ok" : "not ok",
+           path, iso_level_name(level), shuffles);
     return good;
 }
 
@@ -195,8 +197,8 @@ int main(int argc, char **argv)
     good &= compare_captured("dgraph/kill-20k.history.jsonl.zst", NULL, shuffles);
     good &= compare_captured("tikv/optimistic.history.jsonl.zst", NULL, shuffles);
     good &= compare_captured("tikv/pessimistic.history.jsonl.zst", NULL, shuffles);
-    good &= compare_captured("debezium-postgres/bank.history.jsonl.zst", RECORDINGS "debezium-postgres/bank.initial.json",
-                             shuffles);
+    good &= compare_captured("debezium-postgres/bank.history.jsonl.zst",
+                             RECORDINGS "debezium-postgres/bank.initial.json", shuffles);
     good &= compare_captured("debezium-postgres/bank.derived.history.jsonl.zst",
                              RECORDINGS "debezium-postgres/bank.initial.json", shuffles);
     return good ? 0 : 1;

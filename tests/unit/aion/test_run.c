@@ -78,7 +78,8 @@ static void take_out(struct aion_pool *pool, struct aion_run *run, struct twin *
 }
 
 /* Skipping over chunks must not lose an entry that holds from below. */
-static void assert_skips(const struct aion_pool *pool, const struct aion_run *run, const struct twin *twin, uint64_t hold)
+static void assert_skips(const struct aion_pool *pool, const struct aion_run *run, const struct twin *twin,
+                         uint64_t hold)
 {
     uint32_t found = 0, wanted = 0;
     struct aion_place place = aion_run_begin();
@@ -112,7 +113,8 @@ static void fuzz(uint64_t seed, uint64_t spread)
         } else if (chance < 990 && twin->count) {
             take_out(&pool, &run, twin, (uint32_t)(test_random(&state) % twin->count));
         } else if (twin->count) {
-            drop(&pool, &run, twin, (uint32_t)(test_random(&state) % (chance < 998 ? 40 : twin->count)) % (twin->count + 1));
+            drop(&pool, &run, twin,
+                 (uint32_t)(test_random(&state) % (chance < 998 ? 40 : twin->count)) % (twin->count + 1));
         }
         if (i % 512 == 0) {
             assert_same(&pool, &run, twin);
@@ -162,7 +164,8 @@ static void test_values_come_and_go(void **state)
         }
         if (from.count > 5000)
             iso_atoms_clear(&from);
-        int size = snprintf(texts[at], sizeof texts[at], "a text with number %u", (unsigned)(test_random(&random) % 100000));
+        int size = snprintf(texts[at], sizeof texts[at], "a text with number %u",
+                            (unsigned)(test_random(&random) % 100000));
         held[at] = aion_values_take(&values, &from, iso_atoms_text(&from, texts[at], (size_t)size));
     }
     assert_in_range(values.used, 1, HELD);
