@@ -30,6 +30,7 @@ FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/*.c))
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIBRARY := $(BUILD)/libisochron.a
+APP_LIBRARY := $(BUILD)/libapp.a
 TEST_SUPPORT := $(BUILD)/libtestsupport.a
 UNIT_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SOURCES))
 PROPERTY_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(PROPERTY_SOURCES))
@@ -54,10 +55,16 @@ $(TEST_SUPPORT): $(call objects,$(SUPPORT_SOURCES))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(BUILD)/isochron: $(call objects,$(APP_SOURCES)) $(LIBRARY)
+# The program without its main, so that unit tests can link it.
+$(APP_LIBRARY): $(call objects,$(filter-out src/app/main.c,$(APP_SOURCES)))
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(BUILD)/isochron: $(call objects,src/app/main.c) $(APP_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
-$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(LIBRARY)
+$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(APP_LIBRARY) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(LIBRARIES) -lcmocka -ljansson -o $@
 
@@ -76,7 +83,7 @@ deps: ## Install the Debian packages that builds and tests need (deploy/debian-p
 	@deploy/install-packages.sh
 
 demo: deps ## Record a real store used well and misused, and check both: under a minute
-	@$(MAKE) --no-print-directory -j$(JOBS) all $(RECORDER)
+	@$(MAKE) -s -j$(JOBS) all $(RECORDER)
 	@BUILD=$(BUILD) bench/demo.sh
 
 bare: ## Prove `make demo` and `make test` in a minimal Debian 12 root (as root; TARGETS="demo test")
@@ -84,14 +91,14 @@ bare: ## Prove `make demo` and `make test` in a minimal Debian 12 root (as root;
 
 ## Tests. A test is a program or a script that prints TAP; tests/run.sh runs and counts them.
 
-# EFFORT=long makes property tests run their full number of histories.
+# EFFORT=long gives property tests the arguments of tests/property/long.txt: their full number of histories.
 EFFORT ?= short
 FLAVOUR ?= check
 RESULTS ?= build/results
 SCRIPTS := $(sort $(wildcard tests/test_*.sh) $(wildcard tests/*/test_*.sh))
-# What looks at the sources, not at the program, runs once and not in every flavour.
+# What looks at the sources or records with WiredTiger, which no sanitizer knows, runs once and not in every flavour.
 ifneq ($(BUILD),build)
-SCRIPTS := $(filter-out tests/test_run.sh tests/includes/%,$(SCRIPTS))
+SCRIPTS := $(filter-out tests/test_run.sh tests/includes/% tests/wiredtiger/%,$(SCRIPTS))
 endif
 named = $(if $(T),$(foreach test,$(1),$(if $(findstring $(T),$(subst test_,,$(test))),$(test))),$(1))
 TESTS := $(call named,$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS) $(SCRIPTS))
@@ -100,11 +107,12 @@ TESTS := $(call named,$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS) $(SCRIPTS))
 test-programs: $(BUILD)/isochron $(RECORDER) $(filter $(BUILD)/%,$(TESTS))
 
 check: ## Unit, property, command line and include tests, in under two minutes; T=module/name runs some
-	@$(MAKE) --no-print-directory -j$(JOBS) test-programs
+	@$(MAKE) -s -j$(JOBS) test-programs
 	@$(if $(TESTS),,echo "make check: no test is named like T=$(T)" >&2; exit 2;) \
-	 BUILD=$(BUILD) ISOCHRON=$(CURDIR)/$(BUILD)/isochron ISOCHRON_TEST_EFFORT=$(EFFORT) \
+	 BUILD=$(BUILD) ISOCHRON=$(CURDIR)/$(BUILD)/isochron \
 	 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 \
-	 tests/run.sh --name $(FLAVOUR) --results $(RESULTS) --limit $(if $(filter long,$(EFFORT)),1800,600) $(TESTS)
+	 tests/run.sh --name $(FLAVOUR) --results $(RESULTS) --limit $(if $(filter long,$(EFFORT)),1800,600) \
+	 $(if $(filter long,$(EFFORT)),--arguments tests/property/long.txt) $(TESTS)
 
 test: deps ## Everything: all flavours, long property runs, corpus, fuzz smoke; last line "N passed, N failed"
 	@MAKE="$(MAKE)" RESULTS=$(RESULTS) tests/test.sh
@@ -134,18 +142,18 @@ fuzz-programs: $(FUZZ_PROGRAMS)
 
 fuzz: ## Fuzz tests/fuzz/$F.c for SECONDS (60): make fuzz F=json
 	@test -f tests/fuzz/$(F).c || { echo "make fuzz: F is one of $(basename $(notdir $(FUZZ_SOURCES)))" >&2; exit 2; }
-	@$(MAKE) --no-print-directory -j$(JOBS) $(FUZZ_FLAVOUR) build-fuzz/tests/fuzz/$(F)
+	@$(MAKE) -s -j$(JOBS) $(FUZZ_FLAVOUR) build-fuzz/tests/fuzz/$(F)
 	@tests/fuzz/run.sh $(F) $(SECONDS)
 
 fuzz-smoke: ## Each fuzz target for a few seconds over its seeds
-	@$(MAKE) --no-print-directory -j$(JOBS) $(FUZZ_FLAVOUR) fuzz-programs
+	@$(MAKE) -s -j$(JOBS) $(FUZZ_FLAVOUR) fuzz-programs
 	@tests/run.sh --name fuzz --results $(RESULTS) --limit 120 --jobs 1 tests/fuzz/smoke.sh
 
 ## Measuring and tidying
 
 .PHONY: bench format format-check clean help
 bench: ## Speed and memory, as ratios to md5sum in one run; needs deps
-	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(MAKE) -s -j$(JOBS) all
 	@BUILD=$(BUILD) bench/run.sh
 
 FORMATTED = $(shell find include src connectors tests bench -name '*.[ch]')

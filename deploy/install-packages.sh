@@ -31,7 +31,8 @@ fi
 echo "make deps: installing$missing"
 $as_root apt-get update -qq || echo "make deps: apt-get update failed, trying with the package lists at hand" >&2
 # shellcheck disable=SC2086 # a list of words
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing </dev/null || {
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 \
+    $missing </dev/null >/dev/null || {
     echo "make deps: apt-get could not install:$missing" >&2
     exit 4
 }

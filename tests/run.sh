@@ -1,19 +1,21 @@
 #!/bin/bash
 # Runs test programs, each of which prints TAP, and counts.
 #
-#   run.sh [--name NAME] [--results DIR] [--limit SECONDS] [--jobs N] PROGRAM...
+#   run.sh [--name NAME] [--results DIR] [--limit SECONDS] [--jobs N] [--arguments FILE] PROGRAM...
 #
 # A program fails, beyond its own "not ok" lines, if it crashes, runs longer than the limit, prints fewer results than
 # it planned, or none at all. Failures are shown with all that the program printed. Lines "# skipped: ..." are passed on.
+# FILE names arguments for some programs: lines "NAME ARGUMENTS...".
 # Leaves DIR/NAME.count ("passed failed") for tests/test.sh. The last line is "N passed, N failed".
 set -u
-name=check results= limit=900 jobs=$(nproc)
+name=check results= limit=900 jobs=$(nproc) arguments=/dev/null
 while [ $# -gt 0 ]; do
     case $1 in
     --name) name=$2; shift 2 ;;
     --results) results=$2; shift 2 ;;
     --limit) limit=$2; shift 2 ;;
     --jobs) jobs=$2; shift 2 ;;
+    --arguments) arguments=$2; shift 2 ;;
     --*) echo "run.sh: unknown option $1" >&2; exit 2 ;;
     *) break ;;
     esac
@@ -24,8 +26,9 @@ rm -rf "$folder" && mkdir -p "$folder" || exit 4
 
 # One program: its output, errors, status and seconds as files numbered by its place.
 run_one() {
-    local started=$SECONDS
-    timeout --kill-after=10 "$limit" "$2" >"$folder/$1.out" 2>"$folder/$1.err" </dev/null
+    local started=$SECONDS words
+    read -r -a words < <(awk -v name="$(basename "$2")" '$1 == name { $1 = ""; print }' "$arguments")
+    timeout --kill-after=10 "$limit" "$2" ${words[@]+"${words[@]}"} >"$folder/$1.out" 2>"$folder/$1.err" </dev/null
     echo "$? $((SECONDS - started))" >"$folder/$1.status"
 }
 

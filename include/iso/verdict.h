@@ -29,7 +29,7 @@ enum iso_violation_kind {
     ISO_STALE,
     ISO_SNAPSHOT_ORDER, /* TIMESTAMP: a snapshot that does not contain the one before it */
     ISO_INTERVAL,       /* TIMESTAMP at SI: sts <= ots <= cts, or sts < cts, does not hold */
-    ISO_SHARED_CTS,     /* TIMESTAMP at SER: another writer of `key` has the same cts (`other`) */
+    ISO_SHARED_CTS,     /* TIMESTAMP at SER: another writer of a common key, `other`, has the same cts */
     ISO_CTS_CYCLE       /* TIMESTAMP at SER: equal cts, and each must come before another */
 };
 

@@ -52,17 +52,40 @@ void iso_json_describe(const struct iso_json *json, char *text, size_t size)
     char byte[16];
     describe_byte(json->found, byte);
     switch (json->code) {
-    case ISO_JSON_FINE: snprintf(text, size, "no error"); break;
-    case ISO_JSON_END: snprintf(text, size, "the text ends here, expected %s", json->expected); break;
-    case ISO_JSON_UNEXPECTED: snprintf(text, size, "found %s, expected %s", byte, json->expected); break;
-    case ISO_JSON_NUMBER: snprintf(text, size, "found %s in a number, expected %s", byte, json->expected); break;
-    case ISO_JSON_FRACTION: snprintf(text, size, "a number with a fraction or exponent, expected %s", json->expected); break;
-    case ISO_JSON_RANGE: snprintf(text, size, "a number beyond 64 bits, expected %s", json->expected); break;
-    case ISO_JSON_CONTROL: snprintf(text, size, "control character 0x%02x in a string, expected %s", json->found, json->expected); break;
-    case ISO_JSON_ESCAPE: snprintf(text, size, "found %s in an escape, expected %s", byte, json->expected); break;
-    case ISO_JSON_SURROGATE: snprintf(text, size, "half of a surrogate pair, expected %s", json->expected); break;
-    case ISO_JSON_UTF8: snprintf(text, size, "found %s in a string, expected %s", byte, json->expected); break;
-    case ISO_JSON_DEEP: snprintf(text, size, "nested too deep, expected at most %d levels", ISO_JSON_DEPTH); break;
+    case ISO_JSON_FINE:
+        snprintf(text, size, "no error");
+        break;
+    case ISO_JSON_END:
+        snprintf(text, size, "the text ends here, expected %s", json->expected);
+        break;
+    case ISO_JSON_UNEXPECTED:
+        snprintf(text, size, "found %s, expected %s", byte, json->expected);
+        break;
+    case ISO_JSON_NUMBER:
+        snprintf(text, size, "found %s in a number, expected %s", byte, json->expected);
+        break;
+    case ISO_JSON_FRACTION:
+        snprintf(text, size, "a number with a fraction or exponent, expected %s", json->expected);
+        break;
+    case ISO_JSON_RANGE:
+        snprintf(text, size, "a number beyond 64 bits, expected %s", json->expected);
+        break;
+    case ISO_JSON_CONTROL:
+        snprintf(text, size, "control character 0x%02x in a string, expected %s", json->found,
+                 json->expected);
+        break;
+    case ISO_JSON_ESCAPE:
+        snprintf(text, size, "found %s in an escape, expected %s", byte, json->expected);
+        break;
+    case ISO_JSON_SURROGATE:
+        snprintf(text, size, "half of a surrogate pair, expected %s", json->expected);
+        break;
+    case ISO_JSON_UTF8:
+        snprintf(text, size, "found %s in a string, expected %s", byte, json->expected);
+        break;
+    case ISO_JSON_DEEP:
+        snprintf(text, size, "nested too deep, expected at most %d levels", ISO_JSON_DEPTH);
+        break;
     }
 }
 
@@ -189,7 +212,8 @@ bool iso_json_integer_slow(struct iso_json *json, struct iso_json_number *number
 
 /* ---- strings ---- */
 
-/* The length of the UTF-8 sequence at `at`, 0 if it is none (too short, overlong, a surrogate, above U+10FFFF). */
+/* The length of the UTF-8 sequence at `at`, 0 if it is none (too short, overlong, a surrogate, above
+ * U+10FFFF). */
 static unsigned utf8_length(const unsigned char *at, const unsigned char *end)
 {
     unsigned length = at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : at[0] < 0xf5 ? 4 : 0;
@@ -358,12 +382,17 @@ static bool skip_scalar(struct iso_json *json, enum iso_json_type type)
     const char *first, *end;
     bool value;
     switch (type) {
-    case ISO_JSON_STRING: return iso_json_string(json, &text);
-    case ISO_JSON_DIGITS: return scan_number(json, &first, &end);
+    case ISO_JSON_STRING:
+        return iso_json_string(json, &text);
+    case ISO_JSON_DIGITS:
+        return scan_number(json, &first, &end);
     case ISO_JSON_TRUE:
-    case ISO_JSON_FALSE: return iso_json_boolean(json, &value);
-    case ISO_JSON_NULL: return iso_json_null(json);
-    default: return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "a value");
+    case ISO_JSON_FALSE:
+        return iso_json_boolean(json, &value);
+    case ISO_JSON_NULL:
+        return iso_json_null(json);
+    default:
+        return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "a value");
     }
 }
 

@@ -9,14 +9,15 @@
  *     }
  *     if (!iso_json_finish(&json)) ... json.code, json.position, json.expected
  *
- * Every value is checked, also one that is skipped: UTF-8, control characters, escapes, surrogates, the grammar of
- * numbers. Integers are exact: 64 bits, signed or unsigned. Repeated members are the caller's to judge. A million
- * brackets cost nothing: containers nest at most ISO_JSON_DEPTH deep, and skipping uses no recursion.
+ * Every value is checked, also one that is skipped: UTF-8, control characters, escapes, surrogates, the
+ * grammar of numbers. Integers are exact: 64 bits, signed or unsigned. Repeated members are the caller's to
+ * judge. A million brackets cost nothing: containers nest at most ISO_JSON_DEPTH deep, and skipping uses no
+ * recursion.
  *
  * Errors: the first one stays. From then on every call fails, so a caller may check once, at the end.
- * The text must be followed by ISO_JSON_PADDING readable bytes, of any content: hot loops read past its end and check
- * afterwards. Strings without escapes point into the text; others into memory of the scanner, at the same offset as
- * in the text (unescaping never lengthens), and stay until the next iso_json_start.
+ * The text must be followed by ISO_JSON_PADDING readable bytes, of any content: hot loops read past its end
+ * and check afterwards. Strings without escapes point into the text; others into memory of the scanner, at
+ * the same offset as in the text (unescaping never lengthens), and stay until the next iso_json_start.
  * Threads: one at a time.
  */
 #ifndef ISO_BASE_JSON_H
@@ -111,15 +112,32 @@ static inline unsigned char iso_json_space(struct iso_json *json)
 static inline enum iso_json_type iso_json_peek(struct iso_json *json)
 {
     switch (iso_json_space(json)) {
-    case '"': return ISO_JSON_STRING;
-    case '{': return ISO_JSON_OBJECT;
-    case '[': return ISO_JSON_ARRAY;
-    case 't': return ISO_JSON_TRUE;
-    case 'f': return ISO_JSON_FALSE;
-    case 'n': return ISO_JSON_NULL;
-    case '-': case '0': case '1': case '2': case '3': case '4':
-    case '5': case '6': case '7': case '8': case '9': return ISO_JSON_DIGITS;
-    default: return ISO_JSON_NONE;
+    case '"':
+        return ISO_JSON_STRING;
+    case '{':
+        return ISO_JSON_OBJECT;
+    case '[':
+        return ISO_JSON_ARRAY;
+    case 't':
+        return ISO_JSON_TRUE;
+    case 'f':
+        return ISO_JSON_FALSE;
+    case 'n':
+        return ISO_JSON_NULL;
+    case '-':
+    case '0':
+    case '1':
+    case '2':
+    case '3':
+    case '4':
+    case '5':
+    case '6':
+    case '7':
+    case '8':
+    case '9':
+        return ISO_JSON_DIGITS;
+    default:
+        return ISO_JSON_NONE;
     }
 }
 
@@ -155,8 +173,8 @@ static inline bool iso_json_leave(struct iso_json *json)
     return false;
 }
 
-/* Goes to the next element of the array entered last: true, and the cursor stands before a value; false: the array's
- * end was passed (or an error). */
+/* Goes to the next element of the array entered last: true, and the cursor stands before a value; false: the
+ * array's end was passed (or an error). */
 static inline bool iso_json_element(struct iso_json *json)
 {
     unsigned char byte = iso_json_space(json);
@@ -193,8 +211,8 @@ static inline bool iso_json_member(struct iso_json *json, struct iso_json_text *
     return true;
 }
 
-/* Digits at `at`, at most 19 of them, so that no overflow is possible; their count, 0 if there are none, if there are
- * more, or if a zero leads. Reads at most 32 bytes. */
+/* Digits at `at`, at most 19 of them, so that no overflow is possible; their count, 0 if there are none, if
+ * there are more, or if a zero leads. Reads at most 32 bytes. */
 static inline unsigned iso_json_digits(const char *at, uint64_t *number)
 {
     static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};

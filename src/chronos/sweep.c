@@ -21,7 +21,8 @@ static inline uint32_t pick(struct chronos_shard *shard, uint32_t transaction, b
     unsigned index = shard->index, shards = shard->check->shards;
     for (uint32_t o = history->first_operation[transaction]; o < end; o++) {
         picked[count] = o;
-        count += chronos_owns(keys[o], index, shards) & (!only_writes | iso_kind_writes(kinds[o]));
+        unsigned wanted = !only_writes || iso_kind_writes(kinds[o]), ours = chronos_owns(keys[o], index, shards);
+        count += wanted & ours;
     }
     return count;
 }
@@ -50,23 +51,30 @@ static __attribute__((noinline, cold)) void wrong_read(struct chronos_shard *sha
     }
 }
 
-/* One operation on a register. Whether it reads or writes, and whether the transaction was here before, no processor
- * can foresee: the only branches are those that lead to violations. */
-static inline void touch(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction, uint32_t operation,
-                         bool writes, bool si)
+/* `when_set` if the bit is 1, else `otherwise`; a mask, since compilers make a branch of the obvious. */
+static inline uint32_t choose(unsigned bit, uint32_t when_set, uint32_t otherwise)
 {
-    uint32_t value = shard->history->value[operation], open = key->open_first;
-    uint32_t expected = key->toucher == transaction ? key->last : key->value;
-    if (__builtin_expect((value != expected) & !writes, 0))
+    return otherwise ^ ((otherwise ^ when_set) & (0u - bit));
+}
+
+/* One operation on a register; `writes` is 1 or 0. Whether it reads or writes, and whether the transaction was here
+ * before, no processor can foresee: the only branches are those that lead to violations. */
+static inline void touch(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction, uint32_t operation,
+                         uint32_t value, unsigned writes, bool si)
+{
+    uint32_t open = key->open_first;
+    unsigned here = key->toucher == transaction, opened = open == transaction, nobody = open == ISO_NONE;
+    unsigned differs = value != choose(here, key->last, key->value);
+    if (__builtin_expect(differs & ~writes, 0))
         wrong_read(shard, key, transaction, operation);
     key->toucher = transaction;
     key->last = value;
     if (!si)
         return;
-    if (__builtin_expect(writes & (open != ISO_NONE) & (open != transaction), 0))
+    if (__builtin_expect(writes & ~(opened | nobody), 0))
         chronos_open_writer(shard, transaction, operation);
     else
-        key->open_first = writes ? transaction : open;
+        key->open_first = choose(writes, transaction, open);
 }
 
 static bool needs_care(const struct chronos *check, uint32_t transaction)
@@ -81,19 +89,20 @@ static bool needs_care(const struct chronos *check, uint32_t transaction)
  * in `sorted`. */
 static inline uint32_t touch_all(struct chronos_shard *shard, uint32_t transaction, uint32_t count, bool si)
 {
-    const struct iso_history *history = shard->history;
-    struct chronos_key *keys = shard->check->keys;
-    const uint32_t *picked = shard->picked;
+    const uint32_t *keys = shard->history->key, *values = shard->history->value, *picked = shard->picked;
+    const uint8_t *kinds = shard->history->kind;
+    struct chronos_key *states = shard->check->keys;
     uint32_t writes = 0, lists = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t operation = picked[i], key = history->key[operation];
-        uint8_t kind = history->kind[operation];
+        uint32_t operation = picked[i], key = keys[operation];
+        uint8_t kind = kinds[operation];
         if (__builtin_expect(kind > ISO_DELETE, 0)) {
             shard->sorted[lists++] = (uint64_t)key << 32 | operation;
             continue;
         }
-        touch(shard, &keys[key], transaction, operation, kind != ISO_READ, si);
-        writes += kind != ISO_READ;
+        unsigned is_write = kind != ISO_READ;
+        touch(shard, &states[key], transaction, operation, values[operation], is_write, si);
+        writes += is_write;
     }
     shard->verdict->reads_judged += count - lists - writes;
     return lists;

@@ -13,33 +13,31 @@ static uint32_t stray_operation(const struct iso_history *history, uint32_t t)
     return ISO_NONE;
 }
 
+static bool breaks_interval(const struct iso_history *history, uint32_t t, uint32_t stray)
+{
+    bool writes = history->flags[t] & ISO_WRITES;
+    return stray != ISO_NONE || history->sts[t] > history->cts[t] || (history->sts[t] == history->cts[t] && writes);
+}
+
 static void check_one(struct chronos *check, struct iso_verdict *verdict, uint32_t t)
 {
     const struct iso_history *history = check->history;
-    uint8_t flags = history->flags[t];
-    struct iso_violation violation = {.axiom = ISO_TIMESTAMP,
-                                      .transaction = t,
-                                      .other = ISO_NONE,
-                                      .key = ISO_NONE,
-                                      .operation = ISO_NONE,
-                                      .writer_expected = ISO_NONE,
-                                      .writer_actual = ISO_NONE,
-                                      .breach = check->first_breach ? check->first_breach[t] : ISO_NONE};
-    if (check->si) {
-        if (flags & ISO_OWN_TIMES) {
-            verdict->per_operation = true;
-            violation.operation = stray_operation(history, t);
-        }
-        if (violation.operation != ISO_NONE || history->sts[t] > history->cts[t] ||
-            ((flags & ISO_WRITES) && history->sts[t] == history->cts[t])) {
-            violation.kind = ISO_INTERVAL;
-            violation.breach = ISO_NONE;
-        }
-    }
-    if (violation.kind == ISO_KIND_NONE && violation.breach != ISO_NONE)
-        violation.kind = ISO_SNAPSHOT_ORDER;
-    if (violation.kind != ISO_KIND_NONE)
-        iso_verdict_add(verdict, &violation);
+    bool own_times = check->si && (history->flags[t] & ISO_OWN_TIMES);
+    uint32_t stray = own_times ? stray_operation(history, t) : ISO_NONE;
+    uint32_t breach = check->first_breach ? check->first_breach[t] : ISO_NONE;
+    bool interval = check->si && breaks_interval(history, t, stray);
+    verdict->per_operation |= own_times;
+    if (!interval && breach == ISO_NONE)
+        return;
+    iso_verdict_add(verdict, &(struct iso_violation){.axiom = ISO_TIMESTAMP,
+                                                     .kind = interval ? ISO_INTERVAL : ISO_SNAPSHOT_ORDER,
+                                                     .transaction = t,
+                                                     .other = ISO_NONE,
+                                                     .key = ISO_NONE,
+                                                     .operation = stray,
+                                                     .writer_expected = ISO_NONE,
+                                                     .writer_actual = ISO_NONE,
+                                                     .breach = interval ? ISO_NONE : breach});
 }
 
 void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first, uint32_t end)

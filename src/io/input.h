@@ -1,9 +1,9 @@
 /* A source of bytes: a file, stdin ("-"), either of them compressed by zstd.
  *
- * What is compressed is told by its first bytes; a file named .zst must be. Any number of frames, one after another.
- * Errors are one line that starts with the input's name. What a user can mend (no such file, a directory, no
- * permission, not zstd, cut off) is ISO_BAD_INPUT; a device that fails is ISO_FAILED.
- * Threads: one at a time.
+ * What is compressed is told by its first bytes; a file named .zst must be. Any number of frames, one after
+ * another. Errors are one line that starts with the input's name. What a user can mend (no such file, a
+ * directory, no permission, not zstd, cut off) is ISO_BAD_INPUT; a device that fails is ISO_FAILED. Threads:
+ * one at a time.
  */
 #ifndef ISO_IO_INPUT_H
 #define ISO_IO_INPUT_H

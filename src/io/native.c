@@ -4,7 +4,14 @@
 
 /* Members of a transaction. */
 enum {
-    HAS_TID = 1, HAS_SID = 2, HAS_OPS = 4, HAS_STS = 8, HAS_CTS = 16, HAS_SNO = 32, HAS_STATUS = 64, HAS_XID = 128,
+    HAS_TID = 1,
+    HAS_SID = 2,
+    HAS_OPS = 4,
+    HAS_STS = 8,
+    HAS_CTS = 16,
+    HAS_SNO = 32,
+    HAS_STATUS = 64,
+    HAS_XID = 128,
     HAS_SNAPSHOT = 256
 };
 
@@ -31,8 +38,8 @@ void iso_native_release(struct iso_native *native)
 
 /* ---- operations: the usual shapes ---- */
 
-/* A key or a value that is a plain number, or a string of ASCII without escapes. Returns the byte behind it, or NULL:
- * something else, and nothing was taken. Reads at most 32 bytes from `at`, or to `end` + 16. */
+/* A key or a value that is a plain number, or a string of ASCII without escapes. Returns the byte behind it,
+ * or NULL: something else, and nothing was taken. Reads at most 32 bytes from `at`, or to `end` + 16. */
 static inline const char *plain_atom(const char *at, const char *end, struct iso_atoms *atoms, iso_atom *atom)
 {
     uint64_t number;
@@ -60,9 +67,11 @@ static inline bool starts_with(const char *at, const char *literal, unsigned len
     return iso_bytes_load(at, length) == iso_bytes_load(literal, length);
 }
 
-/* {"t":"w","k":7,"v":2} or, with `blanks`, {"t": "w", "k": 7, "v": 2}: a read or write of a plain value or null, an
- * append of a plain value. Returns the byte behind it, or NULL, having added nothing, if it is anything else. */
-static inline const char *plain_operation(const char *at, const char *end, bool blanks, struct iso_history *history)
+/* {"t":"w","k":7,"v":2} or, with `blanks`, {"t": "w", "k": 7, "v": 2}: a read or write of a plain value or
+ * null, an append of a plain value. Returns the byte behind it, or NULL, having added nothing, if it is
+ * anything else. */
+static inline const char *plain_operation(const char *at, const char *end, bool blanks,
+                                          struct iso_history *history)
 {
     iso_atom key, value = ISO_ABSENT;
     enum iso_operation_kind kind;
@@ -70,10 +79,17 @@ static inline const char *plain_operation(const char *at, const char *end, bool 
                : !starts_with(at, "{\"t\":\"  ", 6) || !starts_with(at + 7, "\",\"k\":  ", 6))
         return NULL;
     switch (at[blanks ? 7 : 6]) {
-    case 'r': kind = ISO_READ; break;
-    case 'w': kind = ISO_WRITE; break;
-    case 'a': kind = ISO_APPEND; break;
-    default: return NULL;
+    case 'r':
+        kind = ISO_READ;
+        break;
+    case 'w':
+        kind = ISO_WRITE;
+        break;
+    case 'a':
+        kind = ISO_APPEND;
+        break;
+    default:
+        return NULL;
     }
     at = plain_atom(at + (blanks ? 16 : 13), end, &history->atoms, &key);
     if (!at || at >= end || (blanks ? !starts_with(at, ", \"v\":  ", 7) : !starts_with(at, ",\"v\":   ", 5)))
@@ -94,7 +110,8 @@ static inline const char *plain_operation(const char *at, const char *end, bool 
 
 /* ---- operations: any shape ---- */
 
-static bool add_operation(struct iso_native *native, struct iso_history *history, struct transaction *transaction)
+static bool add_operation(struct iso_native *native, struct iso_history *history,
+                          struct transaction *transaction)
 {
     struct native_operation read = {.clock = transaction->clock};
     const char *at = native->json.at;
@@ -120,7 +137,8 @@ static bool add_operation(struct iso_native *native, struct iso_history *history
     return true;
 }
 
-static bool read_operations(struct iso_native *native, struct iso_history *history, struct transaction *transaction)
+static bool read_operations(struct iso_native *native, struct iso_history *history,
+                            struct transaction *transaction)
 {
     struct iso_json *json = &native->json;
     if (iso_json_peek(json) != ISO_JSON_ARRAY)
@@ -161,7 +179,8 @@ static bool read_status(struct iso_native *native, uint8_t *status)
         if (native_equals(&text, known[i].name))
             return true;
     }
-    return native_refuse(native, at, "status is \"%.*s\", expected %s", native_shown(&text), text.at, expected);
+    return native_refuse(native, at, "status is \"%.*s\", expected %s", native_shown(&text), text.at,
+                         expected);
 }
 
 static bool read_xid(struct iso_native *native, uint64_t *xid)
@@ -193,20 +212,31 @@ static bool read_member(struct iso_native *native, struct iso_history *history, 
         return true;
     transaction->present |= member;
     switch (member) {
-    case HAS_TID: return native_read_atom(native, "tid", history, &transaction->tid);
-    case HAS_SID: return native_read_atom(native, "sid", history, &transaction->sid);
-    case HAS_OPS: return read_operations(native, history, transaction);
-    case HAS_STS: return native_read_stamp(native, "sts", &transaction->sts, &transaction->clock);
-    case HAS_CTS: return native_read_stamp(native, "cts", &transaction->cts, &transaction->clock);
-    case HAS_SNO: return native_read_unsigned(native, "sno", &transaction->sno);
-    case HAS_XID: return read_xid(native, &transaction->xid);
-    case HAS_STATUS: return read_status(native, &transaction->status);
-    case HAS_SNAPSHOT: return native_read_snapshot(native, history, &transaction->snapshot);
-    default: return iso_json_skip(&native->json) || native_scanner_fault(native);
+    case HAS_TID:
+        return native_read_atom(native, "tid", history, &transaction->tid);
+    case HAS_SID:
+        return native_read_atom(native, "sid", history, &transaction->sid);
+    case HAS_OPS:
+        return read_operations(native, history, transaction);
+    case HAS_STS:
+        return native_read_stamp(native, "sts", &transaction->sts, &transaction->clock);
+    case HAS_CTS:
+        return native_read_stamp(native, "cts", &transaction->cts, &transaction->clock);
+    case HAS_SNO:
+        return native_read_unsigned(native, "sno", &transaction->sno);
+    case HAS_XID:
+        return read_xid(native, &transaction->xid);
+    case HAS_STATUS:
+        return read_status(native, &transaction->status);
+    case HAS_SNAPSHOT:
+        return native_read_snapshot(native, history, &transaction->snapshot);
+    default:
+        return iso_json_skip(&native->json) || native_scanner_fault(native);
     }
 }
 
-static bool read_members(struct iso_native *native, struct iso_history *history, struct transaction *transaction)
+static bool read_members(struct iso_native *native, struct iso_history *history,
+                         struct transaction *transaction)
 {
     struct iso_json_text name;
     const unsigned needed = HAS_TID | HAS_SID | HAS_OPS;
@@ -225,12 +255,14 @@ static bool read_members(struct iso_native *native, struct iso_history *history,
         return native_scanner_fault(native);
     if ((transaction->present & needed) == needed)
         return true;
-    const char *lacking = !(transaction->present & HAS_TID) ? "tid" : !(transaction->present & HAS_SID) ? "sid" : "ops";
+    const char *lacking = !(transaction->present & HAS_TID)   ? "tid"
+                          : !(transaction->present & HAS_SID) ? "sid"
+                                                              : "ops";
     return native_refuse(native, at, "a transaction lacks \"%s\", expected tid, sid and ops", lacking);
 }
 
-/* The first timestamp of all sets the history's clock. Another kind is refused only when all else is well, so that
- * which error is found first does not depend on how the input was cut into blocks. */
+/* The first timestamp of all sets the history's clock. Another kind is refused only when all else is well, so
+ * that which error is found first does not depend on how the input was cut into blocks. */
 static bool check_clock(struct iso_native *native, struct iso_history *history, enum iso_clock clock)
 {
     if (history->clock == ISO_CLOCK_NONE)
@@ -344,7 +376,8 @@ static bool read_initial(struct iso_native *native, struct iso_history *history)
     }
     if (!iso_json_finish(&native->json))
         return native_scanner_fault(native);
-    return seen || native_refuse(native, native->json.start, "the initial transaction lacks \"ops\", expected {\"ops\":[..]}");
+    return seen || native_refuse(native, native->json.start,
+                                 "the initial transaction lacks \"ops\", expected {\"ops\":[..]}");
 }
 
 enum iso_status iso_native_read_initial(struct iso_native *native, const char *text, size_t length,

@@ -50,10 +50,7 @@ void piece_reserve(struct piece *piece, size_t length)
 
 static uint64_t count_newlines(const char *at, const char *end)
 {
-    uint64_t count = 0;
-    for (; at < end; at++)
-        count += *at == '\n';
-    return count;
+    return iso_bytes_count(at, end, '\n');
 }
 
 /* The bytes of [start, at) behind its last newline. */
@@ -84,7 +81,8 @@ static bool too_large(struct piece *piece, const char *start)
     if (!piece->cut || (piece->fault.kind != ISO_FAULT_END && piece->fault.kind != ISO_FAULT_NONE))
         return false;
     char text[100];
-    snprintf(text, sizeof text, "a transaction of more than %d MiB, expected less", ISO_TRANSACTION_LIMIT >> 20);
+    snprintf(text, sizeof text, "a transaction of more than %d MiB, expected less",
+             ISO_TRANSACTION_LIMIT >> 20);
     set_fault(piece, ISO_FAULT_TEXT, start, text);
     return true;
 }
@@ -121,7 +119,8 @@ static void parse_lines(struct piece *piece, const char *at)
             at = stop + 1;
             continue;
         }
-        if (iso_native_read_transaction(&piece->native, at, (size_t)(stop - at), line, &piece->block, &piece->fault)) {
+        if (iso_native_read_transaction(&piece->native, at, (size_t)(stop - at), line, &piece->block,
+                                        &piece->fault)) {
             line_fault(piece, at, newline != NULL);
             piece->fault_line = line;
             return;
@@ -193,7 +192,8 @@ static void parse_after(struct piece *piece)
     iso_json_start(json, piece->text, piece->length);
     if (iso_json_finish(json))
         return;
-    set_fault(piece, ISO_FAULT_TEXT, piece->text + json->position, "something behind the end of the list, expected nothing");
+    set_fault(piece, ISO_FAULT_TEXT, piece->text + json->position,
+              "something behind the end of the list, expected nothing");
 }
 
 /* ---- any ---- */
@@ -207,6 +207,8 @@ static const char *start_of(const struct piece *piece)
 
 void piece_parse(struct piece *piece)
 {
+    if (piece->error.status != ISO_OK)
+        return; /* it holds nothing */
     const char *at = start_of(piece), *end = piece->text + piece->length;
     if (piece->layout == PIECE_LINES) {
         parse_lines(piece, at);

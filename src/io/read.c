@@ -28,8 +28,8 @@ struct reader {
     size_t file;
     uint64_t bytes_before; /* of the files that are done */
     uint64_t next_index;
-    bool at_end;           /* of the current file */
-    bool starting;         /* no piece of the current file yet */
+    bool at_end;   /* of the current file */
+    bool starting; /* no piece of the current file yet */
     enum piece_layout layout;
     char *rest; /* what was read behind the last piece */
     size_t rest_length, rest_capacity;
@@ -37,7 +37,8 @@ struct reader {
     /* the output; by output_lock (taken inside input_lock or alone) */
     pthread_mutex_t output_lock;
     pthread_cond_t piece_freed;
-    struct piece *pieces, **free_pieces, **waiting; /* waiting[index % piece_count]: parsed, not yet appended */
+    struct piece *pieces, **free_pieces,
+        **waiting; /* waiting[index % piece_count]: parsed, not yet appended */
     size_t piece_count, free_count;
     uint64_t next_append;
     uint64_t lines, column; /* of the current file, behind what was appended */
@@ -58,19 +59,21 @@ static void keep_rest(struct reader *reader, const char *from, size_t length)
     reader->rest_length = length;
 }
 
-/* The layout, by the first byte that is not white space. */
-static enum piece_layout find_layout(const struct piece *piece)
+/* The layout, by the first byte that is not white space. False: there is none yet. */
+static bool find_layout(const struct piece *piece, enum piece_layout *layout)
 {
     const char *at = piece->text, *end = at + piece->length;
     if (piece->length >= 3 && !memcmp(at, "\xef\xbb\xbf", 3))
         at += 3;
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'))
         at++;
-    return at < end && *at == '[' ? PIECE_ARRAY : PIECE_LINES;
+    *layout = at < end && *at == '[' ? PIECE_ARRAY : PIECE_LINES;
+    /* a mark that is not complete yet is not white space */
+    return at < end && piece->length >= 3;
 }
 
-/* How far the piece's text consists of whole transactions; 0 if that is not known yet. `searched`: where the last
- * look at it ended. */
+/* How far the piece's text consists of whole transactions; 0 if that is not known yet. `searched`: where the
+ * last look at it ended. */
 static size_t find_cut(const struct piece *piece, struct iso_split *split, size_t searched, bool final)
 {
     if (piece->layout == PIECE_ARRAY) {
@@ -87,12 +90,14 @@ static size_t find_cut(const struct piece *piece, struct iso_split *split, size_
 
 static enum iso_status read_more(struct reader *reader, struct piece *piece)
 {
-    size_t want = piece->length < reader->chunk_size ? reader->chunk_size - piece->length : piece->length, got = 0;
+    size_t want = piece->length < reader->chunk_size ? reader->chunk_size - piece->length : piece->length,
+           got = 0;
     if (want > ISO_TRANSACTION_LIMIT - piece->length)
         want = ISO_TRANSACTION_LIMIT - piece->length;
     piece_reserve(piece, piece->length + want);
-    enum iso_status status =
-        reader->at_end ? ISO_OK : iso_input_read(reader->input, piece->text + piece->length, want, &got, &piece->error);
+    enum iso_status status = reader->at_end ? ISO_OK
+                                            : iso_input_read(reader->input, piece->text + piece->length, want,
+                                                             &got, &piece->error);
     if (status != ISO_OK)
         return status;
     reader->at_end = reader->at_end || got < want;
@@ -105,6 +110,7 @@ static enum iso_status fill(struct reader *reader, struct piece *piece)
 {
     struct iso_split split = {0};
     size_t cut = 0, searched = 0;
+    bool known = !reader->starting, final;
     piece->first = reader->starting;
     piece_reserve(piece, reader->rest_length);
     if (reader->rest_length)
@@ -115,12 +121,14 @@ static enum iso_status fill(struct reader *reader, struct piece *piece)
         if (status != ISO_OK)
             return status;
         piece->cut = !reader->at_end && piece->length >= ISO_TRANSACTION_LIMIT;
-        if (piece->first)
-            reader->layout = find_layout(piece);
-        piece->layout = reader->layout;
-        cut = find_cut(piece, &split, searched, reader->at_end || piece->cut);
-        searched = piece->length;
-    } while (!cut && !reader->at_end && !piece->cut);
+        final = reader->at_end || piece->cut;
+        known = known || find_layout(piece, &reader->layout) || final;
+        if (known) {
+            piece->layout = reader->layout;
+            cut = find_cut(piece, &split, searched, final);
+            searched = piece->length;
+        }
+    } while (!cut && !final);
     piece->cut = piece->cut && !cut;
     if (split.closed)
         reader->layout = PIECE_AFTER;
@@ -175,7 +183,8 @@ static bool has_stamp(const struct iso_history *history, uint32_t transaction)
 {
     if (history->flags[transaction] & (ISO_HAS_STS | ISO_HAS_CTS))
         return true;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
+         o++) {
         if (history->kind[o] & ISO_OPERATION_OTS)
             return true;
     }
@@ -220,7 +229,8 @@ static bool append(struct reader *reader, struct piece *piece)
     const struct iso_history *block = &piece->block;
     if (piece->first)
         reader->lines = reader->column = 0;
-    if (block->clock != ISO_CLOCK_NONE && history->clock != ISO_CLOCK_NONE && block->clock != history->clock) {
+    if (block->clock != ISO_CLOCK_NONE && history->clock != ISO_CLOCK_NONE &&
+        block->clock != history->clock) {
         mixed_clocks(reader, piece, reader->lines + iso_origin_place(block->origin[first_stamped(block)]));
         return false;
     }
@@ -343,8 +353,9 @@ static void reader_release(struct reader *reader)
     pthread_mutex_destroy(&reader->input_lock);
 }
 
-enum iso_status iso_read_history(const char *const *paths, size_t count, const struct iso_read_options *options,
-                                 struct iso_history *history, struct iso_error *error)
+enum iso_status iso_read_history(const char *const *paths, size_t count,
+                                 const struct iso_read_options *options, struct iso_history *history,
+                                 struct iso_error *error)
 {
     unsigned threads = options->threads ? options->threads : 1;
     threads = threads < MOST_THREADS ? threads : MOST_THREADS;

@@ -6,7 +6,8 @@
 
 #include "base/json.h"
 
-/* Scans a whole text as one value. The padding is filled with several bytes that would continue what came before. */
+/* Scans a whole text as one value. The padding is filled with several bytes that would continue what came
+ * before. */
 static void expect(const char *text, size_t length, enum iso_json_code code, size_t position)
 {
     static const char fillers[] = {0, '0', '"', ' ', ']', '}', 'e', '\\', (char)0x80};
@@ -17,8 +18,8 @@ static void expect(const char *text, size_t length, enum iso_json_code code, siz
         iso_json_start(&json, padded, length);
         bool fine = iso_json_skip(&json) && iso_json_finish(&json);
         if (json.code != code || fine != (code == ISO_JSON_FINE) || (code && json.position != position))
-            fail_msg("%.*s: code %d at %zu, expected %d at %zu", (int)length, text, json.code, json.position, code,
-                     position);
+            fail_msg("%.*s: code %d at %zu, expected %d at %zu", (int)length, text, json.code, json.position,
+                     code, position);
         iso_json_release(&json);
         free(padded);
     }
@@ -124,9 +125,10 @@ static void string_errors(void **state)
 static void utf8(void **state)
 {
     (void)state;
-    accepts("\"\xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xee\x80\x80 \xef\xbf\xbf \xf0\x90\x80\x80 \xf4\x8f\xbf\xbf\"");
-    refuses("\"\x80\"", ISO_JSON_UTF8, 1);         /* a continuation alone */
-    refuses("\"\xc0\xaf\"", ISO_JSON_UTF8, 1);     /* overlong */
+    accepts("\"\xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xee\x80\x80 \xef\xbf\xbf \xf0\x90\x80\x80 "
+            "\xf4\x8f\xbf\xbf\"");
+    refuses("\"\x80\"", ISO_JSON_UTF8, 1);     /* a continuation alone */
+    refuses("\"\xc0\xaf\"", ISO_JSON_UTF8, 1); /* overlong */
     refuses("\"\xc1\xbf\"", ISO_JSON_UTF8, 1);
     refuses("\"\xe0\x9f\xbf\"", ISO_JSON_UTF8, 1);
     refuses("\"\xf0\x8f\xbf\xbf\"", ISO_JSON_UTF8, 1);
@@ -134,8 +136,8 @@ static void utf8(void **state)
     refuses("\"\xf4\x90\x80\x80\"", ISO_JSON_UTF8, 1);
     refuses("\"\xf5\x80\x80\x80\"", ISO_JSON_UTF8, 1);
     refuses("\"\xff\"", ISO_JSON_UTF8, 1);
-    refuses("\"a\xe2\x82\"", ISO_JSON_UTF8, 2);    /* too short */
-    refuses("\"\xe2\x82", ISO_JSON_UTF8, 1);       /* the text ends inside; its padding may look like the rest */
+    refuses("\"a\xe2\x82\"", ISO_JSON_UTF8, 2); /* too short */
+    refuses("\"\xe2\x82", ISO_JSON_UTF8, 1);    /* the text ends inside; its padding may look like the rest */
 }
 
 static void a_million_brackets(void **state)
@@ -282,7 +284,8 @@ static void find_special_agrees_with_a_loop(void **state)
     for (int round = 0; round < 200000; round++) {
         unsigned expected = 16;
         for (size_t i = 0; i < sizeof bytes; i++)
-            bytes[i] = (unsigned char)(test_random(&seed) % 40 ? 'a' + test_random(&seed) % 26 : test_random(&seed));
+            bytes[i] =
+                (unsigned char)(test_random(&seed) % 40 ? 'a' + test_random(&seed) % 26 : test_random(&seed));
         for (unsigned i = 16; i-- > 0;) {
             if (bytes[i] < 0x20 || bytes[i] == '"' || bytes[i] == '\\' || bytes[i] >= 0x80)
                 expected = i;
@@ -290,6 +293,25 @@ static void find_special_agrees_with_a_loop(void **state)
         assert_int_equal(iso_bytes_special((const char *)bytes), expected);
         assert_int_equal(iso_bytes_special_portable((const char *)bytes), expected);
     }
+}
+
+static void counting_agrees_with_a_loop(void **state)
+{
+    (void)state;
+    enum { LENGTH = 10000 };
+    char *bytes = malloc(LENGTH);
+    uint64_t seed = 7;
+    for (int round = 0; round < 200; round++) {
+        size_t start = test_random(&seed) % 20, end = LENGTH - test_random(&seed) % LENGTH, expected = 0;
+        uint64_t rare = 1 + test_random(&seed) % 9;
+        for (size_t i = 0; i < LENGTH; i++)
+            bytes[i] = (char)(test_random(&seed) % rare ? test_random(&seed) % 256 : '\n');
+        start = start < end ? start : end;
+        for (size_t i = start; i < end; i++)
+            expected += bytes[i] == '\n';
+        assert_int_equal(iso_bytes_count(bytes + start, bytes + end, '\n'), expected);
+    }
+    free(bytes);
 }
 
 int main(void)
@@ -306,6 +328,7 @@ int main(void)
         cmocka_unit_test(strings_stay_until_the_next_start),
         cmocka_unit_test(the_first_error_stays),
         cmocka_unit_test(find_special_agrees_with_a_loop),
+        cmocka_unit_test(counting_agrees_with_a_loop),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);

@@ -24,13 +24,14 @@ static void comes_back_as(struct iso_atoms *atoms, const char *text)
     assert_int_equal(found, atom);
 }
 
-static const char *const edges[] = {
-    "0", "1", "7", "2147483646", "2147483647", "2147483648", "2147483649", "4294967295", "4294967296",
-    "9223372036854775807", "9223372036854775808", "18446744073709551614", "18446744073709551615",
-    "-1", "-2147483648", "-9223372036854775807", "-9223372036854775808",
-    /* not canonical, or beyond 64 bits: strings */
-    "", "-0", "-", "007", "00", "+7", "7 ", " 7", "7.0", "1e3", "18446744073709551616", "-9223372036854775809",
-    "99999999999999999999", "123456789012345678901234567890", "-00", "-07", "0x7", "null", "x"};
+static const char *const edges[] = {"0", "1", "7", "2147483646", "2147483647", "2147483648", "2147483649",
+                                    "4294967295", "4294967296", "9223372036854775807", "9223372036854775808",
+                                    "18446744073709551614", "18446744073709551615", "-1", "-2147483648",
+                                    "-9223372036854775807", "-9223372036854775808",
+                                    /* not canonical, or beyond 64 bits: strings */
+                                    "", "-0", "-", "007", "00", "+7", "7 ", " 7", "7.0", "1e3",
+                                    "18446744073709551616", "-9223372036854775809", "99999999999999999999",
+                                    "123456789012345678901234567890", "-00", "-07", "0x7", "null", "x"};
 enum { EDGES = sizeof edges / sizeof *edges, FIRST_STRING = 17, FIRST_IN_TABLE = 5 };
 
 static void texts_come_back(void **state)
@@ -78,8 +79,8 @@ static void signs_tell_apart(void **state)
     iso_atoms_release(&atoms);
 }
 
-/* Slots are chosen by 32 bits of a hash: among 300,000 texts some ten pairs have all of them in common. Every text
- * still has its own atom. */
+/* Slots are chosen by 32 bits of a hash: among 300,000 texts some ten pairs have all of them in common. Every
+ * text still has its own atom. */
 static void collisions_do_not_equate(void **state)
 {
     (void)state;
@@ -91,7 +92,8 @@ static void collisions_do_not_equate(void **state)
             char text[32];
             int length = snprintf(text, sizeof text, "key/%u", i);
             assert_int_equal(iso_atoms_text(&atoms, text, (size_t)length), (2 * i) | ISO_ATOM_TABLE);
-            assert_int_equal(iso_atoms_unsigned(&atoms, ((uint64_t)i << 20) + ISO_ATOM_TABLE), (2 * i + 1) | ISO_ATOM_TABLE);
+            assert_int_equal(iso_atoms_unsigned(&atoms, ((uint64_t)i << 20) + ISO_ATOM_TABLE),
+                             (2 * i + 1) | ISO_ATOM_TABLE);
         }
     }
     assert_int_equal(atoms.count, 2 * COUNT);
@@ -123,8 +125,9 @@ static void copies_are_equal_texts(void **state)
 static void order_of_reports(void **state)
 {
     (void)state;
-    static const char *const order[] = {"-9223372036854775808", "-5", "-1", "0", "1", "10", "2147483647", "2147483648",
-                                        "18446744073709551615", "", "-0", "007", "a", "aa", "ab", "b"};
+    static const char *const order[] = {
+        "-9223372036854775808", "-5", "-1", "0",   "1", "10", "2147483647", "2147483648",
+        "18446744073709551615", "",   "-0", "007", "a", "aa", "ab",         "b"};
     struct iso_atoms atoms;
     iso_atoms_init(&atoms);
     enum { COUNT = sizeof order / sizeof *order };
@@ -142,7 +145,8 @@ static void order_of_reports(void **state)
 static void index_numbers_by_first_appearance(void **state)
 {
     (void)state;
-    static const iso_atom atoms[] = {0, 5, 4000000, 0x7fffffff, ISO_ATOM_TABLE, 5000000, ISO_ATOM_TABLE | 77, 1, 4194303, 4194304};
+    static const iso_atom atoms[] = {
+        0, 5, 4000000, 0x7fffffff, ISO_ATOM_TABLE, 5000000, ISO_ATOM_TABLE | 77, 1, 4194303, 4194304};
     enum { COUNT = sizeof atoms / sizeof *atoms };
     struct iso_atom_index *index = iso_atom_index_new();
     for (int round = 0; round < 2; round++) {
