@@ -14,10 +14,10 @@ JOBS ?= $(shell nproc)
 CLANG := clang-14
 Q := $(if $(filter 1,$(V)),,@)
 
-CFLAGS_ALL := -std=c11 $(OPTIMISE) -g -Wall -Wextra $(WERROR) -Iinclude -Isrc -I. -MMD -MP -pthread \
+CFLAGS_ALL := -std=c11 $(OPTIMISE) -g -Wall -Wextra $(WERROR) -Iinclude -Isrc -I. -I$(BUILD)/generated -MMD -MP -pthread \
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CFLAGS)
 LDFLAGS_ALL := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
-LIBRARIES := -lzstd -lm
+LIBRARIES := -lrdkafka -lavro -ljansson -lprotobuf-c -lcurl -lzstd -lm
 # Sanitizers replace malloc themselves.
 ALLOCATOR := $(if $(SANITIZE),,-ljemalloc)
 
@@ -45,7 +45,25 @@ $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
 
-$(LIBRARY): $(call objects,$(LIBRARY_SOURCES))
+# The Protobuf schema of history topics, compiled; only its decoder includes the header.
+SCHEMA_CODE := $(BUILD)/generated/transaction.pb-c
+$(SCHEMA_CODE).c $(SCHEMA_CODE).h &: deploy/schemas/transaction.proto
+	@mkdir -p $(@D)
+	$(Q)protoc-c --proto_path=deploy/schemas --c_out=$(BUILD)/generated $<
+
+$(BUILD)/obj/connectors/history/protobuf.o: $(SCHEMA_CODE).h
+
+# The Avro schema as a string of C.
+$(BUILD)/generated/transaction.avsc.h: deploy/schemas/transaction.avsc
+	@mkdir -p $(@D)
+	$(Q)sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
+
+$(BUILD)/obj/connectors/history/avro.o: $(BUILD)/generated/transaction.avsc.h
+
+$(SCHEMA_CODE).o: $(SCHEMA_CODE).c
+	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
+
+$(LIBRARY): $(call objects,$(LIBRARY_SOURCES)) $(SCHEMA_CODE).o
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
