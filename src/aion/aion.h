@@ -75,6 +75,7 @@ struct iso_aion_options {
     uint64_t retention;           /* in units of the timestamps: a transaction may start this far below the watermark;
                                    * ISO_AION_FOREVER: nothing is dropped */
     uint64_t memory_limit;        /* bytes of the engine's own state; 0: none. Over it the retention shrinks */
+    bool foreign;                 /* SI: take writers without sts; each is a version and nothing else */
     bool origin_is_index;         /* events carry the index of a transaction in its history in place of its origin */
     iso_aion_emit emit;
     void *context;
@@ -98,9 +99,9 @@ void iso_aion_initial(struct iso_aion *engine, const struct iso_history *history
 void iso_aion_block(struct iso_aion *engine, const struct iso_history *history);
 
 /* Takes transactions `first` to `first + count - 1` of the block, arrived at `now`. A session of ISO_NONE is none.
- * Without sts (SI): foreign, a version and nothing else. Repeats of equal content are counted and ignored.
+ * Repeats of equal content are counted and ignored.
  * ISO_BAD_INPUT, with place: the same tid with other content, a key used as a list and as a register, a committed
- * writer without cts, a read that has no timestamp. The transaction at fault was not taken, those before it were;
+ * transaction without the timestamps that the level needs. The transaction at fault was not taken, those before it were;
  * `*taken` (may be NULL) says how many, the one at fault not counted. */
 enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t count, uint64_t now, uint32_t *taken,
                              struct iso_error *error);

@@ -1,0 +1,102 @@
+/* Letting go: reads that no version to come can change, versions that no read to come may need. */
+#include "aion/shard_private.h"
+
+/* How many entries stand before a place. */
+static uint32_t position(const struct iso_aion_shard *shard, const struct aion_run *run, struct aion_place place)
+{
+    uint32_t before = place.index, count;
+    for (uint32_t i = 0; i < place.chunk; i++) {
+        aion_run_chunk(&shard->pool, run, i, &count);
+        before += count;
+    }
+    return before;
+}
+
+static void trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    struct aion_place place = aion_run_begin();
+    uint32_t count = 0;
+    for (;; aion_run_next(&shard->pool, &key->reads, &place), count++) {
+        const struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
+        if (!read || !aion_may_drop_read(shard, read->time))
+            break;
+        aion_value_drop(shard, key, read->value);
+        aion_transaction_drop(shard, read->transaction);
+    }
+    if (!count)
+        return;
+    aion_run_drop(&shard->pool, &key->reads, count);
+    shard->stats.open_reads -= count;
+    if (!key->reads.count)
+        key->flags &= ~AION_KEY_OWN;
+}
+
+static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    const struct aion_entry *first = aion_run_get(&shard->pool, &key->versions, aion_run_begin());
+    if (!first || first->time >= shard->floor)
+        return;
+    uint32_t old = position(shard, &key->versions, aion_run_lower(&shard->pool, &key->versions, shard->floor));
+    if (old < 2)
+        return;
+    struct aion_place place = aion_run_begin();
+    for (uint32_t i = 0; i < old; i++, aion_run_next(&shard->pool, &key->versions, &place)) {
+        struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, place);
+        if (aion_key_is_list(key)) {
+            aion_list_fold(shard, key, version);
+            version = aion_run_get(&shard->pool, &key->versions, place);
+            version->value = ISO_ABSENT;
+        }
+        if (i == old - 1)
+            break;
+        aion_value_drop(shard, key, version->value);
+        aion_transaction_drop(shard, version->transaction);
+    }
+    aion_run_drop(&shard->pool, &key->versions, old - 1);
+    shard->stats.versions -= old - 1;
+    key->flags |= AION_KEY_DROPPED;
+}
+
+static void trim_spares(struct iso_aion_shard *shard, struct aion_run *spares)
+{
+    struct aion_place place = aion_run_begin();
+    uint32_t count = 0;
+    for (;; aion_run_next(&shard->pool, spares, &place), count++) {
+        const struct aion_entry *spare = aion_run_get(&shard->pool, spares, place);
+        if (!spare || spare->time >= shard->floor)
+            break;
+        aion_values_drop(&shard->values, spare->value);
+        aion_transaction_drop(shard, spare->transaction);
+    }
+    if (count)
+        aion_run_drop(&shard->pool, spares, count);
+}
+
+void aion_trim(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    trim_reads(shard, key);
+    trim_versions(shard, key);
+    if (key->rare)
+        trim_spares(shard, &shard->rares[key->rare].spares);
+}
+
+/* A hand goes round the keys, one for eight steps, so that a key which nobody touches any more lets go too. */
+void aion_sweep_some(struct iso_aion_shard *shard)
+{
+    uint64_t count = shard->work / 8;
+    if (!shard->passed || count < 64)
+        return;
+    shard->work = 0;
+    if (count > shard->key_count)
+        count = shard->key_count;
+    for (; count; count--) {
+        shard->hand = shard->hand + 1 < shard->key_count ? shard->hand + 1 : 0;
+        aion_trim(shard, &shard->keys[shard->hand]);
+    }
+}
+
+void iso_aion_shard_sweep(struct iso_aion_shard *shard)
+{
+    for (uint32_t i = 0; i < shard->key_count; i++)
+        aion_trim(shard, &shard->keys[i]);
+}
