@@ -8,9 +8,9 @@
 #include "base/memory.h"
 
 /* A new kind is its file and its row here. */
-static const struct bench_kind *const kinds[] = {&bench_chronos};
+static const struct bench_kind *const kinds[] = {&bench_chronos, &bench_aion};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
-#define KIND_NAMES "chronos"
+#define KIND_NAMES "chronos|aion"
 
 /* In the order of the choices of --sweep. */
 static const char *const sweep_names[] = {"all",  "none", "sessions", "txns",  "ops",
@@ -95,6 +95,40 @@ static const struct app_option options[] = {
      .offset = PLACE(bench.seed),
      .most = UINT64_MAX,
      .help = "The same seed gives the same workload on every machine (1)."},
+    {.type = APP_GROUP, .help = "Arrivals (aion)"},
+    {.type = APP_NUMBER,
+     .name = "rate",
+     .argument = "N",
+     .offset = PLACE(bench.rate),
+     .least = 1,
+     .most = 1000000000,
+     .help = "Transactions a second that arrive, for latencies and reordering (25k)."},
+    {.type = APP_NUMBER,
+     .name = "delay",
+     .argument = "MS",
+     .offset = PLACE(bench.delay),
+     .most = 3600000,
+     .help = "Mean of the arrival delay, normally distributed (100)."},
+    {.type = APP_NUMBER,
+     .name = "deviation",
+     .argument = "MS",
+     .offset = PLACE(bench.deviation),
+     .most = 3600000,
+     .help = "Its standard deviation (10)."},
+    {.type = APP_NUMBER,
+     .name = "batch",
+     .argument = "N",
+     .offset = PLACE(bench.batch),
+     .least = 1,
+     .most = 1000000,
+     .help = "The most transactions that the engine is given at once (500)."},
+    {.type = APP_NUMBER,
+     .name = "retention",
+     .argument = "N",
+     .offset = PLACE(bench.retention),
+     .most = UINT64_MAX,
+     .help = "What the engine keeps below the watermark, in units of timestamps;\n0, the default: "
+             "everything."},
     {.type = APP_GROUP, .help = "How to measure"},
     {.type = APP_NUMBER,
      .name = "repeat",
@@ -109,7 +143,7 @@ static const struct app_option options[] = {
      .offset = PLACE(bench.threads),
      .least = 1,
      .most = 64,
-     .help = "chronos: threads, as many as there are processors."},
+     .help = "chronos: threads, as many as there are processors; aion: shards (1)."},
     {.type = APP_GROUP, .help = "The report"},
     {.type = APP_CHOICE,
      .name = "format",
@@ -274,7 +308,14 @@ static const struct bench_kind *find_kind(const char *name)
 
 static enum iso_status run(struct app *app, int count, char **arguments)
 {
-    struct command command = {.bench = {.transactions = 100000, .keys = 1000, .seed = 1, .distribution = 1},
+    struct command command = {.bench = {.transactions = 100000,
+                                        .keys = 1000,
+                                        .seed = 1,
+                                        .distribution = 1,
+                                        .rate = 25000,
+                                        .delay = 100,
+                                        .deviation = 10,
+                                        .batch = 500},
                               .format = FORMAT_BY_NAME,
                               .output = "-",
                               .repeats = 3,
@@ -304,7 +345,10 @@ const struct app_command app_bench = {
     .intro = "Measures generated workloads, of which one parameter after the other varies\n"
              "around its default, or your own files. Every run is a process of its own, so\n"
              "that its peak memory is.\n\n"
-             "chronos   a whole offline check, from a history file to the verdict\n\n"
+             "chronos   a whole offline check, from a history file to the verdict\n"
+             "aion      the online engine alone: transactions in the order of their commits,\n"
+             "          and as they arrive when each is delayed on its own way; microseconds\n"
+             "          from arrival to the first verdict, milliseconds to the final one\n\n"
              "Exit status: 0, or with --baseline 1 if something got worse; 2 bad usage or\n"
              "input; 4 runtime failure.",
     .examples =
@@ -313,7 +357,9 @@ const struct app_command app_bench = {
         "  isochron bench chronos --sweep ops --values 8,16 --repeat 5 -o now.json --baseline before.json\n"
         "      What changed since, as text, and the new figures beside it.\n"
         "  isochron bench chronos mine.jsonl.zst\n"
-        "      Your own history.\n",
+        "      Your own history.\n"
+        "  isochron bench aion --sweep deviation --level ser -o late.svg\n"
+        "      What late arrivals cost the online engine, as charts.\n",
     .options = options,
     .run = run,
 };
