@@ -51,14 +51,14 @@ $(SCHEMA_CODE).c $(SCHEMA_CODE).h &: deploy/schemas/transaction.proto
 	@mkdir -p $(@D)
 	$(Q)protoc-c --proto_path=deploy/schemas --c_out=$(BUILD)/generated $<
 
-$(BUILD)/obj/connectors/history/protobuf.o: $(SCHEMA_CODE).h
+$(BUILD)/obj/connectors/history/protobuf.o $(BUILD)/obj/tests/unit/records/test_decoders.o: $(SCHEMA_CODE).h
 
 # The Avro schema as a string of C.
 $(BUILD)/generated/transaction.avsc.h: deploy/schemas/transaction.avsc
 	@mkdir -p $(@D)
 	$(Q)sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
 
-$(BUILD)/obj/connectors/history/avro.o: $(BUILD)/generated/transaction.avsc.h
+$(BUILD)/obj/connectors/history/avro.o $(BUILD)/obj/tests/unit/records/test_decoders.o: $(BUILD)/generated/transaction.avsc.h
 
 $(SCHEMA_CODE).o: $(SCHEMA_CODE).c
 	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@

@@ -1,7 +1,9 @@
+#define _GNU_SOURCE
 #include "aion/pool.h"
 
 #include <assert.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/memory.h"
 
@@ -20,6 +22,12 @@ void aion_pool_release(struct aion_pool *pool)
     aion_pool_init(pool);
 }
 
+void aion_advise_huge(void *column, size_t bytes)
+{
+    if (((uintptr_t)column & 4095) == 0)
+        madvise(column, bytes, MADV_HUGEPAGE); /* only advice: nothing depends on its success */
+}
+
 static void grow(struct aion_pool *pool, uint64_t need)
 {
     uint64_t next = pool->capacity ? (uint64_t)pool->capacity * 2 : FIRST_UNITS;
@@ -31,6 +39,7 @@ static void grow(struct aion_pool *pool, uint64_t need)
         iso_out_of_memory((size_t)need * AION_UNIT);
     pool->base = iso_column_grow(pool->base, (size_t)pool->capacity * AION_UNIT, (size_t)next * AION_UNIT);
     pool->capacity = (uint32_t)next;
+    aion_advise_huge(pool->base, (size_t)pool->capacity * AION_UNIT);
 }
 
 uint32_t aion_pool_take(struct aion_pool *pool, unsigned size)

@@ -3,6 +3,9 @@
 #include <assert.h>
 #include <string.h>
 
+/* So many entries are tried one by one from the end before the search by halves. */
+enum { NEAR_END = 6 };
+
 static struct aion_ref *refs_of(const struct aion_pool *pool, const struct aion_run *run)
 {
     return aion_pool_at(pool, run->at);
@@ -38,12 +41,18 @@ static uint32_t find_chunk(const struct aion_ref *refs, uint32_t chunks, uint64_
 
 struct aion_place aion_run_lower(const struct aion_pool *pool, const struct aion_run *run, uint64_t time)
 {
-    uint32_t chunks = aion_run_chunks(run), chunk = 0, count;
-    if (!run->count || aion_run_last(pool, run)->time < time)
-        return aion_run_end(pool, run);
-    if (chunks > 1)
-        chunk = find_chunk(refs_of(pool, run), chunks, time);
+    uint32_t chunks = aion_run_chunks(run), chunk = chunks ? chunks - 1 : 0, count;
+    if (!run->count)
+        return (struct aion_place){0, 0};
     const struct aion_entry *entries = aion_run_chunk(pool, run, chunk, &count);
+    for (uint32_t near = 0; near < NEAR_END && near < count; near++) {
+        if (entries[count - 1 - near].time < time)
+            return (struct aion_place){chunk, count - near};
+    }
+    if (chunks > 1 && entries[0].time >= time) {
+        chunk = find_chunk(refs_of(pool, run), chunks, time);
+        entries = aion_run_chunk(pool, run, chunk, &count);
+    }
     uint32_t low = 0, high = count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -73,7 +82,8 @@ void aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, str
 
 static void put(struct aion_entry *entries, uint32_t count, uint32_t index, const struct aion_entry *entry)
 {
-    memmove(entries + index + 1, entries + index, (count - index) * sizeof *entries);
+    if (index < count)
+        memmove(entries + index + 1, entries + index, (count - index) * sizeof *entries);
     entries[index] = *entry;
 }
 

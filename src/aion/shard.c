@@ -10,8 +10,9 @@
 #define GROW(column, old, next)                                                                                        \
     ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
 
-/* Steps ahead: first the key's line is fetched, then the end of the run that the step will change. */
-enum { FETCH_KEY = 16, FETCH_RUN = 6 };
+/* Steps ahead: first the key's line is fetched, then the end of the run that the step will change, in two steps where
+ * that has a directory. */
+enum { FETCH_KEY = 16, FETCH_RUN = 8, FETCH_CHUNK = 4 };
 
 struct iso_aion_shard *iso_aion_shard_new(const struct aion_shard_options *options)
 {
@@ -58,6 +59,7 @@ static void grow_keys(struct iso_aion_shard *shard)
     size_t old = shard->key_capacity, next = old ? old * 2 : 16384;
     GROW(shard->keys, old, next);
     shard->key_capacity = (uint32_t)next;
+    aion_advise_huge(shard->keys, next * sizeof *shard->keys);
 }
 
 uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key)
@@ -131,6 +133,7 @@ static uint32_t new_transaction(struct iso_aion_shard *shard, const struct aion_
             size_t old = shard->transaction_capacity, next = old ? old * 2 : 16384;
             GROW(shard->transactions, old, next);
             shard->transaction_capacity = (uint32_t)next;
+            aion_advise_huge(shard->transactions, next * sizeof *shard->transactions);
         }
         number = shard->transaction_count++;
     }
@@ -159,6 +162,16 @@ void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t number)
     aion_values_drop(&shard->values, transaction->tid);
     transaction->tid = shard->free_transaction;
     shard->free_transaction = number + 1;
+}
+
+/* Lets go of one whose line has long left the caches: asks for the line now and comes back for it later. */
+void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t number)
+{
+    uint32_t *place = &shard->leaving[shard->leaving_at++ % AION_LEAVING], before = *place;
+    __builtin_prefetch(&shard->transactions[number], 1);
+    *place = number + 1;
+    if (before)
+        aion_transaction_drop(shard, before - 1);
 }
 
 /* ---- what is due at a time: a heap, the earliest at its root ---- */
@@ -213,9 +226,29 @@ static inline void fetch_run(const struct iso_aion_shard *shard, const struct ai
     const struct aion_key *key = &shard->keys[batch->steps[step].key];
     bool reads = batch->steps[step].kind <= AION_READ_LIST;
     const struct aion_run *run = reads ? &key->reads : &key->versions;
-    if (!run->at || aion_run_chunks(run) > 1)
+    uint32_t chunks = aion_run_chunks(run);
+    if (!run->at)
         return;
-    __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, run->at) + run->count, 1);
+    if (chunks > 1)
+        __builtin_prefetch((const struct aion_ref *)aion_pool_at(&shard->pool, run->at) + chunks - 1, 1);
+    else if (aion_run_full(run)) /* it will be trimmed: from its start */
+        __builtin_prefetch(aion_pool_at(&shard->pool, run->at), 1);
+    else
+        __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, run->at) + run->count, 1);
+}
+
+/* Of a run with a directory: the end of its last chunk. */
+static inline void fetch_chunk(const struct iso_aion_shard *shard, const struct aion_batch *batch, uint32_t step)
+{
+    if (step >= batch->step_count)
+        return;
+    const struct aion_key *key = &shard->keys[batch->steps[step].key];
+    const struct aion_run *run = batch->steps[step].kind <= AION_READ_LIST ? &key->reads : &key->versions;
+    uint32_t chunks = aion_run_chunks(run);
+    if (chunks < 2)
+        return;
+    const struct aion_ref *ref = (const struct aion_ref *)aion_pool_at(&shard->pool, run->at) + chunks - 1;
+    __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, ref->at) + ref->count, 1);
 }
 
 static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
@@ -246,6 +279,7 @@ static void apply_part(struct iso_aion_shard *shard, const struct aion_batch *ba
     for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++) {
         fetch_key(shard, batch, i + FETCH_KEY);
         fetch_run(shard, batch, i + FETCH_RUN);
+        fetch_chunk(shard, batch, i + FETCH_CHUNK);
         apply_step(shard, batch, &batch->steps[i], transaction);
     }
     for (uint32_t i = 0; i < shard->group_count; i++)

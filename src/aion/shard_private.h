@@ -90,6 +90,8 @@ struct aion_dues {
     uint32_t count, capacity;
 };
 
+enum { AION_LEAVING = 32 };
+
 struct iso_aion_shard {
     enum iso_level level;
     uint64_t timeout, now;
@@ -113,6 +115,8 @@ struct iso_aion_shard {
     uint32_t finding_count, finding_capacity;
     uint32_t *groups; /* cases of the part at hand that have several reads */
     uint32_t group_count, group_capacity;
+    uint32_t leaving[AION_LEAVING]; /* transactions to be dropped, + 1 */
+    uint32_t leaving_at;
     uint32_t initial;   /* of every register */
     uint32_t hand;      /* the key that the sweep looks at next */
     uint64_t work;      /* steps since the last sweep */
@@ -122,6 +126,7 @@ struct iso_aion_shard {
 /* shard.c */
 struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t transaction);
+void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t transaction);
 void aion_dues_push(struct aion_dues *dues, uint64_t time, uint32_t subject, uint32_t generation);
 struct aion_due aion_dues_pop(struct aion_dues *dues);
 

@@ -15,16 +15,16 @@ static uint32_t position(const struct iso_aion_shard *shard, const struct aion_r
 static void trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
 {
     struct aion_place place = aion_run_begin();
-    uint32_t count = 0;
-    for (;; aion_run_next(&shard->pool, &key->reads, &place), count++) {
-        const struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
-        if (!read || !aion_may_drop_read(shard, read->time))
-            break;
-        aion_value_drop(shard, key, read->value);
-        aion_transaction_drop(shard, read->transaction);
-    }
-    if (!count)
+    const struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
+    if (!read || !aion_may_drop_read(shard, read->time))
         return;
+    uint64_t first_kept = shard->level == ISO_SER || shard->passed == UINT64_MAX ? shard->passed : shard->passed + 1;
+    uint32_t count = position(shard, &key->reads, aion_run_lower(&shard->pool, &key->reads, first_kept));
+    for (uint32_t i = 0; i < count; i++, aion_run_next(&shard->pool, &key->reads, &place)) {
+        read = aion_run_get(&shard->pool, &key->reads, place);
+        aion_value_drop(shard, key, read->value);
+        aion_transaction_drop_later(shard, read->transaction);
+    }
     aion_run_drop(&shard->pool, &key->reads, count);
     shard->stats.open_reads -= count;
     if (!key->reads.count)
@@ -50,7 +50,7 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
         if (i == old - 1)
             break;
         aion_value_drop(shard, key, version->value);
-        aion_transaction_drop(shard, version->transaction);
+        aion_transaction_drop_later(shard, version->transaction);
     }
     aion_run_drop(&shard->pool, &key->versions, old - 1);
     shard->stats.versions -= old - 1;
@@ -66,7 +66,7 @@ static void trim_spares(struct iso_aion_shard *shard, struct aion_run *spares)
         if (!spare || spare->time >= shard->floor)
             break;
         aion_values_drop(&shard->values, spare->value);
-        aion_transaction_drop(shard, spare->transaction);
+        aion_transaction_drop_later(shard, spare->transaction);
     }
     if (count)
         aion_run_drop(&shard->pool, spares, count);
@@ -80,10 +80,10 @@ void aion_trim(struct iso_aion_shard *shard, struct aion_key *key)
         trim_spares(shard, &shard->rares[key->rare].spares);
 }
 
-/* A hand goes round the keys, one for eight steps, so that a key which nobody touches any more lets go too. */
+/* A hand goes round the keys, one for 64 steps, so that a key which nobody touches any more lets go too. */
 void aion_sweep_some(struct iso_aion_shard *shard)
 {
-    uint64_t count = shard->work / 8;
+    uint64_t count = shard->work / 64;
     if (!shard->passed || count < 64)
         return;
     shard->work = 0;
@@ -91,6 +91,7 @@ void aion_sweep_some(struct iso_aion_shard *shard)
         count = shard->key_count;
     for (; count; count--) {
         shard->hand = shard->hand + 1 < shard->key_count ? shard->hand + 1 : 0;
+        __builtin_prefetch(&shard->keys[shard->hand + 8 < shard->key_count ? shard->hand + 8 : 0]);
         aion_trim(shard, &shard->keys[shard->hand]);
     }
 }

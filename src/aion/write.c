@@ -49,17 +49,18 @@ static void meet_writers(struct iso_aion_shard *shard, struct aion_key *key, con
 {
     struct aion_place at = place;
     const struct aion_entry *other;
-    if (!key->versions.count)
-        return;
-    while (aion_run_before(&shard->pool, &key->versions, &at)) {
+    if (!key->versions.count || key->newest_time < version->hold)
+        return; /* all were there before: the newest's time stands in the key, no entry is touched */
+    for (;;) {
+        if (!aion_run_before(&shard->pool, &key->versions, &at)) {
+            shard->stats.writes_undecided += (key->flags & AION_KEY_DROPPED) != 0;
+            break;
+        }
         other = aion_run_get(&shard->pool, &key->versions, at);
         if (other->time < version->hold)
             break;
         meet(shard, key, version, other);
     }
-    const struct aion_entry *first = aion_run_get(&shard->pool, &key->versions, aion_run_begin());
-    if ((key->flags & AION_KEY_DROPPED) && first->time >= version->hold)
-        shard->stats.writes_undecided++;
     if (key->newest_time < version->time)
         return;
     uint64_t last = version->time + key->span < version->time ? UINT64_MAX : version->time + key->span;

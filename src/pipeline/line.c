@@ -152,18 +152,19 @@ void pipeline_emit(void *context, const struct iso_aion_event *event)
 {
     struct iso_pipeline *pipeline = context;
     struct iso_text *line = &pipeline->line;
+    bool told = pipeline->options.sink && !(pipeline->options.final_only && event->state != ISO_AION_FINAL);
     count(pipeline, event);
-    if (event->state != ISO_AION_FINAL && pipeline->options.final_only)
+    if (event->state != ISO_AION_TENTATIVE)
+        findings_remove(&pipeline->findings, event->id);
+    if (!told && event->state != ISO_AION_FINAL)
         return;
     line->used = 0;
     put_state(line, event, pipeline->stats.bad_records && event->axiom == ISO_EXT);
     size_t start = line->used;
     put_violation(line, &pipeline->inputs, event);
-    if (event->state == ISO_AION_RETRACTED || event->state == ISO_AION_FINAL)
-        findings_remove(&pipeline->findings, event->id);
     if (event->state == ISO_AION_FINAL)
         findings_add(&pipeline->findings, event, line->bytes + start, line->used - start);
     iso_text_put(line, "\n");
-    if (pipeline->options.sink && pipeline->failure.status == ISO_OK)
+    if (told && pipeline->failure.status == ISO_OK)
         pipeline->options.sink(pipeline->options.sink_context, line->bytes, line->used, &pipeline->failure);
 }

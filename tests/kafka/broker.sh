@@ -26,8 +26,9 @@ fetch() {
     touch "$cache/complete"
 }
 
+# Call it in a subshell: the shell becomes Java, so that its process id is the broker's.
 java_run() {
-    java -cp "$cache/*" -Xmx512m -XX:+UseSerialGC "-Dlog4j.configuration=file:$directory/log4j.properties" "$@"
+    exec java -cp "$cache/*" -Xmx512m -XX:+UseSerialGC "-Dlog4j.configuration=file:$directory/log4j.properties" "$@"
 }
 
 # Two ports that nobody listens on now.
@@ -66,8 +67,8 @@ transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
 message.max.bytes=16777216
 END
-    java_run kafka.tools.StorageTool random-uuid >"$directory/cluster" 2>>"$directory/log"
-    java_run kafka.tools.StorageTool format -t "$(cat "$directory/cluster")" -c "$directory/server.properties" \
+    (java_run kafka.tools.StorageTool random-uuid) >"$directory/cluster" 2>>"$directory/log"
+    (java_run kafka.tools.StorageTool format -t "$(cat "$directory/cluster")" -c "$directory/server.properties") \
         >>"$directory/log" 2>&1 || fail "formatting $directory failed, see $directory/log"
 }
 
@@ -78,7 +79,7 @@ answers() {
 start() {
     fetch
     [ -f "$directory/cluster" ] || configure
-    java_run kafka.Kafka "$directory/server.properties" >>"$directory/log" 2>&1 &
+    (java_run kafka.Kafka "$directory/server.properties") >>"$directory/log" 2>&1 </dev/null &
     echo $! >"$directory/pid"
     tries=0
     until answers; do
