@@ -8,9 +8,9 @@
 #include "base/memory.h"
 
 /* A new kind is its file and its row here. */
-static const struct bench_kind *const kinds[] = {&bench_chronos, &bench_aion};
+static const struct bench_kind *const kinds[] = {&bench_chronos, &bench_aion, &bench_decode};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
-#define KIND_NAMES "chronos|aion"
+#define KIND_NAMES "chronos|aion|decode"
 
 /* In the order of the choices of --sweep. */
 static const char *const sweep_names[] = {"all",  "none", "sessions", "txns",  "ops",
@@ -129,6 +129,12 @@ static const struct app_option options[] = {
      .most = UINT64_MAX,
      .help = "What the engine keeps below the watermark, in units of timestamps;\n0, the default: "
              "everything."},
+    {.type = APP_GROUP, .help = "Messages (decode)"},
+    {.type = APP_CHOICE,
+     .name = "encoding",
+     .choices = "all|json|avro|protobuf",
+     .offset = PLACE(bench.encoding),
+     .help = "Which decoder: all (the default), or the one that a capture needs\n(json)."},
     {.type = APP_GROUP, .help = "How to measure"},
     {.type = APP_NUMBER,
      .name = "repeat",
@@ -348,7 +354,9 @@ const struct app_command app_bench = {
              "chronos   a whole offline check, from a history file to the verdict\n"
              "aion      the online engine alone: transactions in the order of their commits,\n"
              "          and as they arrive when each is delayed on its own way; microseconds\n"
-             "          from arrival to the first verdict, milliseconds to the final one\n\n"
+             "          from arrival to the first verdict, milliseconds to the final one\n"
+             "decode    decoders of history topics alone, on generated messages or on a\n"
+             "          capture\n\n"
              "Exit status: 0, or with --baseline 1 if something got worse; 2 bad usage or\n"
              "input; 4 runtime failure.",
     .examples =

@@ -8,6 +8,7 @@
 #define ISO_APP_BENCH_H
 
 #include "app/options.h"
+#include "generate/generate.h"
 #include "iso/history.h"
 #include "measure/figures.h"
 
@@ -47,6 +48,8 @@ struct bench_kind {
 extern const struct bench_kind bench_chronos, bench_aion, bench_decode, bench_kafka;
 
 #define BENCH_MEBIBYTES(bytes) ((double)(bytes) / 1048576.0)
+
+struct iso_generate_options bench_generate_options(const struct bench *bench);
 
 /* Generates the point's workload into `history`, in the order of commits, and finishes it. */
 enum iso_status bench_generate(const struct bench *bench, struct iso_history *history,

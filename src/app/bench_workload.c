@@ -13,7 +13,7 @@
 #include "io/write_history.h"
 #include "measure/child.h"
 
-static struct iso_generate_options generate_options(const struct bench *bench)
+struct iso_generate_options bench_generate_options(const struct bench *bench)
 {
     return (struct iso_generate_options){.sessions = (uint32_t)bench->sessions,
                                          .transactions = (uint32_t)bench->transactions,
@@ -34,7 +34,7 @@ static bool append_block(void *context, const struct iso_history *block)
 enum iso_status bench_generate(const struct bench *bench, struct iso_history *history,
                                struct iso_error *error)
 {
-    struct iso_generate_options options = generate_options(bench);
+    struct iso_generate_options options = bench_generate_options(bench);
     struct iso_generated generated;
     iso_history_input(history, "generated");
     iso_generate(&options, append_block, history, &generated);
@@ -60,7 +60,7 @@ static bool write_block(void *context, const struct iso_history *block)
 static enum iso_status write_file(void *context, double *numbers, struct iso_error *error)
 {
     const struct bench_point *point = context;
-    struct iso_generate_options options = generate_options(&point->bench);
+    struct iso_generate_options options = bench_generate_options(&point->bench);
     struct iso_generated generated;
     struct file_sink sink = {.error = error};
     iso_output_to(&sink.output, point->descriptor, "the temporary file of a history");
