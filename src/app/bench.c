@@ -8,9 +8,9 @@
 #include "base/memory.h"
 
 /* A new kind is its file and its row here. */
-static const struct bench_kind *const kinds[] = {&bench_chronos, &bench_aion, &bench_decode};
+static const struct bench_kind *const kinds[] = {&bench_chronos, &bench_aion, &bench_decode, &bench_kafka};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
-#define KIND_NAMES "chronos|aion|decode"
+#define KIND_NAMES "chronos|aion|decode|kafka"
 
 /* In the order of the choices of --sweep. */
 static const char *const sweep_names[] = {"all",  "none", "sessions", "txns",  "ops",
@@ -129,12 +129,25 @@ static const struct app_option options[] = {
      .most = UINT64_MAX,
      .help = "What the engine keeps below the watermark, in units of timestamps;\n0, the default: "
              "everything."},
-    {.type = APP_GROUP, .help = "Messages (decode)"},
+    {.type = APP_GROUP, .help = "Messages (decode, kafka)"},
     {.type = APP_CHOICE,
      .name = "encoding",
      .choices = "all|json|avro|protobuf",
      .offset = PLACE(bench.encoding),
      .help = "Which decoder: all (the default), or the one that a capture needs\n(json)."},
+    {.type = APP_NUMBER,
+     .name = "partitions",
+     .argument = "N",
+     .offset = PLACE(bench.partitions),
+     .least = 1,
+     .most = 1000,
+     .help = "Of the new topic (4); mock brokers get more where records need them."},
+    {.type = APP_TEXTS,
+     .name = "property",
+     .letter = 'X',
+     .argument = "NAME=VALUE",
+     .offset = PLACE(bench.properties),
+     .help = "A property of librdkafka, or the name of a file of them. Secrets go\ninto a file."},
     {.type = APP_GROUP, .help = "How to measure"},
     {.type = APP_NUMBER,
      .name = "repeat",
@@ -312,6 +325,18 @@ static const struct bench_kind *find_kind(const char *name)
     return NULL;
 }
 
+/* What only some kinds take. */
+static enum iso_status check_kind(struct app *app, const struct bench_kind *kind, struct command *command,
+                                  const struct app_texts *files)
+{
+    enum { FIRST = 1 }; /* json */
+    if (command->bench.encoding && !kind->has_encodings)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--encoding: bench %s has no encodings", kind->name);
+    if (kind->has_encodings && files->count && !command->bench.encoding)
+        command->bench.encoding = FIRST;
+    return ISO_OK;
+}
+
 static enum iso_status run(struct app *app, int count, char **arguments)
 {
     struct command command = {.bench = {.transactions = 100000,
@@ -321,7 +346,8 @@ static enum iso_status run(struct app *app, int count, char **arguments)
                                         .rate = 25000,
                                         .delay = 100,
                                         .deviation = 10,
-                                        .batch = 500},
+                                        .batch = 500,
+                                        .partitions = 4},
                               .format = FORMAT_BY_NAME,
                               .output = "-",
                               .repeats = 3,
@@ -337,6 +363,8 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     enum iso_status status = app_parse(app, count - named, arguments + named, &command, &files, &done);
     if (status == ISO_OK && !done && !kind)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "bench: what to measure comes first: " KIND_NAMES);
+    if (status == ISO_OK && !done)
+        status = check_kind(app, kind, &command, &files);
     if (status == ISO_OK && !done)
         status = measure(app, kind, &command, &files);
     app_texts_release(&command.bench.properties);
@@ -356,7 +384,9 @@ const struct app_command app_bench = {
              "          and as they arrive when each is delayed on its own way; microseconds\n"
              "          from arrival to the first verdict, milliseconds to the final one\n"
              "decode    decoders of history topics alone, on generated messages or on a\n"
-             "          capture\n\n"
+             "          capture\n"
+             "kafka     records into a new topic and out of it: of the broker that -X or the\n"
+             "          variable BOOTSTRAP names, else of mock brokers in the same process\n\n"
              "Exit status: 0, or with --baseline 1 if something got worse; 2 bad usage or\n"
              "input; 4 runtime failure.",
     .examples =

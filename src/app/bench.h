@@ -18,7 +18,7 @@ struct bench {
     int distribution, level;
     uint64_t rate, delay, deviation; /* arrivals: transactions a second, milliseconds */
     uint64_t batch, retention;
-    int encoding;        /* decode: 0 all, else one of its variants */
+    int encoding;        /* 0: all of a kind's experiments, else the one of this number */
     uint64_t partitions; /* kafka */
     struct app_texts properties;
     uint64_t threads; /* 0: as the kind likes */
@@ -37,10 +37,11 @@ struct bench_kind {
     const char *const *experiments; /* NULL at their end: each point is measured for each */
     const char *const *sweeps;      /* parameters that --sweep all goes through, NULL at their end */
     const char *file_format;        /* what a FILE holds; NULL: takes none */
-    bool has_arrivals;              /* rate, delay, ... are among its settings */
+    bool has_encodings;             /* its experiments are those of --encoding */
     const struct iso_figure_column *columns;
     size_t column_count;
     void (*set_defaults)(struct bench *bench);
+    void (*add_settings)(const struct bench *bench, char *text, size_t size);       /* its own; may be NULL */
     enum iso_status (*prepare)(struct bench_point *point, struct iso_error *error); /* may be NULL */
     enum iso_status (*measure)(struct bench_point *point, double *numbers, struct iso_error *error);
 };

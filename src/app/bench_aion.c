@@ -6,7 +6,7 @@
  * it, and jumps to the next arrival when nothing waits; that gives the latencies at the arrival rate, and the
  * flip-flops. Watermarks are as good as can be: up to the least commit timestamp that has not arrived.
  */
-#include <math.h>
+#include <inttypes.h>
 
 #include "aion/aion.h"
 #include "app/bench_arrivals.h"
@@ -49,6 +49,14 @@ static void set_defaults(struct bench *bench)
     bench->sessions = 24;
     bench->operations = 8;
     bench->reads = (uint64_t)1 << 31;
+}
+
+static void add_settings(const struct bench *bench, char *text, size_t size)
+{
+    snprintf(text, size,
+             " --rate %" PRIu64 " --delay %" PRIu64 " --deviation %" PRIu64 " --batch %" PRIu64
+             " --retention %" PRIu64,
+             bench->rate, bench->delay, bench->deviation, bench->batch, bench->retention);
 }
 
 /* ---- the engine ---- */
@@ -289,9 +297,9 @@ const struct bench_kind bench_aion = {
     .experiments = experiments,
     .sweeps = sweeps,
     .file_format = "a history",
-    .has_arrivals = true,
     .columns = columns,
     .column_count = COLUMNS,
     .set_defaults = set_defaults,
+    .add_settings = add_settings,
     .measure = measure,
 };

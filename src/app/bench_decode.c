@@ -128,6 +128,7 @@ const struct bench_kind bench_decode = {
     .experiments = experiments,
     .sweeps = sweeps,
     .file_format = "a capture",
+    .has_encodings = true,
     .columns = columns,
     .column_count = COLUMNS,
     .set_defaults = set_defaults,

@@ -264,11 +264,8 @@ void bench_settings(const struct bench_run *run, char *text, size_t size)
                                  bench->sessions, bench->transactions, bench->operations, bench->keys,
                                  distributions[bench->distribution], (double)bench->reads / 4294967296.0,
                                  bench->seed);
-    if (run->kind->has_arrivals)
-        used += (size_t)snprintf(text + used, size - used,
-                                 " --rate %" PRIu64 " --delay %" PRIu64 " --deviation %" PRIu64
-                                 " --batch %" PRIu64 " --retention %" PRIu64,
-                                 bench->rate, bench->delay, bench->deviation, bench->batch, bench->retention);
     if (bench->threads)
-        snprintf(text + used, size - used, " --threads %" PRIu64, bench->threads);
+        used += (size_t)snprintf(text + used, size - used, " --threads %" PRIu64, bench->threads);
+    if (run->kind->add_settings)
+        run->kind->add_settings(bench, text + used, size - used);
 }
