@@ -42,7 +42,7 @@ static const struct app_option options[] = {
      .name = "values",
      .argument = "A,B,C",
      .offset = PLACE(values),
-     .help = "The values that it takes."},
+     .help = "The values that it takes; of txns else from a twentieth to ten times\nwhat --txns says."},
     {.type = APP_GROUP, .help = "The workload (defaults: chronos / the others)"},
     {.type = APP_NUMBER,
      .name = "sessions",

@@ -118,7 +118,7 @@ static enum iso_status produce(const struct cluster *cluster, struct bench_messa
     if (error->status == ISO_OK && iso_kafka_producer_flush(producer, FLUSH_SECONDS, error) == ISO_OK) {
         double seconds = app_seconds() - started;
         numbers[PRODUCED] = messages->count / seconds;
-        numbers[PRODUCED_BYTES] = (double)messages->payloads.used / 1e6 / seconds;
+        numbers[PRODUCED_BYTES] = (double)messages->bytes / 1e6 / seconds;
     }
     iso_kafka_producer_free(producer);
     return error->status;
@@ -162,10 +162,10 @@ static enum iso_status run(void *context, double *numbers, struct iso_error *err
     struct cluster cluster = {.partitions = 0};
     bool made = false;
     if (bench_messages_init(&messages, &point->bench, BENCH_JSON, error) == ISO_OK &&
-        open_cluster(&cluster, &point->bench, messages.payloads.used, error) == ISO_OK &&
+        open_cluster(&cluster, &point->bench, messages.bytes, error) == ISO_OK &&
         produce(&cluster, &messages, &made, numbers, error) == ISO_OK &&
         consume(&cluster, messages.count, numbers, error) == ISO_OK)
-        numbers[RECORD_SIZE] = (double)messages.payloads.used / messages.count;
+        numbers[RECORD_SIZE] = (double)messages.bytes / messages.count;
     close_cluster(&cluster, made, error);
     bench_messages_release(&messages);
     return error->status;

@@ -19,15 +19,19 @@ struct sink {
     struct iso_error *error;
 };
 
-static void add_message(struct bench_messages *messages, size_t size)
+static void add_message(struct bench_messages *messages, const char *data, size_t size)
 {
     if (messages->count == messages->capacity) {
         messages->capacity = (uint32_t)iso_column_capacity(messages->capacity, messages->count + 1u);
         messages->list = iso_reallocate(messages->list, messages->capacity * sizeof *messages->list);
     }
-    messages->list[messages->count] = (struct iso_message){
-        .topic = "generated", .broker = -1, .offset = messages->count, .payload = {.size = (uint32_t)size}};
+    messages->list[messages->count] =
+        (struct iso_message){.topic = "generated",
+                             .broker = -1,
+                             .offset = messages->count,
+                             .payload = {(const uint8_t *)data, (uint32_t)size}};
     messages->count++;
+    messages->bytes += size;
 }
 
 static bool encode(void *context, const struct iso_history *block)
@@ -43,7 +47,7 @@ static bool encode(void *context, const struct iso_history *block)
             iso_record_write_protobuf(block, t, text);
         else
             iso_record_write_avro(block, t, text); /* generated timestamps fit */
-        add_message(sink->messages, text->used - start);
+        add_message(sink->messages, NULL, text->used - start);
     }
     return true;
 }
@@ -63,7 +67,7 @@ static enum iso_status take_lines(struct bench_messages *messages, int file, str
     messages->payloads.used = (size_t)size;
     for (const char *at = text, *end = text + size; at < end;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
-        add_message(messages, (size_t)(newline + 1 - at));
+        add_message(messages, at, (size_t)(newline - at));
         at = newline + 1;
     }
     return ISO_OK;
@@ -93,21 +97,26 @@ static enum iso_status generate_lines(struct sink *sink, const struct bench *ben
     return sink->error->status;
 }
 
+/* The text has come to rest: where each payload is. */
+static void find_payloads(struct bench_messages *messages)
+{
+    const uint8_t *at = (const uint8_t *)messages->payloads.bytes;
+    for (uint32_t i = 0; i < messages->count; i++) {
+        messages->list[i].payload.data = at;
+        at += messages->list[i].payload.size;
+    }
+}
+
 enum iso_status bench_messages_init(struct bench_messages *messages, const struct bench *bench,
                                     enum bench_encoding encoding, struct iso_error *error)
 {
     struct sink sink = {.messages = messages, .encoding = encoding, .error = error};
-    size_t at = 0;
     *messages = (struct bench_messages){0};
     if (encoding == BENCH_JSON)
-        generate_lines(&sink, bench);
-    else
-        generate(&sink, bench);
-    for (uint32_t i = 0; i < messages->count; i++) {
-        messages->list[i].payload.data = (const uint8_t *)messages->payloads.bytes + at;
-        at += messages->list[i].payload.size;
-    }
-    return error->status;
+        return generate_lines(&sink, bench);
+    generate(&sink, bench);
+    find_payloads(messages);
+    return ISO_OK;
 }
 
 void bench_messages_release(struct bench_messages *messages)

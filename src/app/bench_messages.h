@@ -12,7 +12,8 @@ enum bench_encoding { BENCH_JSON, BENCH_AVRO, BENCH_PROTOBUF };
 struct bench_messages {
     uint32_t count, capacity;
     struct iso_message *list; /* of one partition, an offset after the other */
-    struct iso_text payloads; /* back to back */
+    struct iso_text payloads; /* where they are */
+    uint64_t bytes;           /* of all payloads */
     uint64_t operations;
 };
 

@@ -9,20 +9,21 @@
 #include "iso/verdict.h"
 #include "measure/median.h"
 
-enum { VALUE_LIMIT = 64 };
+enum { VALUE_LIMIT = 64, VALUES_LIMIT = 256 };
 
 /* A parameter is the option of its name; its values are what that option takes. */
 struct sweep {
-    const char *name, *values;
-    size_t number; /* where its number is, for those that are numbers; else NO_NUMBER */
+    const char *name;
+    const char *values; /* NULL: parts and multiples of what is set */
+    size_t number;      /* where its number is, for those that are numbers; else NO_NUMBER */
 };
 #define NO_NUMBER ((size_t)-1)
 
 static const struct sweep sweeps[] = {
     {"sessions", "10,25,50,100,200", offsetof(struct bench, sessions)},
-    {"txns", "5k,20k,50k,100k,200k,500k,1M", offsetof(struct bench, transactions)},
+    {"txns", NULL, offsetof(struct bench, transactions)},
     {"ops", "5,10,15,20,30", offsetof(struct bench, operations)},
-    {"keys", "100,1k,10k,100k,1M", offsetof(struct bench, keys)},
+    {"keys", "100,1k,10k,100k", offsetof(struct bench, keys)},
     {"dist", "uniform,zipf,hotspot", NO_NUMBER},
     {"reads", "0.1,0.3,0.5,0.7,0.9", NO_NUMBER},
     {"delay", "0,50,100,200,400", offsetof(struct bench, delay)},
@@ -38,9 +39,23 @@ static const struct sweep *sweep_named(const char *name)
     return NULL;
 }
 
-static const char *values_of(const struct bench_run *run, const struct sweep *sweep)
+/* The values of a sweep, as text; `own` is room for those that are made here. */
+static const char *values_of(const struct bench_run *run, const struct sweep *sweep, char own[VALUES_LIMIT])
 {
-    return run->values ? run->values : sweep->values;
+    static const struct {
+        uint64_t times, by;
+    } parts[] = {{1, 20}, {1, 5}, {1, 2}, {1, 1}, {2, 1}, {5, 1}, {10, 1}};
+    size_t used = 0;
+    if (run->values || sweep->values)
+        return run->values ? run->values : sweep->values;
+    uint64_t middle = *(const uint64_t *)((const char *)run->bench + sweep->number), last = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        uint64_t value = middle * parts[i].times / parts[i].by;
+        if (value > last)
+            used += (size_t)snprintf(own + used, VALUES_LIMIT - used, "%s%" PRIu64, used ? "," : "", value);
+        last = value;
+    }
+    return own;
 }
 
 /* The next of the values with commas between; false at their end. */
@@ -69,8 +84,8 @@ static enum iso_status check_size(const struct bench_run *run, const struct benc
 
 static enum iso_status check_values(const struct bench_run *run, const struct sweep *sweep)
 {
-    char value[VALUE_LIMIT];
-    const char *at = values_of(run, sweep);
+    char value[VALUE_LIMIT], own[VALUES_LIMIT];
+    const char *at = values_of(run, sweep, own);
     size_t count = 0;
     while (next_value(&at, value)) {
         struct bench bench = *run->bench;
@@ -125,7 +140,11 @@ enum iso_status bench_check(const struct bench_run *run)
                              "--values needs --sweep with the one parameter that they are of");
     if (one)
         return check_values(run, sweep_named(run->sweep));
-    return check_size(run, run->bench);
+    check_size(run, run->bench);
+    for (const char *const *name = run->kind->sweeps;
+         *name && error->status == ISO_OK && !strcmp(run->sweep, "all"); name++)
+        check_values(run, sweep_named(*name));
+    return error->status;
 }
 
 /* ---- measuring ---- */
@@ -137,8 +156,8 @@ struct progress {
 
 static size_t count_values(const struct bench_run *run, const struct sweep *sweep)
 {
-    char value[VALUE_LIMIT];
-    const char *at = values_of(run, sweep);
+    char value[VALUE_LIMIT], own[VALUES_LIMIT];
+    const char *at = values_of(run, sweep, own);
     size_t count = 0;
     while (next_value(&at, value))
         count++;
@@ -212,8 +231,8 @@ static enum iso_status measure_sweep(const struct bench_run *run, const struct s
                                      struct progress *progress)
 {
     struct iso_error *error = &run->app->error;
-    char value[VALUE_LIMIT];
-    const char *at = values_of(run, sweep);
+    char value[VALUE_LIMIT], own[VALUES_LIMIT];
+    const char *at = values_of(run, sweep, own);
     while (error->status == ISO_OK && next_value(&at, value)) {
         struct bench bench = *run->bench;
         app_option_set(run->app, sweep->name, value, &bench);

@@ -68,6 +68,7 @@ static enum iso_status write_file(void *context, double *numbers, struct iso_err
     iso_generate(&options, write_block, &sink, &generated);
     iso_history_writer_end(&sink.writer);
     iso_generated_release(&generated);
+    iso_output_flush(&sink.output);
     numbers[0] = (double)sink.output.written;
     return iso_output_close(&sink.output, error);
 }
