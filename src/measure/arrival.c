@@ -32,8 +32,8 @@ void iso_arrivals_draw(const struct iso_arrival_options *options, struct iso_arr
     iso_rng_seed(&rng, options->seed);
     for (size_t i = 0; i < count; i++) {
         double delay = options->delay + normal(&rng) * options->deviation;
-        double time = (double)i / options->rate * 1e6 + (delay > 0 ? delay * 1e3 : 0);
-        arrivals[i] = (struct iso_arrival){(uint64_t)time, (uint32_t)i};
+        double time = (double)i * 1e6 / options->rate + (delay > 0 ? delay * 1e3 : 0);
+        arrivals[i] = (struct iso_arrival){(uint64_t)llround(time), (uint32_t)i};
     }
     qsort(arrivals, count, sizeof *arrivals, compare);
 }
