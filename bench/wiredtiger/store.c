@@ -21,6 +21,7 @@ enum {
     FIRST_TIMESTAMP = 1,
     HISTORY_KEPT = 8192,  /* timestamps that stay readable behind the counter */
     OLDEST_EVERY = 4096,  /* how often, in timestamps, the oldest moves */
+    LINGER_EVERY = 15,    /* odd: a transaction may linger twice, and either must have its turn */
     FORGET_EVERY = 16     /* missing-commit-timestamp: one commit in so many */
 };
 
@@ -138,6 +139,14 @@ static int begin_durable(struct store_session *session)
     }
 }
 
+/* Gives way between two steps that a misuse does not tie together, now and then: the machine's own interruptions are
+ * too rare to show every fault in every short run. */
+static void linger(struct store_session *session)
+{
+    if (++session->steps % LINGER_EVERY == 0)
+        sched_yield();
+}
+
 /* Without a read timestamp: what is recorded was drawn before, and nothing ties the two together. */
 static int begin_untied(struct store_session *session, const char *config)
 {
@@ -145,11 +154,11 @@ static int begin_untied(struct store_session *session, const char *config)
 
     session->sts = atomic_load(&store->counter);
     if (store->mode == MODE_COMMIT_OUT_OF_ORDER) {
-        sched_yield();
+        linger(session);
         session->cts = draw(store);
     }
     if (store->mode != MODE_READ_COMMITTED)
-        sched_yield();
+        linger(session);
     return session->session->begin_transaction(session->session, config);
 }
 
@@ -262,6 +271,8 @@ int store_commit(struct store_session *session, bool wrote, bool *committed)
     *committed = error == 0;
     if (error == EINVAL && !together) /* a timestamp drawn ahead fell behind the oldest */
         return store_rollback(session);
+    if (store->mode == MODE_SNAPSHOT_HOLES)
+        linger(session); /* on its way: others may read at the counter now */
     if (!error && !together)
         error = session->session->commit_transaction(session->session, NULL);
     *committed = error == 0;

@@ -53,7 +53,7 @@ struct store_session {
     WT_CURSOR *cursor;
     uint64_t sts, cts;          /* of the running transaction; cts 0: none drawn yet */
     uint64_t covered;           /* the session's last commit that the store knows the timestamp of */
-    uint64_t commits;
+    uint64_t commits, steps;
 };
 
 /* All but store_read and store_write return 0 or an error of WiredTiger's, to be told by wiredtiger_strerror. */
