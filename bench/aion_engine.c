@@ -1,16 +1,18 @@
 /* How fast aion is alone: transactions of a simulated store, in blocks as a reader would give them.
  *
- * usage: aion_engine [--level si|ser] [--transactions N] [--operations N] [--keys N] [--sessions N] [--reads PERCENT]
+ * usage: aion_engine [--level si|ser] [--transactions N] [--operations N] [--keys N] [--sessions N] [--reads
+ * PERCENT]
  *                    [--delay DEVIATION_MS] [--rate TPS] [--retention TICKS] [--shards N] [--texts]
  *
- * The store runs sessions side by side: one step is one session committing what it began earlier and beginning again.
- * At SI a transaction reads at its start and writes only what nobody wrote since; at SER it reads just below its
- * commit. Keys are uniform. With --delay each transaction arrives a normally distributed time (mean 100 ms) after its
- * commit, at --rate commits a second; a watermark follows every thousand arrivals. --texts makes values of texts
- * instead of small integers.
- * Only what the engine does is timed. Build: make build/libisochron.a && gcc -O2 -Iinclude -Isrc -I.
- * bench/aion_engine.c build/libisochron.a -ljemalloc -lzstd -lm -pthread -o build/aion_engine
+ * The store runs sessions side by side: one step is one session committing what it began earlier and
+ * beginning again. At SI a transaction reads at its start and writes only what nobody wrote since; at SER it
+ * reads just below its commit. Keys are uniform. With --delay each transaction arrives a normally distributed
+ * time (mean 100 ms) after its commit, at --rate commits a second; a watermark follows every thousand
+ * arrivals. --texts makes values of texts instead of small integers. Only what the engine does is timed, in
+ * processor time. Build: make build/libisochron.a && gcc -O2 -Iinclude -Isrc bench/aion_engine.c
+ * build/libisochron.a -ljemalloc -lzstd -lm -pthread -o build/aion_engine
  */
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +23,12 @@
 #include "aion/aion.h"
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "tests/support/random.h"
 
 enum { BLOCK = 100000, EVERY = 1000, DEPTH = 64 };
+
+struct random {
+    uint64_t state;
+};
 
 struct settings {
     enum iso_level level;
@@ -68,7 +73,23 @@ struct drafts {
     struct draft_operation *operations;
 };
 
-static double unit(struct random *random) { return ((double)(random_bits(random) >> 11) + 0.5) * 0x1p-53; }
+static uint64_t random_bits(struct random *random)
+{
+    uint64_t bits = random->state += 0x9e3779b97f4a7c15u;
+    bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
+    bits = (bits ^ bits >> 27) * 0x94d049bb133111ebu;
+    return bits ^ bits >> 31;
+}
+
+static uint32_t random_below(struct random *random, uint32_t bound)
+{
+    return (uint32_t)((random_bits(random) >> 32) * bound >> 32);
+}
+
+static double unit(struct random *random)
+{
+    return ((double)(random_bits(random) >> 11) + 0.5) * 0x1p-53;
+}
 
 static double normal(struct random *random)
 {
@@ -84,7 +105,8 @@ static struct version *newest(struct store *store, uint32_t key)
 static uint64_t value_at(struct store *store, uint32_t key, uint64_t bound)
 {
     for (uint32_t back = 0; back < DEPTH && back <= store->newest[key]; back++) {
-        const struct version *version = &store->versions[(size_t)key * DEPTH + (store->newest[key] - back) % DEPTH];
+        const struct version *version =
+            &store->versions[(size_t)key * DEPTH + (store->newest[key] - back) % DEPTH];
         if (version->cts < bound)
             return version->value;
     }
@@ -108,13 +130,15 @@ static void generate_one(struct store *store, struct draft *draft, struct draft_
         for (uint32_t j = 0; j < i; j++)
             repeated |= operations[j].key == key;
         uint64_t value = value_at(store, key, bound);
-        bool reads = random_percent(&store->random, settings->reads) || newest(store, key)->cts > draft->sts;
+        bool reads =
+            random_below(&store->random, 100) < settings->reads || newest(store, key)->cts > draft->sts;
         if (repeated || value == UINT64_MAX) { /* too old for the ring: take it out of the way */
-            operations[i] = (struct draft_operation){ISO_WRITE, settings->keys + (uint32_t)(draft->tid % 1000) * 64 + i,
-                                                     ++store->next_value};
+            operations[i] = (struct draft_operation){
+                ISO_WRITE, settings->keys + (uint32_t)(draft->tid % 1000) * 64 + i, ++store->next_value};
             continue;
         }
-        operations[i] = (struct draft_operation){reads ? ISO_READ : ISO_WRITE, key, reads ? value : ++store->next_value};
+        operations[i] =
+            (struct draft_operation){reads ? ISO_READ : ISO_WRITE, key, reads ? value : ++store->next_value};
     }
     for (uint32_t i = 0; i < settings->operations; i++) {
         if (operations[i].kind != ISO_WRITE || operations[i].key >= settings->keys)
@@ -129,7 +153,8 @@ static void generate(struct store *store, struct drafts *drafts, uint32_t count)
 {
     drafts->count = count;
     for (uint32_t t = 0; t < count; t++)
-        generate_one(store, &drafts->transactions[t], drafts->operations + (size_t)t * store->settings->operations);
+        generate_one(store, &drafts->transactions[t],
+                     drafts->operations + (size_t)t * store->settings->operations);
 }
 
 static iso_atom value_atom(const struct settings *settings, struct iso_history *history, uint64_t value)
@@ -174,8 +199,10 @@ static void build(const struct settings *settings, const struct drafts *drafts, 
     block->clock = ISO_CLOCK_SCALAR;
     for (uint32_t i = 0; i < drafts->count; i++) {
         const struct draft *draft = &drafts->transactions[order[i]];
-        const struct draft_operation *operations = drafts->operations + (size_t)order[i] * settings->operations;
-        iso_history_begin(block, iso_atoms_unsigned(&block->atoms, draft->tid), draft->session, ISO_COMMITTED, i);
+        const struct draft_operation *operations =
+            drafts->operations + (size_t)order[i] * settings->operations;
+        iso_history_begin(block, iso_atoms_unsigned(&block->atoms, draft->tid), draft->session, ISO_COMMITTED,
+                          i);
         iso_history_set_sts(block, (struct iso_stamp){.physical = draft->sts});
         iso_history_set_cts(block, (struct iso_stamp){.physical = draft->cts});
         iso_history_set_sno(block, draft->tid);
@@ -241,7 +268,8 @@ static void do_work(void *context, unsigned index)
     work->task(work->argument, index);
 }
 
-static void run_parallel(void *runner, void (*task)(void *argument, uint32_t shard), void *argument, uint32_t shards)
+static void run_parallel(void *runner, void (*task)(void *argument, uint32_t shard), void *argument,
+                         uint32_t shards)
 {
     struct work work = {task, argument};
     (void)runner;
@@ -254,7 +282,8 @@ static void print(const struct settings *settings, const struct iso_aion_stats *
            iso_level_name(settings->level), (unsigned long long)stats->transactions, settings->operations,
            settings->keys, seconds, (double)stats->transactions / seconds,
            seconds * 1e9 / (double)stats->operations);
-    printf("  violations %llu %llu %llu %llu %llu, undecided %llu %llu, below watermark %llu, rechecks %llu, flipped %llu of %llu "
+    printf("  violations %llu %llu %llu %llu %llu, undecided %llu %llu, below watermark %llu, rechecks %llu, "
+           "flipped %llu of %llu "
            "(once %llu, twice %llu), engine %.1f MB (%llu versions, %llu open reads), resident %.1f MB\n",
            (unsigned long long)stats->counts[0], (unsigned long long)stats->counts[1],
            (unsigned long long)stats->counts[2], (unsigned long long)stats->counts[3],
@@ -262,16 +291,18 @@ static void print(const struct settings *settings, const struct iso_aion_stats *
            (unsigned long long)stats->writes_undecided, (unsigned long long)stats->below_watermark,
            (unsigned long long)stats->rechecks, (unsigned long long)stats->flipped,
            (unsigned long long)stats->transactions, (unsigned long long)stats->flips[0],
-           (unsigned long long)stats->flips[1], (double)stats->bytes / 1e6, (unsigned long long)stats->versions,
-           (unsigned long long)stats->open_reads, resident_mb());
+           (unsigned long long)stats->flips[1], (double)stats->bytes / 1e6,
+           (unsigned long long)stats->versions, (unsigned long long)stats->open_reads, resident_mb());
 }
 
 static void run_stream(const struct settings *settings, struct store *store)
 {
     uint32_t size = settings->delay > 0 ? (uint32_t)settings->transactions : BLOCK;
-    struct drafts drafts = {.transactions = iso_allocate(size * sizeof *drafts.transactions),
-                            .operations = iso_allocate((size_t)size * settings->operations * sizeof *drafts.operations)};
-    uint64_t *watermarks = iso_allocate(size * sizeof *watermarks), *arrivals = iso_allocate(size * sizeof *arrivals);
+    struct drafts drafts = {
+        .transactions = iso_allocate(size * sizeof *drafts.transactions),
+        .operations = iso_allocate((size_t)size * settings->operations * sizeof *drafts.operations)};
+    uint64_t *watermarks = iso_allocate(size * sizeof *watermarks),
+             *arrivals = iso_allocate(size * sizeof *arrivals);
     struct iso_aion_options options;
     struct iso_aion_stats stats;
     struct iso_history block;
@@ -289,7 +320,8 @@ static void run_stream(const struct settings *settings, struct store *store)
         build(settings, &drafts, &block, watermarks, arrivals);
         seconds += feed(engine, &block, watermarks, arrivals);
         iso_aion_stats(engine, &stats);
-        if (settings->transactions > 10 * BLOCK && done / (20 * (uint64_t)BLOCK) != (done + size) / (20 * (uint64_t)BLOCK))
+        if (settings->transactions > 10 * BLOCK &&
+            done / (20 * (uint64_t)BLOCK) != (done + size) / (20 * (uint64_t)BLOCK))
             print(settings, &stats, seconds);
     }
     double start = now();

@@ -6,15 +6,17 @@
 
 #include "base/memory.h"
 
-#define GROW(column, old, next)                                                                                        \
-    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
+#define GROW(column, old, next)                                                                              \
+    ((column) =                                                                                              \
+         iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
 
 static struct aion_look *looks_of(struct aion_case *subject)
 {
     return subject->more ? subject->more : &subject->look;
 }
 
-uint32_t aion_case_new(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction, const struct aion_look *look)
+uint32_t aion_case_new(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction,
+                       const struct aion_look *look)
 {
     struct aion_rare *rare = aion_rare_of(shard, &shard->keys[key]);
     uint32_t number = shard->free_case - 1, generation = 0;
@@ -87,7 +89,8 @@ static const struct aion_look *first_wrong(struct aion_case *subject)
     return first ? first : looks;
 }
 
-static void tell(struct iso_aion_shard *shard, struct aion_case *subject, enum iso_aion_state state, uint32_t cause)
+static void tell(struct iso_aion_shard *shard, struct aion_case *subject, enum iso_aion_state state,
+                 uint32_t cause)
 {
     const struct aion_look *look = first_wrong(subject);
     const struct aion_key *key = &shard->keys[subject->key];
@@ -139,7 +142,8 @@ static void count_duration(struct iso_aion_shard *shard, uint64_t ms)
     shard->stats.wrong_for[at]++;
 }
 
-static void become(struct iso_aion_shard *shard, struct aion_case *subject, enum aion_state state, uint32_t cause)
+static void become(struct iso_aion_shard *shard, struct aion_case *subject, enum aion_state state,
+                   uint32_t cause)
 {
     enum aion_state old = subject->state;
     subject->state = state;
@@ -150,7 +154,7 @@ static void become(struct iso_aion_shard *shard, struct aion_case *subject, enum
         if (shard->now >= subject->deadline)
             tell_by_deadline(shard, subject, cause);
         else
-            tell(shard, subject, ISO_AION_TENTATIVE, cause);
+            aion_dues_push(&shard->fresh, 0, (uint32_t)(subject - shard->cases), subject->generation);
     } else if (old == AION_WRONG && state != AION_WRONG) {
         count_duration(shard, shard->now - subject->wrong_since);
         if (subject->told)
@@ -210,6 +214,17 @@ static bool is_current(const struct iso_aion_shard *shard, const struct aion_due
 {
     const struct aion_case *subject = &shard->cases[due->subject];
     return subject->look_count && subject->generation == due->generation;
+}
+
+/* What went wrong in a batch and was not set right in it. */
+void aion_cases_tell_fresh(struct iso_aion_shard *shard)
+{
+    for (uint32_t i = 0; i < shard->fresh.count; i++) {
+        struct aion_case *subject = &shard->cases[shard->fresh.heap[i].subject];
+        if (is_current(shard, &shard->fresh.heap[i]) && subject->state == AION_WRONG && !subject->told)
+            tell(shard, subject, ISO_AION_TENTATIVE, ISO_NONE);
+    }
+    shard->fresh.count = 0;
 }
 
 /* Only deadlines speak, and no late version will be compared with it any more. */

@@ -1,9 +1,9 @@
 /* TIMESTAMP at SER, once the watermark has passed a cts that several transactions share.
  *
- * The shards told who reads and who writes each key at which that matters (tie.c). Two writers of a key: shared-cts.
- * The rest is a graph, a transaction -> the keys it reads -> the transactions that write them: who shares a strongly
- * connected component with another transaction stands on a cycle. Found with Tarjan's algorithm, without recursion;
- * the nodes are the group's transactions, then its keys.
+ * The shards told who reads and who writes each key at which that matters (tie.c). Two writers of a key:
+ * shared-cts. The rest is a graph, a transaction -> the keys it reads -> the transactions that write them:
+ * who shares a strongly connected component with another transaction stands on a cycle. Found with Tarjan's
+ * algorithm, without recursion; the nodes are the group's transactions, then its keys.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -12,7 +12,8 @@
 #include "aion/engine_private.h"
 #include "base/memory.h"
 
-void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie, const struct iso_atoms *atoms, iso_atom tid)
+void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie, const struct iso_atoms *atoms,
+                  iso_atom tid)
 {
     if (engine->tie_count == engine->tie_capacity) {
         engine->tie_capacity = engine->tie_capacity ? engine->tie_capacity * 2 : 64;
@@ -27,10 +28,10 @@ struct group {
     struct iso_aion *engine;
     const struct aion_tie *ties;
     uint32_t count;
-    uint32_t *member;     /* by tie: its transaction's node */
-    uint32_t *key;        /* by tie: its key's node; ISO_NONE for a breach */
-    uint32_t *first_tie;  /* by member: a tie of it */
-    uint32_t *other;      /* by member: the writer it shares a key with, as a member, or ISO_NONE */
+    uint32_t *member;    /* by tie: its transaction's node */
+    uint32_t *key;       /* by tie: its key's node; ISO_NONE for a breach */
+    uint32_t *first_tie; /* by member: a tie of it */
+    uint32_t *other;     /* by member: the writer it shares a key with, as a member, or ISO_NONE */
     uint32_t members, nodes;
     uint32_t *first_edge; /* by node, and one more */
     uint32_t *edges;
@@ -78,7 +79,8 @@ static void number_nodes(struct group *group)
     group->nodes = group->members;
     for (uint32_t i = 0; i < group->count; i++) {
         const struct aion_tie *tie = &group->ties[order[i]], *before = i ? &group->ties[order[i - 1]] : NULL;
-        if (tie->what != AION_TIE_BREACH && (!before || before->key != tie->key || before->shard != tie->shard))
+        if (tie->what != AION_TIE_BREACH &&
+            (!before || before->key != tie->key || before->shard != tie->shard))
             group->nodes++;
         group->key[order[i]] = tie->what == AION_TIE_BREACH ? ISO_NONE : group->nodes - 1;
     }
@@ -107,7 +109,8 @@ static void find_sharers(struct group *group)
         if (group->ties[i].what != AION_FOUND_WRITER)
             continue;
         const uint32_t *two = smallest + 2 * (group->key[i] - group->members);
-        uint32_t *other = &group->other[group->member[i]], found = two[0] == group->member[i] ? two[1] : two[0];
+        uint32_t *other = &group->other[group->member[i]],
+                 found = two[0] == group->member[i] ? two[1] : two[0];
         *other = found < *other ? found : *other;
     }
     iso_free(smallest);

@@ -50,7 +50,8 @@ static void deliver_event(struct iso_aion *engine, const struct iso_aion_shard *
                           const struct aion_finding *finding)
 {
     const struct iso_atoms *atoms = iso_aion_shard_atoms(shard);
-    struct iso_aion_event event = aion_event_of(engine, finding->what == AION_FOUND_EXT ? ISO_EXT : ISO_NOCONFLICT);
+    struct iso_aion_event event =
+        aion_event_of(engine, finding->what == AION_FOUND_EXT ? ISO_EXT : ISO_NOCONFLICT);
     event.state = finding->state;
     event.kind = finding->kind;
     event.by_deadline = finding->by_deadline;

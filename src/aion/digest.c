@@ -1,4 +1,5 @@
-/* Digests: of a transaction's content, to tell a repeat from a contradiction; of an event, as its stable name. */
+/* Digests: of a transaction's content, to tell a repeat from a contradiction; of an event, as its stable
+ * name. */
 #include "aion/engine_private.h"
 
 static inline uint64_t fold(uint64_t digest, uint64_t word)
@@ -12,7 +13,8 @@ static inline uint64_t value_digest(const struct iso_history *history, iso_atom 
     return aion_value_is_entry(atom) ? aion_atom_digest(&history->atoms, atom) : atom;
 }
 
-static uint64_t fold_operation(const struct iso_history *history, uint64_t digest, uint64_t key, uint32_t operation)
+static uint64_t fold_operation(const struct iso_history *history, uint64_t digest, uint64_t key,
+                               uint32_t operation)
 {
     uint8_t kind = history->kind[operation];
     uint32_t value = history->value[operation];
@@ -51,7 +53,8 @@ uint64_t aion_content_digest(struct iso_aion *engine, struct aion_block *block, 
     return digest;
 }
 
-/* SESSION and TIMESTAMP stand once a transaction, the others once a transaction (NOCONFLICT: pair) and key. */
+/* SESSION and TIMESTAMP stand once a transaction, the others once a transaction (NOCONFLICT: pair) and key.
+ */
 uint64_t aion_event_id(const struct iso_aion_event *event)
 {
     uint64_t digest = fold((uint64_t)event->level << 8 | event->axiom, 0x15075);

@@ -7,15 +7,14 @@
 #include "base/memory.h"
 #include "history/index.h"
 
-/* Transactions a batch: steps of one shard stay in the second level cache; several shards share the cost of a run. */
+/* Transactions a batch: steps of one shard stay in the second level cache; several shards share the cost of a
+ * run. */
 enum { BATCH = 128, BATCH_PARALLEL = 4096, FETCH_AHEAD = 8 };
 
 void iso_aion_options_init(struct iso_aion_options *options)
 {
-    *options = (struct iso_aion_options){.session_order = true,
-                                         .shards = 1,
-                                         .finality_timeout_ms = 5000,
-                                         .retention = ISO_AION_FOREVER};
+    *options = (struct iso_aion_options){
+        .session_order = true, .shards = 1, .finality_timeout_ms = 5000, .retention = ISO_AION_FOREVER};
 }
 
 struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
@@ -74,7 +73,8 @@ void iso_aion_initial(struct iso_aion *engine, const struct iso_history *history
         struct iso_aion_shard *shard = engine->shard[key->shard];
         bool append = history->initial_is_append[i];
         iso_aion_shard_set_use(shard, key->number - 1, append ? ISO_KEY_LIST : ISO_KEY_SCALAR);
-        iso_aion_shard_initial_key(shard, key->number - 1, &history->atoms, history->initial_of_key[i], append);
+        iso_aion_shard_initial_key(shard, key->number - 1, &history->atoms, history->initial_of_key[i],
+                                   append);
     }
     aion_block_release(&block);
 }
@@ -98,11 +98,21 @@ static void do_task(void *argument, uint32_t number)
     struct iso_aion *engine = task->engine;
     struct iso_aion_shard *shard = engine->shard[number];
     switch (task->what) {
-    case APPLY: iso_aion_shard_apply(shard, &engine->batch[number]); break;
-    case ADVANCE: iso_aion_shard_advance(shard, engine->limit, engine->passed, engine->floor, engine->now); break;
-    case TICK: iso_aion_shard_tick(shard, engine->now); break;
-    case END: iso_aion_shard_end(shard, engine->now); break;
-    case SWEEP: iso_aion_shard_sweep(shard); break;
+    case APPLY:
+        iso_aion_shard_apply(shard, &engine->batch[number]);
+        break;
+    case ADVANCE:
+        iso_aion_shard_advance(shard, engine->limit, engine->passed, engine->floor, engine->now);
+        break;
+    case TICK:
+        iso_aion_shard_tick(shard, engine->now);
+        break;
+    case END:
+        iso_aion_shard_end(shard, engine->now);
+        break;
+    case SWEEP:
+        iso_aion_shard_sweep(shard);
+        break;
     }
 }
 
@@ -142,7 +152,8 @@ static void note_arrival(struct iso_aion *engine, uint64_t now, uint64_t cts)
 {
     struct aion_arrivals *arrivals = &engine->arrivals;
     if (arrivals->count) {
-        struct aion_arrival *last = &arrivals->ring[(arrivals->first + arrivals->count - 1) % arrivals->capacity];
+        struct aion_arrival *last =
+            &arrivals->ring[(arrivals->first + arrivals->count - 1) % arrivals->capacity];
         if (last->arrival == now) {
             last->cts = cts > last->cts ? cts : last->cts;
             return;
@@ -156,11 +167,12 @@ static void note_arrival(struct iso_aion *engine, uint64_t now, uint64_t cts)
         iso_free(arrivals->ring);
         *arrivals = (struct aion_arrivals){ring, 0, arrivals->count, capacity};
     }
-    arrivals->ring[(arrivals->first + arrivals->count++) % arrivals->capacity] = (struct aion_arrival){now, cts};
+    arrivals->ring[(arrivals->first + arrivals->count++) % arrivals->capacity] =
+        (struct aion_arrival){now, cts};
 }
 
-enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t count, uint64_t now, uint32_t *taken,
-                             struct iso_error *error)
+enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t count, uint64_t now,
+                             uint32_t *taken, struct iso_error *error)
 {
     const struct iso_history *history = engine->block.history;
     uint32_t batch = engine->shards > 1 ? BATCH_PARALLEL : BATCH, t = first, end = first + count;
@@ -187,7 +199,10 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
 
 /* ---- time ---- */
 
-static uint64_t less(uint64_t left, uint64_t right) { return left > right ? left - right : 0; }
+static uint64_t less(uint64_t left, uint64_t right)
+{
+    return left > right ? left - right : 0;
+}
 
 /* Keeps what the retention says below where watermark and deadlines have come. */
 static void set_floor(struct iso_aion *engine)
@@ -202,7 +217,7 @@ static void set_floor(struct iso_aion *engine)
 static uint64_t bytes_of(const struct iso_aion *engine)
 {
     uint64_t bytes = engine->pool.in_use + aion_values_bytes(&engine->values) +
-                     (uint64_t)engine->member_count * sizeof *engine->members +
+                     (uint64_t)engine->members_in_use * sizeof *engine->members +
                      (uint64_t)engine->session_count * sizeof *engine->sessions +
                      (engine->seen.slots ? (engine->seen.mask + 1) * sizeof *engine->seen.slots : 0);
     for (uint32_t s = 0; s < engine->shards; s++)
@@ -221,6 +236,9 @@ static void fit_memory(struct iso_aion *engine)
         set_floor(engine);
         run(engine, ADVANCE);
         run(engine, SWEEP);
+        aion_sessions_trim(engine);
+        if (engine->seen.slots)
+            aion_seen_rebuild(&engine->seen, engine->floor);
     }
 }
 
@@ -247,8 +265,8 @@ void iso_aion_tick(struct iso_aion *engine, uint64_t now)
     engine->now = now > engine->now ? now : engine->now;
     run(engine, TICK);
     bool settled = false;
-    while (arrivals->count &&
-           less(engine->now, arrivals->ring[arrivals->first].arrival) >= engine->options.finality_timeout_ms) {
+    while (arrivals->count && less(engine->now, arrivals->ring[arrivals->first].arrival) >=
+                                  engine->options.finality_timeout_ms) {
         uint64_t cts = arrivals->ring[arrivals->first].cts;
         arrivals->first = (arrivals->first + 1) % arrivals->capacity;
         arrivals->count--;

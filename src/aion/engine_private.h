@@ -20,10 +20,10 @@ struct aion_block_key {
 struct aion_block {
     const struct iso_history *history;
     struct aion_block_key *keys;
-    uint32_t key_count;     /* entries that exist; zeroed when new */
-    uint32_t *sessions;     /* the engine's session, + 1 */
+    uint32_t key_count; /* entries that exist; zeroed when new */
+    uint32_t *sessions; /* the engine's session, + 1 */
     uint32_t session_count;
-    uint32_t *breach;       /* by transaction, or NULL */
+    uint32_t *breach; /* by transaction, or NULL */
     uint32_t breach_count;
 };
 
@@ -47,7 +47,9 @@ struct aion_seen {
 
 enum aion_seen_as { AION_NEW, AION_REPEAT, AION_OTHER_CONTENT };
 
-enum aion_seen_as aion_seen_note(struct aion_seen *seen, uint64_t tid, uint64_t content, uint64_t stamp, uint64_t floor);
+enum aion_seen_as aion_seen_note(struct aion_seen *seen, uint64_t tid, uint64_t content, uint64_t stamp,
+                                 uint64_t floor);
+void aion_seen_rebuild(struct aion_seen *seen, uint64_t floor); /* only what is not below the floor */
 void aion_seen_release(struct aion_seen *seen);
 static inline void aion_seen_fetch(const struct aion_seen *seen, uint64_t tid)
 {
@@ -65,7 +67,8 @@ struct aion_member {
     bool point, told;
 };
 
-/* Entries by sno: hold = largest cts up to and including it, detail = the member that has it, transaction = its own. */
+/* Entries by sno: hold = largest cts up to and including it, detail = the member that has it, transaction =
+ * its own. */
 struct aion_session {
     struct aion_run members;
     uint64_t arrived; /* transactions of any status: the sno where none is given */
@@ -75,10 +78,10 @@ struct aion_session {
 /* ---- one transaction and one key (front.c) ---- */
 
 struct aion_touch {
-    uint32_t key;      /* of the block */
-    uint32_t last;     /* value that was read or written last; lists: unused */
-    uint64_t bound;    /* of the read before */
-    uint64_t opened;   /* bound of the first write */
+    uint32_t key;                     /* of the block */
+    uint32_t last;                    /* value that was read or written last; lists: unused */
+    uint64_t bound;                   /* of the read before */
+    uint64_t opened;                  /* bound of the first write */
     uint32_t first_write, last_write; /* operations of the block */
     uint32_t writes, external;
     uint32_t first_step; /* of the external reads, in the shard's batch */
@@ -97,13 +100,13 @@ struct aion_tie {
 struct aion_arrivals { /* where deadlines say how far time has come */
     struct aion_arrival {
         uint64_t arrival, cts;
-    } *ring;
+    } * ring;
     uint32_t first, count, capacity;
 };
 
 /* An unknown transaction, kept whole until its outcome is told. */
 struct aion_held {
-    uint64_t tid; /* digest */
+    uint64_t tid;         /* digest */
     uint32_t transaction; /* in `held.history` */
     bool open;
 };
@@ -126,7 +129,7 @@ struct iso_aion {
     struct aion_session *sessions;
     uint32_t session_count, session_capacity;
     struct aion_member *members;
-    uint32_t member_count, member_capacity, free_member;
+    uint32_t member_count, member_capacity, free_member, members_in_use;
     struct aion_touch *touches;
     uint32_t touch_count, touch_capacity;
     uint64_t *touch_slots; /* for transactions with many keys: stamp << 32 | touch */
@@ -140,9 +143,10 @@ struct iso_aion {
 };
 
 /* front.c */
-enum iso_status aion_take(struct iso_aion *engine, struct aion_block *block, uint32_t transaction, bool resolved,
-                          uint64_t arrival, struct iso_error *error);
-void aion_forget_unknown(struct iso_aion *engine, struct aion_block *block, uint32_t transaction, uint64_t arrival);
+enum iso_status aion_take(struct iso_aion *engine, struct aion_block *block, uint32_t transaction,
+                          bool resolved, uint64_t arrival, struct iso_error *error);
+void aion_forget_unknown(struct iso_aion *engine, struct aion_block *block, uint32_t transaction,
+                         uint64_t arrival);
 
 /* block.c */
 void aion_block_set(struct aion_block *block, const struct iso_history *history);
@@ -150,7 +154,8 @@ void aion_block_release(struct aion_block *block);
 struct aion_block_key *aion_block_find_key(struct iso_aion *engine, struct aion_block *block, uint32_t key);
 uint32_t aion_block_find_session(struct iso_aion *engine, struct aion_block *block, uint32_t session);
 
-static inline struct aion_block_key *aion_block_key(struct iso_aion *engine, struct aion_block *block, uint32_t key)
+static inline struct aion_block_key *aion_block_key(struct iso_aion *engine, struct aion_block *block,
+                                                    uint32_t key)
 {
     if (key < block->key_count && block->keys[key].number)
         return &block->keys[key];
@@ -173,15 +178,19 @@ uint64_t aion_event_id(const struct iso_aion_event *event);
 void aion_session_add(struct iso_aion *engine, const struct aion_block *block, uint32_t transaction,
                       const struct aion_times *times, uint32_t session, uint64_t sno);
 
+void aion_sessions_trim(struct iso_aion *engine); /* all of them */
+
 /* deliver.c */
 void aion_run_batches(struct iso_aion *engine);
 void aion_deliver(struct iso_aion *engine);
 void aion_emit(struct iso_aion *engine, struct iso_aion_event *event);
 struct iso_aion_event aion_event_of(const struct iso_aion *engine, enum iso_axiom axiom);
-struct iso_aion_party aion_party_in(const struct iso_aion *engine, const struct aion_block *block, uint32_t transaction);
+struct iso_aion_party aion_party_in(const struct iso_aion *engine, const struct aion_block *block,
+                                    uint32_t transaction);
 
 /* cycle.c */
-void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie, const struct iso_atoms *atoms, iso_atom tid);
+void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie, const struct iso_atoms *atoms,
+                  iso_atom tid);
 void aion_ties_settle(struct iso_aion *engine);
 
 /* unknown.c */

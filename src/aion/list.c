@@ -95,8 +95,8 @@ void aion_list_fold(struct iso_aion_shard *shard, struct aion_key *key, struct a
 /* ---- the frontier ---- */
 
 /* The newest version below `bound` that is not `own`'s. */
-struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
-                                uint32_t own)
+struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                uint64_t bound, uint32_t own)
 {
     struct aion_place place = aion_run_lower(&shard->pool, &key->versions, bound);
     while (key->versions.count && aion_run_before(&shard->pool, &key->versions, &place)) {
@@ -108,7 +108,8 @@ struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct
 }
 
 /* Takes the elements of one list off the front of another; false if they differ. */
-static bool take_prefix(const struct iso_aion_shard *shard, uint32_t value, const uint32_t **elements, uint32_t *count)
+static bool take_prefix(const struct iso_aion_shard *shard, uint32_t value, const uint32_t **elements,
+                        uint32_t *count)
 {
     if (value == ISO_ABSENT)
         return true;
@@ -120,8 +121,8 @@ static bool take_prefix(const struct iso_aion_shard *shard, uint32_t value, cons
     return true;
 }
 
-/* Steps through the versions that make up a list as a read sees it: those below its bound, but where the newest of them
- * are its own transaction's, only those up to the newest of another. */
+/* Steps through the versions that make up a list as a read sees it: those below its bound, but where the
+ * newest of them are its own transaction's, only those up to the newest of another. */
 struct layers {
     const struct iso_aion_shard *shard;
     const struct aion_key *key;
@@ -178,8 +179,8 @@ static uint32_t initial_of(const struct iso_aion_shard *shard, const struct aion
 }
 
 /* Does the read agree with the frontier? */
-enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_look *look,
-                             uint32_t transaction)
+enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key *key,
+                             const struct aion_look *look, uint32_t transaction)
 {
     if (aion_key_is_list(key))
         return compare_list(shard, key, look, look->own ? transaction : ISO_NONE);
@@ -196,9 +197,11 @@ enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key
 
 /* ---- values for reports ---- */
 
-static void add_words(struct iso_aion_shard *shard, struct aion_words *words, const uint32_t *elements, uint32_t count)
+static void add_words(struct iso_aion_shard *shard, struct aion_words *words, const uint32_t *elements,
+                      uint32_t count)
 {
-    words->elements = iso_reallocate(words->elements, ((size_t)words->count + count) * sizeof *words->elements);
+    words->elements =
+        iso_reallocate(words->elements, ((size_t)words->count + count) * sizeof *words->elements);
     for (uint32_t i = 0; i < count; i++)
         words->elements[words->count++] = aion_values_hold(&shard->values, elements[i]);
 }

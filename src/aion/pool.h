@@ -1,9 +1,9 @@
 /* Memory of a shard: blocks of 64 bytes times a power of two, named by 32-bit numbers instead of pointers.
  *
- * A block is a number of 64-byte units from the start of one growing column, so that state can be saved as it is and
- * read back at another address. A block that is given back waits for the next one of its size. Pointers are good
- * until the next aion_pool_take.
- * Cost: taking and giving back touch one cache line, the block's first. Threads: one at a time.
+ * A block is a number of 64-byte units from the start of one growing column, so that state can be saved as it
+ * is and read back at another address. A block that is given back waits for the next one of its size.
+ * Pointers are good until the next aion_pool_take. Cost: taking and giving back touch one cache line, the
+ * block's first. Threads: one at a time.
  */
 #ifndef ISO_AION_POOL_H
 #define ISO_AION_POOL_H
@@ -32,7 +32,8 @@ static inline void *aion_pool_at(const struct aion_pool *pool, uint32_t block)
     return pool->base + (size_t)block * AION_UNIT;
 }
 
-/* Asks for huge pages under a column that is touched at random: else much time goes into walking page tables. */
+/* Asks for huge pages under a column that is touched at random: else much time goes into walking page tables.
+ */
 void aion_advise_huge(void *column, size_t bytes);
 
 /* The smallest size that holds `bytes`. */

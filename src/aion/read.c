@@ -1,11 +1,13 @@
-/* External reads: judged when they come, kept while a late version may change the verdict, judged again then. */
+/* External reads: judged when they come, kept while a late version may change the verdict, judged again then.
+ */
 #include <assert.h>
 
 #include "aion/shard_private.h"
 #include "base/memory.h"
 
 /* True if an element of the list, or the value itself, is `wanted`. */
-static bool holds_value(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value, uint32_t wanted)
+static bool holds_value(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value,
+                        uint32_t wanted)
 {
     if (!aion_key_is_list(key))
         return value == wanted;
@@ -20,7 +22,8 @@ static bool holds_value(const struct iso_aion_shard *shard, const struct aion_ke
 }
 
 /* True if a transaction of unknown outcome may have written what was read. */
-static bool is_held(const struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_look *look)
+static bool is_held(const struct iso_aion_shard *shard, const struct aion_key *key,
+                    const struct aion_look *look)
 {
     if (!key->rare)
         return false;
@@ -38,8 +41,8 @@ static bool is_held(const struct iso_aion_shard *shard, const struct aion_key *k
     }
 }
 
-enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_look *look,
-                           uint32_t transaction)
+enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *key,
+                           const struct aion_look *look, uint32_t transaction)
 {
     enum aion_state state = aion_compare(shard, key, look, transaction);
     return state == AION_WRONG && is_held(shard, key, look) ? AION_HELD : state;
@@ -75,8 +78,9 @@ static void keep_read(struct iso_aion_shard *shard, struct aion_key *key, const 
                                .operation = look->operation | (look->own ? AION_READ_OWN : 0)};
     if (aion_run_full(&key->reads))
         aion_trim(shard, key);
-    struct aion_place place = look->bound >= key->last_read ? aion_run_end(&shard->pool, &key->reads)
-                                                            : aion_run_lower(&shard->pool, &key->reads, look->bound);
+    struct aion_place place = look->bound >= key->last_read
+                                  ? aion_run_end(&shard->pool, &key->reads)
+                                  : aion_run_lower(&shard->pool, &key->reads, look->bound);
     aion_run_insert(&shard->pool, &key->reads, place, &entry);
     key->last_read = look->bound > key->last_read ? look->bound : key->last_read;
     if (look->own)
@@ -106,11 +110,14 @@ void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, con
                uint32_t transaction)
 {
     struct aion_key *key = &shard->keys[step->key];
-    struct aion_look look = {.bound = step->time, .before = step->before, .operation = step->operation,
+    struct aion_look look = {.bound = step->time,
+                             .before = step->before,
+                             .operation = step->operation,
                              .own = step->flags & AION_OWN};
     uint32_t detail = 0;
     if (step->kind == AION_READ_LIST)
-        look.value = aion_list_new(shard, batch->atoms, batch->elements + step->value, step->count, step->tail);
+        look.value =
+            aion_list_new(shard, batch->atoms, batch->elements + step->value, step->count, step->tail);
     else
         look.value = aion_values_take(&shard->values, batch->atoms, step->value);
     look.state = aion_judge(shard, key, &look, transaction);
@@ -132,11 +139,15 @@ void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, con
 
 /* ---- judging again ---- */
 
-static void recheck(struct iso_aion_shard *shard, struct aion_key *key, struct aion_entry *read, uint32_t cause)
+static void recheck(struct iso_aion_shard *shard, struct aion_key *key, struct aion_entry *read,
+                    uint32_t cause)
 {
     uint32_t number = (uint32_t)(key - shard->keys);
-    struct aion_look look = {.bound = read->time, .before = read->hold, .value = read->value,
-                             .operation = read->operation & ~AION_READ_OWN, .own = read->operation & AION_READ_OWN};
+    struct aion_look look = {.bound = read->time,
+                             .before = read->hold,
+                             .value = read->value,
+                             .operation = read->operation & ~AION_READ_OWN,
+                             .own = read->operation & AION_READ_OWN};
     enum aion_state state = aion_judge(shard, key, &look, read->transaction);
     shard->stats.rechecks++;
     if (!read->detail && state == AION_RIGHT)
@@ -149,9 +160,10 @@ static void recheck(struct iso_aion_shard *shard, struct aion_key *key, struct a
     aion_case_set(shard, read->detail - 1, look.operation, state, cause);
 }
 
-/* A version has come: of registers, the reads between it and its successor see it now; of lists all above it do. */
-void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_entry *version,
-                          uint64_t successor)
+/* A version has come: of registers, the reads between it and its successor see it now; of lists all above it
+ * do. */
+void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
+                          const struct aion_entry *version, uint64_t successor)
 {
     if (key->last_read <= version->time || !key->reads.count)
         return;

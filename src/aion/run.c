@@ -66,7 +66,8 @@ struct aion_place aion_run_lower(const struct aion_pool *pool, const struct aion
     return (struct aion_place){chunk, low};
 }
 
-void aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place, uint64_t hold)
+void aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place,
+                   uint64_t hold)
 {
     uint32_t chunks = aion_run_chunks(run);
     if (chunks <= 1)
@@ -134,7 +135,8 @@ static void widen_directory(struct aion_pool *pool, struct aion_run *run, uint32
     set_block(run, wider, chunks, size + 1);
 }
 
-/* Splits full chunk `chunk` of a directory; its upper half (nothing at the end of the run) goes to a new one. */
+/* Splits full chunk `chunk` of a directory; its upper half (nothing at the end of the run) goes to a new one.
+ */
 static void split(struct aion_pool *pool, struct aion_run *run, uint32_t chunk, uint32_t chunks, bool at_end)
 {
     uint32_t kept = at_end ? AION_CHUNK : AION_CHUNK / 2, moved = AION_CHUNK - kept;
@@ -152,8 +154,8 @@ static void split(struct aion_pool *pool, struct aion_run *run, uint32_t chunk, 
     set_block(run, run->at, chunks + 1, aion_run_size(run));
 }
 
-static struct aion_place insert_in_directory(struct aion_pool *pool, struct aion_run *run, struct aion_place place,
-                                             const struct aion_entry *entry)
+static struct aion_place insert_in_directory(struct aion_pool *pool, struct aion_run *run,
+                                             struct aion_place place, const struct aion_entry *entry)
 {
     uint32_t chunks = aion_run_chunks(run);
     struct aion_ref *refs = refs_of(pool, run);

@@ -5,14 +5,15 @@
  *                            |   |   |
  *                          chunks of up to 64 entries
  *
- * Looking up: at the end first (one line), else binary search in the directory and in a chunk. Inserting moves at most
- * 63 entries; a full chunk splits in two, at the end of the run it starts a new one, so that chunks filled in order
- * stay full. The directory moves by memmove, one ref for 32 inserts at least: with a million entries in random order
- * that is half a microsecond an insert. Dropping from the front frees whole chunks.
+ * Looking up: at the end first (one line), else binary search in the directory and in a chunk. Inserting
+ * moves at most 63 entries; a full chunk splits in two, at the end of the run it starts a new one, so that
+ * chunks filled in order stay full. The directory moves by memmove, one ref for 32 inserts at least: with a
+ * million entries in random order that is half a microsecond an insert. Dropping from the front frees whole
+ * chunks.
  *
- * `time` orders; equal times stand in the order in which the caller puts them. All else is the caller's, but the
- * directory keeps the least `hold` of a chunk (an underestimate after removals), so that a search for entries with a
- * small one can pass chunks by.
+ * `time` orders; equal times stand in the order in which the caller puts them. All else is the caller's, but
+ * the directory keeps the least `hold` of a chunk (an underestimate after removals), so that a search for
+ * entries with a small one can pass chunks by.
  */
 #ifndef ISO_AION_RUN_H
 #define ISO_AION_RUN_H
@@ -53,7 +54,10 @@ static inline uint32_t aion_run_chunks(const struct aion_run *run)
     return run->chunks & ((1u << AION_CHUNKS_BITS) - 1);
 }
 
-static inline unsigned aion_run_size(const struct aion_run *run) { return run->chunks >> AION_CHUNKS_BITS; }
+static inline unsigned aion_run_size(const struct aion_run *run)
+{
+    return run->chunks >> AION_CHUNKS_BITS;
+}
 
 /* Chunk `chunk` and how many entries it has. */
 static inline struct aion_entry *aion_run_chunk(const struct aion_pool *pool, const struct aion_run *run,
@@ -79,11 +83,15 @@ static inline struct aion_entry *aion_run_get(const struct aion_pool *pool, cons
     return place.index < count ? chunk + place.index : NULL;
 }
 
-static inline struct aion_place aion_run_begin(void) { return (struct aion_place){0, 0}; }
+static inline struct aion_place aion_run_begin(void)
+{
+    return (struct aion_place){0, 0};
+}
 struct aion_place aion_run_end(const struct aion_pool *pool, const struct aion_run *run);
 
 /* Steps to the next entry (or the end), and to the one before; false if there is none before. */
-static inline void aion_run_next(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place)
+static inline void aion_run_next(const struct aion_pool *pool, const struct aion_run *run,
+                                 struct aion_place *place)
 {
     uint32_t count;
     aion_run_chunk(pool, run, place->chunk, &count);
@@ -91,7 +99,8 @@ static inline void aion_run_next(const struct aion_pool *pool, const struct aion
         *place = (struct aion_place){place->chunk + 1, 0};
 }
 
-static inline bool aion_run_before(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place)
+static inline bool aion_run_before(const struct aion_pool *pool, const struct aion_run *run,
+                                   struct aion_place *place)
 {
     if (place->index) {
         place->index--;
@@ -116,8 +125,10 @@ static inline struct aion_entry *aion_run_last(const struct aion_pool *pool, con
 /* The first entry whose time is not below `time`. */
 struct aion_place aion_run_lower(const struct aion_pool *pool, const struct aion_run *run, uint64_t time);
 
-/* Steps over chunks in which no entry holds from below `hold`; stays where it is if that chunk may have one. */
-void aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place, uint64_t hold);
+/* Steps over chunks in which no entry holds from below `hold`; stays where it is if that chunk may have one.
+ */
+void aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place,
+                   uint64_t hold);
 
 /* True if the next insert at the end needs memory: the time to drop what is no longer needed. */
 static inline bool aion_run_full(const struct aion_run *run)

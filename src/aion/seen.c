@@ -1,9 +1,10 @@
 /* Repeats: which tids came, and with what content.
  *
- * 24 bytes a transaction in open addressing, found by a digest of the tid's text: those of two natural numbers differ,
- * those of two other texts are equal with a chance of 2^-64, and then the second is refused aloud as having other
- * content, unless 64 more bits agree by chance. Bounded: when the table is full, entries below the floor go (what comes again from
- * there is not taken at all, see `beyond_retention`); only if that does not make room it grows.
+ * 24 bytes a transaction in open addressing, found by a digest of the tid's text: those of two natural
+ * numbers differ, those of two other texts are equal with a chance of 2^-64, and then the second is refused
+ * aloud as having other content, unless 64 more bits agree by chance. Bounded: when the table is full,
+ * entries below the floor go (what comes again from there is not taken at all, see `beyond_retention`); only
+ * if that does not make room it grows.
  */
 #include <string.h>
 
@@ -20,7 +21,7 @@ static uint64_t find(const struct aion_seen *seen, uint64_t tid)
     return slot;
 }
 
-static void rebuild(struct aion_seen *seen, uint64_t floor)
+void aion_seen_rebuild(struct aion_seen *seen, uint64_t floor)
 {
     struct aion_sight *old = seen->slots;
     uint64_t old_count = old ? seen->mask + 1 : 0, kept = 0, count = FIRST_SLOTS;
@@ -39,10 +40,11 @@ static void rebuild(struct aion_seen *seen, uint64_t floor)
     iso_column_free(old, old_count * sizeof *old);
 }
 
-enum aion_seen_as aion_seen_note(struct aion_seen *seen, uint64_t tid, uint64_t content, uint64_t stamp, uint64_t floor)
+enum aion_seen_as aion_seen_note(struct aion_seen *seen, uint64_t tid, uint64_t content, uint64_t stamp,
+                                 uint64_t floor)
 {
     if (!seen->slots || seen->used >= seen->mask / 4 * 3)
-        rebuild(seen, floor);
+        aion_seen_rebuild(seen, floor);
     struct aion_sight *sight = &seen->slots[find(seen, tid)];
     if (sight->tid)
         return sight->content == content ? AION_REPEAT : AION_OTHER_CONTENT;

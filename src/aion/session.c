@@ -1,8 +1,8 @@
 /* SESSION, with members of a session arriving in any order.
  *
- * A session is a run of its committed transactions by sno; each entry holds the largest position up to itself. One
- * that comes late is judged against the entry before it, then goes on to those behind it as long as it is larger than
- * what they hold: in a session that keeps the axiom the first step already ends that.
+ * A session is a run of its committed transactions by sno; each entry holds the largest position up to
+ * itself. One that comes late is judged against the entry before it, then goes on to those behind it as long
+ * as it is larger than what they hold: in a session that keeps the axiom the first step already ends that.
  */
 #include "aion/engine_private.h"
 #include "base/memory.h"
@@ -17,12 +17,13 @@ static uint32_t new_member(struct iso_aion *engine, const struct aion_block *blo
     } else {
         if (engine->member_count == engine->member_capacity) {
             size_t old = engine->member_capacity, next = iso_column_capacity(old, old + 1);
-            engine->members =
-                iso_column_grow(engine->members, old * sizeof *engine->members, next * sizeof *engine->members);
+            engine->members = iso_column_grow(engine->members, old * sizeof *engine->members,
+                                              next * sizeof *engine->members);
             engine->member_capacity = (uint32_t)next;
         }
         number = engine->member_count++;
     }
+    engine->members_in_use++;
     engine->members[number] =
         (struct aion_member){.sts = times->sts,
                              .cts = times->cts,
@@ -39,11 +40,13 @@ static void drop_member(struct iso_aion *engine, uint32_t number)
     if (--member->holders)
         return;
     aion_values_drop(&engine->values, member->tid);
+    engine->members_in_use--;
     member->tid = engine->free_member;
     engine->free_member = number + 1;
 }
 
-/* Lets go of what lies below the floor, but for the last entry there: it holds the largest position of all of them. */
+/* Lets go of what lies below the floor, but for the last entry there: it holds the largest position of all of
+ * them. */
 static void trim(struct iso_aion *engine, struct aion_session *session)
 {
     struct aion_place place = aion_run_begin();
@@ -65,8 +68,15 @@ static void trim(struct iso_aion *engine, struct aion_session *session)
     session->dropped = true;
 }
 
+void aion_sessions_trim(struct iso_aion *engine)
+{
+    for (uint32_t s = 0; s < engine->session_count; s++)
+        trim(engine, &engine->sessions[s]);
+}
+
 /* Does `member` stand after `earlier`, as the level wants it? */
-static bool follows(const struct iso_aion *engine, const struct aion_member *member, const struct aion_member *earlier)
+static bool follows(const struct iso_aion *engine, const struct aion_member *member,
+                    const struct aion_member *earlier)
 {
     if (engine->options.level == ISO_SI)
         return member->sts >= earlier->cts;
@@ -74,7 +84,8 @@ static bool follows(const struct iso_aion *engine, const struct aion_member *mem
 }
 
 /* Is `member` larger in position than `other`? Of equal ones the first in the session counts. */
-static bool is_larger(const struct iso_aion *engine, const struct aion_member *member, const struct aion_member *other)
+static bool is_larger(const struct iso_aion *engine, const struct aion_member *member,
+                      const struct aion_member *other)
 {
     if (member->cts != other->cts)
         return member->cts > other->cts;
@@ -83,7 +94,8 @@ static bool is_larger(const struct iso_aion *engine, const struct aion_member *m
 
 static struct iso_aion_party party_of(const struct iso_aion *engine, const struct aion_member *member)
 {
-    return (struct iso_aion_party){&engine->values.atoms, member->tid, member->origin, member->sts, member->cts};
+    return (struct iso_aion_party){&engine->values.atoms, member->tid, member->origin, member->sts,
+                                   member->cts};
 }
 
 static void judge(struct iso_aion *engine, struct aion_member *member, const struct aion_member *latest)
@@ -99,7 +111,8 @@ static void judge(struct iso_aion *engine, struct aion_member *member, const str
 }
 
 /* The entries behind `place` that hold nothing larger now have `number` before them. */
-static void pass_on(struct iso_aion *engine, struct aion_session *session, struct aion_place place, uint32_t number)
+static void pass_on(struct iso_aion *engine, struct aion_session *session, struct aion_place place,
+                    uint32_t number)
 {
     for (;;) {
         aion_run_next(&engine->pool, &session->members, &place);
@@ -117,8 +130,8 @@ static void pass_on(struct iso_aion *engine, struct aion_session *session, struc
     }
 }
 
-static void insert(struct iso_aion *engine, struct aion_session *session, struct aion_place place, uint64_t sno,
-                   uint32_t number)
+static void insert(struct iso_aion *engine, struct aion_session *session, struct aion_place place,
+                   uint64_t sno, uint32_t number)
 {
     struct aion_place before = place;
     uint32_t latest = number;
@@ -130,8 +143,8 @@ static void insert(struct iso_aion *engine, struct aion_session *session, struct
     } else if (session->dropped) {
         engine->stats.sessions_undecided++;
     }
-    struct aion_entry entry = {.time = sno, .hold = engine->members[latest].cts, .transaction = number,
-                               .detail = latest};
+    struct aion_entry entry = {
+        .time = sno, .hold = engine->members[latest].cts, .transaction = number, .detail = latest};
     engine->members[latest].holders++;
     place = aion_run_insert(&engine->pool, &session->members, place, &entry);
     if (latest == number)

@@ -7,11 +7,12 @@
 #include "base/memory.h"
 #include "history/index.h"
 
-#define GROW(column, old, next)                                                                                        \
-    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
+#define GROW(column, old, next)                                                                              \
+    ((column) =                                                                                              \
+         iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
 
-/* Steps ahead: first the key's line is fetched, then the end of the run that the step will change, in two steps where
- * that has a directory. */
+/* Steps ahead: first the key's line is fetched, then the end of the run that the step will change, in two
+ * steps where that has a directory. */
 enum { FETCH_KEY = 16, FETCH_RUN = 8, FETCH_CHUNK = 4 };
 
 struct iso_aion_shard *iso_aion_shard_new(const struct aion_shard_options *options)
@@ -42,6 +43,7 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     iso_free(shard->finals.heap);
     iso_free(shard->deadlines.heap);
     iso_free(shard->ties.heap);
+    iso_free(shard->fresh.heap);
     iso_free(shard->findings);
     iso_free(shard->groups);
     aion_pool_release(&shard->pool);
@@ -116,7 +118,8 @@ void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t number, c
         struct aion_entry entry = {.value = aion_list_new(shard, atoms, &value, 1, 0)};
         aion_list_fold(shard, key, &entry);
     } else {
-        aion_rare_of(shard, key)->initial = key->newest_value = aion_values_take(&shard->values, atoms, value);
+        aion_rare_of(shard, key)->initial = key->newest_value =
+            aion_values_take(&shard->values, atoms, value);
     }
 }
 
@@ -137,6 +140,7 @@ static uint32_t new_transaction(struct iso_aion_shard *shard, const struct aion_
         }
         number = shard->transaction_count++;
     }
+    shard->transactions_in_use++;
     shard->transactions[number] =
         (struct aion_transaction){.sts = part->sts,
                                   .cts = part->cts,
@@ -161,6 +165,7 @@ void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t number)
     }
     aion_values_drop(&shard->values, transaction->tid);
     transaction->tid = shard->free_transaction;
+    shard->transactions_in_use--;
     shard->free_transaction = number + 1;
 }
 
@@ -213,13 +218,15 @@ struct aion_due aion_dues_pop(struct aion_dues *dues)
 
 /* ---- batches ---- */
 
-static inline void fetch_key(const struct iso_aion_shard *shard, const struct aion_batch *batch, uint32_t step)
+static inline void fetch_key(const struct iso_aion_shard *shard, const struct aion_batch *batch,
+                             uint32_t step)
 {
     if (step < batch->step_count)
         __builtin_prefetch(&shard->keys[batch->steps[step].key], 1);
 }
 
-static inline void fetch_run(const struct iso_aion_shard *shard, const struct aion_batch *batch, uint32_t step)
+static inline void fetch_run(const struct iso_aion_shard *shard, const struct aion_batch *batch,
+                             uint32_t step)
 {
     if (step >= batch->step_count)
         return;
@@ -238,7 +245,8 @@ static inline void fetch_run(const struct iso_aion_shard *shard, const struct ai
 }
 
 /* Of a run with a directory: the end of its last chunk. */
-static inline void fetch_chunk(const struct iso_aion_shard *shard, const struct aion_batch *batch, uint32_t step)
+static inline void fetch_chunk(const struct iso_aion_shard *shard, const struct aion_batch *batch,
+                               uint32_t step)
 {
     if (step >= batch->step_count)
         return;
@@ -251,8 +259,8 @@ static inline void fetch_chunk(const struct iso_aion_shard *shard, const struct 
     __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, ref->at) + ref->count, 1);
 }
 
-static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
-                       uint32_t transaction)
+static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                       const struct aion_step *step, uint32_t transaction)
 {
     switch ((enum aion_step_kind)step->kind) {
     case AION_READ:
@@ -269,7 +277,8 @@ static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *ba
     }
 }
 
-static void apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part)
+static void apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                       const struct aion_part *part)
 {
     if (part->flags & AION_FORGET) {
         aion_forget(shard, batch, part);
@@ -297,13 +306,15 @@ void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch 
             shard->now = batch->parts[i].arrival;
         apply_part(shard, batch, &batch->parts[i]);
     }
+    aion_cases_tell_fresh(shard);
     shard->work += batch->step_count;
     aion_sweep_some(shard);
 }
 
 /* ---- time ---- */
 
-void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64_t passed, uint64_t floor, uint64_t now)
+void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64_t passed, uint64_t floor,
+                            uint64_t now)
 {
     shard->now = now > shard->now ? now : shard->now;
     shard->limit = limit > shard->limit ? limit : shard->limit;
@@ -361,9 +372,10 @@ iso_atom iso_aion_shard_key_atom(const struct iso_aion_shard *shard, uint32_t ke
 
 uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard)
 {
-    return shard->pool.in_use + aion_values_bytes(&shard->values) + (uint64_t)shard->key_count * sizeof *shard->keys +
+    return shard->pool.in_use + aion_values_bytes(&shard->values) +
+           (uint64_t)shard->key_count * sizeof *shard->keys +
            (uint64_t)shard->rare_count * sizeof *shard->rares +
-           (uint64_t)shard->transaction_count * sizeof *shard->transactions +
+           (uint64_t)shard->transactions_in_use * sizeof *shard->transactions +
            (uint64_t)shard->case_count * sizeof *shard->cases + shard->key_atoms.text_size +
            (uint64_t)shard->key_atoms.count * 12;
 }
@@ -372,7 +384,8 @@ void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_st
 {
     const struct iso_aion_stats *own = &shard->stats;
     stats->keys += shard->key_count;
-    stats->reads_judged += own->reads_judged; /* wraps: what the front counted and was not judged in the end */
+    stats->reads_judged +=
+        own->reads_judged; /* wraps: what the front counted and was not judged in the end */
     stats->reads_unjudged += own->reads_unjudged;
     stats->reads_undecided += own->reads_undecided;
     stats->writes_undecided += own->writes_undecided;

@@ -1,10 +1,10 @@
 /* A shard of the online engine: everything that is local to a key, for the keys whose hash falls to it.
  *
- * In go batches of *parts* (what one transaction did to this shard's keys, told apart into external reads, versions
- * and spare writes by the front), watermarks and the passing of time; out come *findings*. A shard knows no other
- * shard and no session, and reads nothing but its arguments, so that it can run on a thread of its own, or elsewhere.
- * Its state is columns and 32-bit numbers without pointers among them (pool.h), to be saved as bytes and, key by key,
- * split or merged by hash.
+ * In go batches of *parts* (what one transaction did to this shard's keys, told apart into external reads,
+ * versions and spare writes by the front), watermarks and the passing of time; out come *findings*. A shard
+ * knows no other shard and no session, and reads nothing but its arguments, so that it can run on a thread of
+ * its own, or elsewhere. Its state is columns and 32-bit numbers without pointers among them (pool.h), to be
+ * saved as bytes and, key by key, split or merged by hash.
  *
  * Threads: one at a time. A batch borrows the atoms of a block; findings belong to the shard until cleared.
  */
@@ -18,19 +18,19 @@ struct iso_aion_shard;
 enum aion_step_kind { AION_READ, AION_READ_LIST, AION_VERSION, AION_VERSION_LIST, AION_SPARE };
 
 /* flags of a step */
-#define AION_OWN 0x01u          /* a read above the transaction's own version, which it must not see */
-#define AION_GROUP 0x02u        /* one of several external reads of the key by the transaction: one instance */
-#define AION_UNJUDGED 0x04u     /* a version not judged for NOCONFLICT: LOCK, or foreign */
-#define AION_FINAL_VALUE 0x08u  /* a spare write of an unknown transaction: it would be a version */
+#define AION_OWN 0x01u         /* a read above the transaction's own version, which it must not see */
+#define AION_GROUP 0x02u       /* one of several external reads of the key by the transaction: one instance */
+#define AION_UNJUDGED 0x04u    /* a version not judged for NOCONFLICT: LOCK, or foreign */
+#define AION_FINAL_VALUE 0x08u /* a spare write of an unknown transaction: it would be a version */
 #define AION_INTERMEDIATE 0x10u /* a spare write of a committed transaction: it is no version */
 
 struct aion_step {
-    uint64_t time;      /* read: versions below this are visible; version: those below this are not overlapped */
-    uint64_t before;    /* read: an unknown writer that it may rest on started below this */
-    uint32_t key;       /* number in the shard */
-    uint32_t value;     /* atom of the block; lists: first of `count` elements of the batch */
+    uint64_t time;   /* read: versions below this are visible; version: those below this are not overlapped */
+    uint64_t before; /* read: an unknown writer that it may rest on started below this */
+    uint32_t key;    /* number in the shard */
+    uint32_t value;  /* atom of the block; lists: first of `count` elements of the batch */
     uint32_t count, tail; /* list read: behind `count` elements of others stand `tail` of its own */
-    uint32_t operation; /* place in the transaction; version: its first write of the key */
+    uint32_t operation;   /* place in the transaction; version: its first write of the key */
     uint8_t kind, flags;
 };
 
@@ -92,16 +92,19 @@ void iso_aion_shard_initial(struct iso_aion_shard *shard, const struct iso_atoms
 void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t key, const struct iso_atoms *atoms,
                                 iso_atom value, bool is_append);
 
-/* The number of a key, new or known; keys stay for good. `*use`: what it is known to be used as, ISO_KEY_ bits. */
+/* The number of a key, new or known; keys stay for good. `*use`: what it is known to be used as, ISO_KEY_
+ * bits. */
 uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key);
 uint8_t iso_aion_shard_use(const struct iso_aion_shard *shard, uint32_t key);
 void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t use);
 
 void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch *batch);
 
-/* Reads of versions below `limit` are final; reads below `passed` are never looked at again (where only deadlines
- * speak, `passed` is above `limit`); versions below `floor` go, but each key's newest of them. None goes back. */
-void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64_t passed, uint64_t floor, uint64_t now);
+/* Reads of versions below `limit` are final; reads below `passed` are never looked at again (where only
+ * deadlines speak, `passed` is above `limit`); versions below `floor` go, but each key's newest of them. None
+ * goes back. */
+void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64_t passed, uint64_t floor,
+                            uint64_t now);
 void iso_aion_shard_tick(struct iso_aion_shard *shard, uint64_t now);
 void iso_aion_shard_end(struct iso_aion_shard *shard, uint64_t now); /* nothing is open any more */
 void iso_aion_shard_sweep(struct iso_aion_shard *shard);             /* drops from every key what may go */

@@ -1,5 +1,5 @@
-/* SER: keys that are read and written, or written twice, at one cts. What the front needs to tell shared-cts and
- * cts-cycle from it: once the watermark has passed the cts, all readers and writers of the key there. */
+/* SER: keys that are read and written, or written twice, at one cts. What the front needs to tell shared-cts
+ * and cts-cycle from it: once the watermark has passed the cts, all readers and writers of the key there. */
 #include "aion/shard_private.h"
 
 void aion_tie_note(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t time)
@@ -15,7 +15,8 @@ static void tell_tie(struct iso_aion_shard *shard, uint64_t time, uint32_t numbe
         const struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, place);
         if (!version || version->time != time)
             break;
-        aion_finding_new(shard, AION_FOUND_WRITER, number)->transaction = aion_party_of(shard, version->transaction);
+        aion_finding_new(shard, AION_FOUND_WRITER, number)->transaction =
+            aion_party_of(shard, version->transaction);
     }
     if (!key->reads.count)
         return;

@@ -2,7 +2,8 @@
 #include "aion/shard_private.h"
 
 /* How many entries stand before a place. */
-static uint32_t position(const struct iso_aion_shard *shard, const struct aion_run *run, struct aion_place place)
+static uint32_t position(const struct iso_aion_shard *shard, const struct aion_run *run,
+                         struct aion_place place)
 {
     uint32_t before = place.index, count;
     for (uint32_t i = 0; i < place.chunk; i++) {
@@ -18,7 +19,8 @@ static void trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
     const struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
     if (!read || !aion_may_drop_read(shard, read->time))
         return;
-    uint64_t first_kept = shard->level == ISO_SER || shard->passed == UINT64_MAX ? shard->passed : shard->passed + 1;
+    uint64_t first_kept =
+        shard->level == ISO_SER || shard->passed == UINT64_MAX ? shard->passed : shard->passed + 1;
     uint32_t count = position(shard, &key->reads, aion_run_lower(&shard->pool, &key->reads, first_kept));
     for (uint32_t i = 0; i < count; i++, aion_run_next(&shard->pool, &key->reads, &place)) {
         read = aion_run_get(&shard->pool, &key->reads, place);
@@ -36,7 +38,8 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
     const struct aion_entry *first = aion_run_get(&shard->pool, &key->versions, aion_run_begin());
     if (!first || first->time >= shard->floor)
         return;
-    uint32_t old = position(shard, &key->versions, aion_run_lower(&shard->pool, &key->versions, shard->floor));
+    uint32_t old =
+        position(shard, &key->versions, aion_run_lower(&shard->pool, &key->versions, shard->floor));
     if (old < 2)
         return;
     struct aion_place place = aion_run_begin();

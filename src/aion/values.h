@@ -1,9 +1,9 @@
 /* Values and transaction ids that come and go: atoms with a count of who holds them.
  *
- * Integers from 0 to 2^31-1 and null are their own atoms, as everywhere, and cost nothing. Others have an entry, found
- * by hash and compared in full; the last holder to let go frees it, and texts are moved together once half of their
- * space is garbage, so that an endless stream of distinct values needs the memory of those that are held.
- * Threads: one at a time.
+ * Integers from 0 to 2^31-1 and null are their own atoms, as everywhere, and cost nothing. Others have an
+ * entry, found by hash and compared in full; the last holder to let go frees it, and texts are moved together
+ * once half of their space is garbage, so that an endless stream of distinct values needs the memory of those
+ * that are held. Threads: one at a time.
  */
 #ifndef ISO_AION_VALUES_H
 #define ISO_AION_VALUES_H
@@ -14,10 +14,10 @@ struct aion_values {
     struct iso_atoms atoms; /* its entries and texts; its own slots are not used */
     uint32_t *holders;      /* 0: a free entry, whose payload is the next free one + 1 */
     uint32_t *hash;
-    uint32_t first_free;    /* + 1; 0: none */
-    uint64_t *slots;        /* as in struct iso_atoms */
+    uint32_t first_free; /* + 1; 0: none */
+    uint64_t *slots;     /* as in struct iso_atoms */
     uint32_t slot_mask, used;
-    size_t garbage;         /* bytes of text that belong to nobody */
+    size_t garbage; /* bytes of text that belong to nobody */
 };
 
 void aion_values_init(struct aion_values *values);
@@ -33,7 +33,8 @@ static inline bool aion_value_is_entry(uint32_t value)
     return (value & ISO_ATOM_TABLE) && value != ISO_ABSENT;
 }
 
-static inline uint32_t aion_values_take(struct aion_values *values, const struct iso_atoms *from, iso_atom atom)
+static inline uint32_t aion_values_take(struct aion_values *values, const struct iso_atoms *from,
+                                        iso_atom atom)
 {
     return aion_value_is_entry(atom) ? aion_values_enter(values, from, atom) : atom;
 }

@@ -41,9 +41,9 @@ static void meet(struct iso_aion_shard *shard, struct aion_key *key, const struc
     shard->stats.counts[ISO_NOCONFLICT]++;
 }
 
-/* The writers whose intervals overlap that of a version about to stand at `place`: before it those that committed
- * after it took the key; after it those that took the key before it committed, no further away than the longest
- * interval of the key. */
+/* The writers whose intervals overlap that of a version about to stand at `place`: before it those that
+ * committed after it took the key; after it those that took the key before it committed, no further away than
+ * the longest interval of the key. */
 static void meet_writers(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_entry *version,
                          struct aion_place place)
 {
@@ -86,13 +86,14 @@ static bool reader_shares(const struct iso_aion_shard *shard, const struct aion_
         if (!read || read->time != version->time)
             return false;
         const struct aion_transaction *reader = &shard->transactions[read->transaction];
-        if (read->transaction != version->transaction && reader->cts == version->time && !(reader->flags & ISO_POINT))
+        if (read->transaction != version->transaction && reader->cts == version->time &&
+            !(reader->flags & ISO_POINT))
             return true;
     }
 }
 
-static void note_ties(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version,
-                      struct aion_place place)
+static void note_ties(struct iso_aion_shard *shard, const struct aion_key *key,
+                      const struct aion_entry *version, struct aion_place place)
 {
     struct aion_place before = place;
     const struct aion_entry *next = aion_run_get(&shard->pool, &key->versions, place), *previous = NULL;

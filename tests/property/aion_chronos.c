@@ -1,13 +1,13 @@
 /* aion against chronos and the definitions, on random small histories.
  *
  * Three comparisons a history, each at both levels:
- *  - the file: iso_aion_check in the history's own order (now and then with shards on threads) must give what the
- *    oracle gives: the exact set with kinds, values, writers and counts;
- *  - a stream: a random order of arrival, repeats, a random number of shards, watermarks as they become true, unknown
- *    outcomes as they were or told on the way; the final violations must be chronos's on what was told in the end, as
- *    (axiom, transactions, key), and with kinds where the only watermark is the end;
- *  - a stream with a short retention: nothing may be told that chronos does not tell, and what is missing is counted.
- * A disagreement is shrunk and printed.
+ *  - the file: iso_aion_check in the history's own order (now and then with shards on threads) must give what
+ * the oracle gives: the exact set with kinds, values, writers and counts;
+ *  - a stream: a random order of arrival, repeats, a random number of shards, watermarks as they become true,
+ * unknown outcomes as they were or told on the way; the final violations must be chronos's on what was told
+ * in the end, as (axiom, transactions, key), and with kinds where the only watermark is the end;
+ *  - a stream with a short retention: nothing may be told that chronos does not tell, and what is missing is
+ * counted. A disagreement is shrunk and printed.
  *
  * aion_chronos [--histories N] [--seed S] [--level si|ser|both]
  */
@@ -39,7 +39,8 @@ struct rows {
 };
 
 struct statistics {
-    uint64_t histories, judged, streams, watermarks, repeats, resolved, tentative, retracted, undecided, flipped;
+    uint64_t histories, judged, streams, watermarks, repeats, resolved, tentative, retracted, undecided,
+        flipped;
 };
 
 struct comparison {
@@ -67,12 +68,12 @@ static bool check_agrees(struct comparison *comparison, unsigned threads)
     iso_verdict_init(&verdict, &comparison->history, comparison->level, 0);
     enum iso_status status = iso_aion_check(&comparison->history, &options, &verdict, &error);
     instances_clear(&comparison->actual);
-    snprintf(comparison->text, sizeof comparison->text, "check with %u threads: status %d %s", threads, status,
-             error.text);
+    snprintf(comparison->text, sizeof comparison->text, "check with %u threads: status %d %s", threads,
+             status, error.text);
     bool agrees = (status == ISO_BAD_INPUT) == comparison->refused;
     if (agrees && comparison->refused)
-        agrees = sscanf(error.text, PLAIN_INPUT ":%u: ", &line) == 1 && line >= 1 && line <= PLAIN_TRANSACTIONS &&
-                 comparison->lacks_times[line - 1];
+        agrees = sscanf(error.text, PLAIN_INPUT ":%u: ", &line) == 1 && line >= 1 &&
+                 line <= PLAIN_TRANSACTIONS && comparison->lacks_times[line - 1];
     if (agrees && !comparison->refused) {
         instances_of_verdict(&comparison->actual, &verdict);
         agrees = status == ISO_OK && instances_equal(&comparison->expected, &comparison->actual);
@@ -118,8 +119,10 @@ static void chronos_rows(struct comparison *comparison)
     for (uint32_t i = 0; i < verdict.violation_count; i++) {
         const struct iso_violation *violation = &verdict.violations[i];
         comparison->wanted.rows[comparison->wanted.count++] =
-            (struct row){violation->axiom, violation->kind, violation->transaction, violation->other, violation->key,
-                         violation->writer_expected, violation->writer_actual, 0};
+            (struct row){violation->axiom,         violation->kind,
+                         violation->transaction,   violation->other,
+                         violation->key,           violation->writer_expected,
+                         violation->writer_actual, 0};
     }
     iso_verdict_release(&verdict);
     qsort(comparison->wanted.rows, comparison->wanted.count, sizeof comparison->wanted.rows[0], compare_rows);
@@ -147,9 +150,14 @@ static void collect(void *context, const struct iso_aion_event *event)
 {
     struct comparison *comparison = context;
     struct rows *finals = &comparison->finals;
-    struct row row = {event->axiom, event->kind, party(&event->transaction), party(&event->other),
-                      key_of(&comparison->history, event), party(&event->writer_expected),
-                      party(&event->writer_actual), event->id};
+    struct row row = {event->axiom,
+                      event->kind,
+                      party(&event->transaction),
+                      party(&event->other),
+                      key_of(&comparison->history, event),
+                      party(&event->writer_expected),
+                      party(&event->writer_actual),
+                      event->id};
     uint32_t at = 0;
     while (at < finals->count && finals->rows[at].id != event->id)
         at++;
@@ -187,7 +195,8 @@ static void shuffle(struct stream *stream)
     }
 }
 
-/* The earliest time at which something may still come: committed ones count by cts, others as soon as they start. */
+/* The earliest time at which something may still come: committed ones count by cts, others as soon as they
+ * start. */
 static uint64_t earliest_to_come(const struct stream *stream)
 {
     const struct iso_history *history = &stream->comparison->told;
@@ -252,7 +261,8 @@ static void decide_outcomes(struct stream *stream, const struct plain_history *p
         stream->resolve[t] = false;
         if (transaction->status != ISO_UNKNOWN || !timed || random_percent(&stream->random, 40))
             continue;
-        transaction->status = random_percent(&stream->random, 50) && transaction->cts.given ? ISO_COMMITTED : ISO_ABORTED;
+        transaction->status =
+            random_percent(&stream->random, 50) && transaction->cts.given ? ISO_COMMITTED : ISO_ABORTED;
         stream->resolve[t] = true;
     }
     if (plain_history_build(told, &stream->comparison->told, &error) != ISO_OK)
@@ -342,8 +352,8 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
     count_stream(comparison, &stats);
     if (!agrees)
         return false;
-    uint64_t undecided = stats.reads_undecided + stats.writes_undecided + stats.sessions_undecided +
-                         stats.beyond_retention;
+    uint64_t undecided =
+        stats.reads_undecided + stats.writes_undecided + stats.sessions_undecided + stats.beyond_retention;
     snprintf(comparison->text, sizeof comparison->text,
              "stream %u (%u shards): aion %u, chronos %u; %" PRIu64 " undecided", number, options.shards,
              comparison->finals.count, comparison->wanted.count, undecided);
@@ -377,8 +387,8 @@ static bool disagrees(const struct plain_history *plain, void *context)
     struct iso_error error = {.status = ISO_OK};
     if (plain_history_build(plain, &comparison->history, &error) != ISO_OK)
         return false;
-    comparison->refused = !timestamp_oracle(plain, comparison->level, comparison->session_order, &comparison->expected,
-                                            comparison->lacks_times);
+    comparison->refused = !timestamp_oracle(plain, comparison->level, comparison->session_order,
+                                            &comparison->expected, comparison->lacks_times);
     if (!check_agrees(comparison, 1) || (comparison->seed % 4 == 0 && !check_agrees(comparison, 2)))
         return true;
     if (comparison->refused)
@@ -404,7 +414,8 @@ static void print_rows(const struct rows *rows, const struct plain_history *plai
 
 static void report(struct plain_history *plain, struct comparison *comparison)
 {
-    printf("not ok - %s: aion disagrees, seed %" PRIu64 "\n", iso_level_name(comparison->level), comparison->seed);
+    printf("not ok - %s: aion disagrees, seed %" PRIu64 "\n", iso_level_name(comparison->level),
+           comparison->seed);
     shrink_history(plain, disagrees, comparison);
     disagrees(plain, comparison);
     printf("# level %s%s, %s\n", iso_level_name(comparison->level),
