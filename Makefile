@@ -155,6 +155,11 @@ oracle: ## The engines against the definitions on all the random histories of th
 FUZZ_FLAVOUR := BUILD=build-fuzz CC=$(CLANG) SANITIZE=address,undefined,fuzzer-no-link
 SECONDS ?= 60
 
+.PHONY: kafka
+kafka: ## End-to-end tests on a real Kafka broker (Maven Central, kept in the user's cache)
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name kafka --results $(RESULTS) --limit 900 tests/kafka/end_to_end.sh
+
 .PHONY: fuzz fuzz-programs fuzz-smoke
 fuzz-programs: $(FUZZ_PROGRAMS)
 

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/memory.h"
+#include "connectors/history/avro_check.h"
 #include "connectors/history/record_private.h"
 #include "connectors/history/build.h"
 
@@ -327,6 +328,16 @@ static const char *take_record(struct iso_events *events, avro_value_t record, c
     return wrong;
 }
 
+/* Reads the record into the writer's value. */
+static bool read_value(struct avro_decoder *avro, struct writer *writer, const struct frame *frame)
+{
+    if (!record_avro_check(writer->schema, frame->payload, frame->size))
+        return false;
+    avro_reader_memory_set_source(avro->reader, (const char *)frame->payload, (int64_t)frame->size);
+    avro_value_reset(&writer->value);
+    return !avro_value_read(avro->reader, &writer->value);
+}
+
 static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
                               struct iso_error *error)
 {
@@ -342,10 +353,8 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
         return iso_error_set(error, ISO_BAD_INPUT, "expected %s", wrong);
     if (find_writer(avro, frame.schema_id, &writer, error) != ISO_OK)
         return error->status;
-    avro_reader_memory_set_source(avro->reader, (const char *)frame.payload, (int64_t)frame.size);
-    avro_value_reset(&writer->value);
-    if (avro_value_read(avro->reader, &writer->value))
-        return iso_error_set(error, ISO_BAD_INPUT, "not Avro under its schema: %s", avro_strerror());
+    if (!read_value(avro, writer, &frame))
+        return iso_error_set(error, ISO_BAD_INPUT, "not one Avro value of its schema");
     wrong = take_record(events, writer->value, message);
     return wrong ? iso_error_set(error, ISO_BAD_INPUT, "%s", wrong) : ISO_OK;
 }

@@ -313,6 +313,16 @@ static void forget_trouble(struct iso_kafka_client *client)
     pthread_mutex_unlock(&client->lock);
 }
 
+/* Topics that do not exist yet are asked for more often. */
+static bool is_refresh_due(const struct iso_kafka_consumer *consumer)
+{
+    int64_t every = consumer->refresh_ms;
+    for (uint32_t i = 0; i < consumer->topic_count; i++)
+        if (!consumer->topics[i].partition_count && every > MISSING_REFRESH_MS)
+            every = MISSING_REFRESH_MS;
+    return !consumer->until_eof && iso_kafka_now() - consumer->refreshed >= every;
+}
+
 enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int timeout_ms,
                                         const struct iso_message **messages, uint32_t *count,
                                         struct iso_error *error)
@@ -331,7 +341,7 @@ enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int
     if (consumer->client.fatal)
         return iso_error_set(error, ISO_FAILED, "Kafka broker %s: %s", consumer->client.brokers,
                              consumer->client.fatal_text);
-    if (iso_kafka_now() - consumer->refreshed >= consumer->refresh_ms && !consumer->until_eof)
+    if (is_refresh_due(consumer))
         kafka_consumer_find(consumer, false, error);
     fetch(consumer, timeout_ms);
     for (uint32_t i = 0; i < consumer->raw_count; i++) {

@@ -4,7 +4,7 @@
 
 #include "connectors/kafka/consumer.h"
 
-enum { BATCH_MESSAGES = 4096, CONFIRMED_GAPS = 8, CONNECT_SECONDS = 10, REFRESH_SECONDS = 10 };
+enum { BATCH_MESSAGES = 4096, CONFIRMED_GAPS = 8, CONNECT_SECONDS = 10, REFRESH_SECONDS = 10, MISSING_REFRESH_MS = 1000 };
 
 /* What the gap detector knows of a partition, beside its public part. */
 struct gaps {
