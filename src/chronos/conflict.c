@@ -1,11 +1,12 @@
 /* NOCONFLICT: two writers of a key whose intervals (o, cts] overlap, o the ots of the first write.
  *
- * A key's *open* writers are those whose first write lies behind the sweep and whose commit ahead. A writer meets, when
- * it opens, exactly the open ones: any two intervals that overlap are open together when the later one opens, so each
- * pair is found once and nothing else is looked at. A writer that commits before it opens (a TIMESTAMP violation)
- * overlaps those that were open all the way from its cts to its first write; it meets the open ones too, but counts
- * only those that opened below its cts, and never opens itself. All intervals in `open` overlap pairwise, so that
- * finding the one to close costs no more than the pairs that were reported.
+ * A key's *open* writers are those whose first write lies behind the sweep and whose commit ahead. A writer
+ * meets, when it opens, exactly the open ones: any two intervals that overlap are open together when the
+ * later one opens, so each pair is found once and nothing else is looked at. A writer that commits before it
+ * opens (a TIMESTAMP violation) overlaps those that were open all the way from its cts to its first write; it
+ * meets the open ones too, but counts only those that opened below its cts, and never opens itself. All
+ * intervals in `open` overlap pairwise, so that finding the one to close costs no more than the pairs that
+ * were reported.
  */
 #include "chronos/chronos_private.h"
 
@@ -51,7 +52,8 @@ static void report(struct chronos_shard *shard, uint32_t transaction, uint32_t o
     iso_verdict_add(shard->verdict, &violation);
 }
 
-static void meet(struct chronos_shard *shard, uint32_t transaction, uint32_t other, uint32_t key, bool inverted)
+static void meet(struct chronos_shard *shard, uint32_t transaction, uint32_t other, uint32_t key,
+                 bool inverted)
 {
     const struct iso_history *history = shard->history;
     if (!inverted || history->cts[transaction] >= opened(history, other, key))

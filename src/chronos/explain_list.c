@@ -22,7 +22,8 @@ static struct prefix prefix_of(const struct chronos *check, const struct writers
                            .suspect = suspect,
                            .key = history->key[suspect->operation],
                            .count = suspect->prefix,
-                           .elements = history->element + history->list_first[history->value[suspect->operation]]};
+                           .elements =
+                               history->element + history->list_first[history->value[suspect->operation]]};
 }
 
 static struct writer_span span_of(const struct prefix *prefix, uint32_t i, enum writer_class class)
@@ -112,8 +113,9 @@ static bool find_uncommitted(const struct prefix *prefix, uint32_t *writer)
         uint32_t committed = explain_smallest(span_of(prefix, i, WRITER_FINAL), prefix->suspect->transaction);
         if (aborted == ISO_NONE && (committed != ISO_NONE || is_initial(prefix, prefix->elements[i])))
             continue;
-        *writer = aborted != ISO_NONE ? aborted
-                                      : explain_smallest_unknown(prefix->writers, prefix->key, prefix->elements[i]);
+        *writer = aborted != ISO_NONE
+                      ? aborted
+                      : explain_smallest_unknown(prefix->writers, prefix->key, prefix->elements[i]);
         return true;
     }
     return false;
@@ -154,8 +156,8 @@ static struct iso_value expected_of(struct chronos_shard *shard, const struct pr
     return value;
 }
 
-void explain_list(struct chronos_shard *shard, const struct writers *writers, const struct chronos_suspect *suspect,
-                  struct iso_violation *violation)
+void explain_list(struct chronos_shard *shard, const struct writers *writers,
+                  const struct chronos_suspect *suspect, struct iso_violation *violation)
 {
     struct prefix prefix = prefix_of(shard->check, writers, suspect);
     prefix.sorted = iso_allocate(((size_t)prefix.count + 1) * sizeof *prefix.sorted);

@@ -1,8 +1,8 @@
 /* The careful way through a transaction: its operations by key, one key (a *run*) after another.
  *
- * The sweep's fast path judges transactions whose operations all read at one time and touch registers only. Everything
- * else comes here: lists, operations with times of their own, transactions that commit before they read. A run is
- * judged with local variables alone; only the frontier comes from the key's state.
+ * The sweep's fast path judges transactions whose operations all read at one time and touch registers only.
+ * Everything else comes here: lists, operations with times of their own, transactions that commit before they
+ * read. A run is judged with local variables alone; only the frontier comes from the key's state.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,8 @@ uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transacti
 {
     const struct iso_history *history = shard->history;
     uint32_t count = 0;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
+         o++) {
         if (!chronos_owns(history->key[o], shard->index, shard->check->shards))
             continue;
         if (!only_writes || iso_kind_writes(history->kind[o]))
@@ -55,7 +56,8 @@ static void first_write(struct chronos_shard *shard, uint32_t transaction, uint3
         chronos_open_writer(shard, transaction, operation);
 }
 
-static void judge_register(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run, uint32_t count)
+static void judge_register(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run,
+                           uint32_t count)
 {
     const struct iso_history *history = shard->history;
     bool wrote = false, int_found = false;
@@ -99,7 +101,8 @@ void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transacti
 {
     struct chronos_previous seen = frontier(shard, transaction, shard->history->key[operation]);
     if (shard->history->value[operation] != seen.value)
-        chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, ISO_NONE});
+        chronos_add_suspect(
+            shard, &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, ISO_NONE});
 }
 
 void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t last)
@@ -120,8 +123,8 @@ void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t
 /* ---- lists ---- */
 
 /* Walks back over the transaction's appends before the read. */
-bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const uint64_t *run, uint32_t count,
-                         uint32_t *prefix)
+bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const uint64_t *run,
+                         uint32_t count, uint32_t *prefix)
 {
     uint32_t list = history->value[operation];
     const iso_atom *elements = history->element + history->list_first[list];
@@ -138,8 +141,8 @@ bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, 
     return true;
 }
 
-struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix, uint32_t prefix_count,
-                                       const uint64_t *run, uint32_t count)
+struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix,
+                                       uint32_t prefix_count, const uint64_t *run, uint32_t count)
 {
     const struct iso_history *history = shard->history;
     iso_atom *elements = iso_allocate(((size_t)prefix_count + count) * sizeof *elements);
@@ -156,8 +159,8 @@ struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_at
     return value;
 }
 
-/* What the read should have returned: the prefix of the read before it (of no length if the end is wrong already), and
- * the transaction's own appends. */
+/* What the read should have returned: the prefix of the read before it (of no length if the end is wrong
+ * already), and the transaction's own appends. */
 static void add_list_int(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run, uint32_t at,
                          const iso_atom *prefix, uint32_t prefix_count)
 {
@@ -215,7 +218,8 @@ static void judge_list(struct chronos_shard *shard, uint32_t transaction, const 
     }
 }
 
-void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t prefix)
+void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
+                             uint32_t prefix)
 {
     const struct iso_history *history = shard->history;
     uint32_t key = history->key[operation];
@@ -224,7 +228,8 @@ void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, 
     if (prefix == seen.value &&
         (prefix == 0 || memcmp(elements, shard->check->lists[key].elements, prefix * sizeof *elements) == 0))
         return;
-    chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, prefix});
+    chronos_add_suspect(shard,
+                        &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, prefix});
 }
 
 /* ---- both ---- */
@@ -237,7 +242,8 @@ void chronos_judge_run(struct chronos_shard *shard, uint32_t transaction, const 
         judge_register(shard, transaction, run, count);
 }
 
-void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted, uint32_t count)
+void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted,
+                        uint32_t count)
 {
     for (uint32_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && chronos_key_of(sorted[end]) == chronos_key_of(sorted[i]);)

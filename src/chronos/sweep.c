@@ -1,9 +1,9 @@
 /* The sweep: reads and commits in time order, one shard's keys.
  *
- * A read event at bound b comes after every commit with cts < b and before every other one. The fast path takes a
- * transaction all of whose operations read at one time, below its own cts: it goes through them in their order, and
- * what the transaction did to a key before stands in the key's state, told from others' by `toucher`. The rest goes
- * through runs.c, list keys always.
+ * A read event at bound b comes after every commit with cts < b and before every other one. The fast path
+ * takes a transaction all of whose operations read at one time, below its own cts: it goes through them in
+ * their order, and what the transaction did to a key before stands in the key's state, told from others' by
+ * `toucher`. The rest goes through runs.c, list keys always.
  */
 #include "chronos/chronos_private.h"
 
@@ -21,7 +21,8 @@ static inline uint32_t pick(struct chronos_shard *shard, uint32_t transaction, b
     unsigned index = shard->index, shards = shard->check->shards;
     for (uint32_t o = history->first_operation[transaction]; o < end; o++) {
         picked[count] = o;
-        unsigned wanted = !only_writes || iso_kind_writes(kinds[o]), ours = chronos_owns(keys[o], index, shards);
+        unsigned wanted = !only_writes || iso_kind_writes(kinds[o]),
+                 ours = chronos_owns(keys[o], index, shards);
         count += wanted & ours;
     }
     return count;
@@ -44,7 +45,8 @@ static __attribute__((noinline, cold)) void wrong_read(struct chronos_shard *sha
                                                        uint32_t transaction, uint32_t operation)
 {
     if (key->toucher != transaction) {
-        chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, key->value, key->writer, ISO_NONE});
+        chronos_add_suspect(
+            shard, &(struct chronos_suspect){transaction, operation, key->value, key->writer, ISO_NONE});
     } else if (key->int_found != transaction) {
         key->int_found = transaction;
         chronos_add_int(shard, transaction, operation, key->last);
@@ -57,10 +59,10 @@ static inline uint32_t choose(unsigned bit, uint32_t when_set, uint32_t otherwis
     return otherwise ^ ((otherwise ^ when_set) & (0u - bit));
 }
 
-/* One operation on a register; `writes` is 1 or 0. Whether it reads or writes, and whether the transaction was here
- * before, no processor can foresee: the only branches are those that lead to violations. */
-static inline void touch(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction, uint32_t operation,
-                         uint32_t value, unsigned writes, bool si)
+/* One operation on a register; `writes` is 1 or 0. Whether it reads or writes, and whether the transaction
+ * was here before, no processor can foresee: the only branches are those that lead to violations. */
+static inline void touch(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction,
+                         uint32_t operation, uint32_t value, unsigned writes, bool si)
 {
     uint32_t open = key->open_first;
     unsigned here = key->toucher == transaction, opened = open == transaction, nobody = open == ISO_NONE;
@@ -85,8 +87,8 @@ static bool needs_care(const struct chronos *check, uint32_t transaction)
            (check->si && (flags & ISO_WRITES) && history->cts[transaction] <= history->sts[transaction]);
 }
 
-/* All operations of a transaction that are picked; the number of list operations among them is returned, and they stand
- * in `sorted`. */
+/* All operations of a transaction that are picked; the number of list operations among them is returned, and
+ * they stand in `sorted`. */
 static inline uint32_t touch_all(struct chronos_shard *shard, uint32_t transaction, uint32_t count, bool si)
 {
     const uint32_t *keys = shard->history->key, *values = shard->history->value, *picked = shard->picked;

@@ -51,7 +51,9 @@ static int compare(const void *left, const void *right, void *history)
     const struct version *a = left, *b = right;
     if (a->key != b->key)
         return a->key < b->key ? -1 : 1;
-    return a->transaction == b->transaction ? 0 : chronos_compare_versions(history, a->transaction, b->transaction, a->key);
+    return a->transaction == b->transaction
+               ? 0
+               : chronos_compare_versions(history, a->transaction, b->transaction, a->key);
 }
 
 static void apply(struct chronos_shard *shard, const struct group *group, const struct version *version)
