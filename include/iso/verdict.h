@@ -85,6 +85,9 @@ void iso_verdict_release(struct iso_verdict *verdict);
 /* Counts a violation and keeps it if it is among the first `limit`. */
 void iso_verdict_add(struct iso_verdict *verdict, const struct iso_violation *violation);
 
+/* Keeps it likewise, where the caller has counted it. */
+void iso_verdict_keep(struct iso_verdict *verdict, const struct iso_violation *violation);
+
 /* Whether iso_verdict_add would keep it: evidence that costs something need not be gathered otherwise. */
 bool iso_verdict_keeps(const struct iso_verdict *verdict, const struct iso_violation *violation);
 

@@ -95,17 +95,18 @@ static void judge_shard(void *context, unsigned index)
     struct chronos_shard shard = {.check = check,
                                   .history = check->history,
                                   .verdict = &check->verdicts[index].verdict,
-                                  .index = index,
-                                  .open_free = ISO_NONE};
+                                  .index = index};
     shard.picked = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.picked);
     shard.sorted = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.sorted);
     judge_transactions(check, shard.verdict, index);
     chronos_extras_collect(&shard);
     chronos_sweep(&shard);
     chronos_explain(&shard);
+    if (check->si)
+        chronos_judge_conflicts(&shard);
     chronos_extras_release(&shard);
     iso_column_free(shard.suspects, shard.suspect_capacity * sizeof *shard.suspects);
-    iso_free(shard.open);
+    iso_free(shard.contested);
     iso_free(shard.picked);
     iso_free(shard.sorted);
 }

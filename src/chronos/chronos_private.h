@@ -29,9 +29,9 @@ struct chronos_key {
     uint32_t toucher;    /* the transaction that read or wrote the key last ... */
     uint32_t last;       /* ... and the value it read or wrote */
     uint32_t int_found;  /* the transaction with an INT violation here, if any */
-    uint32_t open_first; /* a writer of the key that is open now, or ISO_NONE */
-    uint32_t open_more;  /* more of them: into the shard's `open`, or ISO_NONE */
-    uint32_t unused;
+    uint32_t contested;  /* its number, from 1, among the keys two writers of which may overlap (SI); 0: not
+                            among them */
+    uint64_t judged_cts; /* the latest commit of a writer that NOCONFLICT judges; 0: none */
 };
 
 /* A list key's frontier. Versions only append, so every earlier version is a prefix of `elements`. */
@@ -78,13 +78,9 @@ struct chronos_suspect {
     uint32_t prefix;   /* a list: how many of the elements that were read are others' */
 };
 
-/* An operation that is judged at a time of its own: an external read, or a first write. */
+/* An external read that is judged at a time of its own. */
 struct chronos_extra {
     uint32_t transaction, operation, prefix;
-};
-
-struct chronos_open {
-    uint32_t transaction, next;
 };
 
 struct chronos_shard {
@@ -94,15 +90,15 @@ struct chronos_shard {
     unsigned index;
     uint32_t *picked; /* room for the operations of one transaction */
     uint64_t *sorted; /* the same, as key << 32 | operation */
-    bool deferring;   /* external reads and first writes become extras instead of being judged */
+    bool deferring;   /* external reads become extras instead of being judged */
 
     struct chronos_extra *extras;
     uint64_t *extra_time; /* bounds, in the end sorted */
     uint32_t *extra_order;
     uint32_t extra_count, extra_capacity;
 
-    struct chronos_open *open;
-    uint32_t open_count, open_capacity, open_free;
+    uint32_t *contested; /* keys */
+    uint32_t contested_count, contested_capacity;
 
     struct chronos_suspect *suspects;
     uint32_t suspect_count, suspect_capacity;
@@ -143,13 +139,6 @@ static inline uint64_t chronos_visible_bound(const struct chronos *check, uint32
     return check->si ? chronos_bound(check->history, transaction, operation)
                      : chronos_read_bound(check, transaction);
 }
-
-/* The first `key` writing operation of the transaction, which has one. */
-uint32_t chronos_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key);
-
-/* Order of two versions of a key by different committed transactions: cts, then the bound of the first write,
- * then tid. */
-int chronos_compare_versions(const struct iso_history *history, uint32_t left, uint32_t right, uint32_t key);
 
 /* ---- shards ---- */
 
@@ -201,22 +190,22 @@ void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, 
                              uint32_t prefix);
 void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t last);
 
-/* A list read ends with the appends among the `count` operations of the transaction before it on the key:
- * false if not, else how many elements stand before them. */
-bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const uint64_t *run,
-                         uint32_t count, uint32_t *prefix);
+/* A list read ends with the transaction's `own` appends before it: false if not, else how many elements stand
+ * before them. */
+bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const iso_atom *own,
+                         uint32_t own_count, uint32_t *prefix);
 
-/* What a list read should have returned: a prefix, and the appends among the `count` operations before it. */
+/* What a list read should have returned: a prefix, and the transaction's own appends. */
 struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix,
-                                       uint32_t prefix_count, const uint64_t *run, uint32_t count);
+                                       uint32_t prefix_count, const iso_atom *own, uint32_t own_count);
 
 /* Commits that need care: several at one cts, or by transactions that commit before they read. */
 void chronos_commit_group(struct chronos_shard *shard, const uint32_t *transactions, uint32_t count);
 void chronos_append(struct chronos_list *list, iso_atom element);
 
-/* NOCONFLICT: a first write opens, a commit closes. */
-void chronos_open_writer(struct chronos_shard *shard, uint32_t transaction, uint32_t operation);
-void chronos_close_writer(struct chronos_shard *shard, uint32_t transaction, struct chronos_key *key);
+/* NOCONFLICT, on the keys that the sweep found contested. */
+void chronos_contest(struct chronos_shard *shard, uint32_t key);
+void chronos_judge_conflicts(struct chronos_shard *shard);
 
 void chronos_add_suspect(struct chronos_shard *shard, const struct chronos_suspect *suspect);
 void chronos_explain(struct chronos_shard *shard);

@@ -29,19 +29,23 @@ struct group {
     uint32_t *other;      /* by member: who shares cts and key, or ISO_NONE */
     bool *on_cycle;       /* by member */
     uint64_t *operations; /* of one member */
+    iso_atom *own;        /* of one member: what it appended to a key */
 };
 
 /* ---- what the members do ---- */
 
-static bool reads_externally(const struct iso_history *history, const uint64_t *run, uint32_t count)
+/* `own`: room for as many elements as the run has. */
+static bool reads_externally(const struct iso_history *history, const uint64_t *run, uint32_t count,
+                             iso_atom *own)
 {
-    uint32_t prefix;
+    uint32_t prefix, own_count = 0;
     if (!iso_key_is_list(history, chronos_key_of(run[0])))
         return !iso_kind_writes(history->kind[chronos_operation_of(run[0])]);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t operation = chronos_operation_of(run[i]);
-        if (!iso_kind_writes(history->kind[operation]) &&
-            chronos_list_prefix(history, operation, run, i, &prefix))
+        if (iso_kind_writes(history->kind[operation]))
+            own[own_count++] = history->value[operation];
+        else if (chronos_list_prefix(history, operation, own, own_count, &prefix))
             return true;
     }
     return false;
@@ -54,7 +58,7 @@ static void add_use(struct group *group, uint32_t member, const uint64_t *run, u
         group->uses = iso_reallocate(group->uses, group->use_capacity * sizeof *group->uses);
         group->by_key = iso_reallocate(group->by_key, group->use_capacity * sizeof *group->by_key);
     }
-    struct use use = {.member = member, .reads = reads_externally(group->history, run, count)};
+    struct use use = {.member = member, .reads = reads_externally(group->history, run, count, group->own)};
     for (uint32_t i = 0; i < count; i++)
         use.writes |= iso_kind_writes(group->history->kind[chronos_operation_of(run[i])]);
     group->by_key[group->use_count] = (uint64_t)chronos_key_of(run[0]) << 32 | group->use_count;
@@ -250,6 +254,7 @@ static void check_group(struct chronos *check, struct iso_verdict *verdict, cons
 {
     struct group group = {.history = check->history, .transactions = transactions, .count = count};
     group.operations = iso_allocate(((size_t)check->most_operations + 1) * sizeof *group.operations);
+    group.own = iso_allocate(((size_t)check->most_operations + 1) * sizeof *group.own);
     group.first_use = iso_allocate(((size_t)count + 1) * sizeof *group.first_use);
     group.other = iso_allocate(count * sizeof *group.other);
     group.on_cycle = iso_allocate_zeroed(count, sizeof *group.on_cycle);
@@ -263,6 +268,7 @@ static void check_group(struct chronos *check, struct iso_verdict *verdict, cons
     find_cycles(&group);
     report(check, verdict, &group);
     iso_free(group.operations);
+    iso_free(group.own);
     iso_free(group.first_use);
     iso_free(group.other);
     iso_free(group.on_cycle);

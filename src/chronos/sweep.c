@@ -62,21 +62,14 @@ static inline uint32_t choose(unsigned bit, uint32_t when_set, uint32_t otherwis
 /* One operation on a register; `writes` is 1 or 0. Whether it reads or writes, and whether the transaction
  * was here before, no processor can foresee: the only branches are those that lead to violations. */
 static inline void touch(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction,
-                         uint32_t operation, uint32_t value, unsigned writes, bool si)
+                         uint32_t operation, uint32_t value, unsigned writes)
 {
-    uint32_t open = key->open_first;
-    unsigned here = key->toucher == transaction, opened = open == transaction, nobody = open == ISO_NONE;
+    unsigned here = key->toucher == transaction;
     unsigned differs = value != choose(here, key->last, key->value);
     if (__builtin_expect(differs & ~writes, 0))
         wrong_read(shard, key, transaction, operation);
     key->toucher = transaction;
     key->last = value;
-    if (!si)
-        return;
-    if (__builtin_expect(writes & ~(opened | nobody), 0))
-        chronos_open_writer(shard, transaction, operation);
-    else
-        key->open_first = choose(writes, transaction, open);
 }
 
 static bool needs_care(const struct chronos *check, uint32_t transaction)
@@ -89,7 +82,7 @@ static bool needs_care(const struct chronos *check, uint32_t transaction)
 
 /* All operations of a transaction that are picked; the number of list operations among them is returned, and
  * they stand in `sorted`. */
-static inline uint32_t touch_all(struct chronos_shard *shard, uint32_t transaction, uint32_t count, bool si)
+static uint32_t touch_all(struct chronos_shard *shard, uint32_t transaction, uint32_t count)
 {
     const uint32_t *keys = shard->history->key, *values = shard->history->value, *picked = shard->picked;
     const uint8_t *kinds = shard->history->kind;
@@ -103,7 +96,7 @@ static inline uint32_t touch_all(struct chronos_shard *shard, uint32_t transacti
             continue;
         }
         unsigned is_write = kind != ISO_READ;
-        touch(shard, &states[key], transaction, operation, values[operation], is_write, si);
+        touch(shard, &states[key], transaction, operation, values[operation], is_write);
         writes += is_write;
     }
     shard->verdict->reads_judged += count - lists - writes;
@@ -117,8 +110,7 @@ static void read_all(struct chronos_shard *shard, uint32_t transaction)
         return;
     }
     uint32_t count = pick(shard, transaction, false);
-    uint32_t lists = shard->check->si ? touch_all(shard, transaction, count, true)
-                                      : touch_all(shard, transaction, count, false);
+    uint32_t lists = touch_all(shard, transaction, count);
     if (lists) {
         chronos_sort_numbers(shard->sorted, lists);
         chronos_judge_runs(shard, transaction, shard->sorted, lists);
@@ -127,9 +119,7 @@ static void read_all(struct chronos_shard *shard, uint32_t transaction)
 
 static void read_extra(struct chronos_shard *shard, const struct chronos_extra *extra)
 {
-    if (iso_kind_writes(shard->history->kind[extra->operation]))
-        chronos_open_writer(shard, extra->transaction, extra->operation);
-    else if (extra->prefix == ISO_NONE)
+    if (extra->prefix == ISO_NONE)
         chronos_judge_register_read(shard, extra->transaction, extra->operation);
     else
         chronos_judge_list_read(shard, extra->transaction, extra->operation, extra->prefix);
@@ -142,13 +132,13 @@ static void commit(struct chronos_shard *shard, uint32_t transaction)
     struct chronos *check = shard->check;
     const struct iso_history *history = check->history;
     uint32_t count = pick(shard, transaction, true);
+    uint64_t bound = check->si ? history->sts[transaction] + 1 : UINT64_MAX, cts = history->cts[transaction];
     for (uint32_t i = 0; i < count; i++) {
         uint32_t operation = shard->picked[i], key = history->key[operation];
         struct chronos_key *state = &check->keys[key];
-        if (state->open_first == transaction && state->open_more == ISO_NONE)
-            state->open_first = ISO_NONE;
-        else if (state->open_first != ISO_NONE && state->writer != transaction)
-            chronos_close_writer(shard, transaction, state);
+        if (__builtin_expect(state->judged_cts >= bound, 0) && state->writer != transaction)
+            chronos_contest(shard, key);
+        state->judged_cts = cts;
         state->writer = transaction;
         state->value = history->value[operation];
         if (history->kind[operation] == ISO_APPEND) {
@@ -189,4 +179,6 @@ void chronos_sweep(struct chronos_shard *shard)
             read_all(shard, reads->transaction[read++]);
         }
     }
+    while (committed < commits->count) /* nothing reads these, but they may conflict */
+        committed = commit_at(shard, committed);
 }

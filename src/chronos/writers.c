@@ -164,11 +164,30 @@ static int by_tid(const void *left, const void *right, void *context)
                             history->tid[*(const uint32_t *)right]);
 }
 
+static uint64_t first_bound(const struct iso_history *history, uint32_t transaction, uint32_t key)
+{
+    uint32_t o = history->first_operation[transaction];
+    if (!(history->flags[transaction] & ISO_OWN_TIMES))
+        return history->sts[transaction] + 1;
+    while (history->key[o] != key || !iso_kind_writes(history->kind[o]))
+        o++;
+    return chronos_bound(history, transaction, o);
+}
+
+/* cts, then the bound of the first write, then tid. */
 static int by_version(const void *left, const void *right, void *context)
 {
     const struct order *order = context;
+    const struct iso_history *history = order->history;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return a == b ? 0 : chronos_compare_versions(order->history, a, b, order->key);
+    if (a == b)
+        return 0;
+    if (history->cts[a] != history->cts[b])
+        return history->cts[a] < history->cts[b] ? -1 : 1;
+    uint64_t a_bound = first_bound(history, a, order->key), b_bound = first_bound(history, b, order->key);
+    if (a_bound != b_bound)
+        return a_bound < b_bound ? -1 : 1;
+    return by_tid(left, right, context);
 }
 
 /* Without sts first: it may have started any time. */

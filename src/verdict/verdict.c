@@ -94,8 +94,7 @@ bool iso_verdict_keeps(const struct iso_verdict *verdict, const struct iso_viola
            comes_before(verdict, violation, &verdict->violations[0]);
 }
 
-/* Keeps a violation that has been counted. */
-static void keep(struct iso_verdict *verdict, const struct iso_violation *violation)
+void iso_verdict_keep(struct iso_verdict *verdict, const struct iso_violation *violation)
 {
     assert(!verdict->sorted);
     if (!iso_verdict_keeps(verdict, violation))
@@ -118,7 +117,7 @@ static void keep(struct iso_verdict *verdict, const struct iso_violation *violat
 void iso_verdict_add(struct iso_verdict *verdict, const struct iso_violation *violation)
 {
     verdict->counts[violation->axiom]++;
-    keep(verdict, violation);
+    iso_verdict_keep(verdict, violation);
 }
 
 struct iso_value iso_verdict_list(struct iso_verdict *verdict, const iso_atom *elements, uint32_t count)
@@ -165,7 +164,7 @@ void iso_verdict_merge(struct iso_verdict *verdict, struct iso_verdict *from)
         struct iso_violation violation = from->violations[i];
         adopt_list(verdict, from, &violation.expected);
         adopt_list(verdict, from, &violation.actual);
-        keep(verdict, &violation);
+        iso_verdict_keep(verdict, &violation);
     }
     iso_verdict_release(from);
 }
