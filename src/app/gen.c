@@ -265,6 +265,9 @@ static enum iso_status check_options(struct app *app, const struct gen *gen, con
     if (files->count)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: gen reads no files; -o names its output",
                              files->items[0]);
+    if (gen->expected && !strcmp(gen->expected, gen->output))
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--expected %s: the history goes there, expected another file", gen->expected);
     if (timekiller && gen->order == ISO_ORDER_RANDOM)
         return iso_error_set(
             &app->error, ISO_BAD_INPUT,
