@@ -73,6 +73,7 @@ struct iso_verdict {
     struct iso_violation *violations; /* a heap, the last of the order at its root, until sorted */
     iso_atom *elements; /* of expected lists */
     uint64_t element_count, element_capacity;
+    uint64_t elements_unused; /* of violations that are kept no more */
     bool sorted;
 
     double seconds_load, seconds_sort, seconds_check, seconds_total;

@@ -94,14 +94,58 @@ bool iso_verdict_keeps(const struct iso_verdict *verdict, const struct iso_viola
            comes_before(verdict, violation, &verdict->violations[0]);
 }
 
+static bool is_own_list(const struct iso_verdict *verdict, const struct iso_value *value)
+{
+    return value->is_list && value->elements == (const iso_atom *const *)&verdict->elements;
+}
+
+static void move_list(const struct iso_verdict *verdict, struct iso_value *value, iso_atom *to,
+                      uint64_t *count)
+{
+    if (!is_own_list(verdict, value))
+        return;
+    if (value->count)
+        memcpy(to + *count, verdict->elements + value->first, value->count * sizeof *to);
+    value->first = *count;
+    *count += value->count;
+}
+
+/* Gives up the lists that no violation holds. */
+static void compact_lists(struct iso_verdict *verdict)
+{
+    uint64_t capacity = verdict->element_count - verdict->elements_unused, count = 0;
+    iso_atom *elements = iso_allocate((capacity + 1) * sizeof *elements);
+    for (uint32_t i = 0; i < verdict->violation_count; i++) {
+        move_list(verdict, &verdict->violations[i].expected, elements, &count);
+        move_list(verdict, &verdict->violations[i].actual, elements, &count);
+    }
+    assert(count <= capacity);
+    iso_free(verdict->elements);
+    verdict->elements = elements;
+    verdict->element_count = count;
+    verdict->element_capacity = capacity + 1;
+    verdict->elements_unused = 0;
+}
+
+/* In place of the last one that is kept; its lists are given up once they are most of all. */
+static void replace_last(struct iso_verdict *verdict, const struct iso_violation *violation)
+{
+    struct iso_violation *last = &verdict->violations[0];
+    verdict->elements_unused += is_own_list(verdict, &last->expected) ? last->expected.count : 0;
+    verdict->elements_unused += is_own_list(verdict, &last->actual) ? last->actual.count : 0;
+    *last = *violation;
+    if (verdict->elements_unused > verdict->element_count / 2)
+        compact_lists(verdict);
+    sift_down(verdict, 0);
+}
+
 void iso_verdict_keep(struct iso_verdict *verdict, const struct iso_violation *violation)
 {
     assert(!verdict->sorted);
     if (!iso_verdict_keeps(verdict, violation))
         return;
     if (verdict->limit && verdict->violation_count == verdict->limit) {
-        verdict->violations[0] = *violation;
-        sift_down(verdict, 0);
+        replace_last(verdict, violation);
         return;
     }
     if (verdict->violation_count == verdict->violation_capacity) {
@@ -148,7 +192,7 @@ struct iso_value iso_value_of_list(const struct iso_history *history, uint32_t l
 
 static void adopt_list(struct iso_verdict *verdict, const struct iso_verdict *from, struct iso_value *value)
 {
-    if (value->is_list && value->elements == (const iso_atom *const *)&from->elements)
+    if (is_own_list(from, value))
         *value = iso_verdict_list(verdict, from->elements + value->first, value->count);
 }
 
@@ -162,6 +206,8 @@ void iso_verdict_merge(struct iso_verdict *verdict, struct iso_verdict *from)
     verdict->per_operation |= from->per_operation;
     for (uint32_t i = 0; i < from->violation_count; i++) {
         struct iso_violation violation = from->violations[i];
+        if (!iso_verdict_keeps(verdict, &violation))
+            continue;
         adopt_list(verdict, from, &violation.expected);
         adopt_list(verdict, from, &violation.actual);
         iso_verdict_keep(verdict, &violation);

@@ -134,11 +134,41 @@ static void stale_reads_of_a_long_list(void **state)
     }
 }
 
+/* Each wrong read is reported in place of an earlier one, with what it should have returned: a thousand
+ * million elements in all, of which a few are kept. */
+static void evidence_that_is_kept_no_more(void **state)
+{
+    enum { ELEMENTS = 5000, READS = 20000, LIMIT = 10 };
+    struct iso_history history;
+    struct iso_verdict verdict;
+    (void)state;
+    iso_history_init(&history);
+    begin(&history, 0, 1, 2);
+    for (uint32_t i = 0; i < ELEMENTS; i++)
+        iso_history_operation(&history, ISO_APPEND, 1, i);
+    for (uint32_t i = 0; i < READS; i++) {
+        begin(&history, READS - i, 4, 4);
+        read_list(&history, i % 2);
+    }
+    judge(&history, &verdict, LIMIT);
+    assert_int_equal(verdict.counts[ISO_EXT], READS);
+    assert_true(verdict.element_capacity < 10 * LIMIT * ELEMENTS);
+    for (uint32_t i = 0; i < LIMIT; i++) {
+        const struct iso_value *expected = &verdict.violations[i].expected;
+        assert_int_equal(history.tid[verdict.violations[i].transaction], i + 1);
+        assert_int_equal(expected->count, ELEMENTS);
+        for (uint32_t e = 0; e < ELEMENTS; e++)
+            assert_int_equal(iso_value_element(expected, e), e);
+    }
+    release(&history, &verdict);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_writers_of_a_key_overlap), cmocka_unit_test(wide_transactions_share_a_cts),
-        cmocka_unit_test(many_list_reads_in_a_transaction), cmocka_unit_test(stale_reads_of_a_long_list)};
+        cmocka_unit_test(many_list_reads_in_a_transaction), cmocka_unit_test(stale_reads_of_a_long_list),
+        cmocka_unit_test(evidence_that_is_kept_no_more)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
