@@ -323,6 +323,9 @@ static enum iso_status check_options(struct app *app, const struct gen *gen, con
     if (files->count && gen->publish.watermarks)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "--watermarks needs a generated history: a recorded one may be in any order");
+    if (gen->expected && !strcmp(gen->expected, gen->output))
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--expected %s: the history goes there, expected another file", gen->expected);
     if (timekiller && gen->order == ISO_ORDER_RANDOM)
         return iso_error_set(
             &app->error, ISO_BAD_INPUT,

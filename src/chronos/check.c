@@ -16,14 +16,16 @@ static double now(void)
 
 /* ---- refusals ---- */
 
-static enum iso_status refuse(const struct iso_history *history, uint32_t t, const char *lacks, struct iso_error *error)
+static enum iso_status refuse(const struct iso_history *history, uint32_t t, const char *lacks,
+                              struct iso_error *error)
 {
     char place[512], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *tid = iso_atom_text(&history->atoms, history->tid[t], buffer, &length);
     iso_history_place_text(history, t, place, sizeof place);
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: committed transaction %.*s has no %s; timestamps cannot judge it",
-                         place, (int)(length < 100 ? length : 100), tid, lacks);
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "%s: committed transaction %.*s has no %s; timestamps cannot judge it", place,
+                         (int)(length < 100 ? length : 100), tid, lacks);
 }
 
 /* What the transaction lacks to be judged by, or NULL. */
@@ -64,7 +66,8 @@ static void survey(struct chronos *check)
     }
     if (!history->breach_count)
         return;
-    check->first_breach = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->first_breach);
+    check->first_breach =
+        iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->first_breach);
     for (uint32_t t = 0; t < history->transaction_count; t++)
         check->first_breach[t] = ISO_NONE;
     for (uint32_t i = history->breach_count; i-- > 0;)
@@ -92,17 +95,18 @@ static void judge_shard(void *context, unsigned index)
     struct chronos_shard shard = {.check = check,
                                   .history = check->history,
                                   .verdict = &check->verdicts[index].verdict,
-                                  .index = index,
-                                  .open_free = ISO_NONE};
+                                  .index = index};
     shard.picked = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.picked);
     shard.sorted = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.sorted);
     judge_transactions(check, shard.verdict, index);
     chronos_extras_collect(&shard);
     chronos_sweep(&shard);
     chronos_explain(&shard);
+    if (check->si)
+        chronos_judge_conflicts(&shard);
     chronos_extras_release(&shard);
     iso_column_free(shard.suspects, shard.suspect_capacity * sizeof *shard.suspects);
-    iso_free(shard.open);
+    iso_free(shard.contested);
     iso_free(shard.picked);
     iso_free(shard.sorted);
 }
