@@ -56,7 +56,7 @@ static void trim(struct iso_aion *engine, struct aion_session *session)
         if (!entry || entry->hold >= engine->floor)
             break;
     }
-    if (count < 2)
+    if (count < 2 || count * 4 < session->members.count)
         return;
     place = aion_run_begin();
     for (uint32_t i = 0; i < count - 1; i++, aion_run_next(&engine->pool, &session->members, &place)) {

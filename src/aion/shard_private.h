@@ -103,7 +103,7 @@ struct iso_aion_shard {
     enum iso_level level;
     uint64_t timeout, now;
     uint64_t limit, passed, floor; /* as given to iso_aion_shard_advance */
-    bool ended;
+    bool ended, thorough; /* nothing comes any more; every entry that may go goes */
     struct aion_pool pool;
     struct aion_values values;
     struct iso_atoms key_atoms;

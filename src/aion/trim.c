@@ -13,6 +13,12 @@ static uint32_t position(const struct iso_aion_shard *shard, const struct aion_r
     return before;
 }
 
+/* Dropping moves what stays: below a quarter of the run it is not worth that, unless memory is short. */
+static bool is_too_little(const struct iso_aion_shard *shard, uint32_t count, const struct aion_run *run)
+{
+    return !shard->thorough && count * 4 < run->count;
+}
+
 static void trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
 {
     struct aion_place place = aion_run_begin();
@@ -22,6 +28,8 @@ static void trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
     uint64_t first_kept =
         shard->level == ISO_SER || shard->passed == UINT64_MAX ? shard->passed : shard->passed + 1;
     uint32_t count = position(shard, &key->reads, aion_run_lower(&shard->pool, &key->reads, first_kept));
+    if (is_too_little(shard, count, &key->reads))
+        return;
     for (uint32_t i = 0; i < count; i++, aion_run_next(&shard->pool, &key->reads, &place)) {
         read = aion_run_get(&shard->pool, &key->reads, place);
         aion_value_drop(shard, key, read->value);
@@ -40,7 +48,7 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
         return;
     uint32_t old =
         position(shard, &key->versions, aion_run_lower(&shard->pool, &key->versions, shard->floor));
-    if (old < 2)
+    if (old < 2 || is_too_little(shard, old - 1, &key->versions))
         return;
     struct aion_place place = aion_run_begin();
     for (uint32_t i = 0; i < old; i++, aion_run_next(&shard->pool, &key->versions, &place)) {
@@ -101,6 +109,8 @@ void aion_sweep_some(struct iso_aion_shard *shard)
 
 void iso_aion_shard_sweep(struct iso_aion_shard *shard)
 {
+    shard->thorough = true;
     for (uint32_t i = 0; i < shard->key_count; i++)
         aion_trim(shard, &shard->keys[i]);
+    shard->thorough = false;
 }
