@@ -1,6 +1,5 @@
-/* Operations with times of their own, at SI: each external read and each first write of such a transaction is
- * an event at its own bound. Which reads are external, and INT, do not depend on other transactions, so they
- * are settled here.
+/* Operations with times of their own, at SI: each external read of such a transaction is an event at its own
+ * bound. Which reads are external, and INT, do not depend on other transactions, so they are settled here.
  */
 #include "base/radix.h"
 #include "chronos/chronos_private.h"
