@@ -37,6 +37,7 @@ static uint64_t load(const unsigned char *at)
 static enum iso_status take_count(struct cursor *cursor, size_t unit, const char *what, uint64_t *count)
 {
     size_t left = (size_t)(cursor->end - cursor->at);
+    *count = 0;
     if (left < sizeof *count)
         return fail(cursor, what);
     *count = load(cursor->at);
