@@ -70,8 +70,8 @@ struct engine {
     uint32_t version_count;
     uint32_t *version_transaction, *version_key, *version_reader; /* version_reader: first of the reads known to see it */
     uint32_t *first_version;    /* by key, keys + 1 */
-    uint32_t *first_run;        /* by key: runs of versions of one chain */
-    uint32_t run_count, *run_chain, *run_version; /* run_count + 1 */
+    uint32_t *first_run;        /* by key, keys + 1: runs of versions of one chain */
+    uint32_t run_count, *run_chain, *run_version; /* run_version: run_count + 1 */
 
     /* external reads, by transaction */
     uint32_t read_count, read_capacity;
@@ -82,7 +82,7 @@ struct engine {
     uint32_t *first_read;       /* by transaction, count + 1 */
     uint32_t *first_candidate;  /* by read, read_count + 1 */
     uint32_t *candidate_count;  /* those left; the ones ruled out stand behind them */
-    uint32_t candidate_total, *candidates;
+    uint32_t candidate_total, candidate_capacity, *candidates;
     uint32_t open_reads;
 
     const char *unsupported;    /* why the history cannot be judged, or NULL */
@@ -101,9 +101,13 @@ struct engine {
     uint32_t fact_count, fact_capacity, known_count, linked_count;
     struct fact *facts;
     uint32_t *first_out;        /* by node */
-    uint32_t *clocks, *seen;    /* node * chain_count + chain: 1 + position of the latest node that reaches it */
+    uint32_t stride;            /* chain_count, rounded up for the vector unit */
+    uint32_t *clocks;           /* node * stride + chain: 1 + position of the latest node that reaches it; 0: none */
+    uint32_t *seen;             /* the clocks that the rules have seen */
+    uint32_t *scratch_clock;
     uint32_t *order, *rank;     /* nodes in a topological order; inverse */
     bool conflict;              /* the graph has a cycle */
+    uint32_t empty_read;        /* a read without a possible writer, or ISO_NONE */
 };
 
 static inline uint32_t node_begin(const struct engine *engine, uint32_t transaction)
@@ -129,7 +133,7 @@ static inline uint32_t node_stamp(const struct engine *engine, uint32_t node)
 
 static inline uint32_t *clock_of(const struct engine *engine, uint32_t node)
 {
-    return engine->clocks + (size_t)node * engine->chain_count;
+    return engine->clocks + (size_t)node * engine->stride;
 }
 
 /* True if `from` is known to come before `to`, or is it. */
@@ -149,35 +153,58 @@ void problem_finding(struct engine *engine, enum iso_finding_kind kind, uint32_t
 uint32_t *lists_resolve(struct engine *engine);
 
 /* chains.c */
-bool chains_build(struct engine *engine); /* false: the known edges close a cycle */
+bool chains_build(struct engine *engine); /* false: the known edges close a cycle; then all are one chain */
+void chains_release(struct engine *engine);
 void versions_sort(struct engine *engine);
+void versions_release(struct engine *engine);
+uint32_t *session_predecessors(const struct engine *engine); /* by transaction; ISO_NONE: none. The caller frees it */
 
 /* graph.c */
 void graph_init(struct engine *engine);
 void graph_release(struct engine *engine);
-uint32_t graph_add(struct engine *engine, struct fact fact);
-void graph_link(struct engine *engine);
-void graph_known_edges(struct engine *engine);
-bool graph_sort(struct engine *engine); /* fills order and rank; false: a cycle */
 void graph_clocks_init(struct engine *engine);
-/* The latest version of a run, [first, end), whose writer's begin (or commit) has a stamp of at most `stamp`;
- * ISO_NONE if there is none. */
-uint32_t run_latest_begin(const struct engine *engine, uint32_t first, uint32_t end, uint32_t stamp);
-uint32_t run_latest_commit(const struct engine *engine, uint32_t first, uint32_t end, uint32_t stamp);
+void graph_add_known(struct engine *engine);
+/* Appends a fact; it joins the lists of edges with the next graph_link. */
+uint32_t graph_append(struct engine *engine, struct fact fact);
+void graph_link(struct engine *engine);
+bool graph_sort(struct engine *engine); /* fills order and rank; false: a cycle */
+void graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to);
 
-/* saturate.c */
-enum iso_status saturate(struct engine *engine); /* ISO_VIOLATED: conflict; ISO_UNDECIDED: a budget */
-void read_resolve(struct engine *engine, uint32_t read, uint32_t version);
+/* versions of a key, of one chain */
+uint32_t run_latest_begin(const struct engine *engine, uint32_t run, uint32_t stamp);
+uint32_t run_latest_commit(const struct engine *engine, uint32_t run, uint32_t stamp);
+uint32_t run_first_after(const struct engine *engine, uint32_t run, uint32_t version);
+uint32_t version_of(const struct engine *engine, uint32_t transaction, uint32_t key);
+
+/* saturate.c: ISO_OK: nothing more follows. ISO_VIOLATED: `conflict`, or `empty_read` has no writer left.
+ * ISO_UNDECIDED: out of time */
+enum iso_status saturate(struct engine *engine);
 
 /* solve.c: ISO_OK with the order in engine->order, ISO_VIOLATED with the evidence filled in, ISO_UNDECIDED */
 enum iso_status solve_everything(struct engine *engine);
 
-/* explain.c */
-void explain_cycle(struct engine *engine);           /* the facts close a cycle */
-void explain_empty_read(struct engine *engine, uint32_t read); /* a read has no candidate left */
-void explain_fact(struct engine *engine, uint32_t fact);
+/* explain.c: lemmas for what the facts say. */
 struct explanation;
+struct explanation *explanation_new(struct engine *engine);
+void explanation_free(struct explanation *explanation);
+/* What a lemma yet to come will rest on: a path of facts, or all the candidates that a read lost. */
+void explanation_need_path(struct explanation *explanation, uint32_t from, uint32_t to);
+void explanation_need_read(struct explanation *explanation, uint32_t read);
+void explanation_need_order(struct explanation *explanation, uint32_t earlier, uint32_t later);
+/* Writes the lemmas of everything that is needed, in order, into the result's evidence. */
+void explanation_write(struct explanation *explanation);
+/* For the caller's own lemmas, after explanation_write: the edges of a needed path. */
+void explanation_edges(struct explanation *explanation, uint32_t from, uint32_t to);
+uint32_t event_of(const struct engine *engine, uint32_t node);
+struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uint32_t version, bool reads);
+struct iso_literal literal_order(const struct engine *engine, uint32_t earlier, uint32_t later);
+struct iso_edge edge_wr(const struct engine *engine, uint32_t read, uint32_t version);
+struct iso_edge edge_ww(const struct engine *engine, uint32_t earlier, uint32_t later);
+struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t version, uint32_t later);
 
-bool engine_out_of_time(struct engine *engine);
+void explain_cycle(struct engine *engine);      /* the facts close a cycle */
+void explain_empty_read(struct engine *engine); /* a read has no candidate left */
+
+bool engine_out_of_time(const struct engine *engine);
 
 #endif

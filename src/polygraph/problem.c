@@ -216,12 +216,12 @@ static uint32_t *initial_values(const struct iso_history *history)
     return initial;
 }
 
-static void add_candidate(struct engine *engine, uint32_t *capacity, uint32_t candidate)
+static void add_candidate(struct engine *engine, uint32_t candidate)
 {
-    if (engine->candidate_total == *capacity) {
-        uint32_t next = (uint32_t)iso_column_capacity(*capacity, *capacity + 1u);
-        grow(&engine->candidates, *capacity, next);
-        *capacity = next;
+    if (engine->candidate_total == engine->candidate_capacity) {
+        uint32_t old = engine->candidate_capacity, next = (uint32_t)iso_column_capacity(old, old + 1u);
+        grow(&engine->candidates, old, next);
+        engine->candidate_capacity = next;
     }
     engine->candidates[engine->candidate_total++] = candidate;
 }
@@ -229,7 +229,7 @@ static void add_candidate(struct engine *engine, uint32_t *capacity, uint32_t ca
 /* Writes are candidates by their number for now; versions_sort renames them. False: a read has none. */
 static bool find_candidates(struct engine *engine, const uint32_t *list_writer)
 {
-    uint32_t *initial = initial_values(engine->history), capacity = 0;
+    uint32_t *initial = initial_values(engine->history);
     struct value_table table;
     bool all = true;
     index_values(engine, &table);
@@ -239,15 +239,15 @@ static bool find_candidates(struct engine *engine, const uint32_t *list_writer)
         engine->first_candidate[read] = first;
         if (iso_key_is_list(engine->history, key)) {
             if (list_writer[read] != ISO_NONE)
-                add_candidate(engine, &capacity, list_writer[read]);
+                add_candidate(engine, list_writer[read]);
             continue;
         }
         if (value == initial[key])
-            add_candidate(engine, &capacity, INITIAL);
+            add_candidate(engine, INITIAL);
         uint32_t write = *find_slot(engine, &table, key, value);
         for (write = write ? write - 1 : ISO_NONE; write != ISO_NONE; write = engine->write_next[write]) {
             if (engine->write_transaction[write] != engine->read_transaction[read])
-                add_candidate(engine, &capacity, write);
+                add_candidate(engine, write);
         }
         all &= engine->candidate_total > first;
     }
