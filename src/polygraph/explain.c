@@ -395,6 +395,11 @@ static void write_order(struct explanation *explanation, uint32_t earlier, uint3
     write_edges(explanation, begin_of(engine, earlier), commit_of(engine, later), limit);
 }
 
+void explanation_order(struct explanation *explanation, uint32_t earlier, uint32_t later)
+{
+    write_order(explanation, earlier, later, explanation->engine->fact_count);
+}
+
 /* One lemma a candidate, then what holds whichever it is. */
 static void write_choice(struct explanation *explanation, uint32_t number)
 {

@@ -195,6 +195,8 @@ void explanation_need_order(struct explanation *explanation, uint32_t earlier, u
 void explanation_write(struct explanation *explanation);
 /* For the caller's own lemmas, after explanation_write: the edges of a needed path. */
 void explanation_edges(struct explanation *explanation, uint32_t from, uint32_t to);
+/* And the lemma of a needed order. */
+void explanation_order(struct explanation *explanation, uint32_t earlier, uint32_t later);
 uint32_t event_of(const struct engine *engine, uint32_t node);
 struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uint32_t version, bool reads);
 struct iso_literal literal_order(const struct engine *engine, uint32_t earlier, uint32_t later);
