@@ -174,17 +174,33 @@ static void add_order(struct open *open, uint32_t version, uint32_t later, int l
         add_rw(open, open->candidate_read[i], version, later, literal, open->candidate_variable[i]);
 }
 
+/* The versions of a run, after v in the numbering, whose order with v is open. Without saturation all are: what the
+ * clocks say has not been drawn into edges. */
+static void open_span(const struct open *open, uint32_t v, uint32_t run, uint32_t span[2])
+{
+    const struct engine *engine = open->engine;
+    uint32_t chain = engine->run_chain[run];
+    span[0] = engine->run_version[run];
+    span[1] = engine->run_version[run + 1];
+    if (engine->options->no_saturation) {
+        span[0] = span[0] > v ? span[0] : v + 1;
+    } else if (chain <= engine->chain[engine->version_transaction[v]]) {
+        span[1] = span[0];
+    } else {
+        uint32_t latest = run_latest_begin(engine, run, clock_of(engine, commit_of(engine, v))[chain]);
+        span[0] = latest == ISO_NONE ? span[0] : latest + 1;
+        span[1] = run_first_after(engine, run, v);
+    }
+}
+
 static void add_pairs_of_key(struct open *open, uint32_t key)
 {
     const struct engine *engine = open->engine;
     for (uint32_t v = engine->first_version[key]; v < engine->first_version[key + 1]; v++) {
-        const uint32_t *clock = clock_of(engine, commit_of(engine, v));
         for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
-            if (engine->run_chain[run] <= engine->chain[engine->version_transaction[v]])
-                continue;
-            uint32_t latest = run_latest_begin(engine, run, clock[engine->run_chain[run]]);
-            uint32_t end = run_first_after(engine, run, v);
-            for (uint32_t u = latest == ISO_NONE ? engine->run_version[run] : latest + 1; u < end; u++) {
+            uint32_t span[2];
+            open_span(open, v, run, span);
+            for (uint32_t u = span[0]; u < span[1]; u++) {
                 int literal = literal_of_pair(open, v, u);
                 add_order(open, v, u, literal);
                 add_order(open, u, v, -literal);

@@ -18,6 +18,7 @@ struct iso_solver *iso_solver_new(void)
 {
     struct iso_solver *solver = iso_allocate_zeroed(1, sizeof *solver);
     solver->cadical = ccadical_init();
+    ccadical_set_option(solver->cadical, "quiet", 1); /* it would write to stdout */
     return solver;
 }
 
