@@ -84,6 +84,7 @@ struct engine {
     uint32_t *candidate_count;  /* those left; the ones ruled out stand behind them */
     uint32_t candidate_total, candidate_capacity, *candidates;
     uint32_t open_reads;
+    uint32_t *resolved, resolved_count; /* reads whose writer the current pass has found */
 
     const char *unsupported;    /* why the history cannot be judged, or NULL */
 

@@ -143,23 +143,52 @@ static void prune_candidates(struct engine *engine, uint32_t read)
     }
 }
 
+/* Only one candidate is left. Versions that are found to come after it from now on will find the read among its
+ * readers; those that were found before wait for the end of the pass. */
 static void resolve(struct engine *engine, uint32_t read)
 {
-    uint32_t version = engine->candidates[engine->first_candidate[read]], key = engine->read_key[read];
+    uint32_t version = engine->candidates[engine->first_candidate[read]];
     engine->read_writer[read] = version;
     engine->open_reads--;
-    if (version != INITIAL) {
-        engine->read_next[read] = engine->version_reader[version];
-        engine->version_reader[version] = read;
-        add_edge(engine, (struct fact){.kind = FACT_WR, .from = commit_of(engine, version), .read = read,
-                                       .to = node_begin(engine, engine->read_transaction[read]), .version = version});
-        apply_hides(engine, read, NULL);
+    engine->resolved[engine->resolved_count++] = read;
+    if (version == INITIAL)
+        return;
+    engine->read_next[read] = engine->version_reader[version];
+    engine->version_reader[version] = read;
+    add_edge(engine, (struct fact){.kind = FACT_WR, .from = commit_of(engine, version), .read = read,
+                                   .to = node_begin(engine, engine->read_transaction[read]), .version = version});
+    apply_hides(engine, read, NULL);
+}
+
+/* The first version of a run that the pair rule has seen after `version`. What the rules have seen grows along a chain
+ * at the end of a pass; the clocks themselves need not, then. */
+static uint32_t run_first_seen_after(const struct engine *engine, uint32_t run, uint32_t version)
+{
+    uint32_t begin = begin_of(engine, version), chain = engine->chain[engine->version_transaction[version]];
+    uint32_t low = engine->run_version[run], high = engine->run_version[run + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const uint32_t *seen = engine->seen + (size_t)commit_of(engine, middle) * engine->stride;
+        if (seen[chain] >= node_stamp(engine, begin))
+            high = middle;
+        else
+            low = middle + 1;
     }
-    for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
-        uint32_t later = version == INITIAL ? engine->run_version[run] : run_first_after(engine, run, version);
-        later += later == version;
-        if (later < engine->run_version[run + 1])
-            add_rw(engine, read, later);
+    return low;
+}
+
+static void settle_resolved(struct engine *engine)
+{
+    while (engine->resolved_count) {
+        uint32_t read = engine->resolved[--engine->resolved_count], version = engine->read_writer[read];
+        uint32_t key = engine->read_key[read];
+        for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
+            uint32_t later =
+                version == INITIAL ? engine->run_version[run] : run_first_seen_after(engine, run, version);
+            later += later == version;
+            if (later < engine->run_version[run + 1])
+                add_rw(engine, read, later);
+        }
     }
 }
 
@@ -292,6 +321,7 @@ enum iso_status saturate(struct engine *engine)
             }
             push_clock(engine, engine->order[i]);
         }
+        settle_resolved(engine);
         graph_link(engine);
         if (engine->fact_count == before)
             return ISO_OK;
