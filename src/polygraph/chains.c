@@ -247,6 +247,7 @@ void versions_sort(struct engine *engine)
     engine->candidate_count = iso_allocate(reads);
     engine->read_writer = iso_allocate(reads);
     engine->read_next = iso_allocate(reads);
+    engine->resolved = iso_allocate(reads);
     place_versions(engine);
     cut_runs(engine);
     rename_candidates(engine);
@@ -265,4 +266,5 @@ void versions_release(struct engine *engine)
     iso_free(engine->candidate_count);
     iso_free(engine->read_writer);
     iso_free(engine->read_next);
+    iso_free(engine->resolved);
 }

@@ -77,7 +77,7 @@ static bool clocks_fit(const struct engine *engine)
     return 2 * sizeof(uint32_t) * (uint64_t)engine->node_count * (engine->chain_count + 3) <= limit;
 }
 
-static void search_order(struct engine *engine)
+static void judge_graph(struct engine *engine)
 {
     struct iso_polygraph_counters *counters = &engine->result->counters;
     double start = now();
@@ -89,7 +89,10 @@ static void search_order(struct engine *engine)
         reject_by_facts(engine);
         return;
     }
-    if (status == ISO_OK) {
+    start = now();
+    bool found = status == ISO_OK && !engine->options->no_search && search_order(engine);
+    counters->seconds_search = now() - start;
+    if (status == ISO_OK && !found) {
         start = now();
         status = solve_everything(engine);
         counters->seconds_solve = now() - start;
@@ -131,7 +134,7 @@ static void run(struct engine *engine)
     else if (!clocks_fit(engine))
         undecided(engine, "memory");
     else
-        search_order(engine);
+        judge_graph(engine);
 }
 
 static void release(struct engine *engine)

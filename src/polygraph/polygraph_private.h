@@ -84,6 +84,7 @@ struct engine {
     uint32_t *candidate_count;  /* those left; the ones ruled out stand behind them */
     uint32_t candidate_total, candidate_capacity, *candidates;
     uint32_t open_reads;
+    uint32_t *resolved, resolved_count; /* reads whose writer the current pass has found */
 
     const char *unsupported;    /* why the history cannot be judged, or NULL */
 
@@ -106,6 +107,7 @@ struct engine {
     uint32_t *seen;             /* the clocks that the rules have seen */
     uint32_t *scratch_clock;
     uint32_t *order, *rank;     /* nodes in a topological order; inverse */
+    struct search *search;      /* while one runs: changes are logged, and edges take effect at once */
     bool conflict;              /* the graph has a cycle */
     uint32_t empty_read;        /* a read without a possible writer, or ISO_NONE */
 };
@@ -179,6 +181,26 @@ uint32_t version_of(const struct engine *engine, uint32_t transaction, uint32_t 
 /* saturate.c: ISO_OK: nothing more follows. ISO_VIOLATED: `conflict`, or `empty_read` has no writer left.
  * ISO_UNDECIDED: out of time */
 enum iso_status saturate(struct engine *engine);
+
+/* Parts of it that a search uses, one node or read at a time. */
+void rules_apply(struct engine *engine, uint32_t node);
+void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact_kind kind, uint32_t other);
+void rules_resolve(struct engine *engine, uint32_t read);
+void rules_settle(struct engine *engine); /* when no clock lags: edges of the reads resolved since */
+
+/* search.c: true with the order in engine->order; else all is as it was, and `rank` is the order to propose. */
+bool search_order(struct engine *engine);
+bool search_add_edge(struct engine *engine, struct fact fact);
+void search_candidate_gone(struct engine *engine, uint32_t version);
+void search_log(struct search *search, uint32_t *where);
+
+/* Changes what a search may have to undo. */
+static inline void engine_set(struct engine *engine, uint32_t *where, uint32_t value)
+{
+    if (engine->search)
+        search_log(engine->search, where);
+    *where = value;
+}
 
 /* solve.c: ISO_OK with the order in engine->order, ISO_VIOLATED with the evidence filled in, ISO_UNDECIDED */
 enum iso_status solve_everything(struct engine *engine);

@@ -31,6 +31,8 @@ static bool add_edge(struct engine *engine, struct fact fact)
 {
     if (reaches(engine, fact.from, fact.to))
         return false;
+    if (engine->search)
+        return search_add_edge(engine, fact);
     graph_append(engine, fact);
     engine->conflict |= reaches(engine, fact.to, fact.from);
     graph_merge_clock(engine, fact.from, fact.to);
@@ -101,10 +103,13 @@ static void apply_pair(struct engine *engine, uint32_t version, const uint32_t *
 
 /* ---- reads with several possible writers ---- */
 
-static void prune(struct engine *engine, uint32_t read, uint32_t index, enum fact_kind kind, uint32_t other)
+void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact_kind kind, uint32_t other)
 {
     uint32_t *candidates = engine->candidates + engine->first_candidate[read];
-    uint32_t version = candidates[index], last = --engine->candidate_count[read];
+    uint32_t version = candidates[index], last = engine->candidate_count[read] - 1;
+    engine_set(engine, &engine->candidate_count[read], last);
+    if (engine->search)
+        search_candidate_gone(engine, version);
     candidates[index] = candidates[last];
     candidates[last] = version;
     graph_append(engine, (struct fact){.kind = kind, .from = ISO_NONE, .to = ISO_NONE, .read = read,
@@ -134,32 +139,63 @@ static void prune_candidates(struct engine *engine, uint32_t read)
     for (uint32_t i = engine->candidate_count[read]; i-- > 0;) {
         uint32_t version = candidates[i];
         if (version != INITIAL && reaches(engine, begin, commit_of(engine, version))) {
-            prune(engine, read, i, FACT_PRUNE_AFTER, ISO_NONE);
+            rules_prune(engine, read, i, FACT_PRUNE_AFTER, ISO_NONE);
         } else if (version == INITIAL || reaches(engine, begin_of(engine, version), begin)) {
             uint32_t hiding = find_hiding(engine, read, version);
             if (hiding != ISO_NONE)
-                prune(engine, read, i, FACT_PRUNE_HIDDEN, hiding);
+                rules_prune(engine, read, i, FACT_PRUNE_HIDDEN, hiding);
         }
     }
 }
 
-static void resolve(struct engine *engine, uint32_t read)
+/* Only one candidate is left. Versions that are found to come after it from now on will find the read among its
+ * readers; those that were found before wait for the end of the pass. */
+void rules_resolve(struct engine *engine, uint32_t read)
 {
-    uint32_t version = engine->candidates[engine->first_candidate[read]], key = engine->read_key[read];
-    engine->read_writer[read] = version;
-    engine->open_reads--;
-    if (version != INITIAL) {
-        engine->read_next[read] = engine->version_reader[version];
-        engine->version_reader[version] = read;
-        add_edge(engine, (struct fact){.kind = FACT_WR, .from = commit_of(engine, version), .read = read,
-                                       .to = node_begin(engine, engine->read_transaction[read]), .version = version});
-        apply_hides(engine, read, NULL);
+    uint32_t version = engine->candidates[engine->first_candidate[read]];
+    engine_set(engine, &engine->read_writer[read], version);
+    engine_set(engine, &engine->open_reads, engine->open_reads - 1);
+    engine->resolved[engine->resolved_count++] = read;
+    if (engine->search)
+        search_candidate_gone(engine, version); /* a reader now, no candidate any more */
+    if (version == INITIAL)
+        return;
+    engine_set(engine, &engine->read_next[read], engine->version_reader[version]);
+    engine_set(engine, &engine->version_reader[version], read);
+    add_edge(engine, (struct fact){.kind = FACT_WR, .from = commit_of(engine, version), .read = read,
+                                   .to = node_begin(engine, engine->read_transaction[read]), .version = version});
+    apply_hides(engine, read, NULL);
+}
+
+/* The first version of a run that the pair rule has seen after `version`. What the rules have seen grows along a chain
+ * at the end of a pass; the clocks themselves need not, then. */
+static uint32_t run_first_seen_after(const struct engine *engine, uint32_t run, uint32_t version)
+{
+    uint32_t begin = begin_of(engine, version), chain = engine->chain[engine->version_transaction[version]];
+    uint32_t low = engine->run_version[run], high = engine->run_version[run + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const uint32_t *seen = engine->seen + (size_t)commit_of(engine, middle) * engine->stride;
+        if (seen[chain] >= node_stamp(engine, begin))
+            high = middle;
+        else
+            low = middle + 1;
     }
-    for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
-        uint32_t later = version == INITIAL ? engine->run_version[run] : run_first_after(engine, run, version);
-        later += later == version;
-        if (later < engine->run_version[run + 1])
-            add_rw(engine, read, later);
+    return low;
+}
+
+void rules_settle(struct engine *engine)
+{
+    while (engine->resolved_count) {
+        uint32_t read = engine->resolved[--engine->resolved_count], version = engine->read_writer[read];
+        uint32_t key = engine->read_key[read];
+        for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
+            uint32_t later =
+                version == INITIAL ? engine->run_version[run] : run_first_seen_after(engine, run, version);
+            later += later == version;
+            if (later < engine->run_version[run + 1])
+                add_rw(engine, read, later);
+        }
     }
 }
 
@@ -230,7 +266,7 @@ static void apply_open(struct engine *engine, uint32_t read)
     if (left == 0)
         engine->empty_read = read;
     else if (left == 1)
-        resolve(engine, read);
+        rules_resolve(engine, read);
     if (left < 2)
         return;
     if (!engine->options->no_meet)
@@ -241,7 +277,7 @@ static void apply_open(struct engine *engine, uint32_t read)
 
 /* ---- passes ---- */
 
-static void apply_rules(struct engine *engine, uint32_t node)
+void rules_apply(struct engine *engine, uint32_t node)
 {
     uint32_t t = node_transaction(engine, node);
     uint32_t *seen = engine->seen + (size_t)node * engine->stride;
@@ -262,8 +298,10 @@ static void apply_rules(struct engine *engine, uint32_t node)
         for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++)
             apply_pair(engine, engine->version_of_write[write], seen);
     }
-    if (changed)
-        memcpy(seen, now, engine->stride * sizeof *clock);
+    for (uint32_t i = 0; changed && i < engine->stride; i++) {
+        if (seen[i] != now[i])
+            engine_set(engine, &seen[i], now[i]);
+    }
 }
 
 static void push_clock(struct engine *engine, uint32_t node)
@@ -285,13 +323,14 @@ enum iso_status saturate(struct engine *engine)
         }
         for (uint32_t i = 0; i < engine->node_count; i++) {
             if (!engine->options->no_saturation)
-                apply_rules(engine, engine->order[i]);
+                rules_apply(engine, engine->order[i]);
             if (engine->conflict || engine->empty_read != ISO_NONE) {
                 graph_link(engine);
                 return ISO_VIOLATED;
             }
             push_clock(engine, engine->order[i]);
         }
+        rules_settle(engine);
         graph_link(engine);
         if (engine->fact_count == before)
             return ISO_OK;
