@@ -6,7 +6,7 @@
 #include "io/write_history.h"
 
 struct convert {
-    int to; /* enum iso_history_format; -1: not said */
+    int to; /* enum iso_format; -1: not said */
     struct app_load load;
     const char *output;
 };
@@ -73,7 +73,7 @@ static enum iso_status write(struct app *app, const struct convert *convert, str
                              struct iso_output *output)
 {
     struct iso_history_writer writer;
-    enum iso_history_format format = (enum iso_history_format)convert->to;
+    enum iso_format format = (enum iso_format)convert->to;
     iso_history_writer_init(&writer, output, format);
     enum iso_status status = ISO_OK;
     if (format == ISO_FORMAT_NATIVE)

@@ -171,23 +171,6 @@ static enum iso_status build(struct iso_history *history, const struct lines *li
     return ISO_OK;
 }
 
-static void set_initial(struct iso_history *history, const struct lines *lines)
-{
-    history->initial_value = 0;
-    uint8_t *done = iso_allocate_zeroed((size_t)history->key_count + 1, 1);
-    for (uint32_t i = 0; i < lines->count; i++) {
-        const struct line *line = &lines->lines[i];
-        if (line->aborted || !line->write || line->value)
-            continue;
-        iso_atom key = iso_atoms_unsigned(&history->atoms, line->key);
-        uint32_t index = iso_history_key(history, key);
-        if (!done[index])
-            iso_history_initial(history, key, ISO_ABSENT, false);
-        done[index] = 1;
-    }
-    iso_free(done);
-}
-
 enum iso_status format_text_read(const char *path, struct iso_history *history, struct iso_error *error)
 {
     struct iso_whole_file file;
@@ -202,7 +185,7 @@ enum iso_status format_text_read(const char *path, struct iso_history *history, 
         group(&grouping, &lines);
         status = build(history, &lines, &grouping, error);
         if (status == ISO_OK)
-            set_initial(history, &lines);
+            format_set_initial_zero(history);
         release_grouping(&grouping);
     }
     iso_column_free(lines.lines, lines.capacity * sizeof *lines.lines);

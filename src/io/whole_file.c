@@ -3,53 +3,37 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/memory.h"
-
-static enum iso_status read_all(struct iso_whole_file *file, int descriptor, const char *path, struct iso_error *error)
-{
-    size_t capacity = file->length;
-    file->length = 0;
-    for (;;) {
-        ssize_t got = read(descriptor, file->bytes + file->length, capacity - file->length);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return iso_error_set(error, errno == EISDIR ? ISO_BAD_INPUT : ISO_FAILED, "%s: %s", path, strerror(errno));
-        file->length += (size_t)got;
-        if (got == 0)
-            break;
-        if (file->length == capacity) { /* it grew, or is a pipe */
-            capacity = capacity * 2 + 4096;
-            file->bytes = iso_reallocate(file->bytes, capacity + ISO_WHOLE_FILE_PADDING);
-        }
-    }
-    memset(file->bytes + file->length, 0, ISO_WHOLE_FILE_PADDING);
-    return ISO_OK;
-}
+#include "io/input.h"
 
 enum iso_status iso_whole_file_read(struct iso_whole_file *file, const char *path, struct iso_error *error)
 {
+    struct iso_input *input;
+    size_t got = 0;
     *file = (struct iso_whole_file){0};
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return iso_error_set(error, ISO_BAD_INPUT, "%s: %s", path, strerror(errno));
-    struct stat status;
-    if (fstat(descriptor, &status) == 0 && status.st_size > 0)
-        file->length = (size_t)status.st_size;
-    file->length += 1; /* one more than there is, so that the end is seen without growing */
-    file->bytes = iso_allocate(file->length + ISO_WHOLE_FILE_PADDING);
-    enum iso_status result = read_all(file, descriptor, path, error);
-    close(descriptor);
-    if (result != ISO_OK)
+    enum iso_status status = iso_input_open(&input, path, error);
+    if (status != ISO_OK)
+        return status;
+    /* One byte more than there is, so that the end of a plain file is seen without growing. */
+    size_t capacity = iso_input_size(path) + 1;
+    file->bytes = iso_allocate(capacity + ISO_WHOLE_FILE_PADDING);
+    while ((status = iso_input_read(input, file->bytes + file->length, capacity - file->length, &got, error)) == ISO_OK) {
+        file->length += got;
+        if (file->length < capacity)
+            break;
+        capacity = capacity * 2 + 4096;
+        file->bytes = iso_reallocate(file->bytes, capacity + ISO_WHOLE_FILE_PADDING);
+    }
+    iso_input_free(input);
+    memset(file->bytes + (status == ISO_OK ? file->length : 0), 0, ISO_WHOLE_FILE_PADDING);
+    if (status != ISO_OK)
         iso_whole_file_release(file);
-    return result;
+    return status;
 }
 
 void iso_whole_file_release(struct iso_whole_file *file)

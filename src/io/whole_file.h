@@ -1,4 +1,5 @@
-/* A file's bytes at once, and a directory's files by suffix: for readers of small, finished histories.
+/* A file's bytes at once (unpacked, if it is packed; "-" is stdin), and a directory's files by suffix: for readers of
+ * small, finished histories.
  *
  * The bytes are followed by ISO_WHOLE_FILE_PADDING zero bytes, so that a scanner may look ahead.
  * Errors name the path: ISO_BAD_INPUT for what a user can mend, ISO_FAILED for a device that fails.
