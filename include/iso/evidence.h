@@ -114,4 +114,8 @@ void iso_evidence_literal(struct iso_evidence *evidence, struct iso_literal lite
 void iso_evidence_edge(struct iso_evidence *evidence, struct iso_edge edge);
 void iso_evidence_event(struct iso_evidence *evidence, uint32_t event);
 
+/* The anomaly that the cycle of a lemma is: "G0", "G1c", "G-single", "lost-update", "write-skew", "long-fork", "G-SIb",
+ * "G2-item". NULL: the lemma has no cycle. Edges of sessions and of time count as reads of what was written. */
+const char *iso_cycle_anomaly(const struct iso_evidence *evidence, uint32_t lemma);
+
 #endif
