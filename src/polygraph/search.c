@@ -106,7 +106,6 @@ bool search_add_edge(struct engine *engine, struct fact fact)
         engine->conflict = true;
         return false;
     }
-    search_log(search, &engine->fact_count);
     search_log(search, &engine->linked_count);
     search_log(search, &engine->first_out[fact.from]);
     graph_append(engine, fact);
@@ -270,7 +269,7 @@ static void put_before_waiting(struct search *search, uint32_t t, uint32_t versi
     for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1] && !failed(engine); run++) {
         uint32_t waiting = first_waiting(search, run);
         waiting += waiting == version;
-        if (waiting == engine->run_version[run + 1])
+        if (waiting >= engine->run_version[run + 1])
             continue;
         uint32_t begin = node_begin(engine, engine->version_transaction[waiting]);
         if (!reaches(engine, commit, begin))
@@ -318,7 +317,13 @@ static void add_option(struct search *search, uint32_t chain)
     search->options[search->option_count++] = chain;
 }
 
-/* Heads that could run with a guess, in the order of ranks. */
+/* How far along its chain a node stands: chains tend to run side by side. */
+static double share_of(const struct search *search, uint32_t chain)
+{
+    return (search->progress[chain] + 0.5) / chain_length(search->engine, chain);
+}
+
+/* Heads that could run with a guess, the one least far along its chain first. */
 static bool open_decision(struct search *search)
 {
     struct engine *engine = search->engine;
@@ -331,7 +336,7 @@ static bool open_decision(struct search *search)
             continue;
         add_option(search, chain);
         for (uint32_t i = search->option_count - 1;
-             i > first && engine->rank[node] < engine->rank[head_of(search, search->options[i - 1])]; i--) {
+             i > first && share_of(search, chain) < share_of(search, search->options[i - 1]); i--) {
             search->options[i] = search->options[i - 1];
             search->options[i - 1] = chain;
         }
