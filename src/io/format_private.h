@@ -13,7 +13,5 @@ enum iso_status format_awdit_read(const char *path, struct iso_history *history,
 enum iso_status format_viper_read(const char *path, struct iso_history *history, struct iso_error *error);
 enum iso_status format_elle_edn_read(const char *path, struct iso_history *history, struct iso_error *error);
 enum iso_status format_elle_json_read(const char *path, struct iso_history *history, struct iso_error *error);
-enum iso_status format_dbcop_json_read(const char *path, struct iso_history *history, struct iso_error *error);
-enum iso_status format_hist_read(const char *path, struct iso_history *history, struct iso_error *error);
 
 #endif
