@@ -45,7 +45,8 @@ uint32_t graph_append(struct engine *engine, struct fact fact)
     }
     fact.next_out = ISO_NONE;
     engine->facts[engine->fact_count] = fact;
-    return engine->fact_count++;
+    engine_set(engine, &engine->fact_count, engine->fact_count + 1);
+    return engine->fact_count - 1;
 }
 
 void graph_link(struct engine *engine)

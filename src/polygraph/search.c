@@ -4,12 +4,14 @@
  * before every version of its keys that has not begun, and that no open read still to run sees what it replaces; these
  * guesses are propagated by the rules of saturation, at once and only among what has not run. What needs no guess runs
  * at once: it costs the others nothing, so if any order explains the history, one does in which it runs now. Else the
- * head that comes first in the graph's order is tried; on a conflict all is undone by a log, and the next one is tried.
- * The search gives up after some dead ends; it never rejects.
+ * head least far along its chain is tried; on a conflict all is undone by a log, and the next one is tried. Where no head
+ * can run, an earlier guess was wrong. If going back step by step does not get past the place soon, the search jumps
+ * back, twice as far each time, and goes on with a little noise in its order. It gives up after some dead ends; it never
+ * rejects.
  */
 #include "polygraph/polygraph_private.h"
 
-enum { DEAD_ENDS = 300 };
+enum { DEAD_ENDS = 3000, PATIENCE = 12, FIRST_JUMP = 4, LONGEST_JUMP = 1024 };
 
 struct change {
     uint32_t *where, old;
@@ -36,6 +38,11 @@ struct search {
     struct decision *decisions;
     uint32_t decision_count, decision_capacity;
     uint32_t *options, option_count, option_capacity;
+    uint32_t furthest;        /* the most nodes that have run at once */
+    uint32_t stuck, jump;     /* dead ends since then or the last jump; decisions to jump back over */
+    double *share;            /* by chain: of the heads of the decision at hand */
+    double noise;             /* in nodes of a chain */
+    uint64_t random;
 };
 
 void search_log(struct search *search, uint32_t *where)
@@ -106,7 +113,6 @@ bool search_add_edge(struct engine *engine, struct fact fact)
         engine->conflict = true;
         return false;
     }
-    search_log(search, &engine->fact_count);
     search_log(search, &engine->linked_count);
     search_log(search, &engine->first_out[fact.from]);
     graph_append(engine, fact);
@@ -270,7 +276,7 @@ static void put_before_waiting(struct search *search, uint32_t t, uint32_t versi
     for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1] && !failed(engine); run++) {
         uint32_t waiting = first_waiting(search, run);
         waiting += waiting == version;
-        if (waiting == engine->run_version[run + 1])
+        if (waiting >= engine->run_version[run + 1])
             continue;
         uint32_t begin = node_begin(engine, engine->version_transaction[waiting]);
         if (!reaches(engine, commit, begin))
@@ -318,7 +324,22 @@ static void add_option(struct search *search, uint32_t chain)
     search->options[search->option_count++] = chain;
 }
 
-/* Heads that could run with a guess, in the order of ranks. */
+static double draw(struct search *search)
+{
+    search->random ^= search->random << 13;
+    search->random ^= search->random >> 7;
+    search->random ^= search->random << 17;
+    return (double)(search->random >> 11) / 9007199254740992.0;
+}
+
+/* How far along its chain a head stands: chains tend to run side by side. */
+static double share_of(struct search *search, uint32_t chain)
+{
+    double noise = search->noise > 0 ? search->noise * draw(search) : 0.5;
+    return (search->progress[chain] + noise) / chain_length(search->engine, chain);
+}
+
+/* Heads that could run with a guess, the one least far along its chain first. */
 static bool open_decision(struct search *search)
 {
     struct engine *engine = search->engine;
@@ -330,8 +351,9 @@ static bool open_decision(struct search *search)
         if (!is_ready(search, chain, node) || readiness_of(search, node) == BLOCKED)
             continue;
         add_option(search, chain);
+        search->share[chain] = share_of(search, chain);
         for (uint32_t i = search->option_count - 1;
-             i > first && engine->rank[node] < engine->rank[head_of(search, search->options[i - 1])]; i--) {
+             i > first && search->share[chain] < search->share[search->options[i - 1]]; i--) {
             search->options[i] = search->options[i - 1];
             search->options[i - 1] = chain;
         }
@@ -349,6 +371,29 @@ static bool open_decision(struct search *search)
     return true;
 }
 
+/* Forgets the last decisions, and their order. */
+static void jump_back(struct search *search)
+{
+    uint32_t back = search->jump < search->decision_count ? search->jump : search->decision_count;
+    search->decision_count -= back;
+    const struct decision *decision = &search->decisions[search->decision_count];
+    undo_to(search, decision->log_count);
+    search->option_count = decision->first;
+    search->noise = 1 + 4.0 * search->jump / search->engine->chain_count;
+    search->jump = search->jump < LONGEST_JUMP ? 2 * search->jump : FIRST_JUMP;
+    search->stuck = 0;
+}
+
+static void note_progress(struct search *search)
+{
+    if (search->run_count <= search->furthest)
+        return;
+    search->furthest = search->run_count;
+    search->stuck = 0;
+    search->jump = FIRST_JUMP;
+    search->noise = 0;
+}
+
 /* Tries the next option of the last decision that has one; false: there is none any more. */
 static bool try_options(struct search *search)
 {
@@ -359,9 +404,12 @@ static bool try_options(struct search *search)
         if (decision->tried == decision->count) {
             search->option_count = decision->first;
             search->decision_count--;
-            counters->search_dead_ends++;
-            if (counters->search_dead_ends >= DEAD_ENDS)
+            if (++counters->search_dead_ends >= DEAD_ENDS)
                 return false;
+            if (++search->stuck >= PATIENCE && search->decision_count) {
+                jump_back(search);
+                return true;
+            }
             continue;
         }
         uint32_t chain = search->options[decision->first + decision->tried++];
@@ -399,6 +447,7 @@ static bool run_all(struct search *search)
     bool fine = true;
     for (;;) {
         fine = fine && run_free(search);
+        note_progress(search);
         if (fine && search->run_count == engine->node_count)
             return true;
         if (engine_out_of_time(engine))
@@ -446,6 +495,9 @@ static void init(struct search *search, struct engine *engine)
     search->next_reader = iso_allocate(candidates);
     search->reader_of = iso_allocate(candidates);
     search->queue = iso_allocate(nodes);
+    search->share = iso_allocate(((size_t)engine->chain_count + 1) * sizeof *search->share);
+    search->jump = FIRST_JUMP;
+    search->random = 0x9e3779b97f4a7c15u;
     search->queued = iso_allocate_zeroed((size_t)engine->node_count + 1, 1);
     index_open_reads(search);
 }
@@ -464,6 +516,7 @@ static void release(struct search *search)
     iso_free(search->queued);
     iso_free(search->decisions);
     iso_free(search->options);
+    iso_free(search->share);
 }
 
 bool search_order(struct engine *engine)
