@@ -29,7 +29,7 @@ struct app {
     const struct app_command *command; /* that runs */
 };
 
-extern const struct app_command app_check, app_gen, app_convert;
+extern const struct app_command app_check, app_verify, app_gen, app_convert;
 
 /* Seconds of a clock that never goes back. */
 double app_seconds(void);

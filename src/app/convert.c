@@ -23,9 +23,10 @@ static const struct app_option options[] = {
              "with {p,l} timestamps; committed transactions only."},
     {.type = APP_CHOICE,
      .name = "format",
-     .choices = APP_FORMATS,
+     .argument = "NAME",
+     .choices = ISO_FORMAT_NAMES,
      .offset = PLACE(load.format),
-     .help = "What FILE is; native, the default, reads both."},
+     .help = "What FILE is; else it is told by its content."},
     {.type = APP_GROUP, .help = "Output"},
     {.type = APP_TEXT,
      .name = "output",
@@ -108,7 +109,7 @@ static enum iso_status convert_files(struct app *app, const struct convert *conv
 
 static enum iso_status run(struct app *app, int count, char **arguments)
 {
-    struct convert convert = {.to = -1, .output = "-"};
+    struct convert convert = {.to = -1, .output = "-", .load.format = APP_GUESS};
     struct app_texts files = {0};
     bool done;
     enum iso_status status = app_parse(app, count, arguments, &convert, &files, &done);

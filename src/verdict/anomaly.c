@@ -36,8 +36,8 @@ static const char *name_pair(const struct iso_evidence *evidence, const struct i
     const struct iso_edge *first = edge_at(evidence, lemma, 0), *second = edge_at(evidence, lemma, 1);
     if (shape.rw == 1 && shape.ww == 1 && first->key == second->key)
         return "lost-update";
-    if (shape.rw == 2 && first->key != second->key)
-        return "write-skew";
+    if (shape.rw == 2)
+        return first->key == second->key ? "lost-update" : "write-skew";
     return NULL;
 }
 
