@@ -118,8 +118,6 @@ static enum iso_status check_options(struct app *app, const struct app_check *ch
     if (check->engine == ENGINE_CHRONOS && check->level > ISO_SER)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--level %s: chronos has si and ser; --engine polygraph has it",
                              iso_model_name(app_check_model(check)));
-    if (check->engine == ENGINE_CHRONOS && check->evidence && !check->any_order)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--evidence is polygraph's; chronos's report is its evidence");
     return ISO_OK;
 }
 
@@ -139,6 +137,13 @@ static bool timestamps_judge(const struct app_check *check, const struct iso_his
     if (check->engine != ENGINE_AUTO)
         return check->engine == ENGINE_CHRONOS;
     return check->level <= ISO_SER && history->without_sts == ISO_NONE && history->without_cts == ISO_NONE;
+}
+
+static enum iso_status no_evidence(struct app *app)
+{
+    return iso_error_set(&app->error, ISO_BAD_INPUT,
+                         "--evidence: this history has timestamps, and chronos's report is its evidence; "
+                         "--engine polygraph or --any-order writes polygraph's");
 }
 
 static enum iso_status judge_by_timestamps(struct app *app, const struct app_check *check,
@@ -184,8 +189,12 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     if (status != ISO_OK)
         goto out;
     double seconds_load = app_seconds() - started;
-    status = timestamps_judge(&check, &history) ? judge_by_timestamps(app, &check, &history, seconds_load, started)
-                                                : app_check_polygraph(app, &check, &history, seconds_load, started);
+    if (!timestamps_judge(&check, &history))
+        status = app_check_polygraph(app, &check, &history, seconds_load, started);
+    else if (check.evidence && !check.any_order)
+        status = no_evidence(app);
+    else
+        status = judge_by_timestamps(app, &check, &history, seconds_load, started);
 out:
     iso_history_release(&history);
     app_texts_release(&files);
