@@ -17,7 +17,7 @@ Q := $(if $(filter 1,$(V)),,@)
 CFLAGS_ALL := -std=c11 $(OPTIMISE) -g -Wall -Wextra $(WERROR) -Iinclude -Isrc -I. -I$(BUILD)/generated -MMD -MP -pthread \
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CFLAGS)
 LDFLAGS_ALL := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
-LIBRARIES := -lrdkafka -lavro -ljansson -lprotobuf-c -lcurl -lzstd -lm
+LIBRARIES := -lrdkafka -lavro -ljansson -lprotobuf-c -lcurl -lzstd -lcadical -lstdc++ -lm
 # Sanitizers replace malloc themselves.
 ALLOCATOR := $(if $(SANITIZE),,-ljemalloc)
 

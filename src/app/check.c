@@ -2,31 +2,22 @@
 #include <string.h>
 
 #include "aion/aion.h"
+#include "app/check.h"
 #include "app/load.h"
 #include "chronos/chronos.h"
-#include "io/read.h"
 #include "io/report.h"
 
-enum engine { ENGINE_AUTO, ENGINE_CHRONOS, ENGINE_AION, ENGINE_POLYGRAPH };
-
-struct check {
-    int level; /* enum iso_level */
-    int engine;
-    struct app_load load;
-    const char *initial, *initial_file;
-    uint64_t max_violations;
-    bool no_session_order, allow_unjudged, json;
-};
-
-#define PLACE(member) offsetof(struct check, member)
+#define PLACE(member) offsetof(struct app_check, member)
 
 static const struct app_option options[] = {
     {.type = APP_GROUP, .help = "What to check"},
     {.type = APP_CHOICE,
      .name = "level",
-     .choices = "si|ser",
+     .choices = "si|ser|adya-si|gsi|strong-si|strict-ser",
      .offset = PLACE(level),
-     .help = "Snapshot isolation (the default) or serializability in commit order."},
+     .help = "Snapshot isolation (the default) or serializability, both with\n"
+             "sessions in order; polygraph also has adya-si (sessions in any order)\n"
+             "and levels that need client clocks."},
     {.type = APP_FLAG,
      .name = "no-session-order",
      .offset = PLACE(no_session_order),
@@ -36,24 +27,32 @@ static const struct app_option options[] = {
      .choices = "auto|chronos|aion|polygraph",
      .offset = PLACE(engine),
      .help = "chronos checks the order that the timestamps claim. aion does the same\n"
-             "as if the file's transactions arrived one by one, in its order. auto:\n"
-             "whatever fits the history. polygraph is not in this version."},
+             "as if the file's transactions arrived one by one, in its order.\n"
+             "polygraph asks whether any order at all explains it. auto: chronos, or\n"
+             "polygraph where a transaction lacks timestamps."},
+    {.type = APP_FLAG,
+     .name = "any-order",
+     .offset = PLACE(any_order),
+     .help = "When timestamps say violated, ask polygraph which it is: the claimed\n"
+             "order is wrong, or no order exists."},
     {.type = APP_GROUP, .help = "What the history means"},
     {.type = APP_CHOICE,
      .name = "format",
-     .choices = APP_FORMATS,
+     .argument = "NAME",
+     .choices = ISO_FORMAT_NAMES,
      .offset = PLACE(load.format),
-     .help = "native (the default): JSON Lines or one JSON array; timekiller's\n"
-             "arrays are read by the same reader."},
+     .help = "What FILE is; else it is told by its content (- is native): native,\n"
+             "timekiller, dbcop, cobra, viper, text, awdit, elle-edn, elle-json,\n"
+             "dbcop-json, hist."},
     {.type = APP_TEXT,
      .name = "initial",
      .argument = "VALUE",
-     .offset = PLACE(initial),
-     .help = "What every key holds before the first write; null, the default,\nis nothing."},
+     .offset = PLACE(load.initial),
+     .help = "What every key holds before the first write; null is nothing. The\ndefault is what the format says: null for native files."},
     {.type = APP_TEXT,
      .name = "initial-file",
      .argument = "FILE",
-     .offset = PLACE(initial_file),
+     .offset = PLACE(load.initial_file),
      .help = "Initial values by key: {\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":2},...]}."},
     {.type = APP_FLAG,
      .name = "allow-unjudged",
@@ -71,6 +70,11 @@ static const struct app_option options[] = {
      .name = "quiet",
      .offset = PLACE(load.quiet),
      .help = "Text: the headline only. No progress line."},
+    {.type = APP_TEXT,
+     .name = "evidence",
+     .argument = "FILE",
+     .offset = PLACE(evidence),
+     .help = "Write polygraph's evidence, for isochron verify; packed if FILE ends\nin .zst."},
     {.type = APP_GROUP, .help = "How to run"},
     {.type = APP_NUMBER,
      .name = "threads",
@@ -79,81 +83,120 @@ static const struct app_option options[] = {
      .least = 1,
      .most = 1024,
      .help = "Threads to use; as many as there are processors."},
+    {.type = APP_NUMBER,
+     .name = "timeout",
+     .argument = "SECONDS",
+     .offset = PLACE(timeout),
+     .most = 1000000000,
+     .help = "polygraph gives up after that long: undecided. 0, the default: never."},
+    {.type = APP_NUMBER,
+     .name = "memory",
+     .argument = "BYTES",
+     .offset = PLACE(memory),
+     .most = UINT64_MAX,
+     .help = "polygraph gives up where it would need more: undecided. 0, the\ndefault: no limit."},
+    {.type = APP_NUMBER,
+     .name = "drift",
+     .argument = "N",
+     .offset = PLACE(drift),
+     .most = UINT64_MAX,
+     .help = "How far client clocks may differ, in their unit (0)."},
+    {.type = APP_GROUP, .help = "Steps of polygraph switched off, for measuring"},
+    {.type = APP_FLAG, .name = "no-saturation", .offset = PLACE(no_saturation), .help = "The rules."},
+    {.type = APP_FLAG, .name = "no-meet", .offset = PLACE(no_meet), .help = "After what all possible writers share."},
+    {.type = APP_FLAG, .name = "no-join", .offset = PLACE(no_join), .help = "Before what follows all possible writers."},
+    {.type = APP_FLAG, .name = "no-search", .offset = PLACE(no_search), .help = "The forward search."},
+    {.type = APP_FLAG, .name = "no-solver", .offset = PLACE(no_solver), .help = "The solver on everything."},
     {.type = APP_END},
 };
 
-static enum iso_status parse(struct app *app, int count, char **arguments, struct check *check,
+/* What cannot go together, whatever the history is. */
+static enum iso_status check_options(struct app *app, const struct app_check *check)
+{
+    if ((check->engine == ENGINE_CHRONOS || check->engine == ENGINE_AION) && check->level > ISO_SER)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--level %s: %s has si and ser; --engine polygraph has it",
+                             iso_model_name(app_check_model(check)),
+                             check->engine == ENGINE_AION ? "aion" : "chronos");
+    return ISO_OK;
+}
+
+static enum iso_status parse(struct app *app, int count, char **arguments, struct app_check *check,
                              struct app_texts *files, bool *done)
 {
     enum iso_status status = app_parse(app, count, arguments, check, files, done);
     if (status != ISO_OK || *done)
         return status;
-    if (check->engine == ENGINE_POLYGRAPH)
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--engine polygraph is not in this version; it has chronos and aion");
-    return app_need_files(app, files);
+    status = check_options(app, check);
+    return status == ISO_OK ? app_need_files(app, files) : status;
 }
 
-static enum iso_status load(struct app *app, const struct check *check, const struct app_texts *files,
-                            struct iso_history *history)
+/* auto: chronos if every committed transaction has timestamps (or snapshots). */
+static bool timestamps_judge(const struct app_check *check, const struct iso_history *history)
 {
-    enum iso_status status = app_load(app, &check->load, files, history);
-    if (status == ISO_OK && check->initial_file)
-        status = iso_read_initial(check->initial_file, history, &app->error);
-    if (status == ISO_OK && check->initial && strcmp(check->initial, "null"))
-        history->initial_value = iso_atoms_text(&history->atoms, check->initial, strlen(check->initial));
-    if (status == ISO_OK)
-        status = iso_history_finish(history, &app->error);
-    return status;
+    if (check->engine != ENGINE_AUTO)
+        return check->engine != ENGINE_POLYGRAPH;
+    return check->level <= ISO_SER && history->without_sts == ISO_NONE && history->without_cts == ISO_NONE;
 }
 
-static enum iso_status judge(struct app *app, const struct check *check, const struct iso_history *history,
-                             struct iso_verdict *verdict)
+static enum iso_status no_evidence(struct app *app)
+{
+    return iso_error_set(&app->error, ISO_BAD_INPUT,
+                         "--evidence: this history has timestamps, and chronos's report is its evidence; "
+                         "--engine polygraph or --any-order writes polygraph's");
+}
+
+static enum iso_status judge_by_timestamps(struct app *app, const struct app_check *check,
+                                           const struct iso_history *history, double seconds_load, double started)
 {
     struct iso_check_options options = {.level = (enum iso_level)check->level,
                                         .session_order = !check->no_session_order,
                                         .threads = app_threads(check->load.threads),
                                         .max_violations = (uint32_t)check->max_violations};
+    struct iso_verdict verdict;
+    iso_verdict_init(&verdict, history, options.level, options.max_violations);
+    verdict.seconds_load = seconds_load;
     enum iso_status status = check->engine == ENGINE_AION
-                                 ? iso_aion_check(history, &options, verdict, &app->error)
-                                 : iso_chronos_check(history, &options, verdict, &app->error);
-    if (status != ISO_OK)
-        return status;
-    iso_verdict_conclude(verdict, check->allow_unjudged);
-    return iso_outcome_status(verdict->outcome);
-}
-
-static void report(struct app *app, const struct check *check, const struct iso_verdict *verdict)
-{
-    if (check->json)
-        iso_report_json(&app->out, verdict, app_peak_memory());
+                                 ? iso_aion_check(history, &options, &verdict, &app->error)
+                                 : iso_chronos_check(history, &options, &verdict, &app->error);
+    if (status == ISO_OK) {
+        iso_verdict_conclude(&verdict, check->allow_unjudged);
+        if (check->any_order && verdict.outcome == ISO_IS_VIOLATED)
+            app_check_any_order(app, check, history, &verdict);
+        status = iso_outcome_status(verdict.outcome);
+    }
+    verdict.seconds_total = app_seconds() - started;
+    if (app->error.status != ISO_OK)
+        status = app->error.status;
+    else if (check->json)
+        iso_report_json(&app->out, &verdict, app_peak_memory());
     else
-        iso_report_text(&app->out, verdict, check->load.quiet);
+        iso_report_text(&app->out, &verdict, check->load.quiet);
+    iso_verdict_release(&verdict);
+    return status;
 }
 
 static enum iso_status run(struct app *app, int count, char **arguments)
 {
-    struct check check = {.max_violations = 1000};
+    struct app_check check = {.max_violations = 1000, .load.format = APP_GUESS};
     struct app_texts files = {0};
     struct iso_history history;
-    struct iso_verdict verdict;
     bool done;
     double started = app_seconds();
     iso_history_init(&history);
     enum iso_status status = parse(app, count, arguments, &check, &files, &done);
-    iso_verdict_init(&verdict, &history, (enum iso_level)check.level, (uint32_t)check.max_violations);
     if (status != ISO_OK || done)
         goto out;
-    status = load(app, &check, &files, &history);
+    status = app_load_finished(app, &check.load, &files, &history);
     if (status != ISO_OK)
         goto out;
-    verdict.seconds_load = app_seconds() - started;
-    status = judge(app, &check, &history, &verdict);
-    verdict.seconds_total = app_seconds() - started;
-    if (app->error.status == ISO_OK)
-        report(app, &check, &verdict);
+    double seconds_load = app_seconds() - started;
+    if (!timestamps_judge(&check, &history))
+        status = app_check_polygraph(app, &check, &history, seconds_load, started);
+    else if (check.evidence && !check.any_order)
+        status = no_evidence(app);
+    else
+        status = judge_by_timestamps(app, &check, &history, seconds_load, started);
 out:
-    iso_verdict_release(&verdict);
     iso_history_release(&history);
     app_texts_release(&files);
     return status;
@@ -163,17 +206,20 @@ const struct app_command app_check = {
     .name = "check",
     .summary = "judge one finished history",
     .usage = "[OPTIONS] FILE...",
-    .intro = "Judges a finished history with start and commit timestamps (or PostgreSQL\n"
+    .intro = "Judges a finished history. With start and commit timestamps (or PostgreSQL\n"
              "snapshots): does the order that the database claims explain every read and\n"
-             "write? Every violation is found, not only the first. Several files are one\n"
-             "history, in their order; .zst files and - (standard input) are read as they\n"
-             "are. Exit status: 0 holds, 1 violated, 2 bad usage or input, 3 undecided,\n"
-             "4 runtime failure.",
+             "write? Every violation is found, not only the first. Without them: is there\n"
+             "any order that does? The formats of other checkers are read too. Several\n"
+             "native files are one history, in their order; .zst files and - (standard\n"
+             "input) are read as they are. Exit status: 0 holds, 1 violated, 2 bad usage or\n"
+             "input, 3 undecided, 4 runtime failure.",
     .examples = "  isochron check history.jsonl\n"
                 "      Snapshot isolation; a report that names transactions, keys and lines.\n"
                 "  isochron check --level ser --json --initial 0 run-*.jsonl.zst\n"
                 "      Serializability in commit order of several packed files, where keys\n"
                 "      begin with 0; one JSON object for a program.\n"
+                "  isochron check --level ser --evidence why.jsonl histories/hist-00007\n"
+                "      A dbcop history without timestamps; isochron verify confirms why.jsonl.\n"
                 "  zcat history.gz | isochron check --quiet - || echo \"not clean\"\n"
                 "      In a script: the exit status says it all.\n",
     .options = options,

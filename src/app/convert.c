@@ -6,7 +6,7 @@
 #include "io/write_history.h"
 
 struct convert {
-    int to; /* enum iso_history_format; -1: not said */
+    int to; /* enum iso_format; -1: not said */
     struct app_load load;
     const char *output;
 };
@@ -23,9 +23,10 @@ static const struct app_option options[] = {
              "with {p,l} timestamps; committed transactions only."},
     {.type = APP_CHOICE,
      .name = "format",
-     .choices = APP_FORMATS,
+     .argument = "NAME",
+     .choices = ISO_FORMAT_NAMES,
      .offset = PLACE(load.format),
-     .help = "What FILE is; native, the default, reads both."},
+     .help = "What FILE is; else it is told by its content."},
     {.type = APP_GROUP, .help = "Output"},
     {.type = APP_TEXT,
      .name = "output",
@@ -73,7 +74,7 @@ static enum iso_status write(struct app *app, const struct convert *convert, str
                              struct iso_output *output)
 {
     struct iso_history_writer writer;
-    enum iso_history_format format = (enum iso_history_format)convert->to;
+    enum iso_format format = (enum iso_format)convert->to;
     iso_history_writer_init(&writer, output, format);
     enum iso_status status = ISO_OK;
     if (format == ISO_FORMAT_NATIVE)
@@ -108,7 +109,7 @@ static enum iso_status convert_files(struct app *app, const struct convert *conv
 
 static enum iso_status run(struct app *app, int count, char **arguments)
 {
-    struct convert convert = {.to = -1, .output = "-"};
+    struct convert convert = {.to = -1, .output = "-", .load.format = APP_GUESS};
     struct app_texts files = {0};
     bool done;
     enum iso_status status = app_parse(app, count, arguments, &convert, &files, &done);

@@ -267,7 +267,7 @@ static enum iso_status write_history(struct app *app, const struct gen *gen,
     if (status != ISO_OK)
         return status;
     app_progress_init(&sink.progress, "writing", gen->quiet);
-    iso_history_writer_init(&sink.writer, &output, (enum iso_history_format)gen->format);
+    iso_history_writer_init(&sink.writer, &output, (enum iso_format)gen->format);
     iso_generate(generate, take_block, &sink, generated);
     iso_history_writer_end(&sink.writer);
     app_progress_end(&sink.progress);

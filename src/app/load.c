@@ -1,5 +1,9 @@
 #include "app/load.h"
 
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "app/progress.h"
 #include "io/read.h"
 
@@ -16,8 +20,47 @@ enum iso_status app_need_files(struct app *app, const struct app_texts *files)
                          app->command->name);
 }
 
-enum iso_status app_load(struct app *app, const struct app_load *load, const struct app_texts *files,
-                         struct iso_history *history)
+/* ---- which format ---- */
+
+static enum iso_status guess(struct app *app, const struct app_load *load, const struct app_texts *files,
+                             enum iso_format *format)
+{
+    *format = ISO_FORMAT_NATIVE;
+    for (uint32_t i = 0; i < files->count; i++) {
+        enum iso_format guessed;
+        if (iso_format_guess(files->items[i], &guessed, &app->error) != ISO_OK)
+            return ISO_BAD_INPUT;
+        if (iso_format_is_native(guessed))
+            continue;
+        if (files->count > 1)
+            return iso_error_set(&app->error, ISO_BAD_INPUT,
+                                 "%s: format %s (guessed), of which one file or directory is a whole history; only "
+                                 "native files can be several",
+                                 files->items[i], iso_format_name(guessed));
+        *format = guessed;
+        if (!load->quiet && isatty(STDERR_FILENO))
+            app_say("guessed: %s", iso_format_name(guessed));
+    }
+    return ISO_OK;
+}
+
+static enum iso_status choose_format(struct app *app, const struct app_load *load, const struct app_texts *files,
+                                     enum iso_format *format)
+{
+    if (load->format == APP_GUESS)
+        return guess(app, load, files, format);
+    *format = (enum iso_format)load->format;
+    if (iso_format_is_native(*format) || files->count == 1)
+        return ISO_OK;
+    return iso_error_set(&app->error, ISO_BAD_INPUT,
+                         "--format %s: one file or directory is a whole history; only native files can be several",
+                         iso_format_name(*format));
+}
+
+/* ---- reading ---- */
+
+static enum iso_status read_native(struct app *app, const struct app_load *load, const struct app_texts *files,
+                                   struct iso_history *history)
 {
     struct app_progress progress;
     app_progress_init(&progress, "reading", load->quiet);
@@ -26,5 +69,43 @@ enum iso_status app_load(struct app *app, const struct app_load *load, const str
                                        .progress_context = &progress};
     enum iso_status status = iso_read_history(files->items, files->count, &options, history, &app->error);
     app_progress_end(&progress);
+    return status;
+}
+
+/* A guess that was wrong shows in the error. */
+static void add_guess(struct iso_error *error, enum iso_format format)
+{
+    size_t length = strlen(error->text);
+    snprintf(error->text + length, sizeof error->text - length, " (guessed: %s; --format says otherwise)",
+             iso_format_name(format));
+}
+
+enum iso_status app_load(struct app *app, const struct app_load *load, const struct app_texts *files,
+                         struct iso_history *history)
+{
+    enum iso_format format;
+    enum iso_status status = choose_format(app, load, files, &format);
+    if (status != ISO_OK)
+        return status;
+    if (iso_format_is_native(format))
+        return read_native(app, load, files, history);
+    status = iso_format_read(format, files->items[0], history, &app->error);
+    if (status == ISO_BAD_INPUT && load->format == APP_GUESS)
+        add_guess(&app->error, format);
+    return status;
+}
+
+enum iso_status app_load_finished(struct app *app, const struct app_load *load, const struct app_texts *files,
+                                  struct iso_history *history)
+{
+    enum iso_status status = app_load(app, load, files, history);
+    if (status == ISO_OK && load->initial_file)
+        status = iso_read_initial(load->initial_file, history, &app->error);
+    if (status == ISO_OK && load->initial)
+        history->initial_value = strcmp(load->initial, "null")
+                                     ? iso_atoms_text(&history->atoms, load->initial, strlen(load->initial))
+                                     : ISO_ABSENT;
+    if (status == ISO_OK)
+        status = iso_history_finish(history, &app->error);
     return status;
 }

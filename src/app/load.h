@@ -4,20 +4,25 @@
 
 #include "app/app.h"
 #include "app/options.h"
+#include "io/format.h"
 #include "iso/history.h"
 
-/* The formats that --format takes. TimeKiller's is a subset of the native one: one reader. */
-#define APP_FORMATS "native|timekiller"
+enum { APP_GUESS = -1 }; /* a format that was not named */
 
 struct app_load {
-    int format;
+    int format;       /* enum iso_format, or APP_GUESS */
     uint64_t threads; /* 0: as many as there are processors */
     bool quiet;
+    const char *initial, *initial_file; /* or NULL: as the format says */
 };
 
-/* Reads all files into a history in building. */
+/* Reads all files into a history in building. Several files are one history if they are native. */
 enum iso_status app_load(struct app *app, const struct app_load *load, const struct app_texts *files,
                          struct iso_history *history);
+
+/* The same with the initial values that were asked for, finished. */
+enum iso_status app_load_finished(struct app *app, const struct app_load *load, const struct app_texts *files,
+                                  struct iso_history *history);
 
 /* An error unless there is a file at all. */
 enum iso_status app_need_files(struct app *app, const struct app_texts *files);

@@ -8,7 +8,10 @@
 #ifndef ISO_IO_REPORT_H
 #define ISO_IO_REPORT_H
 
+#include <stdbool.h>
+
 #include "io/output.h"
+#include "iso/polygraph.h"
 #include "iso/verdict.h"
 
 /* One line. `peak_rss_bytes`: the process's, as the caller measured it. */
@@ -16,6 +19,20 @@ void iso_report_json(struct iso_output *output, const struct iso_verdict *verdic
 
 /* A headline, each listed violation as a paragraph, and what was not listed; `quiet`: the headline alone. */
 void iso_report_text(struct iso_output *output, const struct iso_verdict *verdict, bool quiet);
+
+/* The same for what polygraph found. Its list has the findings before the graph, and the cycle that a rejected graph
+ * closes; `lemmas` says how many conclusions that cycle rests on beside the history's own facts (0: none, it is one of
+ * reads, writes and sessions alone). */
+struct iso_polygraph_report {
+    const struct iso_history *history;
+    const struct iso_polygraph_result *result;
+    enum iso_model model;
+    uint32_t max_findings; /* listed; 0: all */
+    double seconds_load, seconds_total;
+};
+void iso_report_polygraph_json(struct iso_output *output, const struct iso_polygraph_report *report,
+                               uint64_t peak_rss_bytes);
+void iso_report_polygraph_text(struct iso_output *output, const struct iso_polygraph_report *report, bool quiet);
 
 /* "the snapshot 5:9:6 lacks xid 4, which ...": why two snapshots have no order. At most `size` bytes. */
 void iso_report_breach(const struct iso_verdict *verdict, const struct iso_violation *violation, char *text,

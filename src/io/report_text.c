@@ -4,19 +4,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/report_private.h"
+
 /* Long lists are cut in the middle of nowhere useful; what differs is mostly at their end. */
 enum { LIST_SHOWN = 20 };
 
 /* ---- pieces ---- */
 
-static void say_count(struct iso_output *output, uint64_t count, const char *singular, const char *plural)
+void report_say_count(struct iso_output *output, uint64_t count, const char *singular, const char *plural)
 {
     iso_output_format(output, "%" PRIu64 " %s", count, count == 1 ? singular : plural);
 }
 
 /* An atom as a person writes it: control characters escaped as JSON does, quotes only where the text needs
  * them. */
-static void say_atom(struct iso_output *output, const struct iso_history *history, iso_atom atom)
+void report_say_atom(struct iso_output *output, const struct iso_history *history, iso_atom atom)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -34,11 +36,11 @@ static void say_atom(struct iso_output *output, const struct iso_history *histor
         iso_output_string(output, text, length);
 }
 
-static void say_value(struct iso_output *output, const struct iso_history *history,
+void report_say_value(struct iso_output *output, const struct iso_history *history,
                       const struct iso_value *value)
 {
     if (!value->is_list) {
-        say_atom(output, history, value->atom);
+        report_say_atom(output, history, value->atom);
         return;
     }
     uint32_t first = value->count > LIST_SHOWN ? value->count - LIST_SHOWN : 0;
@@ -48,7 +50,7 @@ static void say_value(struct iso_output *output, const struct iso_history *histo
     for (uint32_t i = first; i < value->count; i++) {
         if (i > first)
             iso_output_text(output, ", ");
-        say_atom(output, history, iso_value_element(value, i));
+        report_say_atom(output, history, iso_value_element(value, i));
     }
     iso_output_char(output, ']');
 }
@@ -70,14 +72,14 @@ static void say_place(struct iso_output *output, const struct iso_history *histo
 }
 
 /* "transaction 7 (session 2, h.jsonl:7, sts 41, cts 44)" */
-static void say_transaction(struct iso_output *output, const struct iso_history *history,
+void report_say_transaction(struct iso_output *output, const struct iso_history *history,
                             uint32_t transaction)
 {
     uint8_t flags = history->flags[transaction];
     iso_output_text(output, "transaction ");
-    say_atom(output, history, history->tid[transaction]);
+    report_say_atom(output, history, history->tid[transaction]);
     iso_output_text(output, " (session ");
-    say_atom(output, history, history->session_atom[history->session[transaction]]);
+    report_say_atom(output, history, history->session_atom[history->session[transaction]]);
     iso_output_text(output, ", ");
     say_place(output, history, transaction);
     if (flags & ISO_HAS_STS)
@@ -90,10 +92,10 @@ static void say_transaction(struct iso_output *output, const struct iso_history 
     iso_output_char(output, ')');
 }
 
-static void say_key(struct iso_output *output, const struct iso_history *history, uint32_t key)
+void report_say_key(struct iso_output *output, const struct iso_history *history, uint32_t key)
 {
     iso_output_text(output, "key ");
-    say_atom(output, history, history->key_atom[key]);
+    report_say_atom(output, history, history->key_atom[key]);
 }
 
 /* ---- one violation ---- */
@@ -105,7 +107,7 @@ static void say_writer(struct iso_output *output, const struct iso_history *hist
         iso_output_text(output, nobody);
     } else {
         iso_output_text(output, ", written by ");
-        say_transaction(output, history, writer);
+        report_say_transaction(output, history, writer);
     }
 }
 
@@ -126,12 +128,12 @@ static void say_values(struct iso_output *output, const struct iso_history *hist
                        const struct iso_violation *violation)
 {
     iso_output_text(output, "    expected: ");
-    say_value(output, history, &violation->expected);
+    report_say_value(output, history, &violation->expected);
     say_writer(output, history, violation->writer_expected,
                violation->axiom == ISO_INT ? ", what the transaction itself last read or wrote"
                                            : ", the initial value");
     iso_output_text(output, "\n    read:     ");
-    say_value(output, history, &violation->actual);
+    report_say_value(output, history, &violation->actual);
     say_writer(output, history, violation->writer_actual, say_nobody(violation));
     iso_output_char(output, '\n');
 }
@@ -181,9 +183,9 @@ static void say_read(struct iso_output *output, const struct iso_verdict *verdic
     iso_output_text(output, external ? name_of_read(violation->kind)
                                      : "a transaction's own reads and writes disagree");
     iso_output_text(output, "\n    ");
-    say_transaction(output, history, violation->transaction);
+    report_say_transaction(output, history, violation->transaction);
     iso_output_text(output, " read ");
-    say_key(output, history, violation->key);
+    report_say_key(output, history, violation->key);
     if (violation->operation != ISO_NONE)
         iso_output_format(output, " in its operation %" PRIu32,
                           iso_report_operation_index(history, violation->transaction, violation->operation));
@@ -198,11 +200,11 @@ static void say_conflict(struct iso_output *output, const struct iso_history *hi
                          const struct iso_violation *violation)
 {
     iso_output_text(output, "two overlapping transactions wrote the same key\n    ");
-    say_transaction(output, history, violation->transaction);
+    report_say_transaction(output, history, violation->transaction);
     iso_output_text(output, " and\n    ");
-    say_transaction(output, history, violation->other);
+    report_say_transaction(output, history, violation->other);
     iso_output_text(output, " both wrote ");
-    say_key(output, history, violation->key);
+    report_say_key(output, history, violation->key);
     iso_output_text(output, "\n    Neither saw the other's write, both committed: one update may be lost.\n");
 }
 
@@ -211,10 +213,10 @@ static void say_session(struct iso_output *output, const struct iso_verdict *ver
 {
     const struct iso_history *history = verdict->history;
     iso_output_text(output, "a session does not see its own past\n    ");
-    say_transaction(output, history, violation->transaction);
+    report_say_transaction(output, history, violation->transaction);
     iso_output_text(output, verdict->level == ISO_SI ? " starts before the commit of\n    "
                                                      : " stands in the commit order before\n    ");
-    say_transaction(output, history, violation->other);
+    report_say_transaction(output, history, violation->other);
     iso_output_text(output, ", an earlier one of the same session\n");
 }
 
@@ -226,25 +228,25 @@ static void say_timestamp(struct iso_output *output, const struct iso_verdict *v
     switch (violation->kind) {
     case ISO_SNAPSHOT_ORDER:
         iso_output_text(output, "snapshots that have no order\n    ");
-        say_transaction(output, history, violation->transaction);
+        report_say_transaction(output, history, violation->transaction);
         iso_report_breach(verdict, violation, note, sizeof note);
         iso_output_format(output, " owns the later one\n    %s\n", note);
         break;
     case ISO_SHARED_CTS:
         iso_output_text(output, "two writers of a key share a commit timestamp\n    ");
-        say_transaction(output, history, violation->transaction);
+        report_say_transaction(output, history, violation->transaction);
         iso_output_text(output, " and\n    ");
-        say_transaction(output, history, violation->other);
+        report_say_transaction(output, history, violation->other);
         iso_output_text(output, "\n    Nothing says which of them comes first.\n");
         break;
     case ISO_CTS_CYCLE:
         iso_output_text(output, "transactions with one commit timestamp cannot be ordered\n    ");
-        say_transaction(output, history, violation->transaction);
+        report_say_transaction(output, history, violation->transaction);
         iso_output_text(output, "\n    It must come before and after others with the same cts.\n");
         break;
     default:
         iso_output_text(output, "timestamps out of order\n    ");
-        say_transaction(output, history, violation->transaction);
+        report_say_transaction(output, history, violation->transaction);
         iso_output_text(
             output, "\n    It must hold that sts <= ots <= cts, and sts < cts where something is written.\n");
     }
@@ -292,22 +294,33 @@ static void say_counts(struct iso_output *output, const struct iso_verdict *verd
     iso_output_char(output, ')');
 }
 
-static void say_size(struct iso_output *output, const struct iso_verdict *verdict)
+void report_say_size(struct iso_output *output, const struct iso_history *history, const char *engine, double seconds)
 {
-    const struct iso_history *history = verdict->history;
     iso_output_text(output, "  judged ");
-    say_count(output, history->committed_count, "transaction", "transactions");
+    report_say_count(output, history->committed_count, "transaction", "transactions");
     if (history->aborted_count)
         iso_output_format(output, " (besides %" PRIu32 " aborted)", history->aborted_count);
     if (history->unknown_count)
         iso_output_format(output, " (besides %" PRIu32 " of unknown outcome)", history->unknown_count);
     iso_output_text(output, ", ");
-    say_count(output, history->operation_count, "operation", "operations");
+    report_say_count(output, history->operation_count, "operation", "operations");
     iso_output_text(output, ", ");
-    say_count(output, history->session_count, "session", "sessions");
+    report_say_count(output, history->session_count, "session", "sessions");
     iso_output_text(output, ", ");
-    say_count(output, history->key_count, "key", "keys");
-    iso_output_format(output, "; engine %s, %.3f s\n", verdict->engine, verdict->seconds_total);
+    report_say_count(output, history->key_count, "key", "keys");
+    iso_output_format(output, "; engine %s, %.3f s\n", engine, seconds);
+}
+
+static void say_any_order(struct iso_output *output, const struct iso_verdict *verdict)
+{
+    if (!verdict->any_order)
+        return;
+    if (!strcmp(verdict->any_order, "holds"))
+        iso_output_text(output, "  The claimed order is wrong: another order explains every read (any order: holds).\n");
+    else if (!strcmp(verdict->any_order, "violated"))
+        iso_output_text(output, "  No order exists that explains every read (any order: violated).\n");
+    else
+        iso_output_text(output, "  Whether another order explains every read was not decided (any order: undecided).\n");
 }
 
 static void say_headline(struct iso_output *output, const struct iso_verdict *verdict)
@@ -319,14 +332,15 @@ static void say_headline(struct iso_output *output, const struct iso_verdict *ve
         break;
     case ISO_IS_VIOLATED:
         iso_output_format(output, "violated: %s, ", level);
-        say_count(output, found(verdict), "violation", "violations");
+        report_say_count(output, found(verdict), "violation", "violations");
         say_counts(output, verdict);
         iso_output_char(output, '\n');
         break;
     case ISO_IS_UNDECIDED:
         iso_output_format(output, "undecided: %s (%s)\n", level, verdict->reason);
     }
-    say_size(output, verdict);
+    say_any_order(output, verdict);
+    report_say_size(output, verdict->history, verdict->engine, verdict->seconds_total);
 }
 
 /* What stayed unjudged, and what a person can do about it. */
@@ -338,14 +352,14 @@ static void say_gaps(struct iso_output *output, const struct iso_verdict *verdic
                         "right file, and was it recorded to its end?\n");
     if (verdict->reads_unjudged) {
         iso_output_text(output, "  ");
-        say_count(output, verdict->reads_unjudged, "read was", "reads were");
+        report_say_count(output, verdict->reads_unjudged, "read was", "reads were");
         iso_output_text(output, " not judged: the value may come from a transaction of unknown outcome.\n"
                                 "  Record whether those committed (\"status\"), or accept such reads with "
                                 "--allow-unjudged.\n");
     }
     if (verdict->writes_unjudged) {
         iso_output_text(output, "  ");
-        say_count(output, verdict->writes_unjudged, "write was", "writes were");
+        report_say_count(output, verdict->writes_unjudged, "write was", "writes were");
         iso_output_text(output,
                         " not judged for NOCONFLICT: made under a lock, without a timestamp of their own "
                         "(\"ots\").\n");
@@ -366,7 +380,7 @@ void iso_report_text(struct iso_output *output, const struct iso_verdict *verdic
     uint64_t unlisted = found(verdict) - verdict->violation_count;
     if (unlisted) {
         iso_output_char(output, '\n');
-        say_count(output, unlisted, "more violation is", "more violations are");
+        report_say_count(output, unlisted, "more violation is", "more violations are");
         iso_output_text(output, " not listed (--max-violations N, 0 for all)\n");
     }
 }

@@ -8,7 +8,7 @@
 #include "history/snapshot.h"
 
 void iso_history_writer_init(struct iso_history_writer *writer, struct iso_output *output,
-                             enum iso_history_format format)
+                             enum iso_format format)
 {
     *writer = (struct iso_history_writer){.output = output, .format = format};
 }

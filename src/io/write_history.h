@@ -9,10 +9,9 @@
 #ifndef ISO_IO_WRITE_HISTORY_H
 #define ISO_IO_WRITE_HISTORY_H
 
+#include "io/format.h"
 #include "io/output.h"
 #include "iso/history.h"
-
-enum iso_history_format { ISO_FORMAT_NATIVE, ISO_FORMAT_TIMEKILLER };
 
 /* What did not survive, in transactions or operations. */
 struct iso_history_loss {
@@ -26,13 +25,13 @@ struct iso_history_loss {
 
 struct iso_history_writer {
     struct iso_output *output;
-    enum iso_history_format format;
+    enum iso_format format;
     uint64_t count; /* transactions written */
     struct iso_history_loss loss;
 };
 
 void iso_history_writer_init(struct iso_history_writer *writer, struct iso_output *output,
-                             enum iso_history_format format);
+                             enum iso_format format);
 
 /* ISO_BAD_INPUT if a transaction cannot be said in the format: TimeKiller's needs timestamps. */
 enum iso_status iso_history_writer_add(struct iso_history_writer *writer, const struct iso_history *history,

@@ -10,7 +10,7 @@
 #include "tests/support/capture.h"
 #include "tests/support/history.h"
 
-static char *write_text(const struct iso_history *history, enum iso_history_format format,
+static char *write_text(const struct iso_history *history, enum iso_format format,
                         struct iso_history_loss *loss, struct iso_error *error)
 {
     struct iso_output output;

@@ -1,0 +1,121 @@
+/* Evidence for a polygraph verdict: what other code needs to confirm it.
+ *
+ * Transactions are indices of the history's, in the order of its input. An *event* is the begin (2 * transaction) or
+ * the commit (2 * transaction + 1) of a transaction; at the serialisable levels a transaction is one event, its begin.
+ *
+ * Accept: all events in an order. Reject: either a finding that needs no graph (an internal read, an aborted read,
+ * ...), or lemmas. A lemma is a clause of literals, of which at least one is true in every order that explains the
+ * history; the last lemma is empty, so there is none. A clause is justified by
+ *   - a cycle: were all its literals false, these edges would close a cycle; every edge follows from the history, from
+ *     the literals' negations, or from earlier lemmas, by unit propagation;
+ *   - a list read: one that holds a's elements, and b's after them or not at all, so a's version comes first;
+ *   - nothing: then unit propagation alone, over the lemmas so far and each read's choice of writers, refutes it.
+ */
+#ifndef ISO_EVIDENCE_H
+#define ISO_EVIDENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "iso/history.h"
+
+/* Levels of black-box checking. `ser` and `si` keep session order. */
+enum iso_model { ISO_MODEL_SER, ISO_MODEL_SI, ISO_MODEL_ADYA_SI, ISO_MODEL_GSI, ISO_MODEL_STRONG_SI,
+                 ISO_MODEL_STRICT_SER, ISO_MODELS };
+
+const char *iso_model_name(enum iso_model model);
+
+static inline bool iso_model_is_serial(enum iso_model model)
+{
+    return model == ISO_MODEL_SER || model == ISO_MODEL_STRICT_SER;
+}
+
+static inline bool iso_model_keeps_sessions(enum iso_model model)
+{
+    return model != ISO_MODEL_ADYA_SI && model != ISO_MODEL_GSI;
+}
+
+static inline uint32_t iso_event_begin(uint32_t transaction) { return 2 * transaction; }
+static inline uint32_t iso_event_commit(enum iso_model model, uint32_t transaction)
+{
+    return iso_model_is_serial(model) ? 2 * transaction : 2 * transaction + 1;
+}
+
+enum iso_literal_kind {
+    ISO_LITERAL_ORDER,     /* the version of `key` that transaction a wrote comes before b's; negated: b's before a's */
+    ISO_LITERAL_READS,     /* transaction a reads `key` from transaction b (ISO_NONE: the initial value) */
+    ISO_LITERAL_NOT_READS,
+    ISO_LITERAL_BEFORE     /* event a comes before event b; negated: b before a */
+};
+
+struct iso_literal {
+    enum iso_literal_kind kind;
+    uint32_t a, b, key; /* key: ISO_NONE where the kind has none */
+};
+
+enum iso_edge_kind {
+    ISO_EDGE_OWN,     /* begin before commit, of one transaction */
+    ISO_EDGE_SESSION, /* commit before begin, of two transactions of a session */
+    ISO_EDGE_TIME,    /* the client saw the one end before it began the other */
+    ISO_EDGE_WR,      /* commit of the writer before begin of the reader of `key` */
+    ISO_EDGE_WW,      /* commit before begin, of two writers of `key` in version order */
+    ISO_EDGE_RW,      /* begin of a reader of `key` before commit of the writer of a later version than `via`'s */
+    ISO_EDGE_BEFORE   /* by a literal of kind BEFORE */
+};
+
+struct iso_edge {
+    enum iso_edge_kind kind;
+    uint32_t from, to;  /* events */
+    uint32_t key, via;  /* RW: whose version was read, ISO_NONE: the initial one */
+};
+
+enum iso_lemma_kind { ISO_LEMMA_CYCLE, ISO_LEMMA_LIST, ISO_LEMMA_PROPAGATION };
+
+struct iso_lemma {
+    enum iso_lemma_kind kind;
+    uint32_t first_literal, literal_count;
+    uint32_t first_edge, edge_count; /* CYCLE: in order, each edge's `to` the next one's `from` */
+    uint32_t operation;              /* LIST: the list read */
+};
+
+/* What is wrong before any graph. */
+enum iso_finding_kind { ISO_FINDING_NONE, ISO_FINDING_INT, ISO_FINDING_G1A, ISO_FINDING_G1B, ISO_FINDING_THINAIR,
+                        ISO_FINDING_INCOMPATIBLE, ISO_FINDINGS };
+
+const char *iso_finding_name(enum iso_finding_kind kind);
+
+struct iso_finding {
+    enum iso_finding_kind kind;
+    uint32_t transaction, operation; /* the read at fault */
+    uint32_t other;                  /* G1a, G1b: who wrote it; INCOMPATIBLE: another list read; else ISO_NONE */
+};
+
+struct iso_evidence {
+    enum iso_model model;
+    uint64_t drift;           /* of the clients' clocks, in their unit */
+    bool accepts;
+    uint32_t *events;         /* accept */
+    uint32_t event_count, event_capacity;
+    struct iso_finding finding; /* reject without a graph */
+    struct iso_lemma *lemmas;   /* reject by lemmas */
+    uint32_t lemma_count, lemma_capacity;
+    struct iso_literal *literals;
+    uint32_t literal_count, literal_capacity;
+    struct iso_edge *edges;
+    uint32_t edge_count, edge_capacity;
+};
+
+void iso_evidence_init(struct iso_evidence *evidence);
+void iso_evidence_release(struct iso_evidence *evidence);
+
+/* Starts a lemma; literals and edges that are added next are its own. */
+void iso_evidence_lemma(struct iso_evidence *evidence, enum iso_lemma_kind kind, uint32_t operation);
+void iso_evidence_literal(struct iso_evidence *evidence, struct iso_literal literal);
+void iso_evidence_edge(struct iso_evidence *evidence, struct iso_edge edge);
+void iso_evidence_event(struct iso_evidence *evidence, uint32_t event);
+
+/* The anomaly that the cycle of a lemma is: "G0", "G1c", "G-single", "lost-update", "write-skew", "long-fork", "G-SIb",
+ * "G2-item". NULL: the lemma has no cycle. Edges of sessions and of time count as reads of what was written. */
+const char *iso_cycle_anomaly(const struct iso_evidence *evidence, uint32_t lemma);
+
+#endif

@@ -1,0 +1,95 @@
+#define _GNU_SOURCE
+#include "io/whole_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "io/input.h"
+
+enum iso_status iso_whole_file_read(struct iso_whole_file *file, const char *path, struct iso_error *error)
+{
+    struct iso_input *input;
+    size_t got = 0;
+    *file = (struct iso_whole_file){0};
+    enum iso_status status = iso_input_open(&input, path, error);
+    if (status != ISO_OK)
+        return status;
+    /* One byte more than there is, so that the end of a plain file is seen without growing. */
+    size_t capacity = iso_input_size(path) + 1;
+    file->bytes = iso_allocate(capacity + ISO_WHOLE_FILE_PADDING);
+    while ((status = iso_input_read(input, file->bytes + file->length, capacity - file->length, &got, error)) == ISO_OK) {
+        file->length += got;
+        if (file->length < capacity)
+            break;
+        capacity = capacity * 2 + 4096;
+        file->bytes = iso_reallocate(file->bytes, capacity + ISO_WHOLE_FILE_PADDING);
+    }
+    iso_input_free(input);
+    memset(file->bytes + (status == ISO_OK ? file->length : 0), 0, ISO_WHOLE_FILE_PADDING);
+    if (status != ISO_OK)
+        iso_whole_file_release(file);
+    return status;
+}
+
+void iso_whole_file_release(struct iso_whole_file *file)
+{
+    iso_free(file->bytes);
+    *file = (struct iso_whole_file){0};
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    return strverscmp(*(char *const *)left, *(char *const *)right);
+}
+
+static bool ends_in(const char *name, const char *suffix)
+{
+    size_t length = strlen(name), tail = strlen(suffix);
+    return length >= tail && strcmp(name + length - tail, suffix) == 0;
+}
+
+enum iso_status iso_paths_list(struct iso_paths *paths, const char *directory, const char *suffix,
+                               struct iso_error *error)
+{
+    *paths = (struct iso_paths){0};
+    DIR *stream = opendir(directory);
+    if (!stream)
+        return iso_error_set(error, ISO_BAD_INPUT, "%s: %s", directory, strerror(errno));
+    uint32_t capacity = 0;
+    for (struct dirent *entry; (entry = readdir(stream));) {
+        struct stat status;
+        if (!ends_in(entry->d_name, suffix) || fstatat(dirfd(stream), entry->d_name, &status, 0) ||
+            !S_ISREG(status.st_mode))
+            continue;
+        if (paths->count == capacity) {
+            capacity = (uint32_t)iso_column_capacity(capacity, capacity + 1);
+            paths->paths = iso_reallocate(paths->paths, capacity * sizeof *paths->paths);
+        }
+        size_t length = strlen(directory) + 1 + strlen(entry->d_name);
+        paths->paths[paths->count] = iso_allocate(length + 1);
+        snprintf(paths->paths[paths->count++], length + 1, "%s/%s", directory, entry->d_name);
+    }
+    closedir(stream);
+    if (paths->count)
+        qsort(paths->paths, paths->count, sizeof *paths->paths, compare_names);
+    return ISO_OK;
+}
+
+void iso_paths_release(struct iso_paths *paths)
+{
+    for (uint32_t i = 0; i < paths->count; i++)
+        iso_free(paths->paths[i]);
+    iso_free(paths->paths);
+    *paths = (struct iso_paths){0};
+}
+
+bool iso_path_is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}

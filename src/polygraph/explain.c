@@ -1,0 +1,584 @@
+/* From facts to lemmas.
+ *
+ * A fact rests on paths that were there when it was found, that is on facts with smaller numbers. So the facts that a
+ * conclusion needs are found by one walk from the last one down; their lemmas are then written in the order of their
+ * numbers. Paths are searched again rather than kept: few are ever needed. The search goes for few derived facts
+ * first, then for few edges.
+ */
+#include "polygraph/polygraph_private.h"
+
+#define OWN_EDGE 0xffffffffu /* in a path: begin to commit of one transaction */
+
+struct explanation {
+    struct engine *engine;
+    uint8_t *needed;           /* by fact */
+    uint32_t *first_prune, *next_prune; /* by read; by fact: the facts that rule out candidates */
+    /* search */
+    uint64_t *cost;
+    uint32_t *visited, *by;    /* by node: the round, and the fact that led there */
+    uint32_t round;
+    struct { uint64_t cost; uint32_t node; } *heap;
+    uint32_t heap_count, heap_capacity;
+    uint32_t *path, path_count, path_capacity; /* facts, from the first edge on */
+};
+
+uint32_t event_of(const struct engine *engine, uint32_t node)
+{
+    return engine->serial ? 2 * engine->transaction[node] : 2 * engine->transaction[node / 2] + (node & 1);
+}
+
+static uint32_t writer_of(const struct engine *engine, uint32_t version)
+{
+    return version == INITIAL ? ISO_NONE : engine->transaction[engine->version_transaction[version]];
+}
+
+static uint32_t begin_of(const struct engine *engine, uint32_t version)
+{
+    return node_begin(engine, engine->version_transaction[version]);
+}
+
+static uint32_t commit_of(const struct engine *engine, uint32_t version)
+{
+    return node_commit(engine, engine->version_transaction[version]);
+}
+
+static uint32_t begin_of_read(const struct engine *engine, uint32_t read)
+{
+    return node_begin(engine, engine->read_transaction[read]);
+}
+
+struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uint32_t version, bool reads)
+{
+    return (struct iso_literal){reads ? ISO_LITERAL_READS : ISO_LITERAL_NOT_READS,
+                                engine->transaction[engine->read_transaction[read]], writer_of(engine, version),
+                                engine->read_key[read]};
+}
+
+struct iso_literal literal_order(const struct engine *engine, uint32_t earlier, uint32_t later)
+{
+    return (struct iso_literal){ISO_LITERAL_ORDER, writer_of(engine, earlier), writer_of(engine, later),
+                                engine->version_key[earlier]};
+}
+
+static struct iso_literal literal_before(const struct engine *engine, uint32_t from, uint32_t to)
+{
+    return (struct iso_literal){ISO_LITERAL_BEFORE, event_of(engine, from), event_of(engine, to), ISO_NONE};
+}
+
+static struct iso_edge edge(const struct engine *engine, enum iso_edge_kind kind, uint32_t from, uint32_t to,
+                            uint32_t key)
+{
+    return (struct iso_edge){kind, event_of(engine, from), event_of(engine, to), key, ISO_NONE};
+}
+
+struct iso_edge edge_wr(const struct engine *engine, uint32_t read, uint32_t version)
+{
+    return edge(engine, ISO_EDGE_WR, commit_of(engine, version), begin_of_read(engine, read), engine->read_key[read]);
+}
+
+struct iso_edge edge_ww(const struct engine *engine, uint32_t earlier, uint32_t later)
+{
+    return edge(engine, ISO_EDGE_WW, commit_of(engine, earlier), begin_of(engine, later), engine->version_key[later]);
+}
+
+struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t version, uint32_t later)
+{
+    struct iso_edge result = edge(engine, ISO_EDGE_RW, begin_of_read(engine, read), commit_of(engine, later),
+                                  engine->read_key[read]);
+    result.via = writer_of(engine, version);
+    return result;
+}
+
+struct explanation *explanation_new(struct engine *engine)
+{
+    struct explanation *explanation = iso_allocate_zeroed(1, sizeof *explanation);
+    size_t nodes = (size_t)engine->node_count + 1, facts = (size_t)engine->fact_count + 1;
+    explanation->engine = engine;
+    explanation->needed = iso_allocate_zeroed(facts, 1);
+    explanation->first_prune = iso_allocate(((size_t)engine->read_count + 1) * sizeof(uint32_t));
+    explanation->next_prune = iso_allocate(facts * sizeof(uint32_t));
+    memset(explanation->first_prune, 0xff, ((size_t)engine->read_count + 1) * sizeof(uint32_t));
+    for (uint32_t i = engine->known_count; i < engine->fact_count; i++) {
+        const struct fact *fact = &engine->facts[i];
+        if (fact->kind != FACT_PRUNE_AFTER && fact->kind != FACT_PRUNE_HIDDEN)
+            continue;
+        explanation->next_prune[i] = explanation->first_prune[fact->read];
+        explanation->first_prune[fact->read] = i;
+    }
+    explanation->cost = iso_allocate(nodes * sizeof *explanation->cost);
+    explanation->visited = iso_allocate_zeroed(nodes, sizeof *explanation->visited);
+    explanation->by = iso_allocate(nodes * sizeof *explanation->by);
+    return explanation;
+}
+
+void explanation_free(struct explanation *explanation)
+{
+    iso_free(explanation->needed);
+    iso_free(explanation->first_prune);
+    iso_free(explanation->next_prune);
+    iso_free(explanation->cost);
+    iso_free(explanation->visited);
+    iso_free(explanation->by);
+    iso_free(explanation->heap);
+    iso_free(explanation->path);
+    iso_free(explanation);
+}
+
+/* ---- shortest paths ---- */
+
+static void heap_push(struct explanation *search, uint64_t cost, uint32_t node)
+{
+    if (search->heap_count == search->heap_capacity) {
+        search->heap_capacity = (uint32_t)iso_column_capacity(search->heap_capacity, search->heap_count + 1u);
+        search->heap = iso_reallocate(search->heap, search->heap_capacity * sizeof *search->heap);
+    }
+    uint32_t at = search->heap_count++;
+    for (; at && search->heap[(at - 1) / 2].cost > cost; at = (at - 1) / 2)
+        search->heap[at] = search->heap[(at - 1) / 2];
+    search->heap[at].cost = cost;
+    search->heap[at].node = node;
+}
+
+static uint32_t heap_pop(struct explanation *search, uint64_t *cost)
+{
+    uint32_t node = search->heap[0].node, last = --search->heap_count, at = 0;
+    uint64_t moved = search->heap[last].cost;
+    *cost = search->heap[0].cost;
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child >= last)
+            break;
+        child += child + 1 < last && search->heap[child + 1].cost < search->heap[child].cost;
+        if (search->heap[child].cost >= moved)
+            break;
+        search->heap[at] = search->heap[child];
+        at = child;
+    }
+    search->heap[at] = search->heap[last];
+    return node;
+}
+
+static void relax(struct explanation *search, uint32_t node, uint64_t cost, uint32_t by, uint32_t to)
+{
+    const struct engine *engine = search->engine;
+    if (search->visited[node] == search->round && search->cost[node] <= cost)
+        return;
+    if (engine->clocks && node != to && !reaches(engine, node, to))
+        return;
+    search->visited[node] = search->round;
+    search->cost[node] = cost;
+    search->by[node] = by;
+    heap_push(search, cost, node);
+}
+
+static void keep_path(struct explanation *search, uint32_t from, uint32_t to)
+{
+    const struct engine *engine = search->engine;
+    search->path_count = 0;
+    for (uint32_t node = to; node != from || search->path_count == 0;) {
+        if (search->path_count == search->path_capacity) {
+            search->path_capacity = (uint32_t)iso_column_capacity(search->path_capacity, search->path_count + 1u);
+            search->path = iso_reallocate(search->path, search->path_capacity * sizeof *search->path);
+        }
+        search->path[search->path_count++] = search->by[node];
+        node = search->by[node] == OWN_EDGE ? node - 1 : engine->facts[search->by[node]].from;
+    }
+    for (uint32_t i = 0; i < search->path_count / 2; i++) {
+        uint32_t other = search->path[i];
+        search->path[i] = search->path[search->path_count - 1 - i];
+        search->path[search->path_count - 1 - i] = other;
+    }
+}
+
+/* Finds a path by facts below `limit` into `path`; one of at least one edge if `from` is `to` and `cyclic`. */
+static bool find_path(struct explanation *search, uint32_t from, uint32_t to, uint32_t limit, bool cyclic)
+{
+    const struct engine *engine = search->engine;
+    search->path_count = 0;
+    if (from == to && !cyclic)
+        return true;
+    search->round++;
+    search->heap_count = 0;
+    heap_push(search, 0, from);
+    for (bool first = true; search->heap_count; first = false) {
+        uint64_t cost;
+        uint32_t node = heap_pop(search, &cost);
+        if (node == to && !first) {
+            keep_path(search, from, to);
+            return true;
+        }
+        if (!first && cost > search->cost[node])
+            continue;
+        if (!engine->serial && !(node & 1))
+            relax(search, node + 1, cost + 1, OWN_EDGE, to);
+        for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out) {
+            if (i < limit)
+                relax(search, engine->facts[i].to, cost + (i < engine->known_count ? 1 : 1 << 20), i, to);
+        }
+    }
+    return false;
+}
+
+/* ---- what is needed ---- */
+
+/* Orders of versions by a path are facts for the walk only where the path's facts are: so paths are what is marked. */
+static void mark_path(struct explanation *explanation, uint32_t from, uint32_t to, uint32_t limit)
+{
+    bool found = find_path(explanation, from, to, limit, false);
+    (void)found;
+    for (uint32_t i = 0; i < explanation->path_count; i++) {
+        if (explanation->path[i] != OWN_EDGE)
+            explanation->needed[explanation->path[i]] = 1;
+    }
+}
+
+/* The order of two versions whose commits and begins the facts below `limit` connect. */
+static void mark_order(struct explanation *explanation, uint32_t earlier, uint32_t later, uint32_t limit)
+{
+    const struct engine *engine = explanation->engine;
+    if (earlier != INITIAL)
+        mark_path(explanation, begin_of(engine, earlier), commit_of(engine, later), limit);
+}
+
+static void mark_prunes(struct explanation *explanation, uint32_t read, uint32_t limit)
+{
+    for (uint32_t i = explanation->first_prune[read]; i != ISO_NONE; i = explanation->next_prune[i]) {
+        if (i < limit)
+            explanation->needed[i] = 1;
+    }
+}
+
+/* The candidates that a read had when fact `limit` was found. */
+static uint32_t candidates_at(const struct explanation *explanation, uint32_t read, uint32_t limit, uint32_t *count)
+{
+    const struct engine *engine = explanation->engine;
+    uint32_t first = engine->first_candidate[read];
+    *count = engine->first_candidate[read + 1] - first;
+    for (uint32_t i = explanation->first_prune[read]; i != ISO_NONE; i = explanation->next_prune[i])
+        *count -= i < limit;
+    return first; /* ruled out ones stand behind, the first of them last */
+}
+
+static void mark_basis(struct explanation *explanation, uint32_t number)
+{
+    const struct engine *engine = explanation->engine;
+    const struct fact *fact = &engine->facts[number];
+    uint32_t count, first;
+    switch ((enum fact_kind)fact->kind) {
+    case FACT_HIDES:
+        mark_prunes(explanation, fact->read, number);
+        mark_path(explanation, commit_of(engine, fact->other), begin_of_read(engine, fact->read), number);
+        break;
+    case FACT_PAIR:
+        mark_order(explanation, fact->other, fact->version, number);
+        break;
+    case FACT_WR:
+        mark_prunes(explanation, fact->read, number);
+        break;
+    case FACT_RW:
+        mark_prunes(explanation, fact->read, number);
+        mark_order(explanation, engine->read_writer[fact->read], fact->version, number);
+        break;
+    case FACT_MEET:
+    case FACT_JOIN:
+        mark_prunes(explanation, fact->read, number);
+        first = candidates_at(explanation, fact->read, number, &count);
+        for (uint32_t i = first; i < first + count; i++) {
+            if (fact->kind == FACT_JOIN)
+                mark_order(explanation, engine->candidates[i], fact->version, number);
+            else
+                mark_path(explanation, fact->from, commit_of(engine, engine->candidates[i]), number);
+        }
+        break;
+    case FACT_PRUNE_AFTER:
+        mark_path(explanation, begin_of_read(engine, fact->read), commit_of(engine, fact->version), number);
+        break;
+    case FACT_PRUNE_HIDDEN:
+        mark_order(explanation, fact->version, fact->other, number);
+        mark_path(explanation, commit_of(engine, fact->other), begin_of_read(engine, fact->read), number);
+        break;
+    case FACT_SESSION:
+    case FACT_TIME:
+    case FACT_LIST:
+    case FACT_GUESS:
+        break;
+    }
+}
+
+void explanation_need_path(struct explanation *explanation, uint32_t from, uint32_t to)
+{
+    mark_path(explanation, from, to, explanation->engine->fact_count);
+}
+
+void explanation_need_read(struct explanation *explanation, uint32_t read)
+{
+    mark_prunes(explanation, read, explanation->engine->fact_count);
+}
+
+void explanation_need_order(struct explanation *explanation, uint32_t earlier, uint32_t later)
+{
+    mark_order(explanation, earlier, later, explanation->engine->fact_count);
+}
+
+/* ---- lemmas ---- */
+
+static struct iso_edge edge_of_fact(const struct engine *engine, const struct fact *fact)
+{
+    switch ((enum fact_kind)fact->kind) {
+    case FACT_SESSION: return edge(engine, ISO_EDGE_SESSION, fact->from, fact->to, ISO_NONE);
+    case FACT_TIME: return edge(engine, ISO_EDGE_TIME, fact->from, fact->to, ISO_NONE);
+    case FACT_WR: return edge_wr(engine, fact->read, fact->version);
+    case FACT_RW: return edge_rw(engine, fact->read, engine->read_writer[fact->read], fact->version);
+    case FACT_LIST:
+    case FACT_HIDES:
+    case FACT_PAIR: return edge_ww(engine, fact->other, fact->version);
+    default: return edge(engine, ISO_EDGE_BEFORE, fact->from, fact->to, ISO_NONE);
+    }
+}
+
+static void write_edge(struct explanation *explanation, struct iso_edge edge)
+{
+    iso_evidence_edge(&explanation->engine->result->evidence, edge);
+}
+
+static void write_literal(struct explanation *explanation, struct iso_literal literal)
+{
+    iso_evidence_literal(&explanation->engine->result->evidence, literal);
+}
+
+static void start_lemma(struct explanation *explanation, enum iso_lemma_kind kind)
+{
+    iso_evidence_lemma(&explanation->engine->result->evidence, kind, ISO_NONE);
+}
+
+static void write_path(struct explanation *explanation)
+{
+    const struct engine *engine = explanation->engine;
+    uint32_t node = ISO_NONE;
+    for (uint32_t i = 0; i < explanation->path_count; i++) {
+        uint32_t number = explanation->path[i];
+        if (number != OWN_EDGE) {
+            write_edge(explanation, edge_of_fact(engine, &engine->facts[number]));
+            node = engine->facts[number].to;
+            continue;
+        }
+        if (node == ISO_NONE) /* the path starts with it: its end is where the next fact starts */
+            node = i + 1 < explanation->path_count ? engine->facts[explanation->path[i + 1]].from - 1 : ISO_NONE;
+        write_edge(explanation, edge(engine, ISO_EDGE_OWN, node, node + 1, ISO_NONE));
+        node++;
+    }
+}
+
+static void write_edges(struct explanation *explanation, uint32_t from, uint32_t to, uint32_t limit)
+{
+    find_path(explanation, from, to, limit, false);
+    if (explanation->path_count == 1 && explanation->path[0] == OWN_EDGE)
+        write_edge(explanation, edge(explanation->engine, ISO_EDGE_OWN, from, to, ISO_NONE));
+    else
+        write_path(explanation);
+}
+
+void explanation_edges(struct explanation *explanation, uint32_t from, uint32_t to)
+{
+    write_edges(explanation, from, to, explanation->engine->fact_count);
+}
+
+/* "earlier before later": were it the other way round, that edge and the path close a cycle. */
+static void write_order(struct explanation *explanation, uint32_t earlier, uint32_t later, uint32_t limit)
+{
+    const struct engine *engine = explanation->engine;
+    if (earlier == INITIAL)
+        return;
+    start_lemma(explanation, ISO_LEMMA_CYCLE);
+    write_literal(explanation, literal_order(engine, earlier, later));
+    write_edge(explanation, edge_ww(engine, later, earlier));
+    write_edges(explanation, begin_of(engine, earlier), commit_of(engine, later), limit);
+}
+
+void explanation_order(struct explanation *explanation, uint32_t earlier, uint32_t later)
+{
+    write_order(explanation, earlier, later, explanation->engine->fact_count);
+}
+
+/* One lemma a candidate, then what holds whichever it is. */
+static void write_choice(struct explanation *explanation, uint32_t number)
+{
+    const struct engine *engine = explanation->engine;
+    const struct fact *fact = &engine->facts[number];
+    struct iso_literal before = literal_before(engine, fact->from, fact->to);
+    uint32_t count, first = candidates_at(explanation, fact->read, number, &count);
+    for (uint32_t i = first; i < first + count; i++) {
+        uint32_t version = engine->candidates[i];
+        if (fact->kind == FACT_JOIN)
+            write_order(explanation, version, fact->version, number);
+        start_lemma(explanation, ISO_LEMMA_CYCLE);
+        write_literal(explanation, literal_reads(engine, fact->read, version, false));
+        write_literal(explanation, before);
+        write_edge(explanation, edge(engine, ISO_EDGE_BEFORE, fact->to, fact->from, ISO_NONE));
+        if (fact->kind == FACT_JOIN) {
+            write_edge(explanation, edge_rw(engine, fact->read, version, fact->version));
+        } else {
+            write_edges(explanation, fact->from, commit_of(engine, version), number);
+            write_edge(explanation, edge_wr(engine, fact->read, version));
+        }
+    }
+    start_lemma(explanation, ISO_LEMMA_PROPAGATION);
+    write_literal(explanation, before);
+}
+
+static void write_prune(struct explanation *explanation, uint32_t number)
+{
+    const struct engine *engine = explanation->engine;
+    const struct fact *fact = &engine->facts[number];
+    uint32_t begin = begin_of_read(engine, fact->read);
+    if (fact->kind == FACT_PRUNE_HIDDEN)
+        write_order(explanation, fact->version, fact->other, number);
+    start_lemma(explanation, ISO_LEMMA_CYCLE);
+    write_literal(explanation, literal_reads(engine, fact->read, fact->version, false));
+    if (fact->kind == FACT_PRUNE_HIDDEN) {
+        write_edge(explanation, edge_rw(engine, fact->read, fact->version, fact->other));
+        write_edges(explanation, commit_of(engine, fact->other), begin, number);
+    } else {
+        write_edge(explanation, edge_wr(engine, fact->read, fact->version));
+        write_edges(explanation, begin, commit_of(engine, fact->version), number);
+    }
+}
+
+static void write_fact(struct explanation *explanation, uint32_t number)
+{
+    const struct engine *engine = explanation->engine;
+    const struct fact *fact = &engine->facts[number];
+    switch ((enum fact_kind)fact->kind) {
+    case FACT_LIST:
+        iso_evidence_lemma(&engine->result->evidence, ISO_LEMMA_LIST, fact->read);
+        write_literal(explanation, literal_order(engine, fact->other, fact->version));
+        break;
+    case FACT_HIDES:
+        start_lemma(explanation, ISO_LEMMA_CYCLE);
+        write_literal(explanation, literal_order(engine, fact->other, fact->version));
+        write_edge(explanation, edge_rw(engine, fact->read, fact->version, fact->other));
+        write_edges(explanation, commit_of(engine, fact->other), begin_of_read(engine, fact->read), number);
+        break;
+    case FACT_PAIR:
+        write_order(explanation, fact->other, fact->version, number);
+        break;
+    case FACT_RW:
+        write_order(explanation, engine->read_writer[fact->read], fact->version, number);
+        break;
+    case FACT_MEET:
+    case FACT_JOIN:
+        write_choice(explanation, number);
+        break;
+    case FACT_PRUNE_AFTER:
+    case FACT_PRUNE_HIDDEN:
+        write_prune(explanation, number);
+        break;
+    case FACT_SESSION:
+    case FACT_TIME:
+    case FACT_WR:
+    case FACT_GUESS:
+        break;
+    }
+}
+
+void explanation_write(struct explanation *explanation)
+{
+    for (uint32_t i = explanation->engine->fact_count; i-- > 0;) {
+        if (explanation->needed[i])
+            mark_basis(explanation, i);
+    }
+    for (uint32_t i = 0; i < explanation->engine->fact_count; i++) {
+        if (explanation->needed[i])
+            write_fact(explanation, i);
+    }
+}
+
+/* ---- conclusions ---- */
+
+static uint32_t find_node_on_cycle(const struct engine *engine)
+{
+    uint32_t *degree = iso_allocate_zeroed((size_t)engine->node_count + 1, sizeof *degree);
+    uint32_t *before = iso_allocate(((size_t)engine->node_count + 1) * sizeof *before);
+    uint8_t *sorted = iso_allocate_zeroed((size_t)engine->node_count + 1, 1), *passed = sorted;
+    uint32_t *queue = iso_allocate(((size_t)engine->node_count + 1) * sizeof *queue), end = 0;
+    for (uint32_t i = 0; i < engine->fact_count; i++)
+        degree[engine->facts[i].to != ISO_NONE ? engine->facts[i].to : engine->node_count]++;
+    for (uint32_t t = 0; !engine->serial && t < engine->count; t++)
+        degree[node_commit(engine, t)]++;
+    for (uint32_t node = 0; node < engine->node_count; node++) {
+        if (!degree[node])
+            queue[end++] = node;
+    }
+    for (uint32_t head = 0; head < end; head++) {
+        uint32_t node = queue[head];
+        sorted[node] = 1;
+        if (!engine->serial && !(node & 1) && --degree[node + 1] == 0)
+            queue[end++] = node + 1;
+        for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out) {
+            if (--degree[engine->facts[i].to] == 0)
+                queue[end++] = engine->facts[i].to;
+        }
+    }
+    /* every unsorted node has an unsorted predecessor: walking back runs into a cycle */
+    for (uint32_t i = 0; i < engine->fact_count; i++) {
+        const struct fact *fact = &engine->facts[i];
+        if (fact->to != ISO_NONE && !sorted[fact->from] && !sorted[fact->to])
+            before[fact->to] = fact->from;
+    }
+    uint32_t node = 0;
+    while (sorted[node])
+        node++;
+    for (uint32_t i = 0; !engine->serial && i < engine->node_count; i += 2) {
+        if (!sorted[i] && !sorted[i + 1])
+            before[i + 1] = i;
+    }
+    while (!passed[node]) {
+        passed[node] = 1;
+        node = before[node];
+    }
+    iso_free(degree);
+    iso_free(before);
+    iso_free(sorted);
+    iso_free(queue);
+    return node;
+}
+
+void explain_cycle(struct engine *engine)
+{
+    struct explanation *explanation = explanation_new(engine);
+    uint32_t *clocks = engine->clocks, node;
+    engine->clocks = NULL; /* they may lag behind on a cycle */
+    const struct fact *last = &engine->facts[engine->fact_count - 1];
+    if (engine->fact_count > engine->known_count && last->to != ISO_NONE &&
+        find_path(explanation, last->to, last->from, engine->fact_count, false))
+        node = last->from;
+    else
+        node = find_node_on_cycle(engine);
+    find_path(explanation, node, node, engine->fact_count, true);
+    engine->clocks = clocks;
+    uint32_t count = explanation->path_count, *cycle = explanation->path;
+    explanation->path = NULL;
+    explanation->path_capacity = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (cycle[i] != OWN_EDGE)
+            explanation->needed[cycle[i]] = 1;
+    }
+    explanation_write(explanation);
+    start_lemma(explanation, ISO_LEMMA_CYCLE);
+    engine->result->cycle_lemma = engine->result->evidence.lemma_count - 1;
+    iso_free(explanation->path);
+    explanation->path = cycle;
+    explanation->path_count = count;
+    write_path(explanation);
+    explanation->path = cycle;
+    explanation_free(explanation);
+}
+
+void explain_empty_read(struct engine *engine)
+{
+    struct explanation *explanation = explanation_new(engine);
+    explanation_need_read(explanation, engine->empty_read);
+    explanation_write(explanation);
+    start_lemma(explanation, ISO_LEMMA_PROPAGATION);
+    explanation_free(explanation);
+}

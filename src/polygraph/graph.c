@@ -1,0 +1,211 @@
+/* The graph of facts, and clocks: for each node and chain the latest node of the chain that reaches it. */
+#include "polygraph/polygraph_private.h"
+
+void graph_init(struct engine *engine)
+{
+    engine->node_count = engine->serial ? engine->count : 2 * engine->count;
+    engine->first_out = iso_allocate(((size_t)engine->node_count + 1) * sizeof *engine->first_out);
+    memset(engine->first_out, 0xff, ((size_t)engine->node_count + 1) * sizeof *engine->first_out);
+    engine->order = iso_allocate(((size_t)engine->node_count + 1) * sizeof *engine->order);
+    engine->rank = iso_allocate_zeroed((size_t)engine->node_count + 1, sizeof *engine->rank);
+}
+
+/* A path cover's clocks start with every node's own stamp. */
+void graph_clocks_init(struct engine *engine)
+{
+    engine->stride = (engine->chain_count + 3) & ~3u;
+    size_t size = (size_t)engine->node_count * engine->stride * sizeof *engine->clocks;
+    engine->clocks = iso_column_grow(NULL, 0, size + 16);
+    engine->seen = iso_column_grow(NULL, 0, size + 16);
+    engine->scratch_clock = iso_allocate(engine->stride * sizeof *engine->scratch_clock + 16);
+    memset(engine->clocks, 0, size);
+    memset(engine->seen, 0, size);
+    for (uint32_t node = 0; node < engine->node_count; node++)
+        clock_of(engine, node)[engine->chain[node_transaction(engine, node)]] = node_stamp(engine, node);
+}
+
+void graph_release(struct engine *engine)
+{
+    size_t size = (size_t)engine->node_count * engine->stride * sizeof *engine->clocks + 16;
+    iso_column_free(engine->facts, engine->fact_capacity * sizeof *engine->facts);
+    iso_free(engine->first_out);
+    iso_free(engine->order);
+    iso_free(engine->rank);
+    iso_free(engine->scratch_clock);
+    iso_column_free(engine->clocks, size);
+    iso_column_free(engine->seen, size);
+}
+
+uint32_t graph_append(struct engine *engine, struct fact fact)
+{
+    if (engine->fact_count == engine->fact_capacity) {
+        size_t old = engine->fact_capacity, next = iso_column_capacity(old, old + 1);
+        engine->facts = iso_column_grow(engine->facts, old * sizeof fact, next * sizeof fact);
+        engine->fact_capacity = (uint32_t)next;
+    }
+    fact.next_out = ISO_NONE;
+    engine->facts[engine->fact_count] = fact;
+    engine_set(engine, &engine->fact_count, engine->fact_count + 1);
+    return engine->fact_count - 1;
+}
+
+void graph_link(struct engine *engine)
+{
+    for (; engine->linked_count < engine->fact_count; engine->linked_count++) {
+        struct fact *fact = &engine->facts[engine->linked_count];
+        if (fact->from == ISO_NONE)
+            continue;
+        fact->next_out = engine->first_out[fact->from];
+        engine->first_out[fact->from] = engine->linked_count;
+    }
+}
+
+typedef int32_t vector __attribute__((vector_size(16), may_alias));
+
+/* Stamps are below 2^31, so the signed comparison of the vector unit will do. */
+void graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to)
+{
+    const vector *source = (const vector *)clock_of(engine, from);
+    vector *target = (vector *)clock_of(engine, to);
+    for (uint32_t i = 0; i < engine->stride / 4; i++) {
+        vector a = source[i], b = target[i], larger = a > b;
+        target[i] = (a & larger) | (b & ~larger);
+    }
+}
+
+/* ---- what the history says ---- */
+
+static void add_sessions(struct engine *engine)
+{
+    uint32_t *before = session_predecessors(engine);
+    for (uint32_t t = 0; t < engine->count; t++) {
+        if (before[t] != ISO_NONE)
+            graph_append(engine, (struct fact){.kind = FACT_SESSION, .from = node_commit(engine, before[t]),
+                                               .to = node_begin(engine, t)});
+    }
+    iso_free(before);
+}
+
+/* An initial read comes before the first version of each run that is not the reader's own. */
+static void add_initial_read(struct engine *engine, uint32_t read)
+{
+    uint32_t key = engine->read_key[read], reader = engine->read_transaction[read];
+    for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
+        uint32_t version = engine->run_version[run];
+        if (engine->version_transaction[version] != reader)
+            graph_append(engine, (struct fact){.kind = FACT_RW, .from = node_begin(engine, reader), .read = read,
+                                               .to = node_commit(engine, engine->version_transaction[version]),
+                                               .version = version});
+    }
+}
+
+void graph_add_known(struct engine *engine)
+{
+    add_sessions(engine);
+    for (uint32_t read = 0; read < engine->read_count; read++) {
+        uint32_t version = engine->read_writer[read];
+        if (version == INITIAL)
+            add_initial_read(engine, read);
+        else if (version != OPEN)
+            graph_append(engine, (struct fact){.kind = FACT_WR, .read = read, .version = version,
+                                               .from = node_commit(engine, engine->version_transaction[version]),
+                                               .to = node_begin(engine, engine->read_transaction[read])});
+    }
+    for (uint32_t i = 0; i < engine->list_pair_count; i++) {
+        uint32_t earlier = engine->version_of_write[engine->list_pairs[i][0]];
+        uint32_t later = engine->version_of_write[engine->list_pairs[i][1]];
+        graph_append(engine, (struct fact){.kind = FACT_LIST, .read = engine->list_pairs[i][2], .other = earlier,
+                                           .version = later,
+                                           .from = node_commit(engine, engine->version_transaction[earlier]),
+                                           .to = node_begin(engine, engine->version_transaction[later])});
+    }
+    engine->known_count = engine->fact_count;
+    engine->result->counters.known_edges = engine->fact_count;
+    graph_link(engine);
+}
+
+/* ---- topological order ---- */
+
+static void count_degrees(const struct engine *engine, uint32_t *degree)
+{
+    for (uint32_t i = 0; i < engine->linked_count; i++) {
+        if (engine->facts[i].to != ISO_NONE)
+            degree[engine->facts[i].to]++;
+    }
+    for (uint32_t t = 0; !engine->serial && t < engine->count; t++)
+        degree[node_commit(engine, t)]++;
+}
+
+bool graph_sort(struct engine *engine)
+{
+    uint32_t *degree = iso_allocate_zeroed((size_t)engine->node_count + 1, sizeof *degree), end = 0;
+    count_degrees(engine, degree);
+    for (uint32_t node = 0; node < engine->node_count; node++) {
+        if (!degree[node])
+            engine->order[end++] = node;
+    }
+    for (uint32_t head = 0; head < end; head++) {
+        uint32_t node = engine->order[head];
+        engine->rank[node] = head;
+        if (!engine->serial && !(node & 1) && --degree[node + 1] == 0)
+            engine->order[end++] = node + 1;
+        for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out) {
+            if (--degree[engine->facts[i].to] == 0)
+                engine->order[end++] = engine->facts[i].to;
+        }
+    }
+    iso_free(degree);
+    return end == engine->node_count;
+}
+
+/* ---- versions ---- */
+
+/* The latest version of a run whose writer has at most `place`. */
+static uint32_t run_latest(const struct engine *engine, uint32_t run, uint32_t places)
+{
+    uint32_t low = engine->run_version[run], high = engine->run_version[run + 1], first = low;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (engine->place[engine->version_transaction[middle]] < places)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == first ? ISO_NONE : low - 1;
+}
+
+/* A begin has stamp 2 * place + 1, a commit 2 * place + 2; at serialisable levels both are place + 1. */
+uint32_t run_latest_begin(const struct engine *engine, uint32_t run, uint32_t stamp)
+{
+    return run_latest(engine, run, engine->serial ? stamp : (stamp + 1) / 2);
+}
+
+uint32_t run_latest_commit(const struct engine *engine, uint32_t run, uint32_t stamp)
+{
+    return run_latest(engine, run, engine->serial ? stamp : stamp / 2);
+}
+
+/* The first version of a run whose commit is known to come after the begin of `version`'s writer; the run's end if
+ * none is. Clocks grow along a chain, so this is a search. */
+uint32_t run_first_after(const struct engine *engine, uint32_t run, uint32_t version)
+{
+    uint32_t begin = node_begin(engine, engine->version_transaction[version]);
+    uint32_t low = engine->run_version[run], high = engine->run_version[run + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (reaches(engine, begin, node_commit(engine, engine->version_transaction[middle])))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+uint32_t version_of(const struct engine *engine, uint32_t transaction, uint32_t key)
+{
+    for (uint32_t write = engine->first_write[transaction]; write < engine->first_write[transaction + 1]; write++) {
+        if (engine->write_key[write] == key)
+            return engine->version_of_write[write];
+    }
+    return ISO_NONE;
+}

@@ -1,0 +1,169 @@
+/* The route, cheapest step first. */
+#define _GNU_SOURCE
+#include "iso/polygraph.h"
+
+#include <time.h>
+
+#include "polygraph/polygraph_private.h"
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+bool engine_out_of_time(const struct engine *engine)
+{
+    return engine->deadline != 0 && now() >= engine->deadline;
+}
+
+void iso_polygraph_options_init(struct iso_polygraph_options *options)
+{
+    *options = (struct iso_polygraph_options){.model = ISO_MODEL_SI, .max_findings = 1000};
+}
+
+void iso_polygraph_result_init(struct iso_polygraph_result *result)
+{
+    memset(result, 0, sizeof *result);
+    result->cycle_lemma = ISO_NONE;
+    iso_evidence_init(&result->evidence);
+}
+
+void iso_polygraph_result_release(struct iso_polygraph_result *result)
+{
+    iso_free(result->findings);
+    iso_evidence_release(&result->evidence);
+    memset(result, 0, sizeof *result);
+}
+
+static void undecided(struct engine *engine, const char *reason)
+{
+    engine->result->outcome = ISO_IS_UNDECIDED;
+    engine->result->reason = reason;
+}
+
+/* The topological order of a graph in which nothing is open explains the history. */
+static void accept(struct engine *engine)
+{
+    for (uint32_t i = 0; i < engine->node_count; i++)
+        iso_evidence_event(&engine->result->evidence, event_of(engine, engine->order[i]));
+    engine->result->evidence.accepts = true;
+    engine->result->outcome = ISO_HOLDS;
+}
+
+static void reject_by_facts(struct engine *engine)
+{
+    double start = now();
+    engine->result->outcome = ISO_IS_VIOLATED;
+    engine->result->cycles = 1;
+    graph_link(engine);
+    if (engine->empty_read != ISO_NONE)
+        explain_empty_read(engine);
+    else
+        explain_cycle(engine);
+    engine->result->counters.seconds_explain += now() - start;
+}
+
+static void reject_by_findings(struct engine *engine)
+{
+    engine->result->outcome = ISO_IS_VIOLATED;
+    engine->result->evidence.finding = engine->result->findings[0];
+}
+
+static bool clocks_fit(const struct engine *engine)
+{
+    uint64_t limit = engine->options->memory ? engine->options->memory : (uint64_t)1 << 34;
+    return 2 * sizeof(uint32_t) * (uint64_t)engine->node_count * (engine->chain_count + 3) <= limit;
+}
+
+static void judge_graph(struct engine *engine)
+{
+    struct iso_polygraph_counters *counters = &engine->result->counters;
+    double start = now();
+    graph_clocks_init(engine);
+    enum iso_status status = saturate(engine);
+    counters->seconds_saturate = now() - start;
+    counters->open_reads_after = engine->open_reads;
+    if (status == ISO_VIOLATED) {
+        reject_by_facts(engine);
+        return;
+    }
+    start = now();
+    bool found = status == ISO_OK && !engine->options->no_search && search_order(engine);
+    counters->seconds_search = now() - start;
+    if (status == ISO_OK && !found) {
+        start = now();
+        status = solve_everything(engine);
+        counters->seconds_solve = now() - start;
+    }
+    if (status == ISO_OK) {
+        accept(engine);
+    } else if (status == ISO_VIOLATED) {
+        engine->result->outcome = ISO_IS_VIOLATED;
+        engine->result->cycles = 1;
+    } else if (!engine->result->reason) {
+        undecided(engine, "timeout");
+    }
+}
+
+static void run(struct engine *engine)
+{
+    struct iso_polygraph_counters *counters = &engine->result->counters;
+    double start = now();
+    enum iso_status status = problem_build(engine);
+    counters->transactions = engine->count;
+    counters->reads = engine->read_count;
+    counters->writes = engine->write_count;
+    if (status == ISO_VIOLATED) {
+        reject_by_findings(engine);
+        return;
+    }
+    if (engine->unsupported) {
+        undecided(engine, engine->unsupported);
+        return;
+    }
+    bool ordered = chains_build(engine);
+    versions_sort(engine);
+    graph_init(engine);
+    graph_add_known(engine);
+    counters->open_reads_first = engine->open_reads;
+    counters->seconds_prepare = now() - start;
+    if (!ordered)
+        reject_by_facts(engine);
+    else if (!clocks_fit(engine))
+        undecided(engine, "memory");
+    else
+        judge_graph(engine);
+}
+
+static void release(struct engine *engine)
+{
+    graph_release(engine);
+    versions_release(engine);
+    chains_release(engine);
+    problem_release(engine);
+    iso_free(engine->list_pairs);
+    iso_column_free(engine->candidates, engine->candidate_capacity * sizeof *engine->candidates);
+}
+
+enum iso_status iso_polygraph_check(const struct iso_history *history, const struct iso_polygraph_options *options,
+                                    struct iso_polygraph_result *result, struct iso_error *error)
+{
+    double start = now();
+    struct engine engine = {.history = history, .options = options, .result = result, .empty_read = ISO_NONE,
+                            .serial = iso_model_is_serial(options->model)};
+    engine.deadline = options->timeout > 0 ? start + options->timeout : 0;
+    result->evidence.model = options->model;
+    result->evidence.drift = options->drift;
+    if (options->model >= ISO_MODEL_GSI && options->model != ISO_MODELS)
+        return iso_error_set(error, ISO_BAD_INPUT, "level %s needs the clients' clocks (begin and end of transactions)",
+                             iso_model_name(options->model));
+    if (history->committed_count == 0)
+        undecided(&engine, "nothing-judged");
+    else
+        run(&engine);
+    release(&engine);
+    result->counters.seconds_total = now() - start;
+    return ISO_OK;
+}

@@ -1,0 +1,74 @@
+#include "iso/evidence.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+void iso_evidence_init(struct iso_evidence *evidence)
+{
+    memset(evidence, 0, sizeof *evidence);
+}
+
+void iso_evidence_release(struct iso_evidence *evidence)
+{
+    iso_column_free(evidence->events, evidence->event_capacity * sizeof *evidence->events);
+    iso_column_free(evidence->lemmas, evidence->lemma_capacity * sizeof *evidence->lemmas);
+    iso_column_free(evidence->literals, evidence->literal_capacity * sizeof *evidence->literals);
+    iso_column_free(evidence->edges, evidence->edge_capacity * sizeof *evidence->edges);
+    iso_evidence_init(evidence);
+}
+
+/* Room for one more element of `size` bytes. */
+static void *reserve(void *column, uint32_t count, uint32_t *capacity, size_t size)
+{
+    if (count < *capacity)
+        return column;
+    size_t old = *capacity, next = iso_column_capacity(old, (size_t)count + 1);
+    *capacity = (uint32_t)next;
+    return iso_column_grow(column, old * size, next * size);
+}
+
+void iso_evidence_lemma(struct iso_evidence *evidence, enum iso_lemma_kind kind, uint32_t operation)
+{
+    evidence->lemmas = reserve(evidence->lemmas, evidence->lemma_count, &evidence->lemma_capacity,
+                               sizeof *evidence->lemmas);
+    evidence->lemmas[evidence->lemma_count++] = (struct iso_lemma){.kind = kind,
+                                                                   .first_literal = evidence->literal_count,
+                                                                   .first_edge = evidence->edge_count,
+                                                                   .operation = operation};
+}
+
+void iso_evidence_literal(struct iso_evidence *evidence, struct iso_literal literal)
+{
+    evidence->literals = reserve(evidence->literals, evidence->literal_count, &evidence->literal_capacity,
+                                 sizeof *evidence->literals);
+    evidence->literals[evidence->literal_count++] = literal;
+    evidence->lemmas[evidence->lemma_count - 1].literal_count++;
+}
+
+void iso_evidence_edge(struct iso_evidence *evidence, struct iso_edge edge)
+{
+    evidence->edges =
+        reserve(evidence->edges, evidence->edge_count, &evidence->edge_capacity, sizeof *evidence->edges);
+    evidence->edges[evidence->edge_count++] = edge;
+    evidence->lemmas[evidence->lemma_count - 1].edge_count++;
+}
+
+void iso_evidence_event(struct iso_evidence *evidence, uint32_t event)
+{
+    evidence->events =
+        reserve(evidence->events, evidence->event_count, &evidence->event_capacity, sizeof *evidence->events);
+    evidence->events[evidence->event_count++] = event;
+}
+
+const char *iso_model_name(enum iso_model model)
+{
+    static const char *const names[] = {"ser", "si", "adya-si", "gsi", "strong-si", "strict-ser"};
+    return names[model];
+}
+
+const char *iso_finding_name(enum iso_finding_kind kind)
+{
+    static const char *const names[] = {NULL, "INT", "G1a", "G1b", "THINAIR", "INCOMPATIBLE"};
+    return names[kind];
+}

@@ -1,0 +1,181 @@
+/* Accept: the events replayed, one after another, against the values of the keys. */
+#include <string.h>
+
+#include "verify/verify_private.h"
+
+enum { NOT_BEGUN, BEGUN, DONE };
+
+struct replay {
+    const struct iso_history *history;
+    const struct iso_evidence *evidence;
+    struct iso_error *error;
+    uint8_t *state;        /* by transaction */
+    uint32_t *value;       /* by key: registers */
+    uint32_t *busy;        /* by key: the open transaction that writes it, or ISO_NONE */
+    uint32_t *touched;     /* by key: the last operation of the transaction at hand, or ISO_NONE */
+    struct { iso_atom *elements; uint32_t count, capacity; } *lists; /* by key */
+    uint32_t *before;      /* by transaction: the committed one before it in its session, or ISO_NONE */
+};
+
+static enum iso_status refuse(struct replay *replay, uint32_t transaction, const char *what)
+{
+    char place[512];
+    iso_history_place_text(replay->history, transaction, place, sizeof place);
+    return iso_error_set(replay->error, ISO_VIOLATED, "%s: in the order that is given, %s", place, what);
+}
+
+static void append(struct replay *replay, uint32_t key, iso_atom element)
+{
+    if (replay->lists[key].count == replay->lists[key].capacity) {
+        replay->lists[key].capacity = 2 * replay->lists[key].capacity + 4;
+        replay->lists[key].elements =
+            iso_reallocate(replay->lists[key].elements, replay->lists[key].capacity * sizeof(iso_atom));
+    }
+    replay->lists[key].elements[replay->lists[key].count++] = element;
+}
+
+static void set_initial(struct replay *replay)
+{
+    const struct iso_history *history = replay->history;
+    for (uint32_t key = 0; key < history->key_count; key++)
+        replay->value[key] = history->initial_value;
+    for (uint32_t i = 0; i < history->initial_count; i++) {
+        if (history->initial_is_append[i])
+            append(replay, history->initial_key[i], history->initial_of_key[i]);
+        else
+            replay->value[history->initial_key[i]] = history->initial_of_key[i];
+    }
+}
+
+static void find_predecessors(struct replay *replay)
+{
+    const struct iso_history *history = replay->history;
+    for (uint32_t s = 0; s < history->session_count; s++) {
+        uint32_t last = ISO_NONE;
+        for (uint32_t i = history->session_first[s]; i < history->session_first[s + 1]; i++) {
+            uint32_t t = history->session_order[i];
+            replay->before[t] = last;
+            if (iso_status_of(history, t) == ISO_COMMITTED)
+                last = t;
+        }
+    }
+}
+
+static bool list_fits(const struct replay *replay, uint32_t transaction, uint32_t operation)
+{
+    const struct iso_history *history = replay->history;
+    struct read_shape shape = verify_read_shape(history, transaction, operation);
+    uint32_t key = history->key[operation], count = replay->lists[key].count;
+    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+    return shape.consistent && shape.prefix == count &&
+           (!count || memcmp(elements, replay->lists[key].elements, count * sizeof *elements) == 0);
+}
+
+static enum iso_status check_operations(struct replay *replay, uint32_t t)
+{
+    const struct iso_history *history = replay->history;
+    uint32_t first = history->first_operation[t], end = history->first_operation[t + 1];
+    for (uint32_t o = first; o < end; o++)
+        replay->touched[history->key[o]] = ISO_NONE;
+    for (uint32_t o = first; o < end; o++) {
+        uint32_t key = history->key[o], last = replay->touched[key];
+        uint8_t kind = iso_kind_of(history, o);
+        if (kind == ISO_READ_LIST && !list_fits(replay, t, o))
+            return refuse(replay, t, "a list read does not return the list");
+        if (kind == ISO_READ &&
+            history->value[o] != (last == ISO_NONE ? replay->value[key] : history->value[last]))
+            return refuse(replay, t, "a read does not return the newest value");
+        replay->touched[key] = o;
+    }
+    return ISO_OK;
+}
+
+static enum iso_status begin(struct replay *replay, uint32_t t)
+{
+    const struct iso_history *history = replay->history;
+    if (iso_status_of(history, t) == ISO_ABORTED)
+        return refuse(replay, t, "an aborted transaction takes part");
+    if (replay->state[t] != NOT_BEGUN)
+        return refuse(replay, t, "a transaction begins twice");
+    replay->state[t] = BEGUN;
+    if (iso_model_keeps_sessions(replay->evidence->model) && replay->before[t] != ISO_NONE &&
+        replay->state[replay->before[t]] != DONE)
+        return refuse(replay, t, "a transaction begins before its session's previous one has committed");
+    if (iso_status_of(history, t) == ISO_COMMITTED && check_operations(replay, t) != ISO_OK)
+        return ISO_VIOLATED;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        uint32_t key = history->key[o];
+        if (!iso_kind_writes(history->kind[o]))
+            continue;
+        if (replay->busy[key] != ISO_NONE && replay->busy[key] != t)
+            return refuse(replay, t, "two writers of a key overlap");
+        replay->busy[key] = t;
+    }
+    return ISO_OK;
+}
+
+static enum iso_status commit(struct replay *replay, uint32_t t)
+{
+    const struct iso_history *history = replay->history;
+    if (replay->state[t] != BEGUN)
+        return refuse(replay, t, "a transaction commits that has not begun, or twice");
+    replay->state[t] = DONE;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        uint32_t key = history->key[o];
+        if (!iso_kind_writes(history->kind[o]))
+            continue;
+        replay->busy[key] = ISO_NONE;
+        if (iso_kind_of(history, o) == ISO_APPEND)
+            append(replay, key, history->value[o]);
+        else
+            replay->value[key] = history->value[o];
+    }
+    return ISO_OK;
+}
+
+static enum iso_status run(struct replay *replay)
+{
+    const struct iso_history *history = replay->history;
+    bool serial = iso_model_is_serial(replay->evidence->model);
+    for (uint32_t i = 0; i < replay->evidence->event_count; i++) {
+        uint32_t event = replay->evidence->events[i], t = event / 2;
+        if (t >= history->transaction_count || (serial && (event & 1)))
+            return iso_error_set(replay->error, ISO_VIOLATED, "event %u is not one of this history", event);
+        enum iso_status status = event & 1 ? commit(replay, t) : begin(replay, t);
+        if (status == ISO_OK && serial)
+            status = commit(replay, t);
+        if (status != ISO_OK)
+            return status;
+    }
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        if (replay->state[t] != DONE && (iso_status_of(history, t) == ISO_COMMITTED || replay->state[t] == BEGUN))
+            return refuse(replay, t, "this transaction is missing");
+    }
+    return ISO_OK;
+}
+
+enum iso_status verify_order(const struct iso_history *history, const struct iso_evidence *evidence,
+                             struct iso_error *error)
+{
+    size_t keys = (size_t)history->key_count + 1, transactions = (size_t)history->transaction_count + 1;
+    struct replay replay = {.history = history, .evidence = evidence, .error = error};
+    replay.state = iso_allocate_zeroed(transactions, 1);
+    replay.before = iso_allocate(transactions * sizeof *replay.before);
+    replay.value = iso_allocate(keys * sizeof *replay.value);
+    replay.touched = iso_allocate(keys * sizeof *replay.touched);
+    replay.busy = iso_allocate(keys * sizeof *replay.busy);
+    memset(replay.busy, 0xff, keys * sizeof *replay.busy);
+    replay.lists = iso_allocate_zeroed(keys, sizeof *replay.lists);
+    set_initial(&replay);
+    find_predecessors(&replay);
+    enum iso_status status = run(&replay);
+    for (uint32_t key = 0; key < history->key_count; key++)
+        iso_free(replay.lists[key].elements);
+    iso_free(replay.lists);
+    iso_free(replay.busy);
+    iso_free(replay.touched);
+    iso_free(replay.value);
+    iso_free(replay.before);
+    iso_free(replay.state);
+    return status;
+}

@@ -1,0 +1,152 @@
+/* A finding without a graph, looked up again. */
+#include <string.h>
+
+#include "verify/verify_private.h"
+
+struct seen {
+    bool final, intermediate, aborted; /* somebody else wrote the value so */
+};
+
+/* Who but the reader wrote the value of a register read. */
+static struct seen writers_of(const struct iso_history *history, uint32_t reader, uint32_t operation)
+{
+    uint32_t key = history->key[operation], value = history->value[operation], last;
+    struct seen seen = {.final = verify_initial_value(history, key) == value};
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        if (t == reader || !verify_final_write(history, t, key, &last))
+            continue;
+        bool aborted = iso_status_of(history, t) == ISO_ABORTED;
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            if (history->key[o] != key || !iso_kind_writes(history->kind[o]) || history->value[o] != value)
+                continue;
+            seen.aborted |= aborted;
+            seen.intermediate |= !aborted;
+        }
+        seen.final |= !aborted && last == value;
+    }
+    return seen;
+}
+
+/* An element of the prefix of a list read; how often transactions of a kind append it. */
+static uint32_t count_appends(const struct iso_history *history, uint32_t key, iso_atom element, bool aborted)
+{
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        if ((iso_status_of(history, t) == ISO_ABORTED) != aborted)
+            continue;
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+            count += history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND && history->value[o] == element;
+    }
+    return count;
+}
+
+/* A list read that holds an element which only aborted transactions appended, or nobody. */
+static bool holds_foreign(const struct iso_history *history, uint32_t operation, uint32_t prefix, bool aborted)
+{
+    uint32_t key = history->key[operation];
+    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+    for (uint32_t i = verify_initial_length(history, key); i < prefix; i++) {
+        if (!count_appends(history, key, elements[i], false) &&
+            (count_appends(history, key, elements[i], true) != 0) == aborted)
+            return true;
+    }
+    return false;
+}
+
+/* A list read whose prefix holds an element of `other`, but not just its appends, whole and in one piece. */
+static bool holds_part(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t prefix,
+                       uint32_t other)
+{
+    uint32_t key = history->key[operation], at = prefix, matched = 0;
+    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+    bool any = false;
+    for (uint32_t o = history->first_operation[other]; o < history->first_operation[other + 1]; o++) {
+        if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
+            continue;
+        if (count_appends(history, key, history->value[o], false) != 1)
+            return false; /* it may be somebody else's */
+        uint32_t i = verify_initial_length(history, key);
+        while (i < prefix && elements[i] != history->value[o])
+            i++;
+        any |= i < prefix;
+        if (!matched)
+            at = i;
+        else if (i != at + matched || i >= prefix)
+            at = prefix;
+        matched++;
+    }
+    return any && (other == reader || at == prefix);
+}
+
+static bool incompatible(const struct iso_history *history, uint32_t operation, uint32_t prefix, uint32_t other)
+{
+    uint32_t key = history->key[operation], at = 0;
+    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+    if (prefix < verify_initial_length(history, key))
+        return true;
+    for (uint32_t i = 0; i < history->initial_count; i++) {
+        if (history->initial_key[i] == key && history->initial_is_append[i] &&
+            elements[at++] != history->initial_of_key[i])
+            return true;
+    }
+    if (other >= history->transaction_count || iso_status_of(history, other) != ISO_COMMITTED)
+        return false;
+    for (uint32_t o = history->first_operation[other]; o < history->first_operation[other + 1]; o++) {
+        if (history->key[o] != key || iso_kind_of(history, o) != ISO_READ_LIST)
+            continue;
+        struct read_shape shape = verify_read_shape(history, other, o);
+        uint32_t common = shape.prefix < prefix ? shape.prefix : prefix;
+        if (shape.consistent && memcmp(elements, history->element + history->list_first[history->value[o]],
+                                       common * sizeof *elements) != 0)
+            return true;
+    }
+    return false;
+}
+
+static bool list_finding(const struct iso_history *history, const struct iso_finding *finding, uint32_t prefix)
+{
+    switch (finding->kind) {
+    case ISO_FINDING_G1A: return holds_foreign(history, finding->operation, prefix, true);
+    case ISO_FINDING_THINAIR: return holds_foreign(history, finding->operation, prefix, false);
+    case ISO_FINDING_G1B:
+        return finding->other < history->transaction_count &&
+               holds_part(history, finding->transaction, finding->operation, prefix, finding->other);
+    case ISO_FINDING_INCOMPATIBLE: return incompatible(history, finding->operation, prefix, finding->other);
+    default: return false;
+    }
+}
+
+static bool register_finding(const struct iso_history *history, const struct iso_finding *finding)
+{
+    struct seen seen = writers_of(history, finding->transaction, finding->operation);
+    switch (finding->kind) {
+    case ISO_FINDING_G1A: return !seen.final && seen.aborted;
+    case ISO_FINDING_G1B: return !seen.final && seen.intermediate;
+    case ISO_FINDING_THINAIR: return !seen.final && !seen.intermediate && !seen.aborted;
+    default: return false;
+    }
+}
+
+enum iso_status verify_finding(const struct iso_history *history, const struct iso_finding *finding,
+                               struct iso_error *error)
+{
+    uint32_t t = finding->transaction, o = finding->operation;
+    bool fine = t < history->transaction_count && iso_status_of(history, t) == ISO_COMMITTED &&
+                o >= history->first_operation[t] && o < history->first_operation[t + 1] &&
+                (iso_kind_of(history, o) == ISO_READ || iso_kind_of(history, o) == ISO_READ_LIST);
+    if (!fine)
+        return iso_error_set(error, ISO_VIOLATED, "the finding names no read of a committed transaction");
+    struct read_shape shape = verify_read_shape(history, t, o);
+    if (finding->kind == ISO_FINDING_INT)
+        fine = !shape.consistent;
+    else if (shape.internal || !shape.consistent)
+        fine = false;
+    else if (iso_kind_of(history, o) == ISO_READ_LIST)
+        fine = list_finding(history, finding, shape.prefix);
+    else
+        fine = register_finding(history, finding);
+    return fine ? ISO_OK
+                : iso_error_set(error, ISO_VIOLATED, "%s: operation %u is no instance of %s",
+                                history->inputs ? history->inputs[0] : "?", o - history->first_operation[t],
+                                iso_finding_name(finding->kind));
+}

@@ -1,0 +1,65 @@
+#!/bin/bash
+# The corpus's histories in all formats: every verdict of VERDICTS.tsv at both levels, with the format told by content, and
+# each verdict's evidence confirmed by `isochron verify`. Every tenth dbcop history, and all others; all of them if
+# EFFORT=long. Times go to RESULTS/verdicts.tsv.
+. "$(dirname "$0")/common.sh"
+corpus=$SHARED/corpus
+table=${RESULTS:-${BUILD:-$root/build}/results}/verdicts.tsv
+if [ ! -e "$corpus/VERDICTS.tsv" ]; then
+    echo "ok 1 - verdicts of the corpus # SKIP there is no ../shared"
+    echo "1..1"
+    exit 0
+fi
+mkdir -p "$(dirname "$table")"
+printf 'path\tlevel\tverdict\ttransactions\tload s\tcheck s\tverify s\tevidence bytes\n' >"$table"
+
+# Sets `found` to the verdict, or to what was wrong with it, and appends a row to the table.
+judge() { # PATH LEVEL
+    local status evidence=$scratch/evidence.jsonl started row
+    rm -f "$evidence"
+    "$ISOCHRON" check --engine polygraph --json --timeout 60 --level "$2" --evidence "$evidence" "$corpus/$1" \
+        >"$scratch/verdict.json" 2>"$scratch/errors"
+    status=$?
+    if [ $status = 2 ]; then
+        found=refuse
+        return
+    fi
+    IFS=$'\t' read -r found row < <(jq -r '[.verdict, "\(.transactions)\t\(.seconds.load)\t\(.seconds.check)"] | join("\t")' \
+        "$scratch/verdict.json")
+    case $found:$status in
+    holds:0 | violated:1) ;;
+    *) found="$found and exit $status"; return ;;
+    esac
+    started=${EPOCHREALTIME/[.,]/}
+    if ! "$ISOCHRON" verify "$corpus/$1" "$evidence" >"$scratch/confirmed" 2>&1; then
+        found="$found, evidence $(head -1 "$scratch/confirmed")"
+        return
+    fi
+    printf '%s\t%s\t%s\t%s\t%d.%06d\t%s\n' "$1" "$2" "$found" "$row" \
+        $(((${EPOCHREALTIME/[.,]/} - started) / 1000000)) $(((${EPOCHREALTIME/[.,]/} - started) % 1000000)) \
+        "$(stat -c %s "$evidence")" >>"$table"
+}
+
+number=0 skipped=0 dbcop=0
+while IFS=$'\t' read -r path format ser si; do
+    case $format in format | timekiller) continue ;; esac # timekiller's have timestamps: test_captures.sh
+    if [ "$format" = dbcop ] && [ "${EFFORT:-short}" != long ] && [ $((dbcop++ % 10)) != 0 ]; then
+        skipped=$((skipped + 1))
+        continue
+    fi
+    for level in ser si; do
+        expected=${!level}
+        judge "$path" "$level"
+        case $expected:$found in
+        -:holds | -:violated) report 0 "$path at $level: $found" ;;
+        "$found:$found") report 0 "$path at $level: $found" ;;
+        *)
+            report 1 "$path at $level: expected $expected, got $found"
+            sed 's/^/# /' "$scratch/errors"
+            ;;
+        esac
+    done
+done <"$corpus/VERDICTS.tsv"
+[ $skipped = 0 ] || echo "# skipped: $skipped dbcop histories; EFFORT=long takes all"
+[ "$number" -ge 100 ] || report 1 "the table names a hundred verdicts"
+echo "1..$number"

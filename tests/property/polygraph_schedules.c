@@ -1,0 +1,314 @@
+/* polygraph against "try every schedule", on random small histories, at every level; every verdict is verified.
+ *
+ * A history is made by running transactions against a toy database (serial, or with stale snapshots) and then
+ * spoiling some reads, so that about half of them hold. A disagreement is shrunk and printed.
+ * Arguments: histories a level (default 3000), seed (default 1).
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/evidence.h"
+#include "iso/polygraph.h"
+#include "tests/oracle/schedule_oracle.h"
+#include "verify/verify.h"
+
+enum { TRANSACTIONS = 8, OPERATIONS = 5, KEYS = 5, SESSIONS = 4, LIST = 24 };
+
+struct operation {
+    int kind, key;
+    int value;              /* -1: absent */
+    int list[LIST], length; /* list reads */
+};
+
+struct transaction {
+    int session, status, count;
+    struct operation operations[OPERATIONS];
+};
+
+struct plan {
+    int count, initial; /* -1: absent */
+    struct transaction transactions[TRANSACTIONS];
+};
+
+static uint64_t random_state;
+
+static unsigned draw(unsigned below)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (unsigned)((random_state * 0x2545f4914f6cdd1du >> 33) % below);
+}
+
+/* ---- making histories ---- */
+
+struct database {
+    int value[KEYS], list[KEYS][LIST], length[KEYS];
+};
+
+struct shape {
+    unsigned values, keys, lists, sessions, spoil, stale; /* values 0: unique */
+};
+
+static int next_value;
+
+static void make_operation(struct operation *operation, const struct shape *shape, struct database *view)
+{
+    operation->key = (int)draw(shape->keys);
+    bool list = operation->key >= KEYS - (int)shape->lists, write = draw(2);
+    int key = operation->key;
+    if (list && write) {
+        operation->kind = ISO_APPEND;
+        operation->value = next_value++;
+        if (view->length[key] < LIST)
+            view->list[key][view->length[key]++] = operation->value;
+    } else if (list) {
+        operation->kind = ISO_READ_LIST;
+        operation->length = view->length[key];
+        memcpy(operation->list, view->list[key], sizeof operation->list);
+    } else if (write) {
+        bool gone = draw(8) == 0;
+        operation->kind = gone ? ISO_DELETE : ISO_WRITE;
+        operation->value = gone ? -1 : shape->values ? (int)draw(shape->values) : next_value++;
+        view->value[key] = operation->value;
+    } else {
+        operation->kind = ISO_READ;
+        operation->value = view->value[key];
+    }
+}
+
+static void spoil(struct operation *operation, const struct shape *shape)
+{
+    if (operation->kind == ISO_READ)
+        operation->value = (int)draw(shape->values ? shape->values + 1 : (unsigned)next_value + 1) - 1;
+    if (operation->kind == ISO_READ_LIST && operation->length)
+        operation->length -= 1 + (int)draw((unsigned)operation->length);
+}
+
+static void make_plan(struct plan *plan)
+{
+    struct shape shape = {.values = draw(2) ? 0 : 2 + draw(3), .keys = 1 + draw(KEYS), .lists = draw(3) ? 0 : draw(4),
+                          .sessions = 1 + draw(SESSIONS), .spoil = draw(3) ? 0 : 4 + draw(40), .stale = draw(4)};
+    struct database databases[TRANSACTIONS + 1];
+    memset(plan, 0, sizeof *plan);
+    memset(databases, 0, sizeof databases);
+    plan->count = 2 + (int)draw(TRANSACTIONS - 1);
+    plan->initial = draw(2) ? -1 : 0;
+    next_value = 1;
+    for (int key = 0; key < KEYS; key++)
+        databases[0].value[key] = plan->initial;
+    for (int t = 0; t < plan->count; t++) {
+        struct transaction *transaction = &plan->transactions[t];
+        int back = shape.stale && t ? (int)draw(shape.stale + 1) : 0;
+        struct database view = databases[back < t ? t - back : 0], *next = &databases[t + 1];
+        transaction->session = (int)draw(shape.sessions);
+        unsigned fate = draw(12);
+        transaction->status = fate == 0 ? ISO_ABORTED : fate == 1 ? ISO_UNKNOWN : ISO_COMMITTED;
+        transaction->count = 1 + (int)draw(OPERATIONS);
+        *next = databases[t];
+        for (int o = 0; o < transaction->count; o++) {
+            struct operation *operation = &transaction->operations[o];
+            make_operation(operation, &shape, &view);
+            if (shape.spoil && draw(shape.spoil) == 0)
+                spoil(operation, &shape);
+            bool visible = transaction->status == ISO_COMMITTED || (transaction->status == ISO_UNKNOWN && draw(2)) ||
+                           draw(8) == 0;
+            if (operation->kind == ISO_APPEND && next->length[operation->key] < LIST && visible)
+                next->list[operation->key][next->length[operation->key]++] = operation->value;
+            else if ((operation->kind == ISO_WRITE || operation->kind == ISO_DELETE) && visible)
+                next->value[operation->key] = operation->value;
+        }
+    }
+    /* the input's order must not help */
+    for (int t = plan->count - 1; t > 0 && draw(2); t--) {
+        int other = (int)draw((unsigned)t + 1);
+        if (plan->transactions[t].session == plan->transactions[other].session)
+            continue;
+        struct transaction moved = plan->transactions[t];
+        plan->transactions[t] = plan->transactions[other];
+        plan->transactions[other] = moved;
+    }
+}
+
+static iso_atom atom(int value)
+{
+    return value < 0 ? ISO_ABSENT : (iso_atom)value;
+}
+
+static void build(const struct plan *plan, struct iso_history *history)
+{
+    struct iso_error error = {0};
+    iso_history_init(history);
+    iso_history_input(history, "random");
+    history->initial_value = atom(plan->initial);
+    for (int t = 0; t < plan->count; t++) {
+        const struct transaction *transaction = &plan->transactions[t];
+        iso_history_begin(history, (iso_atom)t, (iso_atom)transaction->session, (uint8_t)transaction->status,
+                          iso_origin(0, (uint64_t)t + 1));
+        for (int o = 0; o < transaction->count; o++) {
+            const struct operation *operation = &transaction->operations[o];
+            uint32_t value = atom(operation->value);
+            if (operation->kind == ISO_READ_LIST) {
+                value = iso_history_list(history);
+                for (int i = 0; i < operation->length; i++)
+                    iso_history_element(history, (iso_atom)operation->list[i]);
+            }
+            iso_history_operation(history, (enum iso_operation_kind)operation->kind, (iso_atom)operation->key, value);
+        }
+    }
+    if (iso_history_finish(history, &error) != ISO_OK) {
+        printf("Bail out! %s\n", error.text);
+        exit(1);
+    }
+}
+
+/* ---- comparing ---- */
+
+struct tally {
+    unsigned holds, violated, undecided, by_graph, by_solver;
+};
+
+/* Verified in the form in which it is written and read back. */
+static bool is_confirmed(const struct iso_history *history, const struct iso_evidence *evidence,
+                         struct iso_error *error)
+{
+    char path[] = "/tmp/polygraph-evidence-XXXXXX";
+    struct iso_evidence again;
+    struct iso_output output;
+    int descriptor = mkstemp(path);
+    iso_output_to(&output, descriptor, path);
+    iso_evidence_write(&output, history, evidence);
+    bool fine = descriptor >= 0 && iso_output_close(&output, error) == ISO_OK;
+    iso_evidence_init(&again);
+    fine = fine && iso_evidence_read(path, history, &again, error) == ISO_OK && iso_verify(history, &again, error) == ISO_OK;
+    iso_evidence_release(&again);
+    close(descriptor);
+    remove(path);
+    return fine;
+}
+
+/* NULL if all agrees, else what does not. */
+static const char *compare(const struct plan *plan, const struct iso_polygraph_options *options, struct tally *tally)
+{
+    struct iso_history history;
+    struct iso_polygraph_result result;
+    struct iso_error error = {0};
+    static char text[2048];
+    const char *wrong = NULL;
+    build(plan, &history);
+    iso_polygraph_result_init(&result);
+    iso_polygraph_check(&history, options, &result, &error);
+    if (result.outcome == ISO_IS_UNDECIDED) {
+        tally->undecided++;
+        if (!result.reason)
+            wrong = "undecided without a reason";
+    } else {
+        bool holds = schedule_oracle_holds(&history, options->model);
+        *(holds ? &tally->holds : &tally->violated) += 1;
+        tally->by_graph += result.cycles != 0;
+        tally->by_solver += result.counters.solver_calls != 0;
+        if (holds != (result.outcome == ISO_HOLDS)) {
+            wrong = holds ? "false alarm" : "false accept";
+        } else if (!is_confirmed(&history, &result.evidence, &error)) {
+            snprintf(text, sizeof text, "evidence is not confirmed: %s", error.text);
+            wrong = text;
+        }
+    }
+    iso_polygraph_result_release(&result);
+    iso_history_release(&history);
+    return wrong;
+}
+
+static void shrink(struct plan *plan, const struct iso_polygraph_options *options)
+{
+    struct tally tally = {0};
+    for (bool smaller = true; smaller;) {
+        smaller = false;
+        for (int t = 0; t < plan->count; t++) {
+            struct plan other = *plan;
+            memmove(&other.transactions[t], &other.transactions[t + 1],
+                    (size_t)(TRANSACTIONS - t - 1) * sizeof other.transactions[0]);
+            other.count--;
+            if (other.count && compare(&other, options, &tally)) {
+                *plan = other;
+                smaller = true;
+                break;
+            }
+            for (int o = 0; o < plan->transactions[t].count && !smaller; o++) {
+                other = *plan;
+                struct transaction *transaction = &other.transactions[t];
+                memmove(&transaction->operations[o], &transaction->operations[o + 1],
+                        (size_t)(OPERATIONS - o - 1) * sizeof transaction->operations[0]);
+                transaction->count--;
+                if (compare(&other, options, &tally)) {
+                    *plan = other;
+                    smaller = true;
+                }
+            }
+        }
+    }
+}
+
+static void print_plan(const struct plan *plan)
+{
+    static const char *const kinds[] = {"r", "w", "d", "a", "rl"}, *const statuses[] = {"", " aborted", " unknown"};
+    printf("# initial %d\n", plan->initial);
+    for (int t = 0; t < plan->count; t++) {
+        const struct transaction *transaction = &plan->transactions[t];
+        printf("# tid %d session %d%s:", t, transaction->session, statuses[transaction->status]);
+        for (int o = 0; o < transaction->count; o++) {
+            const struct operation *operation = &transaction->operations[o];
+            printf(" %s(%d)=", kinds[operation->kind], operation->key);
+            if (operation->kind != ISO_READ_LIST)
+                printf("%d", operation->value);
+            for (int i = 0; operation->kind == ISO_READ_LIST && i < operation->length; i++)
+                printf("%s%d", i ? "," : "[", operation->list[i]);
+        }
+        printf("\n");
+    }
+}
+
+static bool check_level(enum iso_model model, unsigned count, uint64_t seed, bool plain, int number)
+{
+    struct iso_polygraph_options options;
+    struct tally tally = {0};
+    iso_polygraph_options_init(&options);
+    options.model = model;
+    options.no_saturation = options.no_meet = options.no_join = options.no_search = plain;
+    for (unsigned i = 0; i < count; i++) {
+        struct plan plan;
+        random_state = (seed + i) * 0x9e3779b97f4a7c15u + 1;
+        make_plan(&plan);
+        const char *wrong = compare(&plan, &options, &tally);
+        if (!wrong)
+            continue;
+        shrink(&plan, &options);
+        wrong = compare(&plan, &options, &tally);
+        printf("not ok %d - %s%s\n# history %u of seed %llu: %s\n", number, iso_model_name(model),
+               plain ? ", solver alone" : "", i, (unsigned long long)seed, wrong);
+        print_plan(&plan);
+        return false;
+    }
+    printf("ok %d - %s%s: %u histories\n# %u hold, %u violated (%u by a graph), %u undecided, %u with the solver\n",
+           number, iso_model_name(model), plain ? ", solver alone" : "", count, tally.holds, tally.violated,
+           tally.by_graph, tally.undecided, tally.by_solver);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    static const enum iso_model models[] = {ISO_MODEL_SER, ISO_MODEL_SI, ISO_MODEL_ADYA_SI};
+    unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : 3000;
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    bool fine = true;
+    int number = 0;
+    printf("1..6\n");
+    for (int plain = 0; plain < 2; plain++) {
+        for (int m = 0; m < 3; m++)
+            fine &= check_level(models[m], count, seed, plain, ++number);
+    }
+    return !fine;
+}
