@@ -6,9 +6,9 @@
 #include "io/write_history.h"
 
 struct convert {
-    int to; /* enum iso_format; -1: not said */
+    int to; /* one of those that are written; -1: not said */
     struct app_load load;
-    const char *output;
+    const char *output, *initial_to;
 };
 
 #define PLACE(member) offsetof(struct convert, member)
@@ -17,16 +17,29 @@ static const struct app_option options[] = {
     {.type = APP_GROUP, .help = "Formats"},
     {.type = APP_CHOICE,
      .name = "to",
-     .choices = "native|timekiller",
+     .argument = "NAME",
+     .choices = ISO_WRITTEN_FORMAT_NAMES,
      .offset = PLACE(to),
-     .help = "native: JSON Lines, everything survives. timekiller: one JSON array\n"
-             "with {p,l} timestamps; committed transactions only."},
+     .help = "native: JSON Lines, everything survives but initial values.\n"
+             "timekiller: one JSON array with {p,l} timestamps; committed\n"
+             "transactions only. Without timestamps: dbcop, text, awdit, elle-edn,\n"
+             "elle-json, dbcop-json, hist."},
     {.type = APP_CHOICE,
      .name = "format",
      .argument = "NAME",
      .choices = ISO_FORMAT_NAMES,
      .offset = PLACE(load.format),
      .help = "What FILE is; else it is told by its content."},
+    {.type = APP_TEXT,
+     .name = "initial",
+     .argument = "VALUE",
+     .offset = PLACE(load.initial),
+     .help = "What every key of FILE holds before the first write; null is\nnothing. The default is what the format says."},
+    {.type = APP_TEXT,
+     .name = "initial-file",
+     .argument = "FILE",
+     .offset = PLACE(load.initial_file),
+     .help = "Initial values by key, as for check."},
     {.type = APP_GROUP, .help = "Output"},
     {.type = APP_TEXT,
      .name = "output",
@@ -35,6 +48,12 @@ static const struct app_option options[] = {
      .offset = PLACE(output),
      .help = "Write to FILE, packed if it ends in .zst; it appears whole or not\n"
              "at all. Else to standard output."},
+    {.type = APP_TEXT,
+     .name = "initial-to",
+     .argument = "FILE",
+     .offset = PLACE(initial_to),
+     .help = "Write what keys start with to FILE, for check --initial-file: native\n"
+             "and timekiller have no place for it."},
     {.type = APP_FLAG,
      .name = "quiet",
      .offset = PLACE(load.quiet),
@@ -64,8 +83,31 @@ static void say_losses(const struct iso_history_loss *loss)
     say_loss(loss->snos, "position(s) in a session (sno) left out; the order is kept");
     say_loss(loss->own_times, "operation(s) lost their own timestamp (ots, snapshot, lock)");
     say_loss(loss->deletes, "delete(s) written as writes of null");
+    say_loss(loss->timestamps, "transaction(s) written without their timestamps");
+    say_loss(loss->unknown_as_committed, "transaction(s) of unknown outcome written as committed, without reads, each in a "
+                                         "session of its own: no verdict changes");
+    say_loss(loss->tids, "transaction(s) got other ids");
+    say_loss(loss->renamed_keys, "key(s) numbered: the format has numbers only");
+    say_loss(loss->renamed_values, "value(s) numbered: the format has numbers only");
     say_loss(loss->strings,
              "operation(s) with a string as key or value, which the format's own tools do not read");
+}
+
+/* Native files have no place for what keys start with. */
+static enum iso_status write_initial(struct app *app, const struct convert *convert, const struct iso_history *history)
+{
+    struct iso_output output;
+    bool starts = history->initial_value != ISO_ABSENT || history->initial_count;
+    if (!convert->initial_to) {
+        if (starts && iso_format_is_native(iso_written_format(convert->to)) && !convert->load.quiet)
+            app_say("note: keys start with values, which the format has no place for: write them with --initial-to FILE, "
+                    "and give check --initial-file FILE");
+        return ISO_OK;
+    }
+    if (iso_output_open(&output, convert->initial_to, &app->error) != ISO_OK)
+        return app->error.status;
+    iso_history_write_initial(&output, history);
+    return iso_output_close(&output, &app->error);
 }
 
 /* The native writer takes the history before it is finished, since finishing turns snapshots into positions,
@@ -74,7 +116,7 @@ static enum iso_status write(struct app *app, const struct convert *convert, str
                              struct iso_output *output)
 {
     struct iso_history_writer writer;
-    enum iso_format format = (enum iso_format)convert->to;
+    enum iso_format format = iso_written_format(convert->to);
     iso_history_writer_init(&writer, output, format);
     enum iso_status status = ISO_OK;
     if (format == ISO_FORMAT_NATIVE)
@@ -97,9 +139,13 @@ static enum iso_status convert_files(struct app *app, const struct convert *conv
     iso_history_init(&history);
     enum iso_status status = app_load(app, &convert->load, files, &history);
     if (status == ISO_OK)
+        status = app_load_initial(app, &convert->load, &history);
+    if (status == ISO_OK)
         status = iso_output_open(&output, convert->output, &app->error);
     if (status == ISO_OK)
         status = write(app, convert, &history, &output);
+    if (status == ISO_OK)
+        status = write_initial(app, convert, &history);
     if (status == ISO_OK)
         status = iso_output_close(&output, &app->error);
     iso_output_discard(&output);
@@ -116,7 +162,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     if (status == ISO_OK && !done) {
         status = app_need_files(app, &files);
         if (status == ISO_OK && convert.to < 0)
-            status = iso_error_set(&app->error, ISO_BAD_INPUT, "--to is missing: native or timekiller");
+            status = iso_error_set(&app->error, ISO_BAD_INPUT, "--to is missing: one of " ISO_WRITTEN_FORMAT_NAMES);
         if (status == ISO_OK)
             status = convert_files(app, &convert, &files);
     }
@@ -127,7 +173,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
 const struct app_command app_convert = {
     .name = "convert",
     .summary = "rewrite a history in another format",
-    .usage = "--to native|timekiller [OPTIONS] FILE...",
+    .usage = "--to NAME [OPTIONS] FILE...",
     .intro = "Reads histories and writes one in another format. What the format has no\n"
              "place for is counted and said on standard error. Several files become one.",
     .examples = "  isochron convert --to native timekiller.json -o history.jsonl.zst\n"

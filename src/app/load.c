@@ -95,16 +95,23 @@ enum iso_status app_load(struct app *app, const struct app_load *load, const str
     return status;
 }
 
+enum iso_status app_load_initial(struct app *app, const struct app_load *load, struct iso_history *history)
+{
+    if (load->initial_file && iso_read_initial(load->initial_file, history, &app->error) != ISO_OK)
+        return app->error.status;
+    if (load->initial)
+        history->initial_value = strcmp(load->initial, "null")
+                                     ? iso_atoms_text(&history->atoms, load->initial, strlen(load->initial))
+                                     : ISO_ABSENT;
+    return ISO_OK;
+}
+
 enum iso_status app_load_finished(struct app *app, const struct app_load *load, const struct app_texts *files,
                                   struct iso_history *history)
 {
     enum iso_status status = app_load(app, load, files, history);
-    if (status == ISO_OK && load->initial_file)
-        status = iso_read_initial(load->initial_file, history, &app->error);
-    if (status == ISO_OK && load->initial)
-        history->initial_value = strcmp(load->initial, "null")
-                                     ? iso_atoms_text(&history->atoms, load->initial, strlen(load->initial))
-                                     : ISO_ABSENT;
+    if (status == ISO_OK)
+        status = app_load_initial(app, load, history);
     if (status == ISO_OK)
         status = iso_history_finish(history, &app->error);
     return status;

@@ -20,7 +20,10 @@ struct app_load {
 enum iso_status app_load(struct app *app, const struct app_load *load, const struct app_texts *files,
                          struct iso_history *history);
 
-/* The same with the initial values that were asked for, finished. */
+/* Adds the initial values that were asked for. */
+enum iso_status app_load_initial(struct app *app, const struct app_load *load, struct iso_history *history);
+
+/* Both, and finishes the history. */
 enum iso_status app_load_finished(struct app *app, const struct app_load *load, const struct app_texts *files,
                                   struct iso_history *history);
 

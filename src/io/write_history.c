@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "history/snapshot.h"
+#include "io/plain.h"
 
 void iso_history_writer_init(struct iso_history_writer *writer, struct iso_output *output,
                              enum iso_format format)
@@ -241,15 +242,66 @@ static enum iso_status write_timekiller(struct iso_history_writer *writer, const
 enum iso_status iso_history_writer_add(struct iso_history_writer *writer, const struct iso_history *history,
                                        struct iso_error *error)
 {
-    if (writer->format == ISO_FORMAT_TIMEKILLER)
+    assert(history->finished || iso_format_is_native(writer->format));
+    switch (writer->format) {
+    case ISO_FORMAT_NATIVE:
+        assert(!history->finished);
+        write_native(writer, history);
+        return ISO_OK;
+    case ISO_FORMAT_TIMEKILLER:
         return write_timekiller(writer, history, error);
-    assert(!history->finished);
-    write_native(writer, history);
-    return ISO_OK;
+    case ISO_FORMAT_DBCOP:
+        return write_dbcop(writer, history, error);
+    case ISO_FORMAT_ELLE_EDN:
+    case ISO_FORMAT_ELLE_JSON:
+        return write_elle(writer, history, error);
+    default:
+        return write_text(writer, history, error);
+    }
+}
+
+enum iso_format iso_written_format(int index)
+{
+    static const enum iso_format formats[] = {ISO_FORMAT_NATIVE,   ISO_FORMAT_TIMEKILLER, ISO_FORMAT_DBCOP,
+                                              ISO_FORMAT_TEXT,     ISO_FORMAT_AWDIT,      ISO_FORMAT_ELLE_EDN,
+                                              ISO_FORMAT_ELLE_JSON, ISO_FORMAT_DBCOP_JSON, ISO_FORMAT_HIST};
+    return formats[index];
 }
 
 void iso_history_writer_end(struct iso_history_writer *writer)
 {
     if (writer->format == ISO_FORMAT_TIMEKILLER)
         iso_output_text(writer->output, writer->count ? "\n]\n" : "[]\n");
+}
+
+uint64_t iso_history_write_initial(struct iso_output *output, const struct iso_history *history)
+{
+    iso_atom *initial = plain_initial_values(history);
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < history->initial_count; i++) {
+        if (history->initial_is_append[i])
+            initial[history->initial_key[i]] = ISO_ABSENT;
+    }
+    LITERAL(output, "{\"ops\":[");
+    for (uint32_t key = 0; key < history->key_count; key++) {
+        if (initial[key] == ISO_ABSENT)
+            continue;
+        iso_output_text(output, count++ ? ",\n{\"t\":\"w\",\"k\":" : "\n{\"t\":\"w\",\"k\":");
+        iso_output_atom(output, &history->atoms, history->key_atom[key]);
+        LITERAL(output, ",\"v\":");
+        iso_output_atom(output, &history->atoms, initial[key]);
+        iso_output_char(output, '}');
+    }
+    for (uint32_t i = 0; i < history->initial_count; i++) {
+        if (!history->initial_is_append[i])
+            continue;
+        iso_output_text(output, count++ ? ",\n{\"t\":\"a\",\"k\":" : "\n{\"t\":\"a\",\"k\":");
+        iso_output_atom(output, &history->atoms, history->key_atom[history->initial_key[i]]);
+        LITERAL(output, ",\"v\":");
+        iso_output_atom(output, &history->atoms, history->initial_of_key[i]);
+        iso_output_char(output, '}');
+    }
+    LITERAL(output, "]}\n");
+    iso_free(initial);
+    return count;
 }

@@ -1,9 +1,10 @@
-/* Writing histories: the native format (JSON Lines) and TimeKiller's (one JSON array, timestamps as {p,l}).
+/* Writing histories: the native format (JSON Lines), TimeKiller's (one JSON array, timestamps as {p,l}), and those of
+ * other checkers, each as one file (Cobra's and Viper's directories are not written).
  *
  * A writer takes one history, or many blocks after another (a generator's). The native writer wants histories
  * that are not finished: finishing turns snapshots into positions. TimeKiller's writer takes both; a finished
  * one's transactions come in session order within each session, since there the order of the array is the
- * order of the session. What TimeKiller's format has no place for is left out and counted. Write errors stay
+ * order of the session. The others take one finished history. What TimeKiller's format has no place for is left out and counted. Write errors stay
  * in the output. Threads: one at a time.
  */
 #ifndef ISO_IO_WRITE_HISTORY_H
@@ -20,8 +21,16 @@ struct iso_history_loss {
     uint64_t snos;             /* explicit positions; their order is kept */
     uint64_t own_times;        /* ots, snapshot or lock of an operation dropped */
     uint64_t deletes;          /* written as writes of null */
+    uint64_t timestamps; /* transactions whose timestamps were left out */
+    uint64_t unknown_as_committed; /* of unknown outcome: written as committed, without reads, in sessions of their own */
+    uint64_t tids; /* transactions that got other ids */
+    uint64_t renamed_keys, renamed_values; /* numbered instead */
     uint64_t strings; /* keys and values that are strings; TimeKiller's own tools read integers only */
 };
+
+/* The formats that are written, for option tables; their numbers are not those of enum iso_format. */
+#define ISO_WRITTEN_FORMAT_NAMES "native|timekiller|dbcop|text|awdit|elle-edn|elle-json|dbcop-json|hist"
+enum iso_format iso_written_format(int index);
 
 struct iso_history_writer {
     struct iso_output *output;
@@ -33,9 +42,14 @@ struct iso_history_writer {
 void iso_history_writer_init(struct iso_history_writer *writer, struct iso_output *output,
                              enum iso_format format);
 
-/* ISO_BAD_INPUT if a transaction cannot be said in the format: TimeKiller's needs timestamps. */
+/* ISO_BAD_INPUT if the history cannot be said in the format: TimeKiller's needs timestamps, most others have no lists, no
+ * writes of the value that a key starts with. */
 enum iso_status iso_history_writer_add(struct iso_history_writer *writer, const struct iso_history *history,
                                        struct iso_error *error);
+
+/* What keys start with, as an initial transaction, {"ops":[...]}: for --initial-file beside a native history. Keys that
+ * start with nothing are left out. Returns how many are in it. */
+uint64_t iso_history_write_initial(struct iso_output *output, const struct iso_history *history);
 
 /* The end of the text; the output stays open. */
 void iso_history_writer_end(struct iso_history_writer *writer);

@@ -1,0 +1,154 @@
+#include "io/plain.h"
+
+#include "base/memory.h"
+
+static bool is_number(const struct iso_history *history, iso_atom atom, uint64_t *number)
+{
+    if (atom == ISO_ABSENT)
+        return false;
+    *number = atom;
+    if (!(atom & ISO_ATOM_TABLE))
+        return true;
+    *number = history->atoms.payload[atom & ~ISO_ATOM_TABLE];
+    return history->atoms.form[atom & ~ISO_ATOM_TABLE] == ISO_FORM_UNSIGNED;
+}
+
+iso_atom *plain_initial_values(const struct iso_history *history)
+{
+    iso_atom *initial = iso_allocate(((size_t)history->key_count + 1) * sizeof *initial);
+    for (uint32_t key = 0; key < history->key_count; key++)
+        initial[key] = iso_key_is_list(history, key) ? ISO_ABSENT : history->initial_value;
+    for (uint32_t i = 0; i < history->initial_count; i++)
+        initial[history->initial_key[i]] = history->initial_of_key[i];
+    return initial;
+}
+
+bool plain_says(const struct plain *plain, uint32_t transaction, uint32_t operation)
+{
+    return iso_status_of(plain->history, transaction) == ISO_COMMITTED || iso_kind_writes(plain->history->kind[operation]);
+}
+
+enum iso_status plain_refuse(const struct iso_history *history, uint32_t transaction, enum iso_format format,
+                             const char *what, struct iso_error *error)
+{
+    char place[512];
+    iso_history_place_text(history, transaction, place, sizeof place);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: %s, which format %s cannot say", place, what, iso_format_name(format));
+}
+
+static enum iso_status number_values(struct plain *plain, enum iso_format format, unsigned abilities,
+                                     struct iso_error *error)
+{
+    const struct iso_history *history = plain->history;
+    uint64_t number;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            uint32_t key = history->key[o], value = history->value[o];
+            if (iso_key_is_list(history, key))
+                return plain_refuse(history, t, format, "the history has lists", error);
+            if (!plain_says(plain, t, o))
+                continue;
+            if (value != plain->initial[key]) {
+                plain->rename_values |= !is_number(history, value, &number) || number == 0;
+                plain->value_count += iso_atom_index_get(plain->values, value, plain->value_count) == plain->value_count;
+            } else if (iso_kind_writes(history->kind[o]) && !(abilities & PLAIN_REWRITES_INITIAL)) {
+                return plain_refuse(history, t, format, "the transaction writes the value that the key starts with", error);
+            }
+        }
+    }
+    return ISO_OK;
+}
+
+static void check_names(struct plain *plain)
+{
+    const struct iso_history *history = plain->history;
+    uint64_t number;
+    for (uint32_t key = 0; key < history->key_count; key++)
+        plain->rename_keys |= !is_number(history, history->key_atom[key], &number);
+    for (uint32_t t = 0; t < history->transaction_count; t++)
+        plain->rename_tids |= !is_number(history, history->tid[t], &number);
+}
+
+static void add_place(struct plain *plain, uint32_t transaction, uint32_t session)
+{
+    plain->places[plain->place_count++] = (struct plain_place){transaction, session};
+    plain->session_count = session + 1;
+}
+
+static void set_places(struct plain *plain, unsigned abilities, struct iso_history_loss *loss)
+{
+    const struct iso_history *history = plain->history;
+    plain->places = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *plain->places);
+    for (uint32_t s = 0; s < history->session_count; s++) {
+        uint32_t session = plain->session_count;
+        for (uint32_t i = history->session_first[s]; i < history->session_first[s + 1]; i++) {
+            uint32_t t = history->session_order[i];
+            bool aborted = iso_status_of(history, t) == ISO_ABORTED;
+            loss->aborted += aborted && !(abilities & PLAIN_ABORTED);
+            if (iso_status_of(history, t) == ISO_COMMITTED || (aborted && (abilities & PLAIN_ABORTED)))
+                add_place(plain, t, session);
+        }
+    }
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        if (iso_status_of(history, t) != ISO_UNKNOWN || !(history->flags[t] & ISO_WRITES))
+            continue;
+        add_place(plain, t, plain->session_count);
+        loss->unknown_as_committed++;
+    }
+}
+
+enum iso_status plain_init(struct plain *plain, const struct iso_history *history, enum iso_format format,
+                           unsigned abilities, struct iso_history_loss *loss, struct iso_error *error)
+{
+    *plain = (struct plain){.history = history, .values = iso_atom_index_new()};
+    plain->initial = plain_initial_values(history);
+    check_names(plain);
+    enum iso_status status = number_values(plain, format, abilities, error);
+    if (status != ISO_OK)
+        return status;
+    set_places(plain, abilities, loss);
+    loss->renamed_keys = plain->rename_keys ? history->key_count : 0;
+    loss->renamed_values = plain->rename_values ? plain->value_count : 0;
+    for (uint32_t t = 0; t < history->transaction_count; t++)
+        loss->timestamps += (history->flags[t] & ISO_HAS_STS) != 0;
+    return ISO_OK;
+}
+
+void plain_release(struct plain *plain)
+{
+    iso_free(plain->initial);
+    iso_free(plain->places);
+    iso_atom_index_free(plain->values);
+}
+
+uint64_t plain_key(const struct plain *plain, uint32_t operation)
+{
+    uint64_t number = 0;
+    uint32_t key = plain->history->key[operation];
+    if (plain->rename_keys)
+        return key + 1u;
+    is_number(plain->history, plain->history->key_atom[key], &number);
+    return number;
+}
+
+uint64_t plain_tid(const struct plain *plain, uint32_t transaction)
+{
+    uint64_t number = 0;
+    if (plain->rename_tids)
+        return transaction + 1u;
+    is_number(plain->history, plain->history->tid[transaction], &number);
+    return number;
+}
+
+bool plain_value(const struct plain *plain, uint32_t operation, uint64_t *number)
+{
+    iso_atom value = plain->history->value[operation];
+    *number = 0;
+    if (value == plain->initial[plain->history->key[operation]])
+        return false;
+    if (plain->rename_values)
+        *number = iso_atom_index_find(plain->values, value) + 1u;
+    else
+        is_number(plain->history, value, number);
+    return true;
+}
