@@ -189,6 +189,7 @@ static void place_versions(struct engine *engine)
             uint32_t version = next[engine->write_key[write] + 1]++;
             engine->version_of_write[write] = version;
             engine->version_transaction[version] = t;
+            engine->version_place[version] = engine->place[t];
             engine->version_key[version] = engine->write_key[write];
             engine->version_reader[version] = ISO_NONE;
         }
@@ -241,6 +242,7 @@ void versions_sort(struct engine *engine)
     engine->version_of_write = iso_allocate(versions);
     engine->version_transaction = iso_allocate(versions);
     engine->version_key = iso_allocate(versions);
+    engine->version_place = iso_allocate(versions);
     engine->version_reader = iso_allocate(versions);
     engine->run_chain = iso_allocate(versions);
     engine->run_version = iso_allocate(versions);
@@ -258,6 +260,7 @@ void versions_release(struct engine *engine)
     iso_free(engine->version_of_write);
     iso_free(engine->version_transaction);
     iso_free(engine->version_key);
+    iso_free(engine->version_place);
     iso_free(engine->version_reader);
     iso_free(engine->first_version);
     iso_free(engine->first_run);

@@ -166,7 +166,7 @@ static uint32_t run_latest(const struct engine *engine, uint32_t run, uint32_t p
     uint32_t low = engine->run_version[run], high = engine->run_version[run + 1], first = low;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (engine->place[engine->version_transaction[middle]] < places)
+        if (engine->version_place[middle] < places)
             low = middle + 1;
         else
             high = middle;

@@ -68,7 +68,8 @@ struct engine {
 
     /* versions, sorted by key, chain and place */
     uint32_t version_count;
-    uint32_t *version_transaction, *version_key, *version_reader; /* version_reader: first of the reads known to see it */
+    uint32_t *version_transaction, *version_key, *version_place;
+    uint32_t *version_reader;   /* the first of the reads known to see it */
     uint32_t *first_version;    /* by key, keys + 1 */
     uint32_t *first_run;        /* by key, keys + 1: runs of versions of one chain */
     uint32_t run_count, *run_chain, *run_version; /* run_version: run_count + 1 */

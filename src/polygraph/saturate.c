@@ -289,7 +289,7 @@ void rules_apply(struct engine *engine, uint32_t node)
     if (node == node_begin(engine, t)) {
         for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1]; read++) {
             if (engine->read_writer[read] == OPEN)
-                apply_open(engine, read);
+                apply_open(engine, read); /* its candidates' clocks move without its own */
             else if (changed)
                 apply_hides(engine, read, seen);
         }

@@ -11,7 +11,7 @@
  */
 #include "polygraph/polygraph_private.h"
 
-enum { DEAD_ENDS = 3000, PATIENCE = 12, FIRST_JUMP = 4, LONGEST_JUMP = 1024 };
+enum { DEAD_ENDS = 1000, PATIENCE = 12, FIRST_JUMP = 4, LONGEST_JUMP = 1024 };
 
 struct change {
     uint32_t *where, old;
@@ -404,7 +404,7 @@ static bool try_options(struct search *search)
         if (decision->tried == decision->count) {
             search->option_count = decision->first;
             search->decision_count--;
-            if (++counters->search_dead_ends >= DEAD_ENDS)
+            if (++counters->search_dead_ends >= DEAD_ENDS + search->engine->count / 2)
                 return false;
             if (++search->stuck >= PATIENCE && search->decision_count) {
                 jump_back(search);
