@@ -1,6 +1,8 @@
 # Isochron. `make help` lists the targets.
+#
+# Every flavour of the build has a folder of its own: build (release), build-asan, build-ubsan, build-tsan, build-clang,
+# build-fuzz. A flavour is this same file, called again with BUILD, CC and SANITIZE.
 
-CC ?= gcc
 ifeq ($(origin CC),default)
 CC := gcc
 endif
@@ -8,7 +10,8 @@ BUILD ?= build
 SANITIZE ?=
 OPTIMISE ?= -O2
 WERROR ?= -Werror
-V ?= 0
+JOBS ?= $(shell nproc)
+CLANG := clang-14
 Q := $(if $(filter 1,$(V)),,@)
 
 CFLAGS_ALL := -std=c11 $(OPTIMISE) -g -Wall -Wextra $(WERROR) -Iinclude -Isrc -I. -MMD -MP -pthread \
@@ -20,20 +23,23 @@ ALLOCATOR := $(if $(SANITIZE),,-ljemalloc)
 
 LIBRARY_SOURCES := $(sort $(filter-out src/app/%,$(wildcard src/*/*.c)) $(wildcard connectors/*/*.c))
 APP_SOURCES := $(sort $(wildcard src/app/*.c))
-ORACLE_SOURCES := $(sort $(wildcard tests/oracle/*.c) $(wildcard tests/support/*.c))
+SUPPORT_SOURCES := $(sort $(wildcard tests/oracle/*.c) $(wildcard tests/support/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/*/test_*.c))
 PROPERTY_SOURCES := $(sort $(wildcard tests/property/*.c))
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/*.c))
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIBRARY := $(BUILD)/libisochron.a
+APP_LIBRARY := $(BUILD)/libapp.a
 TEST_SUPPORT := $(BUILD)/libtestsupport.a
-UNIT_PROGRAMS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SOURCES))
-PROPERTY_PROGRAMS := $(patsubst tests/property/%.c,$(BUILD)/tests/property/%,$(PROPERTY_SOURCES))
+UNIT_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SOURCES))
+PROPERTY_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(PROPERTY_SOURCES))
+FUZZ_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(FUZZ_SOURCES))
+RECORDER := $(BUILD)/record-wiredtiger
 
 .DEFAULT_GOAL := all
 .PHONY: all
-all: $(BUILD)/isochron ## Build build/isochron and build/libisochron.a
+all: $(BUILD)/isochron ## Build build/isochron: release, -O2 -g, with jemalloc
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -44,32 +50,123 @@ $(LIBRARY): $(call objects,$(LIBRARY_SOURCES))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(TEST_SUPPORT): $(call objects,$(ORACLE_SOURCES))
+$(TEST_SUPPORT): $(call objects,$(SUPPORT_SOURCES))
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(BUILD)/isochron: $(call objects,$(APP_SOURCES)) $(LIBRARY)
+# The program without its main, so that unit tests can link it.
+$(APP_LIBRARY): $(call objects,$(filter-out src/app/main.c,$(APP_SOURCES)))
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(BUILD)/isochron: $(call objects,src/app/main.c) $(APP_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
-$(UNIT_PROGRAMS): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(TEST_SUPPORT) $(LIBRARY)
+$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(APP_LIBRARY) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(LIBRARIES) -lcmocka -ljansson -o $@
 
-$(PROPERTY_PROGRAMS): $(BUILD)/tests/property/%: $(BUILD)/obj/tests/property/%.o $(TEST_SUPPORT) $(LIBRARY)
+$(FUZZ_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(LIBRARY)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(LIBRARIES) -lcmocka -ljansson -o $@
+	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer $^ $(LIBRARIES) -ljansson -o $@
 
-.PHONY: unit property
-unit: $(UNIT_PROGRAMS)
-property: $(PROPERTY_PROGRAMS)
+# Not linked with the library: WiredTiger is GPL, and the recorder must share nothing with the checker.
+$(RECORDER): $(call objects,$(wildcard bench/wiredtiger/*.c))
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ -lwiredtiger -o $@
 
-.PHONY: clean
+## The machine
+
+.PHONY: deps demo bare
+deps: ## Install the Debian packages that builds and tests need (deploy/debian-packages.txt)
+	@deploy/install-packages.sh
+
+demo: deps ## Record a real store used well and misused, and check both: under a minute
+	@$(MAKE) -s -j$(JOBS) all $(RECORDER)
+	@BUILD=$(BUILD) bench/demo.sh
+
+bare: ## Prove `make demo` and `make test` in a minimal Debian 12 root (as root; TARGETS="demo test")
+	@deploy/bare.sh $(TARGETS)
+
+## Tests. A test is a program or a script that prints TAP; tests/run.sh runs and counts them.
+
+# EFFORT=long gives property tests the arguments of tests/property/long.txt: their full number of histories.
+EFFORT ?= short
+FLAVOUR ?= check
+RESULTS ?= build/results
+SCRIPTS := $(sort $(wildcard tests/test_*.sh) $(wildcard tests/*/test_*.sh))
+# What looks at the sources or records with WiredTiger, which no sanitizer knows, runs once and not in every flavour.
+ifneq ($(BUILD),build)
+SCRIPTS := $(filter-out tests/test_run.sh tests/includes/% tests/wiredtiger/%,$(SCRIPTS))
+endif
+named = $(if $(T),$(foreach test,$(1),$(if $(findstring $(T),$(subst test_,,$(test))),$(test))),$(1))
+TESTS := $(call named,$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS) $(SCRIPTS))
+
+.PHONY: check test-programs test asan ubsan tsan clang oracle
+test-programs: $(BUILD)/isochron $(RECORDER) $(filter $(BUILD)/%,$(TESTS))
+
+check: ## Unit, property, command line and include tests, in under two minutes; T=module/name runs some
+	@$(MAKE) -s -j$(JOBS) test-programs
+	@$(if $(TESTS),,echo "make check: no test is named like T=$(T)" >&2; exit 2;) \
+	 BUILD=$(BUILD) ISOCHRON=$(CURDIR)/$(BUILD)/isochron \
+	 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 \
+	 tests/run.sh --name $(FLAVOUR) --results $(RESULTS) --limit $(if $(filter long,$(EFFORT)),1800,600) \
+	 $(if $(filter long,$(EFFORT)),--arguments tests/property/long.txt) $(TESTS)
+
+test: deps ## Everything: all flavours, long property runs, corpus, fuzz smoke; last line "N passed, N failed"
+	@MAKE="$(MAKE)" RESULTS=$(RESULTS) tests/test.sh
+
+asan: ## The tests under gcc's address and undefined-behaviour sanitizers
+	@$(MAKE) --no-print-directory check FLAVOUR=asan BUILD=build-asan SANITIZE=address,undefined
+
+ubsan: ## The tests under clang-14's undefined-behaviour and address sanitizers
+	@$(MAKE) --no-print-directory check FLAVOUR=ubsan BUILD=build-ubsan CC=$(CLANG) SANITIZE=undefined,address
+
+tsan: ## The tests under gcc's thread sanitizer
+	@$(MAKE) --no-print-directory check FLAVOUR=tsan BUILD=build-tsan SANITIZE=thread
+
+clang: ## The tests as clang-14 builds them, warnings as errors
+	@$(MAKE) --no-print-directory check FLAVOUR=clang BUILD=build-clang CC=$(CLANG)
+
+oracle: ## The engines against the definitions on all the random histories of the long run
+	@$(MAKE) --no-print-directory check FLAVOUR=oracle T=property/ EFFORT=long
+
+## Fuzzing: tests/fuzz/NAME.c, seeds in tests/fuzz/seeds/NAME
+
+FUZZ_FLAVOUR := BUILD=build-fuzz CC=$(CLANG) SANITIZE=address,undefined,fuzzer-no-link
+SECONDS ?= 60
+
+.PHONY: fuzz fuzz-programs fuzz-smoke
+fuzz-programs: $(FUZZ_PROGRAMS)
+
+fuzz: ## Fuzz tests/fuzz/$F.c for SECONDS (60): make fuzz F=json
+	@test -f tests/fuzz/$(F).c || { echo "make fuzz: F is one of $(basename $(notdir $(FUZZ_SOURCES)))" >&2; exit 2; }
+	@$(MAKE) -s -j$(JOBS) $(FUZZ_FLAVOUR) build-fuzz/tests/fuzz/$(F)
+	@tests/fuzz/run.sh $(F) $(SECONDS)
+
+fuzz-smoke: ## Each fuzz target for a few seconds over its seeds
+	@$(MAKE) -s -j$(JOBS) $(FUZZ_FLAVOUR) fuzz-programs
+	@tests/run.sh --name fuzz --results $(RESULTS) --limit 120 --jobs 1 tests/fuzz/smoke.sh
+
+## Measuring and tidying
+
+.PHONY: bench format format-check clean help
+bench: ## Speed and memory, as ratios to md5sum in one run; needs deps
+	@$(MAKE) -s -j$(JOBS) all
+	@BUILD=$(BUILD) bench/run.sh
+
+FORMATTED = $(shell find include src connectors tests bench -name '*.[ch]')
+format: ## Format the sources with clang-format-14
+	@clang-format-14 -i $(FORMATTED)
+
+format-check: ## Say which sources are not formatted
+	@clang-format-14 --dry-run --Werror $(FORMATTED)
+
 clean: ## Remove everything that was built
 	rm -rf build build-*
 
-.PHONY: help
 help: ## List the targets
-	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

@@ -78,7 +78,7 @@ struct iso_history {
     uint64_t *xid;             /* optional; 0: none */
     uint32_t *snapshot;        /* optional; index into `snapshots`, or ISO_NONE */
 
-    /* operations */
+    /* operations (finished: kind, key, value and element are never NULL, also where there is none) */
     uint32_t operation_count, operation_capacity;
     uint8_t *kind;
     uint32_t *key;   /* an index, see key_atom */
@@ -174,6 +174,23 @@ void iso_history_element(struct iso_history *history, iso_atom element);
 
 /* Adds a snapshot given as text, "xmin:xmax:xip,..."; false if it is not one. */
 bool iso_history_snapshot(struct iso_history *history, const char *text, size_t length, uint32_t *snapshot);
+
+/* For readers that fill columns themselves. _open: as iso_history_begin, but tid is ISO_ABSENT and session ISO_NONE
+ * until the reader stores them, since members come in any order. Operations then go into `kind`, `key`, `value` at
+ * `operation_count`, which the reader counts up (room: iso_history_reserve_operations). _close takes them as those of
+ * the transaction opened last: what iso_history_operation would have noted of each. */
+uint32_t iso_history_open(struct iso_history *history, uint64_t origin);
+void iso_history_close(struct iso_history *history);
+
+/* How far a history was built, so that a transaction that turns out to be bad can be taken back. Atoms, keys and
+ * sessions stay: they are names only. */
+struct iso_history_mark {
+    uint32_t transactions, operations, lists, snapshots;
+    uint64_t elements, xips;
+    enum iso_clock clock;
+};
+struct iso_history_mark iso_history_mark(const struct iso_history *history);
+void iso_history_rewind(struct iso_history *history, const struct iso_history_mark *mark);
 
 /* One write (or append) of the initial transaction. */
 void iso_history_initial(struct iso_history *history, iso_atom key, iso_atom value, bool is_append);

@@ -29,7 +29,7 @@ enum iso_violation_kind {
     ISO_STALE,
     ISO_SNAPSHOT_ORDER, /* TIMESTAMP: a snapshot that does not contain the one before it */
     ISO_INTERVAL,       /* TIMESTAMP at SI: sts <= ots <= cts, or sts < cts, does not hold */
-    ISO_SHARED_CTS,     /* TIMESTAMP at SER: another writer of `key` has the same cts (`other`) */
+    ISO_SHARED_CTS,     /* TIMESTAMP at SER: another writer of a common key, `other`, has the same cts */
     ISO_CTS_CYCLE       /* TIMESTAMP at SER: equal cts, and each must come before another */
 };
 
@@ -84,6 +84,9 @@ void iso_verdict_release(struct iso_verdict *verdict);
 
 /* Counts a violation and keeps it if it is among the first `limit`. */
 void iso_verdict_add(struct iso_verdict *verdict, const struct iso_violation *violation);
+
+/* Whether iso_verdict_add would keep it: evidence that costs something need not be gathered otherwise. */
+bool iso_verdict_keeps(const struct iso_verdict *verdict, const struct iso_violation *violation);
 
 /* Moves what `from` has into `verdict`; `from` is empty then. Same history, level and limit. */
 void iso_verdict_merge(struct iso_verdict *verdict, struct iso_verdict *from);

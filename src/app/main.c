@@ -1,9 +1,87 @@
+/* The program: finds the command, runs it, says what went wrong, gives the exit status. */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "iso/version.h"
+#include "app/app.h"
+#include "app/options.h"
 
-int main(void)
+/* A new command is its file and its row here. */
+static const struct app_command *const commands[] = {&app_check, &app_gen, &app_convert};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void print_help(struct iso_output *output)
 {
-    printf("isochron %s\n", ISO_VERSION);
-    return 0;
+    iso_output_text(output,
+                    "usage: isochron COMMAND [OPTIONS] [FILE...]\n\n"
+                    "Isochron checks whether a database kept the isolation level it promises.\n\nCommands\n");
+    for (int i = 0; i < COMMANDS; i++)
+        iso_output_format(output, "  %-10s%s\n", commands[i]->name, commands[i]->summary);
+    iso_output_text(output, "\nisochron COMMAND --help explains a command, with examples.\n\n"
+                            "Exit status, for every command\n"
+                            "  0  judged and nothing wrong\n"
+                            "  1  a violation\n"
+                            "  2  usage, configuration or input error\n"
+                            "  3  undecided: nothing judged, reads that could not be judged, a limit\n"
+                            "  4  runtime failure: a file or device that fails, no memory\n");
+}
+
+static enum iso_status unknown_command(struct app *app, const char *name)
+{
+    const char *names[COMMANDS];
+    for (int i = 0; i < COMMANDS; i++)
+        names[i] = commands[i]->name;
+    const char *nearest = app_nearest(name, names, COMMANDS);
+    if (nearest)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such command; did you mean %s?", name,
+                             nearest);
+    return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such command; isochron --help lists them", name);
+}
+
+static enum iso_status dispatch(struct app *app, int count, char **arguments)
+{
+    if (count < 2)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "a command is missing; isochron --help lists them");
+    for (int i = 0; i < COMMANDS; i++) {
+        if (strcmp(arguments[1], commands[i]->name))
+            continue;
+        app->command = commands[i];
+        return commands[i]->run(app, count - 2, arguments + 2);
+    }
+    if (!strcmp(arguments[1], "--version"))
+        app_version(&app->out);
+    else if (!strcmp(arguments[1], "--help") || !strcmp(arguments[1], "-h") || !strcmp(arguments[1], "help"))
+        print_help(&app->out);
+    else
+        return unknown_command(app, arguments[1]);
+    return ISO_OK;
+}
+
+/* A standard descriptor that is closed would be given to the next file that is opened, which would then be
+ * written to by mistake. Read-only, so that writing to a closed stdout stays an error. */
+static void fill_closed_descriptors(void)
+{
+    for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
+        if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
+            return;
+    }
+}
+
+int main(int count, char **arguments)
+{
+    struct app app = {.command = NULL};
+    struct iso_error closing = {.status = ISO_OK};
+    fill_closed_descriptors();
+    signal(SIGPIPE, SIG_IGN); /* a reader that went away is a write error like others */
+    iso_output_to(&app.out, STDOUT_FILENO, "standard output");
+    enum iso_status status = dispatch(&app, count, arguments);
+    if (app.error.status != ISO_OK)
+        app_say("%s", app.error.text);
+    if (iso_output_close(&app.out, &closing) != ISO_OK) {
+        app_say("%s", closing.text);
+        status = ISO_FAILED;
+    }
+    return (int)status;
 }

@@ -17,7 +17,8 @@ static iso_atom translate(const iso_atom *map, iso_atom atom)
     return !(atom & ISO_ATOM_TABLE) || atom == ISO_ABSENT ? atom : map[atom & ~ISO_ATOM_TABLE];
 }
 
-static uint32_t *copy_keys(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms)
+static uint32_t *copy_keys(struct iso_history *history, const struct iso_history *block,
+                           const iso_atom *atoms)
 {
     uint32_t *map = iso_allocate(((size_t)block->key_count + 1) * sizeof *map);
     for (uint32_t i = 0; i < block->key_count; i++) {
@@ -27,7 +28,8 @@ static uint32_t *copy_keys(struct iso_history *history, const struct iso_history
     return map;
 }
 
-static uint32_t *copy_sessions(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms)
+static uint32_t *copy_sessions(struct iso_history *history, const struct iso_history *block,
+                               const iso_atom *atoms)
 {
     uint32_t *map = iso_allocate(((size_t)block->session_count + 1) * sizeof *map);
     for (uint32_t i = 0; i < block->session_count; i++)
@@ -96,8 +98,8 @@ static void append_ots(struct iso_history *history, const struct iso_history *bl
            block->operation_count * sizeof *block->ots_logical);
 }
 
-static void append_operations(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms,
-                              const uint32_t *keys)
+static void append_operations(struct iso_history *history, const struct iso_history *block,
+                              const iso_atom *atoms, const uint32_t *keys)
 {
     uint32_t at = history->operation_count, count = block->operation_count;
     if (!count)
@@ -131,8 +133,8 @@ static void append_snapshot_column(struct iso_history *history, const struct iso
     }
 }
 
-static void append_transactions(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms,
-                                const uint32_t *sessions)
+static void append_transactions(struct iso_history *history, const struct iso_history *block,
+                                const iso_atom *atoms, const uint32_t *sessions)
 {
     uint32_t at = history->transaction_count, count = block->transaction_count;
     memcpy(history->flags + at, block->flags, count);
@@ -150,11 +152,13 @@ static void append_transactions(struct iso_history *history, const struct iso_hi
     append_snapshot_column(history, block);
 }
 
-void iso_history_append(struct iso_history *history, const struct iso_history *block, uint32_t input, uint64_t line_base)
+void iso_history_append(struct iso_history *history, const struct iso_history *block, uint32_t input,
+                        uint64_t line_base)
 {
     if (!block->transaction_count)
         return;
-    assert(history->clock == ISO_CLOCK_NONE || block->clock == ISO_CLOCK_NONE || history->clock == block->clock);
+    assert(history->clock == ISO_CLOCK_NONE || block->clock == ISO_CLOCK_NONE ||
+           history->clock == block->clock);
     if (block->clock != ISO_CLOCK_NONE)
         history->clock = block->clock;
     iso_atom *atoms = copy_atoms(history, block);

@@ -131,21 +131,70 @@ uint32_t iso_history_session(struct iso_history *history, iso_atom session)
     return history->session_count++;
 }
 
-uint32_t iso_history_begin(struct iso_history *history, iso_atom tid, iso_atom session, uint8_t status, uint64_t origin)
+uint32_t iso_history_open(struct iso_history *history, uint64_t origin)
 {
     uint32_t transaction = history->transaction_count;
     history_reserve_transactions(history, 1);
-    history->flags[transaction] = status;
-    history->tid[transaction] = tid;
-    history->session[transaction] = iso_history_session(history, session);
+    history->flags[transaction] = 0;
+    history->tid[transaction] = ISO_ABSENT;
+    history->session[transaction] = ISO_NONE;
     history->sts[transaction] = history->cts[transaction] = 0;
     history->origin[transaction] = origin;
-    history->first_operation[transaction] = history->first_operation[transaction + 1] = history->operation_count;
+    history->first_operation[transaction] = history->first_operation[transaction + 1] =
+        history->operation_count;
     if (history->xid)
         history->xid[transaction] = 0;
     if (history->snapshot)
         history->snapshot[transaction] = ISO_NONE;
     return history->transaction_count++;
+}
+
+uint32_t iso_history_begin(struct iso_history *history, iso_atom tid, iso_atom session, uint8_t status,
+                           uint64_t origin)
+{
+    uint32_t transaction = iso_history_open(history, origin);
+    history->flags[transaction] = status;
+    history->tid[transaction] = tid;
+    history->session[transaction] = iso_history_session(history, session);
+    return transaction;
+}
+
+void iso_history_close(struct iso_history *history)
+{
+    uint32_t transaction = history->transaction_count - 1;
+    uint8_t flags = history->flags[transaction];
+    for (uint32_t o = history->first_operation[transaction]; o < history->operation_count; o++) {
+        uint8_t kind = history->kind[o];
+        history->key_use[history->key[o]] |= history_key_use(kind & ISO_KIND_MASK, history->value[o]);
+        flags |= iso_kind_writes(kind) ? ISO_WRITES : 0;
+        flags |= kind & ~ISO_KIND_MASK ? ISO_OWN_TIMES : 0;
+    }
+    history->flags[transaction] = flags;
+    history->first_operation[transaction + 1] = history->operation_count;
+}
+
+struct iso_history_mark iso_history_mark(const struct iso_history *history)
+{
+    return (struct iso_history_mark){
+        .transactions = history->transaction_count,
+        .operations = history->operation_count,
+        .lists = history->list_count,
+        .snapshots = history->snapshot_count,
+        .elements = history->element_count,
+        .xips = history->xip_count,
+        .clock = history->clock,
+    };
+}
+
+void iso_history_rewind(struct iso_history *history, const struct iso_history_mark *mark)
+{
+    history->transaction_count = mark->transactions;
+    history->operation_count = mark->operations;
+    history->list_count = mark->lists;
+    history->snapshot_count = mark->snapshots;
+    history->element_count = mark->elements;
+    history->xip_count = mark->xips;
+    history->clock = mark->clock;
 }
 
 static void set_stamp(struct iso_history *history, uint64_t *column, uint64_t **twin, struct iso_stamp stamp)
@@ -190,7 +239,8 @@ void iso_history_set_snapshot(struct iso_history *history, uint32_t snapshot)
     history->snapshot[history->transaction_count - 1] = snapshot;
 }
 
-uint32_t iso_history_operation(struct iso_history *history, enum iso_operation_kind kind, iso_atom key, uint32_t value)
+uint32_t iso_history_operation(struct iso_history *history, enum iso_operation_kind kind, iso_atom key,
+                               uint32_t value)
 {
     uint32_t operation = history->operation_count, transaction = history->transaction_count - 1;
     iso_history_reserve_operations(history, 1);
@@ -236,7 +286,8 @@ void iso_history_set_lock(struct iso_history *history)
 uint32_t iso_history_list(struct iso_history *history)
 {
     history_reserve_lists(history, 1);
-    history->list_first[history->list_count] = history->list_first[history->list_count + 1] = history->element_count;
+    history->list_first[history->list_count] = history->list_first[history->list_count + 1] =
+        history->element_count;
     return history->list_count++;
 }
 
@@ -251,7 +302,8 @@ void iso_history_initial(struct iso_history *history, iso_atom key, iso_atom val
 {
     uint32_t index = iso_history_key(history, key), count = history->initial_count++;
     history->initial_key = iso_reallocate(history->initial_key, (count + 1) * sizeof *history->initial_key);
-    history->initial_of_key = iso_reallocate(history->initial_of_key, (count + 1) * sizeof *history->initial_of_key);
+    history->initial_of_key =
+        iso_reallocate(history->initial_of_key, (count + 1) * sizeof *history->initial_of_key);
     history->initial_is_append =
         iso_reallocate(history->initial_is_append, (count + 1) * sizeof *history->initial_is_append);
     history->initial_key[count] = index;

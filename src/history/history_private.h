@@ -6,8 +6,9 @@
 #include "iso/history.h"
 
 /* Grows one column from `old` to `next` elements. */
-#define ISO_GROW(column, old, next)                                                                                    \
-    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
+#define ISO_GROW(column, old, next)                                                                          \
+    ((column) =                                                                                              \
+         iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
 
 void history_reserve_transactions(struct iso_history *history, uint32_t count);
 void history_release_transactions(struct iso_history *history);

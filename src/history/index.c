@@ -8,14 +8,6 @@
 /* Integers below this may stand in the array; it grows only as far as they reach. */
 enum { DIRECT_LIMIT = 1 << 22, FIRST_SLOTS = 64 };
 
-struct iso_atom_index {
-    uint32_t *direct; /* number + 1, by atom */
-    uint32_t direct_capacity;
-    uint64_t *slots; /* 0 empty, else (number + 1) << 32 | atom */
-    size_t slot_count;
-    size_t used;
-};
-
 struct iso_atom_index *iso_atom_index_new(void)
 {
     return iso_allocate_zeroed(1, sizeof(struct iso_atom_index));
@@ -73,7 +65,7 @@ static void grow_slots(struct iso_atom_index *index)
     iso_column_free(old, old_count * sizeof *old);
 }
 
-uint32_t iso_atom_index_get(struct iso_atom_index *index, iso_atom atom, uint32_t next)
+uint32_t iso_atom_index_get_slow(struct iso_atom_index *index, iso_atom atom, uint32_t next)
 {
     if (atom < DIRECT_LIMIT) {
         if (atom >= index->direct_capacity)

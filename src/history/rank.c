@@ -1,5 +1,6 @@
-/* Timestamps to ranks: pairs are compared as pairs, so a finished history replaces each by its rank, from 1. Scalars
- * stay as they are unless the largest 64-bit number is among them: engines need one number above all timestamps. */
+/* Timestamps to ranks: pairs are compared as pairs, so a finished history replaces each by its rank, from 1.
+ * Scalars stay as they are unless the largest 64-bit number is among them: engines need one number above all
+ * timestamps. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -75,7 +75,8 @@ bool iso_snapshot_sees(const struct iso_history *history, const struct iso_snaps
     return xid < snapshot->xmin || (xid < snapshot->xmax && !in_progress(history, snapshot, xid));
 }
 
-void iso_snapshot_text(const struct iso_history *history, const struct iso_snapshot *snapshot, char *text, size_t size)
+void iso_snapshot_text(const struct iso_history *history, const struct iso_snapshot *snapshot, char *text,
+                       size_t size)
 {
     int used = snprintf(text, size, "%llu:%llu:", (unsigned long long)snapshot->xmin,
                         (unsigned long long)snapshot->xmax);
@@ -104,7 +105,7 @@ struct chain {
     uint32_t committed_count;
     struct link *links;
     uint32_t link_count, link_capacity;
-    uint64_t *place;    /* by snapshot: its position; 0: not placed */
+    uint64_t *place; /* by snapshot: its position; 0: not placed */
     uint32_t breach_capacity;
 };
 
@@ -129,8 +130,9 @@ static enum iso_status collect_committed(struct chain *chain, struct iso_error *
         char first[512], second[512];
         iso_history_place_text(history, chain->committed[i - 1].transaction, first, sizeof first);
         iso_history_place_text(history, chain->committed[i].transaction, second, sizeof second);
-        return iso_error_set(error, ISO_BAD_INPUT, "%s: xid %llu stands here and at %s; an xid is one transaction's",
-                             second, (unsigned long long)chain->committed[i].xid, first);
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "%s: xid %llu stands here and at %s; an xid is one transaction's", second,
+                             (unsigned long long)chain->committed[i].xid, first);
     }
     return ISO_OK;
 }
@@ -161,7 +163,8 @@ static uint64_t count_seen(const struct chain *chain, const struct iso_snapshot 
     uint64_t seen = committed_below(chain, snapshot->xmax);
     for (uint32_t i = 0; i < snapshot->xip_count; i++) {
         bool repeated = i && xips[i] == xips[i - 1];
-        if (!repeated && xips[i] >= snapshot->xmin && xips[i] < snapshot->xmax && is_committed(chain, xips[i]))
+        if (!repeated && xips[i] >= snapshot->xmin && xips[i] < snapshot->xmax &&
+            is_committed(chain, xips[i]))
             seen--;
     }
     return seen;
@@ -218,7 +221,8 @@ static int compare_links(const void *left, const void *right, void *context)
 }
 
 /* A committed xid that `one` sees and `other` does not; 0 if there is none. */
-static uint64_t only_in(const struct chain *chain, const struct iso_snapshot *one, const struct iso_snapshot *other)
+static uint64_t only_in(const struct chain *chain, const struct iso_snapshot *one,
+                        const struct iso_snapshot *other)
 {
     const struct iso_history *history = chain->history;
     uint32_t end = committed_below(chain, one->xmax);
@@ -254,7 +258,8 @@ static void place_links(struct chain *chain)
         if (i) {
             const struct iso_snapshot *before = &history->snapshots[chain->links[i - 1].snapshot];
             lost = only_in(chain, before, here);
-            gained = lost || chain->links[i].seen != chain->links[i - 1].seen ? only_in(chain, here, before) : 0;
+            gained =
+                lost || chain->links[i].seen != chain->links[i - 1].seen ? only_in(chain, here, before) : 0;
         }
         if (!i || lost || gained) {
             place += 2;
@@ -264,8 +269,9 @@ static void place_links(struct chain *chain)
         }
         chain->place[chain->links[i].snapshot] = place;
         if (only_earlier)
-            add_breach(chain, (struct iso_snapshot_breach){chain->links[i].owner, chain->links[previous].snapshot,
-                                                           chain->links[i].snapshot, only_earlier, only_later});
+            add_breach(chain,
+                       (struct iso_snapshot_breach){chain->links[i].owner, chain->links[previous].snapshot,
+                                                    chain->links[i].snapshot, only_earlier, only_later});
     }
 }
 
@@ -304,7 +310,8 @@ static void place_commits(struct chain *chain)
     iso_free(pending);
 }
 
-/* Where a snapshot that no committed transaction used stands: with the last link that sees no more than it does. */
+/* Where a snapshot that no committed transaction used stands: with the last link that sees no more than it
+ * does. */
 static uint64_t place_of(const struct chain *chain, uint32_t snapshot)
 {
     if (chain->place[snapshot])
@@ -325,7 +332,8 @@ static void place_owners(struct chain *chain)
             history->sts[t] = place_of(chain, history->snapshot[t]);
             history->flags[t] |= ISO_HAS_STS;
         }
-        for (uint32_t o = history->first_operation[t]; history->ots && o < history->first_operation[t + 1]; o++) {
+        for (uint32_t o = history->first_operation[t]; history->ots && o < history->first_operation[t + 1];
+             o++) {
             if (!(history->kind[o] & ISO_OPERATION_SNAPSHOT))
                 continue;
             history->ots[o] = place_of(chain, (uint32_t)history->ots[o]);

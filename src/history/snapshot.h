@@ -1,9 +1,10 @@
 /* PostgreSQL's snapshots in place of timestamps.
  *
- * All snapshots are ordered by how many committed xids they see; in a correct system each contains the one before. A
- * transaction's sts is the place of its own snapshot, its cts lies just below the first snapshot that sees its xid.
- * A snapshot that does not contain the one before it is a breach: TIMESTAMP, kind snapshot-order.
- * Measured on PostgreSQL 15 (design, section 2): commit LSN order is no substitute, it gives false alarms.
+ * All snapshots are ordered by how many committed xids they see; in a correct system each contains the one
+ * before. A transaction's sts is the place of its own snapshot, its cts lies just below the first snapshot
+ * that sees its xid. A snapshot that does not contain the one before it is a breach: TIMESTAMP, kind
+ * snapshot-order. Measured on PostgreSQL 15 (design, section 2): commit LSN order is no substitute, it gives
+ * false alarms.
  */
 #ifndef ISO_HISTORY_SNAPSHOT_H
 #define ISO_HISTORY_SNAPSHOT_H
@@ -12,16 +13,17 @@
 
 /* A later snapshot that lacks a committed xid which the earlier one sees. */
 struct iso_snapshot_breach {
-    uint32_t transaction;        /* an owner of the later snapshot (its own, or an operation's) */
-    uint32_t earlier, later;     /* snapshots */
-    uint64_t only_earlier;       /* a committed xid that only the earlier one sees */
-    uint64_t only_later;         /* and one that only the later one sees */
+    uint32_t transaction;    /* an owner of the later snapshot (its own, or an operation's) */
+    uint32_t earlier, later; /* snapshots */
+    uint64_t only_earlier;   /* a committed xid that only the earlier one sees */
+    uint64_t only_later;     /* and one that only the later one sees */
 };
 
 /* True if the snapshot sees `xid`, provided that it committed. */
 bool iso_snapshot_sees(const struct iso_history *history, const struct iso_snapshot *snapshot, uint64_t xid);
 
 /* "xmin:xmax:xip,..." as it was given; cut at `size`. */
-void iso_snapshot_text(const struct iso_history *history, const struct iso_snapshot *snapshot, char *text, size_t size);
+void iso_snapshot_text(const struct iso_history *history, const struct iso_snapshot *snapshot, char *text,
+                       size_t size);
 
 #endif

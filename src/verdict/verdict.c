@@ -88,15 +88,21 @@ static void sift_down(struct iso_verdict *verdict, uint32_t at)
     }
 }
 
+bool iso_verdict_keeps(const struct iso_verdict *verdict, const struct iso_violation *violation)
+{
+    return !verdict->limit || verdict->violation_count < verdict->limit ||
+           comes_before(verdict, violation, &verdict->violations[0]);
+}
+
 /* Keeps a violation that has been counted. */
 static void keep(struct iso_verdict *verdict, const struct iso_violation *violation)
 {
     assert(!verdict->sorted);
+    if (!iso_verdict_keeps(verdict, violation))
+        return;
     if (verdict->limit && verdict->violation_count == verdict->limit) {
-        if (comes_before(verdict, violation, &verdict->violations[0])) {
-            verdict->violations[0] = *violation;
-            sift_down(verdict, 0);
-        }
+        verdict->violations[0] = *violation;
+        sift_down(verdict, 0);
         return;
     }
     if (verdict->violation_count == verdict->violation_capacity) {
@@ -143,7 +149,7 @@ struct iso_value iso_value_of_list(const struct iso_history *history, uint32_t l
 static void adopt_list(struct iso_verdict *verdict, const struct iso_verdict *from, struct iso_value *value)
 {
     if (value->is_list && value->elements == (const iso_atom *const *)&from->elements)
-        *value = iso_verdict_list(verdict, from->elements + value->first, value->count);
+        *value = iso_verdict_list(verdict, value->count ? from->elements + value->first : NULL, value->count);
 }
 
 void iso_verdict_merge(struct iso_verdict *verdict, struct iso_verdict *from)

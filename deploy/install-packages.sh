@@ -1,0 +1,38 @@
+#!/bin/sh
+# Installs the Debian packages of debian-packages.txt that are not there yet; quick when all are.
+# Needs root or sudo only when something is missing.
+set -eu
+list=$(dirname "$0")/debian-packages.txt
+packages=$(sed 's/#.*//' "$list" | awk 'NF { print $1 }')
+
+command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || {
+    echo "make deps: this is not a Debian system; install by hand what $list names" >&2
+    exit 4
+}
+
+missing=
+for package in $packages; do
+    status=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null) || status=
+    [ "$status" = installed ] || missing="$missing $package"
+done
+if [ -z "$missing" ]; then
+    echo "make deps: all $(echo "$packages" | wc -l) packages are installed"
+    exit 0
+fi
+
+as_root=
+if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || {
+        echo "make deps: must be root, or have sudo, to install:$missing" >&2
+        exit 4
+    }
+    as_root="sudo"
+fi
+echo "make deps: installing$missing"
+$as_root apt-get update -qq || echo "make deps: apt-get update failed, trying with the package lists at hand" >&2
+# shellcheck disable=SC2086 # a list of words
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 \
+    $missing </dev/null >/dev/null || {
+    echo "make deps: apt-get could not install:$missing" >&2
+    exit 4
+}

@@ -1,0 +1,46 @@
+/* What the program's commands share. A command is one file with one `struct app_command`, and one row in
+ * main.c.
+ *
+ * A command gets its arguments, writes results to `app->out` (standard output) and returns the exit status;
+ * errors go into `app->error`, which main prints as one line. Chatter goes to stderr. The state is in struct
+ * app; no globals.
+ */
+#ifndef ISO_APP_H
+#define ISO_APP_H
+
+#include "io/output.h"
+#include "iso/error.h"
+
+struct app;
+
+struct app_command {
+    const char *name;
+    const char *summary;              /* one line for the list of commands */
+    const char *usage;                /* what follows "isochron NAME" */
+    const char *intro;                /* a paragraph or two */
+    const char *examples;             /* worked ones, each with a line that says what it does */
+    const struct app_option *options; /* ended by a row without text */
+    enum iso_status (*run)(struct app *app, int count, char **arguments);
+};
+
+struct app {
+    struct iso_output out;
+    struct iso_error error;
+    const struct app_command *command; /* that runs */
+};
+
+extern const struct app_command app_check, app_gen, app_convert;
+
+/* Seconds of a clock that never goes back. */
+double app_seconds(void);
+
+/* The number of processors that this process may use. */
+unsigned app_processors(void);
+
+/* The most memory that this process has had, in bytes. */
+uint64_t app_peak_memory(void);
+
+/* A remark on stderr: "isochron: ...". */
+void app_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,359 @@
+/* `isochron gen`: histories with known verdicts. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/options.h"
+#include "app/progress.h"
+#include "base/memory.h"
+#include "generate/anomaly.h"
+#include "io/write_history.h"
+
+struct gen {
+    uint64_t sessions, transactions, operations, keys, reads, aborted, unknown, seed, threads;
+    int distribution, level, order, format;
+    bool lists, quiet;
+    struct app_texts anomalies;
+    const char *output, *expected;
+};
+
+#define PLACE(member) offsetof(struct gen, member)
+
+static const struct app_option options[] = {
+    {.type = APP_GROUP, .help = "How much"},
+    {.type = APP_NUMBER,
+     .name = "sessions",
+     .argument = "N",
+     .offset = PLACE(sessions),
+     .least = 1,
+     .most = 1000000,
+     .help = "Sessions that run at the same time (50)."},
+    {.type = APP_NUMBER,
+     .name = "txns",
+     .argument = "N",
+     .offset = PLACE(transactions),
+     .least = 1,
+     .most = 1000000000,
+     .help = "Transactions, besides those of anomalies (100k). Numbers may end in\n"
+             "k, M, G."},
+    {.type = APP_NUMBER,
+     .name = "ops",
+     .argument = "N",
+     .offset = PLACE(operations),
+     .least = 1,
+     .most = 10000,
+     .help = "Operations in each (15)."},
+    {.type = APP_NUMBER,
+     .name = "keys",
+     .argument = "N",
+     .offset = PLACE(keys),
+     .least = 1,
+     .most = 100000000,
+     .help = "Keys in use (1000)."},
+    {.type = APP_GROUP, .help = "What kind"},
+    {.type = APP_SHARE,
+     .name = "reads",
+     .argument = "SHARE",
+     .offset = PLACE(reads),
+     .help = "Share of reads among operations (0.5). A write to a key that another\n"
+             "open transaction holds moves to another key or becomes a read."},
+    {.type = APP_CHOICE,
+     .name = "dist",
+     .choices = "uniform|zipf|hotspot",
+     .offset = PLACE(distribution),
+     .help = "Which keys: all alike (the default), the i-th in proportion to 1/i,\n"
+             "or 80% of operations on 20% of the keys."},
+    {.type = APP_FLAG,
+     .name = "lists",
+     .offset = PLACE(lists),
+     .help = "Appends to lists and reads of whole lists."},
+    {.type = APP_SHARE,
+     .name = "aborted",
+     .argument = "SHARE",
+     .offset = PLACE(aborted),
+     .help = "Share of transactions that abort (0)."},
+    {.type = APP_SHARE,
+     .name = "unknown",
+     .argument = "SHARE",
+     .offset = PLACE(unknown),
+     .help = "Share whose outcome the client never learns (0); half of them take\n"
+             "effect."},
+    {.type = APP_CHOICE,
+     .name = "level",
+     .choices = "si|ser",
+     .offset = PLACE(level),
+     .help = "What the simulated store keeps. si (the default): reads come from the\n"
+             "snapshot at the start; ser: from what is there at the commit."},
+    {.type = APP_NUMBER,
+     .name = "seed",
+     .argument = "N",
+     .offset = PLACE(seed),
+     .most = UINT64_MAX,
+     .help = "The same seed gives the same bytes on every machine (1)."},
+    {.type = APP_GROUP, .help = "What goes wrong"},
+    {.type = APP_TEXTS,
+     .name = "anomaly",
+     .argument = "NAME[:COUNT][@PLACE]",
+     .offset = PLACE(anomalies),
+     .help = "Plant COUNT anomalies (1), spread over the run, or at PLACE: a share of\n"
+             "the run such as 0.5, or a number of transactions. May be given often.\n"
+             "stale-read, future-read, lost-update, long-fork, write-skew,\n"
+             "aborted-read, intermediate-read, non-repeatable-read, session-break,\n"
+             "timestamp-inversion."},
+    {.type = APP_GROUP, .help = "Output"},
+    {.type = APP_TEXT,
+     .name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .offset = PLACE(output),
+     .help = "The history; packed if it ends in .zst. Else to standard output."},
+    {.type = APP_TEXT,
+     .name = "expected",
+     .argument = "FILE",
+     .offset = PLACE(expected),
+     .help = "What a checker must find in it, at si and at ser, as JSON. With -o\n"
+             "FILE it goes to FILE.expected.json."},
+    {.type = APP_CHOICE,
+     .name = "format",
+     .choices = "native|timekiller",
+     .offset = PLACE(format),
+     .help = "JSON Lines (the default) or TimeKiller's array."},
+    {.type = APP_CHOICE,
+     .name = "order",
+     .choices = "commit|start|random",
+     .offset = PLACE(order),
+     .help =
+         "The order of transactions in the file; random displaces each by some\nthousands and writes sno."},
+    {.type = APP_GROUP, .help = "How to run"},
+    {.type = APP_NUMBER,
+     .name = "threads",
+     .argument = "N",
+     .offset = PLACE(threads),
+     .least = 1,
+     .most = 1024,
+     .help = "Every command takes it; gen runs on one thread all the same."},
+    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "No progress line."},
+    {.type = APP_END},
+};
+
+/* ---- what must be found ---- */
+
+static void write_number(struct iso_output *output, const char *member, uint64_t number)
+{
+    iso_output_format(output, "%s%" PRIu64, member, number);
+}
+
+static void write_planted(struct iso_output *output, const struct iso_planted *planted, enum iso_level level,
+                          const char **between)
+{
+    for (int i = 0; i < ISO_SCRIPT_FINDINGS; i++) {
+        const struct iso_script_finding *finding = &planted->anomaly->findings[level][i];
+        if (!finding->used)
+            continue;
+        iso_output_format(output, "%s{\"anomaly\":\"%s\",\"axiom\":\"%s\"", *between, planted->anomaly->name,
+                          iso_axiom_name(finding->axiom));
+        *between = ",\n    ";
+        if (finding->kind != ISO_KIND_NONE)
+            iso_output_format(output, ",\"kind\":\"%s\"", iso_violation_kind_name(finding->kind));
+        iso_output_format(output, ",\"tids\":[\"%" PRIu64 "\"", planted->first_tid + finding->transaction);
+        if (finding->other != ISO_SCRIPT_NOBODY)
+            iso_output_format(output, ",\"%" PRIu64 "\"", planted->first_tid + finding->other);
+        iso_output_char(output, ']');
+        if (finding->key)
+            iso_output_format(output, ",\"key\":\"%" PRIu64 "\"",
+                              planted->first_key + (uint64_t)(finding->key - 'x'));
+        iso_output_char(output, '}');
+    }
+}
+
+static void write_level(struct iso_output *output, const struct iso_generated *generated,
+                        enum iso_level level)
+{
+    const struct iso_expectation *expected = &generated->levels[level];
+    const char *between = "\n    ";
+    iso_output_format(output, "  \"%s\":{\"verdict\":\"%s\",\"reads_unjudged\":%" PRIu64 ",\"counts\":{",
+                      iso_level_name(level), iso_outcome_name(iso_generated_outcome(generated, level)),
+                      expected->reads_unjudged);
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
+        iso_output_format(output, "%s\"%s\":%" PRIu64, axiom ? "," : "",
+                          iso_axiom_name((enum iso_axiom)axiom), expected->counts[axiom]);
+    iso_output_text(output, "},\n   \"planted\":[");
+    for (uint32_t i = 0; i < generated->planted_count; i++)
+        write_planted(output, &generated->planted[i], level, &between);
+    iso_output_text(output, "]}");
+}
+
+/* Nothing is put beside standard output or a device. */
+static bool has_place_beside(const char *path)
+{
+    struct stat status;
+    return strcmp(path, "-") && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static enum iso_status write_expected(struct app *app, const struct gen *gen,
+                                      const struct iso_generated *generated)
+{
+    struct iso_output output;
+    size_t size = strlen(gen->output) + sizeof ".expected.json";
+    char *beside = iso_allocate(size);
+    snprintf(beside, size, "%s.expected.json", gen->output);
+    enum iso_status status = iso_output_open(&output, gen->expected ? gen->expected : beside, &app->error);
+    iso_free(beside);
+    if (status != ISO_OK)
+        return status;
+    iso_output_format(&output, "{\"generated_at\":\"%s\"", iso_level_name((enum iso_level)gen->level));
+    write_number(&output, ",\"seed\":", gen->seed);
+    write_number(&output, ",\"transactions\":", generated->committed);
+    write_number(&output, ",\"aborted\":", generated->aborted);
+    write_number(&output, ",\"unknown\":", generated->unknown);
+    write_number(&output, ",\"operations\":", generated->operations);
+    iso_output_text(&output, ",\n");
+    write_level(&output, generated, ISO_SI);
+    iso_output_text(&output, ",\n");
+    write_level(&output, generated, ISO_SER);
+    iso_output_text(&output, "}\n");
+    return iso_output_close(&output, &app->error);
+}
+
+/* ---- the history ---- */
+
+struct sink {
+    struct iso_history_writer writer;
+    struct app_progress progress;
+    struct app *app;
+    uint64_t transactions; /* that will come, about */
+};
+
+static bool take_block(void *context, const struct iso_history *block)
+{
+    struct sink *sink = context;
+    struct iso_output *output = sink->writer.output;
+    enum iso_status status = iso_history_writer_add(&sink->writer, block, &sink->app->error);
+    uint64_t count = sink->writer.count ? sink->writer.count : 1;
+    uint64_t total = (uint64_t)((double)output->written * (double)sink->transactions / (double)count);
+    app_progress_update(&sink->progress, output->written, total > output->written ? total : output->written);
+    return status == ISO_OK && !output->error;
+}
+
+static enum iso_status write_history(struct app *app, const struct gen *gen,
+                                     const struct iso_generate_options *generate,
+                                     struct iso_generated *generated)
+{
+    struct iso_output output;
+    struct sink sink = {.app = app, .transactions = gen->transactions};
+    enum iso_status status = iso_output_open(&output, gen->output, &app->error);
+    if (status != ISO_OK)
+        return status;
+    app_progress_init(&sink.progress, "writing", gen->quiet);
+    iso_history_writer_init(&sink.writer, &output, (enum iso_history_format)gen->format);
+    iso_generate(generate, take_block, &sink, generated);
+    iso_history_writer_end(&sink.writer);
+    app_progress_end(&sink.progress);
+    if (app->error.status != ISO_OK)
+        iso_output_discard(&output);
+    else
+        iso_output_close(&output, &app->error);
+    return app->error.status;
+}
+
+/* ---- the command line ---- */
+
+static enum iso_status check_options(struct app *app, const struct gen *gen, const struct app_texts *files)
+{
+    bool timekiller = gen->format == ISO_FORMAT_TIMEKILLER;
+    if (files->count)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: gen reads no files; -o names its output",
+                             files->items[0]);
+    if (timekiller && gen->order == ISO_ORDER_RANDOM)
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--order random needs --format native: in TimeKiller's the order is the sessions' order");
+    if (timekiller && gen->unknown)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--unknown needs --format native: TimeKiller's has committed transactions only");
+    if (gen->transactions * gen->operations > UINT32_MAX)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--txns times --ops must stay below 2^32");
+    if (gen->aborted + gen->unknown > (uint64_t)1 << 32)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--aborted and --unknown together must stay below 1");
+    return ISO_OK;
+}
+
+static enum iso_status parse_plants(struct app *app, const struct gen *gen, struct iso_plant *plants)
+{
+    enum iso_status status = ISO_OK;
+    for (uint32_t i = 0; i < gen->anomalies.count && status == ISO_OK; i++)
+        status =
+            iso_plant_parse(gen->anomalies.items[i], (uint32_t)gen->transactions, &plants[i], &app->error);
+    return status;
+}
+
+static enum iso_status generate(struct app *app, const struct gen *gen)
+{
+    struct iso_generated generated = {0};
+    struct iso_plant *plants = iso_allocate((gen->anomalies.count + 1u) * sizeof *plants);
+    struct iso_generate_options settings = {
+        .sessions = (uint32_t)gen->sessions,
+        .transactions = (uint32_t)gen->transactions,
+        .operations = (uint32_t)gen->operations,
+        .keys = (uint32_t)gen->keys,
+        .read_share = gen->reads,
+        .aborted_share = gen->aborted,
+        .unknown_share = gen->unknown,
+        .distribution = (enum iso_distribution)gen->distribution,
+        .level = (enum iso_level)gen->level,
+        .order = (enum iso_generate_order)gen->order,
+        .lists = gen->lists,
+        .seed = gen->seed,
+        .plants = plants,
+        .plant_count = gen->anomalies.count,
+    };
+    enum iso_status status = parse_plants(app, gen, plants);
+    if (status == ISO_OK)
+        status = write_history(app, gen, &settings, &generated);
+    if (status == ISO_OK && (gen->expected || has_place_beside(gen->output)))
+        status = write_expected(app, gen, &generated);
+    iso_generated_release(&generated);
+    iso_free(plants);
+    return status;
+}
+
+static enum iso_status run(struct app *app, int count, char **arguments)
+{
+    struct gen gen = {.sessions = 50,
+                      .transactions = 100000,
+                      .operations = 15,
+                      .keys = 1000,
+                      .reads = (uint64_t)1 << 31,
+                      .seed = 1,
+                      .output = "-"};
+    struct app_texts files = {0};
+    bool done;
+    enum iso_status status = app_parse(app, count, arguments, &gen, &files, &done);
+    if (status == ISO_OK && !done)
+        status = check_options(app, &gen, &files);
+    if (status == ISO_OK && !done)
+        status = generate(app, &gen);
+    app_texts_release(&gen.anomalies);
+    app_texts_release(&files);
+    return status;
+}
+
+const struct app_command app_gen = {
+    .name = "gen",
+    .summary = "make a history with a known verdict",
+    .usage = "[OPTIONS] [-o FILE]",
+    .intro = "Simulates a multi-version store whose sessions run transactions against it,\n"
+             "plants the anomalies that were asked for, and writes the history and, beside\n"
+             "it, what a checker must find at si and at ser.",
+    .examples = "  isochron gen --txns 1M -o big.jsonl.zst\n"
+                "      A million transactions that keep snapshot isolation.\n"
+                "  isochron gen --txns 10k --anomaly lost-update:3 --anomaly stale-read@0.9 -o bad.jsonl\n"
+                "      Three lost updates spread over the run, a stale read near its end;\n"
+                "      bad.jsonl.expected.json names them.\n"
+                "  isochron gen --level ser --dist zipf --lists | isochron check --level ser -\n"
+                "      Straight into a checker.\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,55 @@
+/* Options of a command: one table drives parsing, `--help` and errors.
+ *
+ * Long options are `--name value` or `--name=value`, flags `--name`; an option may have a letter, `-o FILE`.
+ * `--` ends options, `-` is a file (stdin or stdout). A value is checked against its row and stored in the
+ * command's own struct at `offset`, where the defaults stand before. An option that stands twice: the last
+ * one counts, but for APP_TEXTS.
+ */
+#ifndef ISO_APP_OPTIONS_H
+#define ISO_APP_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "app/app.h"
+
+enum app_option_type {
+    APP_END,
+    APP_GROUP,  /* a heading for those that follow: `help` */
+    APP_FLAG,   /* bool */
+    APP_TEXT,   /* const char * */
+    APP_TEXTS,  /* struct app_texts: every time it stands */
+    APP_NUMBER, /* uint64_t, from `least` to `most`; `k`, `M`, `G` after it are thousands, millions, ... */
+    APP_SHARE,  /* uint64_t: parts of 2^32 of a number from 0 to 1 */
+    APP_CHOICE  /* int: which of `choices`, words with bars between */
+};
+
+struct app_option {
+    enum app_option_type type;
+    const char *name;
+    char letter;
+    const char *argument; /* its value's name in help */
+    size_t offset;
+    uint64_t least, most;
+    const char *choices;
+    const char *help; /* lines with \n between */
+};
+
+struct app_texts {
+    const char **items;
+    uint32_t count;
+};
+
+/* Parses for `app->command` into `target`; what is no option goes to `files`, whose items (as those of
+ * APP_TEXTS) the caller frees with app_texts_release. --help and --version are answered here: `*done`. */
+enum iso_status app_parse(struct app *app, int count, char **arguments, void *target, struct app_texts *files,
+                          bool *done);
+void app_texts_release(struct app_texts *texts);
+
+void app_version(struct iso_output *output);
+void app_help(struct iso_output *output, const struct app_command *command);
+
+/* The name among `count` that `text` was probably meant to be, or NULL. */
+const char *app_nearest(const char *text, const char *const *names, size_t count);
+
+#endif

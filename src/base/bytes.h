@@ -1,0 +1,100 @@
+/* Small tricks on bytes in memory, eight or sixteen at a time: the inner loops of the JSON scanner.
+ *
+ * All of them may read up to 16 bytes from `at`, whatever stands there: callers keep readable padding after
+ * their text and check the result against its end. Digits are converted by three multiplications (SIMD within
+ * a register).
+ */
+#ifndef ISO_BASE_BYTES_H
+#define ISO_BASE_BYTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "base/bytes.h takes the first byte in memory for the lowest of a word"
+#endif
+
+static inline uint64_t iso_bytes_load8(const char *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/* The first `count` bytes (1 to 8) at `at` as a word, to be compared with a constant of the same kind. */
+static inline uint64_t iso_bytes_load(const char *at, unsigned count)
+{
+    return iso_bytes_load8(at) & ~(uint64_t)0 >> (64 - 8 * count);
+}
+
+/* The number of leading decimal digits among the 8 bytes at `at`, and what they say. */
+static inline unsigned iso_bytes_digits(const char *at, uint64_t *number)
+{
+    uint64_t word = iso_bytes_load8(at) ^ 0x3030303030303030u;
+    uint64_t others = (((word & 0x7f7f7f7f7f7f7f7fu) + 0x7676767676767676u) | word) & 0x8080808080808080u;
+    unsigned count = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
+    word = count ? word << (64 - 8 * count) : 0; /* as if there were zeros in front */
+    word = word * 10 + (word >> 8);
+    *number = ((word & 0x000000ff000000ffu) * 0x000f424000000064u +
+               ((word >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >>
+              32;
+    return count;
+}
+
+/* The first of 16 bytes that a JSON string cannot simply contain: a quote, a backslash, a control character,
+ * or a byte above 127, which starts or breaks UTF-8. 16: none of them. */
+static inline unsigned iso_bytes_special_portable(const char *at)
+{
+    for (unsigned i = 0; i < 16; i += 8) {
+        const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
+        uint64_t word = iso_bytes_load8(at + i);
+        uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
+        /* The lowest bit set is exact; higher ones may be borrowed. Bytes above 127 are special themselves.
+         */
+        uint64_t found = ((word - ones * 0x20) | (quote - ones) | (backslash - ones) | word) & highs;
+        if (found)
+            return i + (unsigned)__builtin_ctzll(found) / 8;
+    }
+    return 16;
+}
+
+static inline unsigned iso_bytes_special(const char *at)
+{
+#if defined(__SSE2__)
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+    __m128i found =
+        _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+    found = _mm_or_si128(found, _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes));
+    unsigned mask =
+        (unsigned)_mm_movemask_epi8(_mm_or_si128(found, bytes)); /* the top bit of a byte is what counts */
+    return mask ? (unsigned)__builtin_ctz(mask) : 16;
+#else
+    return iso_bytes_special_portable(at);
+#endif
+}
+
+/* How often `byte` stands in [at, end). Reads nothing else. */
+static inline uint64_t iso_bytes_count(const char *at, const char *end, char byte)
+{
+    const uint64_t ones = 0x0101010101010101u, lows = 0x7f7f7f7f7f7f7f7fu;
+    uint64_t count = 0;
+    while (end - at >= 8) {
+        uint64_t sums = 0; /* eight counters of a byte each */
+        for (unsigned i = 0; i < 255 && end - at >= 8; i++, at += 8) {
+            uint64_t word = iso_bytes_load8(at) ^ ones * (unsigned char)byte;
+            sums += ~(((word & lows) + lows) | word) >> 7 & ones;
+        }
+        sums = (sums & 0x00ff00ff00ff00ffu) + (sums >> 8 & 0x00ff00ff00ff00ffu);
+        count += sums * 0x0001000100010001u >> 48;
+    }
+    for (; at < end; at++)
+        count += *at == byte;
+    return count;
+}
+
+#endif

@@ -1,0 +1,149 @@
+/* A check from start to end: what can be judged at all, the phases, one verdict from many. */
+#define _GNU_SOURCE
+#include <assert.h>
+#include <time.h>
+
+#include "base/parallel.h"
+#include "chronos/chronos_private.h"
+#include "history/snapshot.h"
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* ---- refusals ---- */
+
+static enum iso_status refuse(const struct iso_history *history, uint32_t t, const char *lacks, struct iso_error *error)
+{
+    char place[512], buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *tid = iso_atom_text(&history->atoms, history->tid[t], buffer, &length);
+    iso_history_place_text(history, t, place, sizeof place);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: committed transaction %.*s has no %s; timestamps cannot judge it",
+                         place, (int)(length < 100 ? length : 100), tid, lacks);
+}
+
+/* What the transaction lacks to be judged by, or NULL. */
+static const char *lacking(const struct iso_history *history, enum iso_level level, uint32_t t)
+{
+    uint8_t flags = history->flags[t];
+    if ((flags & ISO_STATUS_MASK) != ISO_COMMITTED)
+        return NULL;
+    if (level == ISO_SI && !(flags & ISO_HAS_STS))
+        return "start timestamp (sts)";
+    if (flags & ISO_HAS_CTS)
+        return NULL;
+    return flags & ISO_WRITES ? "commit timestamp (cts), and writes" : "timestamp, neither sts nor cts";
+}
+
+/* Names the first transaction, in the order of the input, that cannot be judged. */
+static enum iso_status check_timestamps_given(const struct iso_history *history, enum iso_level level,
+                                              struct iso_error *error)
+{
+    bool all = history->without_sts == ISO_NONE && history->without_cts == ISO_NONE;
+    for (uint32_t t = 0; !all && t < history->transaction_count; t++) {
+        const char *lacks = lacking(history, level, t);
+        if (lacks)
+            return refuse(history, t, lacks, error);
+    }
+    return ISO_OK;
+}
+
+/* ---- what shards need to know beforehand ---- */
+
+static void survey(struct chronos *check)
+{
+    const struct iso_history *history = check->history;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        uint32_t operations = history->first_operation[t + 1] - history->first_operation[t];
+        check->most_operations = operations > check->most_operations ? operations : check->most_operations;
+        check->own_times |= (history->flags[t] & (ISO_STATUS_MASK | ISO_OWN_TIMES)) == ISO_OWN_TIMES;
+    }
+    if (!history->breach_count)
+        return;
+    check->first_breach = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->first_breach);
+    for (uint32_t t = 0; t < history->transaction_count; t++)
+        check->first_breach[t] = ISO_NONE;
+    for (uint32_t i = history->breach_count; i-- > 0;)
+        check->first_breach[history->breaches[i].transaction] = i;
+}
+
+/* ---- a shard ---- */
+
+static void judge_transactions(struct chronos *check, struct iso_verdict *verdict, unsigned part)
+{
+    const struct iso_history *history = check->history;
+    uint64_t transactions = history->transaction_count;
+    if (check->si)
+        chronos_check_timestamps(check, verdict, (uint32_t)(transactions * part / check->shards),
+                                 (uint32_t)(transactions * (part + 1) / check->shards));
+    else
+        chronos_check_shared_cts(check, verdict, part, check->shards);
+    if (check->options->session_order)
+        chronos_check_sessions(check, verdict, part);
+}
+
+static void judge_shard(void *context, unsigned index)
+{
+    struct chronos *check = context;
+    struct chronos_shard shard = {.check = check,
+                                  .history = check->history,
+                                  .verdict = &check->verdicts[index].verdict,
+                                  .index = index,
+                                  .open_free = ISO_NONE};
+    shard.picked = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.picked);
+    shard.sorted = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.sorted);
+    judge_transactions(check, shard.verdict, index);
+    chronos_extras_collect(&shard);
+    chronos_sweep(&shard);
+    chronos_explain(&shard);
+    chronos_extras_release(&shard);
+    iso_column_free(shard.suspects, shard.suspect_capacity * sizeof *shard.suspects);
+    iso_free(shard.open);
+    iso_free(shard.picked);
+    iso_free(shard.sorted);
+}
+
+/* ---- all ---- */
+
+static void judge(struct chronos *check, struct iso_verdict *verdict)
+{
+    check->verdicts = iso_allocate_zeroed(check->shards, sizeof *check->verdicts);
+    for (unsigned i = 0; i < check->shards; i++)
+        iso_verdict_init(&check->verdicts[i].verdict, check->history, check->options->level, verdict->limit);
+    iso_parallel(check->shards, judge_shard, check);
+    for (unsigned i = 0; i < check->shards; i++)
+        iso_verdict_merge(verdict, &check->verdicts[i].verdict);
+    iso_free(check->verdicts);
+    if (!check->si && check->first_breach) /* needs to know who shares a cts */
+        chronos_check_timestamps(check, verdict, 0, check->history->transaction_count);
+}
+
+enum iso_status iso_chronos_check(const struct iso_history *history, const struct iso_check_options *options,
+                                  struct iso_verdict *verdict, struct iso_error *error)
+{
+    struct chronos check = {.history = history,
+                            .options = options,
+                            .si = options->level == ISO_SI,
+                            .shards = options->threads ? options->threads : 1};
+    double start = now();
+    assert(history->finished && verdict->level == options->level);
+    enum iso_status status = check_timestamps_given(history, options->level, error);
+    verdict->engine = "chronos";
+    if (status != ISO_OK)
+        return status;
+    survey(&check);
+    chronos_events_init(&check);
+    verdict->seconds_sort = now() - start;
+    start = now();
+    chronos_keys_init(&check);
+    judge(&check, verdict);
+    chronos_keys_release(&check);
+    chronos_events_release(&check);
+    iso_free(check.first_breach);
+    verdict->seconds_check = now() - start;
+    return ISO_OK;
+}

@@ -1,0 +1,209 @@
+/* What the files of this module share: bounds, event streams, the state of keys, a shard.
+ *
+ * Bounds. "Visible up to ots" is written as the exclusive bound ots + 1, so that LOCK ("just below cts") is the bound
+ * cts, and a version is visible iff its cts < bound. Bounds of operations are compared where the axioms compare their
+ * ots; they never overflow, since UINT64_MAX is no timestamp.
+ *
+ * Shards. Every key belongs to one shard, and a shard is one thread's: it alone touches the state of its keys and its
+ * verdict. What lies in one cache line belongs to one shard.
+ */
+#ifndef ISO_CHRONOS_PRIVATE_H
+#define ISO_CHRONOS_PRIVATE_H
+
+#include "base/memory.h"
+#include "chronos/chronos.h"
+
+/* Events of one kind in time order; `padding` more stand behind the last, so that looking ahead needs no test. */
+struct chronos_events {
+    uint64_t *time;        /* reads: bounds; commits: cts. UINT64_MAX behind the last */
+    uint32_t *transaction; /* 0 behind the last */
+    uint32_t count;
+};
+enum { CHRONOS_PADDING = 32 };
+
+/* What the sweep knows of a key: half a cache line. */
+struct chronos_key {
+    uint32_t value;      /* frontier; a list: how many elements it has */
+    uint32_t writer;     /* of the frontier; ISO_NONE: initial */
+    uint32_t toucher;    /* the transaction that read or wrote the key last ... */
+    uint32_t last;       /* ... and the value it read or wrote */
+    uint32_t int_found;  /* the transaction with an INT violation here, if any */
+    uint32_t open_first; /* a writer of the key that is open now, or ISO_NONE */
+    uint32_t open_more;  /* more of them: into the shard's `open`, or ISO_NONE */
+    uint32_t unused;
+};
+
+/* A list key's frontier. Versions only append, so every earlier version is a prefix of `elements`. */
+struct chronos_list {
+    iso_atom *elements;
+    uint32_t count, capacity;
+    uint32_t initial; /* how many of them are the initial list */
+};
+
+/* The version before the frontier, where the frontier's own writer may still have to look past it. */
+struct chronos_previous {
+    uint32_t value, writer;
+};
+
+/* A shard's verdict, no cache line of which is another's. */
+struct chronos_verdict {
+    struct iso_verdict verdict;
+    char padding[128];
+};
+
+/* One check; read only while shards run, but for the elements of key columns that are a shard's own. */
+struct chronos {
+    const struct iso_history *history;
+    const struct iso_check_options *options;
+    bool si;
+    unsigned shards;
+    struct chronos_events reads, commits;
+    uint32_t most_operations;   /* of a transaction */
+    bool own_times;             /* some committed transaction has operations with times of their own */
+    struct chronos_key *keys;   /* on a cache line's start */
+    void *keys_memory;
+    struct chronos_list *lists; /* by key; NULL if no key is a list */
+    iso_atom *initial;          /* by key; NULL if no key has an initial value of its own */
+    struct chronos_previous *previous; /* by key; NULL if no transaction commits before it reads */
+    uint32_t *first_breach;     /* by transaction; NULL if there is none */
+    struct chronos_verdict *verdicts; /* by shard */
+};
+
+/* An external read that did not return what it should have: EXT, or unjudged. */
+struct chronos_suspect {
+    uint32_t transaction, operation;
+    uint32_t expected; /* value; a list: how many elements of the key's list */
+    uint32_t writer;   /* of the expected version */
+    uint32_t prefix;   /* a list: how many of the elements that were read are others' */
+};
+
+/* An operation that is judged at a time of its own: an external read, or a first write. */
+struct chronos_extra {
+    uint32_t transaction, operation, prefix;
+};
+
+struct chronos_open {
+    uint32_t transaction, next;
+};
+
+struct chronos_shard {
+    struct chronos *check;
+    const struct iso_history *history;
+    struct iso_verdict *verdict;
+    unsigned index;
+    uint32_t *picked; /* room for the operations of one transaction */
+    uint64_t *sorted; /* the same, as key << 32 | operation */
+    bool deferring;   /* external reads and first writes become extras instead of being judged */
+
+    struct chronos_extra *extras;
+    uint64_t *extra_time;   /* bounds, in the end sorted */
+    uint32_t *extra_order;
+    uint32_t extra_count, extra_capacity;
+
+    struct chronos_open *open;
+    uint32_t open_count, open_capacity, open_free;
+
+    struct chronos_suspect *suspects;
+    uint32_t suspect_count, suspect_capacity;
+};
+
+/* ---- times ---- */
+
+static inline bool chronos_is_lock(uint8_t kind)
+{
+    return (kind & (ISO_OPERATION_LOCK | ISO_OPERATION_OTS)) == ISO_OPERATION_LOCK;
+}
+
+/* The operation's ots, as an exclusive bound. */
+static inline uint64_t chronos_bound(const struct iso_history *history, uint32_t transaction, uint32_t operation)
+{
+    uint8_t kind = history->kind[operation], flags = history->flags[transaction];
+    if (kind & ISO_OPERATION_OTS)
+        return history->ots[operation] + 1;
+    if (kind & ISO_OPERATION_LOCK)
+        return history->cts[transaction] + (flags & ISO_POINT ? 1 : 0);
+    return history->sts[transaction] + 1; /* at SER sts may be missing: 0 */
+}
+
+/* Where the transaction's reads look, but for operations with a time of their own at SI. */
+static inline uint64_t chronos_read_bound(const struct chronos *check, uint32_t transaction)
+{
+    const struct iso_history *history = check->history;
+    if (check->si)
+        return history->sts[transaction] + 1;
+    return history->cts[transaction] + (history->flags[transaction] & ISO_POINT ? 1 : 0);
+}
+
+/* Where this very read looks. */
+static inline uint64_t chronos_visible_bound(const struct chronos *check, uint32_t transaction, uint32_t operation)
+{
+    return check->si ? chronos_bound(check->history, transaction, operation) : chronos_read_bound(check, transaction);
+}
+
+/* The first `key` writing operation of the transaction, which has one. */
+uint32_t chronos_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key);
+
+/* Order of two versions of a key by different committed transactions: cts, then the bound of the first write, then tid. */
+int chronos_compare_versions(const struct iso_history *history, uint32_t left, uint32_t right, uint32_t key);
+
+/* ---- shards ---- */
+
+/* Fibonacci hashing spreads neighbours evenly; the two keys of a cache line stay together. */
+static inline bool chronos_owns(uint32_t key, unsigned shard, unsigned shards)
+{
+    return (uint64_t)((key >> 1) * 0x9e3779b1u) * shards >> 32 == shard;
+}
+
+/* The operations of a transaction on keys of this shard, or only those that write, to `shard->sorted`, by key and in
+ * their own order. Returns how many. */
+uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transaction, bool only_writes);
+static inline uint32_t chronos_key_of(uint64_t sorted) { return (uint32_t)(sorted >> 32); }
+static inline uint32_t chronos_operation_of(uint64_t sorted) { return (uint32_t)sorted; }
+void chronos_sort_numbers(uint64_t *numbers, uint32_t count);
+
+/* ---- parts ---- */
+
+void chronos_events_init(struct chronos *check);
+void chronos_events_release(struct chronos *check);
+void chronos_extras_collect(struct chronos_shard *shard);
+void chronos_extras_release(struct chronos_shard *shard);
+void chronos_defer(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t prefix);
+
+void chronos_keys_init(struct chronos *check);
+void chronos_keys_release(struct chronos *check);
+iso_atom chronos_initial_value(const struct chronos *check, uint32_t key);
+
+void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first, uint32_t end);
+void chronos_check_shared_cts(struct chronos *check, struct iso_verdict *verdict, unsigned part, unsigned parts);
+void chronos_check_sessions(struct chronos *check, struct iso_verdict *verdict, unsigned part);
+
+void chronos_sweep(struct chronos_shard *shard);
+
+/* Judges operations of one transaction that stand sorted, whatever they are; or all of this shard's keys. */
+void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted, uint32_t count);
+void chronos_judge_transaction(struct chronos_shard *shard, uint32_t transaction);
+void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation);
+void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t prefix);
+void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t last);
+
+/* A list read ends with the appends among the `count` operations of the transaction before it on the key: false if
+ * not, else how many elements stand before them. */
+bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const uint64_t *run, uint32_t count,
+                         uint32_t *prefix);
+
+/* What a list read should have returned: a prefix, and the appends among the `count` operations before it. */
+struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix, uint32_t prefix_count,
+                                       const uint64_t *run, uint32_t count);
+
+/* Commits that need care: several at one cts, or by transactions that commit before they read. */
+void chronos_commit_group(struct chronos_shard *shard, const uint32_t *transactions, uint32_t count);
+void chronos_append(struct chronos_list *list, iso_atom element);
+
+/* NOCONFLICT: a first write opens, a commit closes. */
+void chronos_open_writer(struct chronos_shard *shard, uint32_t transaction, uint32_t operation);
+void chronos_close_writer(struct chronos_shard *shard, uint32_t transaction, struct chronos_key *key);
+
+void chronos_add_suspect(struct chronos_shard *shard, const struct chronos_suspect *suspect);
+void chronos_explain(struct chronos_shard *shard);
+
+#endif

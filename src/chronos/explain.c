@@ -1,0 +1,237 @@
+/* EXT: what the sweep left as suspects becomes violations with kind and writers, or reads that stay unjudged.
+ *
+ * Suspects of one (transaction, key) are one instance: the first that no unknown transaction excuses is reported; if
+ * all are excused, the pair is one unjudged read.
+ */
+#include "base/radix.h"
+#include "chronos/explain_private.h"
+
+void chronos_add_suspect(struct chronos_shard *shard, const struct chronos_suspect *suspect)
+{
+    if (shard->suspect_count == shard->suspect_capacity) {
+        size_t old = shard->suspect_capacity, next = iso_column_capacity(old, old + 1);
+        shard->suspects =
+            iso_column_grow(shard->suspects, old * sizeof *shard->suspects, next * sizeof *shard->suspects);
+        shard->suspect_capacity = (uint32_t)next;
+    }
+    shard->suspects[shard->suspect_count++] = *suspect;
+}
+
+/* ---- what both registers and lists ask ---- */
+
+bool explain_is_visible(const struct chronos *check, const struct chronos_suspect *suspect, uint32_t writer)
+{
+    return check->history->cts[writer] < chronos_visible_bound(check, suspect->transaction, suspect->operation);
+}
+
+/* At SER and under a lock it must have started below cts, else below ots; of either number an exclusive bound. */
+static uint64_t start_limit(const struct chronos *check, const struct chronos_suspect *suspect)
+{
+    const struct iso_history *history = check->history;
+    if (!check->si || chronos_is_lock(history->kind[suspect->operation]))
+        return history->cts[suspect->transaction];
+    return chronos_bound(history, suspect->transaction, suspect->operation) - 1;
+}
+
+bool explain_is_excused(const struct chronos *check, const struct chronos_suspect *suspect, struct writer_span unknown)
+{
+    if (!unknown.count)
+        return false;
+    uint32_t first = unknown.transactions[0]; /* it started before the others */
+    return !(check->history->flags[first] & ISO_HAS_STS) ||
+           check->history->sts[first] < start_limit(check, suspect);
+}
+
+uint32_t explain_smallest(struct writer_span span, uint32_t but)
+{
+    for (uint32_t i = 0; i < span.count; i++) {
+        if (span.transactions[i] != but)
+            return span.transactions[i];
+    }
+    return ISO_NONE;
+}
+
+uint32_t explain_smaller(const struct iso_history *history, uint32_t left, uint32_t right)
+{
+    if (left == ISO_NONE || right == ISO_NONE)
+        return left == ISO_NONE ? right : left;
+    return iso_atom_compare(&history->atoms, history->tid[left], history->tid[right]) <= 0 ? left : right;
+}
+
+/* The smallest tid of those who wrote the pair and whose outcome is unknown. */
+uint32_t explain_smallest_unknown(const struct writers *writers, uint32_t key, iso_atom value)
+{
+    struct writer_span span = writers_of(writers, key, value, WRITER_UNKNOWN);
+    uint32_t found = explain_smallest(writers_of(writers, key, value, WRITER_UNKNOWN_LOST), ISO_NONE);
+    for (uint32_t i = 0; i < span.count; i++)
+        found = explain_smaller(writers->history, found, span.transactions[i]);
+    return found;
+}
+
+/* ---- registers ---- */
+
+/* How many of the versions, which stand in their order, are visible. */
+static uint32_t count_visible(const struct chronos *check, const struct chronos_suspect *suspect,
+                              struct writer_span versions)
+{
+    uint32_t low = 0, high = versions.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (explain_is_visible(check, suspect, versions.transactions[middle]))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint32_t last_but(struct writer_span versions, uint32_t count, uint32_t but)
+{
+    while (count && versions.transactions[count - 1] == but)
+        count--;
+    return count ? versions.transactions[count - 1] : ISO_NONE;
+}
+
+static void explain_register(const struct chronos *check, const struct writers *writers,
+                             const struct chronos_suspect *suspect, struct iso_violation *violation)
+{
+    uint32_t key = violation->key, reader = suspect->transaction;
+    iso_atom value = check->history->value[suspect->operation];
+    struct writer_span versions = writers_of(writers, key, value, WRITER_FINAL);
+    uint32_t aborted = explain_smallest(writers_of(writers, key, value, WRITER_ABORTED), reader);
+    uint32_t intermediate = explain_smallest(writers_of(writers, key, value, WRITER_INTERMEDIATE), reader);
+    uint32_t visible = count_visible(check, suspect, versions);
+    struct writer_span later = {versions.transactions + visible, versions.count - visible};
+    uint32_t future = explain_smallest(later, reader), stale = last_but(versions, visible, reader);
+    bool committed = intermediate != ISO_NONE || future != ISO_NONE || stale != ISO_NONE;
+    if (aborted != ISO_NONE) {
+        violation->kind = ISO_UNCOMMITTED;
+        violation->writer_actual = aborted;
+    } else if (!committed && value != ISO_ABSENT && value != chronos_initial_value(check, key)) {
+        violation->kind = ISO_UNCOMMITTED;
+        violation->writer_actual = explain_smallest_unknown(writers, key, value);
+    } else if (intermediate != ISO_NONE) {
+        violation->kind = ISO_INTERMEDIATE;
+        violation->writer_actual = intermediate;
+    } else if (future != ISO_NONE) {
+        violation->kind = ISO_FUTURE;
+        violation->writer_actual = future;
+    } else {
+        violation->kind = value == ISO_ABSENT ? ISO_ABSENT_READ : ISO_STALE;
+        violation->writer_actual = stale;
+    }
+    violation->expected = iso_value_atom(suspect->expected);
+    violation->actual = iso_value_atom(value);
+}
+
+static bool register_is_excused(const struct chronos *check, const struct writers *writers,
+                                const struct chronos_suspect *suspect)
+{
+    const struct iso_history *history = check->history;
+    return explain_is_excused(check, suspect,
+                              writers_of(writers, history->key[suspect->operation], history->value[suspect->operation],
+                                         WRITER_UNKNOWN));
+}
+
+/* ---- all suspects ---- */
+
+static void report(struct chronos_shard *shard, const struct writers *writers, const struct chronos_suspect *suspect)
+{
+    struct iso_violation violation = {.axiom = ISO_EXT,
+                                      .transaction = suspect->transaction,
+                                      .other = ISO_NONE,
+                                      .key = shard->history->key[suspect->operation],
+                                      .operation = suspect->operation,
+                                      .writer_expected = suspect->writer,
+                                      .writer_actual = ISO_NONE,
+                                      .breach = ISO_NONE};
+    if (!iso_verdict_keeps(shard->verdict, &violation)) /* only counted */
+        violation.kind = ISO_KIND_NONE;
+    else if (suspect->prefix == ISO_NONE)
+        explain_register(shard->check, writers, suspect, &violation);
+    else
+        explain_list(shard, writers, suspect, &violation);
+    iso_verdict_add(shard->verdict, &violation);
+}
+
+/* Suspects of one transaction and key, in the order of their operations. */
+static void settle(struct chronos_shard *shard, const struct writers *writers, const uint32_t *suspects, uint32_t count)
+{
+    const struct chronos_suspect *wrong = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct chronos_suspect *suspect = &shard->suspects[suspects[i]];
+        bool excused = suspect->prefix == ISO_NONE ? register_is_excused(shard->check, writers, suspect)
+                                                   : explain_list_is_excused(shard->check, writers, suspect);
+        if (excused)
+            shard->verdict->reads_judged--;
+        else if (!wrong)
+            wrong = suspect;
+    }
+    if (wrong)
+        report(shard, writers, wrong);
+    else
+        shard->verdict->reads_unjudged++;
+}
+
+/* Suspects `order[0..count)`, all of one transaction. */
+static void settle_transaction(struct chronos_shard *shard, const struct writers *writers, const uint32_t *order,
+                               uint32_t count)
+{
+    const uint32_t *keys = shard->history->key;
+    uint64_t *by_key = shard->sorted;
+    for (uint32_t i = 0; i < count; i++)
+        by_key[i] = (uint64_t)keys[shard->suspects[order[i]].operation] << 32 | i;
+    chronos_sort_numbers(by_key, count);
+    for (uint32_t i = 0, end; i < count; i = end) {
+        uint32_t key = chronos_key_of(by_key[i]);
+        for (end = i; end < count && chronos_key_of(by_key[end]) == key; end++)
+            shard->picked[end] = order[chronos_operation_of(by_key[end])];
+        settle(shard, writers, shard->picked + i, end - i);
+    }
+}
+
+/* The suspects' indices by operation, hence by transaction. */
+static uint32_t *sort_suspects(const struct chronos_shard *shard)
+{
+    uint32_t count = shard->suspect_count;
+    struct iso_radix items, other;
+    items.keys = iso_allocate(count * sizeof *items.keys);
+    items.payloads = iso_allocate(count * sizeof *items.payloads);
+    other.keys = iso_allocate(count * sizeof *items.keys);
+    other.payloads = iso_allocate(count * sizeof *items.payloads);
+    for (uint32_t i = 0; i < count; i++) {
+        items.keys[i] = shard->suspects[i].operation;
+        items.payloads[i] = i;
+    }
+    bool in_other = iso_radix_sort(items, other, count);
+    iso_free(items.keys);
+    iso_free(other.keys);
+    iso_free(in_other ? items.payloads : other.payloads);
+    return in_other ? other.payloads : items.payloads;
+}
+
+void chronos_explain(struct chronos_shard *shard)
+{
+    const struct iso_history *history = shard->history;
+    if (!shard->suspect_count)
+        return;
+    struct writers writers;
+    writers_init(&writers, history);
+    for (uint32_t i = 0; i < shard->suspect_count; i++) {
+        const struct chronos_suspect *suspect = &shard->suspects[i];
+        if (suspect->prefix == ISO_NONE)
+            writers_need(&writers, history->key[suspect->operation], history->value[suspect->operation]);
+        else
+            explain_list_need(&writers, suspect);
+    }
+    writers_find(&writers, shard);
+    uint32_t *order = sort_suspects(shard);
+    for (uint32_t i = 0, end; i < shard->suspect_count; i = end) {
+        uint32_t transaction = shard->suspects[order[i]].transaction;
+        for (end = i + 1; end < shard->suspect_count && shard->suspects[order[end]].transaction == transaction;)
+            end++;
+        settle_transaction(shard, &writers, order + i, end - i);
+    }
+    iso_free(order);
+    writers_release(&writers);
+}

@@ -1,0 +1,56 @@
+/* Operations with times of their own, at SI: each external read and each first write of such a transaction is an event
+ * at its own bound. Which reads are external, and INT, do not depend on other transactions, so they are settled here.
+ */
+#include "base/radix.h"
+#include "chronos/chronos_private.h"
+
+void chronos_defer(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t prefix)
+{
+    if (shard->extra_count == shard->extra_capacity) {
+        size_t old = shard->extra_capacity, next = iso_column_capacity(old, old + 1);
+        shard->extras =
+            iso_column_grow(shard->extras, old * sizeof *shard->extras, next * sizeof *shard->extras);
+        shard->extra_capacity = (uint32_t)next;
+    }
+    shard->extras[shard->extra_count++] = (struct chronos_extra){transaction, operation, prefix};
+}
+
+static void sort_extras(struct chronos_shard *shard)
+{
+    uint32_t count = shard->extra_count;
+    struct iso_radix items, other;
+    items.keys = iso_allocate(((size_t)count + 1) * sizeof *items.keys);
+    items.payloads = iso_allocate(((size_t)count + 1) * sizeof *items.payloads);
+    other.keys = iso_allocate(((size_t)count + 1) * sizeof *items.keys);
+    other.payloads = iso_allocate(((size_t)count + 1) * sizeof *items.payloads);
+    for (uint32_t i = 0; i < count; i++) {
+        items.keys[i] = chronos_bound(shard->history, shard->extras[i].transaction, shard->extras[i].operation);
+        items.payloads[i] = i;
+    }
+    bool in_other = iso_radix_sort(items, other, count);
+    struct iso_radix sorted = in_other ? other : items, rest = in_other ? items : other;
+    iso_free(rest.keys);
+    iso_free(rest.payloads);
+    sorted.keys[count] = UINT64_MAX;
+    shard->extra_time = sorted.keys;
+    shard->extra_order = sorted.payloads;
+}
+
+void chronos_extras_collect(struct chronos_shard *shard)
+{
+    const struct iso_history *history = shard->history;
+    shard->deferring = true;
+    for (uint32_t t = 0; shard->check->own_times && shard->check->si && t < history->transaction_count; t++) {
+        if ((history->flags[t] & (ISO_STATUS_MASK | ISO_OWN_TIMES)) == (ISO_COMMITTED | ISO_OWN_TIMES))
+            chronos_judge_transaction(shard, t);
+    }
+    shard->deferring = false;
+    sort_extras(shard);
+}
+
+void chronos_extras_release(struct chronos_shard *shard)
+{
+    iso_column_free(shard->extras, shard->extra_capacity * sizeof *shard->extras);
+    iso_free(shard->extra_time);
+    iso_free(shard->extra_order);
+}

@@ -1,0 +1,252 @@
+/* The careful way through a transaction: its operations by key, one key (a *run*) after another.
+ *
+ * The sweep's fast path judges transactions whose operations all read at one time and touch registers only. Everything
+ * else comes here: lists, operations with times of their own, transactions that commit before they read. A run is
+ * judged with local variables alone; only the frontier comes from the key's state.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "chronos/chronos_private.h"
+
+static int compare_numbers(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+void chronos_sort_numbers(uint64_t *numbers, uint32_t count)
+{
+    enum { SMALL = 40 }; /* insertion sort wins below */
+    if (count > SMALL) {
+        qsort(numbers, count, sizeof *numbers, compare_numbers);
+        return;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        uint64_t number = numbers[i];
+        uint32_t at = i;
+        for (; at && numbers[at - 1] > number; at--)
+            numbers[at] = numbers[at - 1];
+        numbers[at] = number;
+    }
+}
+
+uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transaction, bool only_writes)
+{
+    const struct iso_history *history = shard->history;
+    uint32_t count = 0;
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+        if (!chronos_owns(history->key[o], shard->index, shard->check->shards))
+            continue;
+        if (!only_writes || iso_kind_writes(history->kind[o]))
+            shard->sorted[count++] = (uint64_t)history->key[o] << 32 | o;
+    }
+    chronos_sort_numbers(shard->sorted, count);
+    return count;
+}
+
+/* ---- registers ---- */
+
+static void first_write(struct chronos_shard *shard, uint32_t transaction, uint32_t operation)
+{
+    if (shard->deferring)
+        chronos_defer(shard, transaction, operation, ISO_NONE);
+    else if (shard->check->si)
+        chronos_open_writer(shard, transaction, operation);
+}
+
+static void judge_register(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run, uint32_t count)
+{
+    const struct iso_history *history = shard->history;
+    bool wrote = false, int_found = false;
+    uint32_t last = ISO_ABSENT;
+    uint64_t read_bound = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t operation = chronos_operation_of(run[i]), value = history->value[operation];
+        if (iso_kind_writes(history->kind[operation])) {
+            if (!wrote)
+                first_write(shard, transaction, operation);
+            wrote = true;
+            last = value;
+            continue;
+        }
+        uint64_t bound = chronos_bound(history, transaction, operation);
+        bool external = i == 0 || (!wrote && bound != read_bound);
+        shard->verdict->reads_judged++;
+        if (external && shard->deferring) {
+            chronos_defer(shard, transaction, operation, ISO_NONE);
+        } else if (external) {
+            chronos_judge_register_read(shard, transaction, operation);
+        } else if (value != last && !int_found) {
+            chronos_add_int(shard, transaction, operation, last);
+            int_found = true;
+        }
+        last = value;
+        read_bound = bound;
+    }
+}
+
+/* The version that the transaction may see where the newest is its own. */
+static struct chronos_previous frontier(struct chronos_shard *shard, uint32_t transaction, uint32_t key)
+{
+    const struct chronos_key *state = &shard->check->keys[key];
+    if (state->writer == transaction)
+        return shard->check->previous[key];
+    return (struct chronos_previous){state->value, state->writer};
+}
+
+void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation)
+{
+    struct chronos_previous seen = frontier(shard, transaction, shard->history->key[operation]);
+    if (shard->history->value[operation] != seen.value)
+        chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, ISO_NONE});
+}
+
+void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t last)
+{
+    iso_verdict_add(shard->verdict,
+                    &(struct iso_violation){.axiom = ISO_INT,
+                                            .transaction = transaction,
+                                            .other = ISO_NONE,
+                                            .key = shard->history->key[operation],
+                                            .operation = operation,
+                                            .expected = iso_value_atom(last),
+                                            .actual = iso_value_atom(shard->history->value[operation]),
+                                            .writer_expected = ISO_NONE,
+                                            .writer_actual = ISO_NONE,
+                                            .breach = ISO_NONE});
+}
+
+/* ---- lists ---- */
+
+/* Walks back over the transaction's appends before the read. */
+bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const uint64_t *run, uint32_t count,
+                         uint32_t *prefix)
+{
+    uint32_t list = history->value[operation];
+    const iso_atom *elements = history->element + history->list_first[list];
+    uint64_t left = history->list_first[list + 1] - history->list_first[list];
+    for (uint32_t i = count; i-- > 0;) {
+        uint32_t own = chronos_operation_of(run[i]);
+        if (iso_kind_of(history, own) != ISO_APPEND)
+            continue;
+        if (left == 0 || elements[left - 1] != history->value[own])
+            return false;
+        left--;
+    }
+    *prefix = (uint32_t)left;
+    return true;
+}
+
+struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix, uint32_t prefix_count,
+                                       const uint64_t *run, uint32_t count)
+{
+    const struct iso_history *history = shard->history;
+    iso_atom *elements = iso_allocate(((size_t)prefix_count + count) * sizeof *elements);
+    uint32_t length = prefix_count;
+    if (prefix_count)
+        memcpy(elements, prefix, prefix_count * sizeof *elements);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t own = chronos_operation_of(run[i]);
+        if (iso_kind_of(history, own) == ISO_APPEND)
+            elements[length++] = history->value[own];
+    }
+    struct iso_value value = iso_verdict_list(shard->verdict, elements, length);
+    iso_free(elements);
+    return value;
+}
+
+/* What the read should have returned: the prefix of the read before it (of no length if the end is wrong already), and
+ * the transaction's own appends. */
+static void add_list_int(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run, uint32_t at,
+                         const iso_atom *prefix, uint32_t prefix_count)
+{
+    const struct iso_history *history = shard->history;
+    uint32_t operation = chronos_operation_of(run[at]);
+    struct iso_violation violation = {.axiom = ISO_INT,
+                                      .transaction = transaction,
+                                      .other = ISO_NONE,
+                                      .key = chronos_key_of(run[at]),
+                                      .operation = operation,
+                                      .actual = iso_value_of_list(history, history->value[operation]),
+                                      .writer_expected = ISO_NONE,
+                                      .writer_actual = ISO_NONE,
+                                      .breach = ISO_NONE};
+    if (iso_verdict_keeps(shard->verdict, &violation))
+        violation.expected = chronos_expected_list(shard, prefix, prefix_count, run, at);
+    iso_verdict_add(shard->verdict, &violation);
+}
+
+static void judge_list(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run, uint32_t count)
+{
+    const struct iso_history *history = shard->history;
+    bool wrote = false, read = false, int_found = false;
+    const iso_atom *before = NULL; /* the prefix of the read before */
+    uint32_t before_count = 0, prefix = 0;
+    uint64_t read_bound = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t operation = chronos_operation_of(run[i]);
+        if (iso_kind_writes(history->kind[operation])) {
+            if (!wrote)
+                first_write(shard, transaction, operation);
+            wrote = true;
+            continue;
+        }
+        shard->verdict->reads_judged++;
+        uint64_t bound = chronos_bound(history, transaction, operation);
+        const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+        bool ends_right = chronos_list_prefix(history, operation, run, i, &prefix);
+        bool external = ends_right && (!read || bound != read_bound);
+        if (external && shard->deferring) {
+            chronos_defer(shard, transaction, operation, prefix);
+        } else if (external) {
+            chronos_judge_list_read(shard, transaction, operation, prefix);
+        } else if (!int_found && (!ends_right || prefix != before_count ||
+                                  (prefix && memcmp(elements, before, prefix * sizeof *elements) != 0))) {
+            add_list_int(shard, transaction, run, i, before, ends_right ? before_count : 0);
+            int_found = true;
+        }
+        if (!ends_right)
+            continue;
+        read = true;
+        before = elements;
+        before_count = prefix;
+        read_bound = bound;
+    }
+}
+
+void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t prefix)
+{
+    const struct iso_history *history = shard->history;
+    uint32_t key = history->key[operation];
+    struct chronos_previous seen = frontier(shard, transaction, key);
+    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+    if (prefix == seen.value &&
+        (prefix == 0 || memcmp(elements, shard->check->lists[key].elements, prefix * sizeof *elements) == 0))
+        return;
+    chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, prefix});
+}
+
+/* ---- both ---- */
+
+void chronos_judge_run(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run, uint32_t count)
+{
+    if (iso_key_is_list(shard->history, chronos_key_of(run[0])))
+        judge_list(shard, transaction, run, count);
+    else
+        judge_register(shard, transaction, run, count);
+}
+
+void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted, uint32_t count)
+{
+    for (uint32_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && chronos_key_of(sorted[end]) == chronos_key_of(sorted[i]);)
+            end++;
+        chronos_judge_run(shard, transaction, sorted + i, end - i);
+    }
+}
+
+void chronos_judge_transaction(struct chronos_shard *shard, uint32_t transaction)
+{
+    chronos_judge_runs(shard, transaction, shard->sorted, chronos_sort_operations(shard, transaction, false));
+}

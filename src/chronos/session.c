@@ -1,0 +1,92 @@
+/* SESSION: at SI a transaction starts at or after every commit earlier in its session; at SER it stands after all of
+ * them, where two points may tie. Only committed transactions count, judged or looked back at. */
+#include "chronos/chronos_private.h"
+
+/* The committed transaction of the session with the largest position so far. */
+struct latest {
+    uint32_t transaction;
+    uint64_t cts;
+    bool point;
+};
+
+static bool follows_si(const struct iso_history *history, uint32_t t, const struct latest *latest)
+{
+    return history->sts[t] >= latest->cts;
+}
+
+static bool follows_ser(const struct iso_history *history, uint32_t t, const struct latest *latest)
+{
+    bool point = history->flags[t] & ISO_POINT;
+    if (history->cts[t] != latest->cts)
+        return history->cts[t] > latest->cts;
+    return point;
+}
+
+static bool is_later(const struct chronos *check, uint32_t t, const struct latest *latest)
+{
+    const struct iso_history *history = check->history;
+    if (latest->transaction == ISO_NONE || history->cts[t] != latest->cts)
+        return latest->transaction == ISO_NONE || history->cts[t] > latest->cts;
+    return !check->si && (history->flags[t] & ISO_POINT) && !latest->point;
+}
+
+static void add(struct iso_verdict *verdict, uint32_t transaction, uint32_t other)
+{
+    iso_verdict_add(verdict, &(struct iso_violation){.axiom = ISO_SESSION,
+                                                     .transaction = transaction,
+                                                     .other = other,
+                                                     .key = ISO_NONE,
+                                                     .operation = ISO_NONE,
+                                                     .writer_expected = ISO_NONE,
+                                                     .writer_actual = ISO_NONE,
+                                                     .breach = ISO_NONE});
+}
+
+static void check_next(struct chronos *check, struct iso_verdict *verdict, uint32_t t, struct latest *latest)
+{
+    const struct iso_history *history = check->history;
+    if (iso_status_of(history, t) != ISO_COMMITTED)
+        return;
+    if (latest->transaction != ISO_NONE && !(check->si ? follows_si(history, t, latest) : follows_ser(history, t, latest)))
+        add(verdict, t, latest->transaction);
+    if (is_later(check, t, latest))
+        *latest = (struct latest){t, history->cts[t], history->flags[t] & ISO_POINT};
+}
+
+static bool in_input_order(const struct iso_history *history)
+{
+    bool ordered = true;
+    for (uint32_t s = 0; s < history->session_count && ordered; s++) {
+        for (uint32_t i = history->session_first[s] + 1; i < history->session_first[s + 1]; i++)
+            ordered &= history->session_order[i - 1] < history->session_order[i];
+    }
+    return ordered;
+}
+
+/* All sessions side by side, so that the columns are read from front to back. */
+static void check_in_input_order(struct chronos *check, struct iso_verdict *verdict, unsigned part)
+{
+    const struct iso_history *history = check->history;
+    struct latest *latest = iso_allocate(((size_t)history->session_count + 1) * sizeof *latest);
+    for (uint32_t s = 0; s < history->session_count; s++)
+        latest[s] = (struct latest){.transaction = ISO_NONE};
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        if (history->session[t] % check->shards == part)
+            check_next(check, verdict, t, &latest[history->session[t]]);
+    }
+    iso_free(latest);
+}
+
+void chronos_check_sessions(struct chronos *check, struct iso_verdict *verdict, unsigned part)
+{
+    const struct iso_history *history = check->history;
+    if (in_input_order(history)) {
+        check_in_input_order(check, verdict, part);
+        return;
+    }
+    for (uint32_t s = part; s < history->session_count; s += check->shards) {
+        struct latest latest = {.transaction = ISO_NONE};
+        for (uint32_t i = history->session_first[s]; i < history->session_first[s + 1]; i++)
+            check_next(check, verdict, history->session_order[i], &latest);
+    }
+}

@@ -1,0 +1,284 @@
+/* TIMESTAMP at SER, where transactions share a commit timestamp: no two of them may write one key, and they must have
+ * an order in which each reads below all that it reads from.
+ *
+ * For the order, a graph: transaction -> key if it reads the key externally, key -> transaction if that writes it. A
+ * path from one transaction to another is a path of "must come before", and since keys are nodes the graph is no
+ * larger than the operations. Transactions on a cycle share a strongly connected component (Tarjan's algorithm,
+ * without recursion).
+ */
+#include <string.h>
+
+#include "chronos/chronos_private.h"
+
+/* What one transaction of the group does to one key. */
+struct use {
+    uint32_t member, node; /* the key's node, counted after the members */
+    bool reads, writes;
+};
+
+struct group {
+    const struct iso_history *history;
+    const uint32_t *transactions;
+    uint32_t count;
+    struct use *uses;      /* by member */
+    uint32_t *first_use;   /* by member, one more at the end */
+    uint64_t *by_key;      /* key << 32 | index into uses, sorted */
+    uint32_t use_count, use_capacity;
+    uint32_t *first_of_key; /* by key node: into by_key, one more at the end */
+    uint32_t key_count;
+    uint32_t *other;        /* by member: who shares cts and key, or ISO_NONE */
+    bool *on_cycle;         /* by member */
+    uint64_t *operations;   /* of one member */
+};
+
+/* ---- what the members do ---- */
+
+static bool reads_externally(const struct iso_history *history, const uint64_t *run, uint32_t count)
+{
+    uint32_t prefix;
+    if (!iso_key_is_list(history, chronos_key_of(run[0])))
+        return !iso_kind_writes(history->kind[chronos_operation_of(run[0])]);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t operation = chronos_operation_of(run[i]);
+        if (!iso_kind_writes(history->kind[operation]) && chronos_list_prefix(history, operation, run, i, &prefix))
+            return true;
+    }
+    return false;
+}
+
+static void add_use(struct group *group, uint32_t member, const uint64_t *run, uint32_t count)
+{
+    if (group->use_count == group->use_capacity) {
+        group->use_capacity = group->use_capacity ? group->use_capacity * 2 : 64;
+        group->uses = iso_reallocate(group->uses, group->use_capacity * sizeof *group->uses);
+        group->by_key = iso_reallocate(group->by_key, group->use_capacity * sizeof *group->by_key);
+    }
+    struct use use = {.member = member, .reads = reads_externally(group->history, run, count)};
+    for (uint32_t i = 0; i < count; i++)
+        use.writes |= iso_kind_writes(group->history->kind[chronos_operation_of(run[i])]);
+    group->by_key[group->use_count] = (uint64_t)chronos_key_of(run[0]) << 32 | group->use_count;
+    group->uses[group->use_count++] = use;
+}
+
+static void gather_member(struct group *group, uint32_t member)
+{
+    const struct iso_history *history = group->history;
+    uint32_t t = group->transactions[member], count = 0;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+        group->operations[count++] = (uint64_t)history->key[o] << 32 | o;
+    chronos_sort_numbers(group->operations, count);
+    group->first_use[member] = group->use_count;
+    for (uint32_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && chronos_key_of(group->operations[end]) == chronos_key_of(group->operations[i]);)
+            end++;
+        add_use(group, member, group->operations + i, end - i);
+    }
+}
+
+static void number_keys(struct group *group)
+{
+    chronos_sort_numbers(group->by_key, group->use_count);
+    group->first_of_key = iso_allocate(((size_t)group->use_count + 1) * sizeof *group->first_of_key);
+    for (uint32_t i = 0; i < group->use_count; i++) {
+        if (i == 0 || chronos_key_of(group->by_key[i]) != chronos_key_of(group->by_key[i - 1]))
+            group->first_of_key[group->key_count++] = i;
+        group->uses[chronos_operation_of(group->by_key[i])].node = group->count + group->key_count - 1;
+    }
+    group->first_of_key[group->key_count] = group->use_count;
+}
+
+/* ---- two writers of one key ---- */
+
+/* The member with the smaller tid; ISO_NONE is none. */
+static uint32_t smaller(const struct group *group, uint32_t left, uint32_t right)
+{
+    const struct iso_history *history = group->history;
+    if (left == ISO_NONE || right == ISO_NONE)
+        return left == ISO_NONE ? right : left;
+    return iso_atom_compare(&history->atoms, history->tid[group->transactions[left]],
+                            history->tid[group->transactions[right]]) <= 0
+               ? left
+               : right;
+}
+
+static void find_sharers(struct group *group, uint32_t key)
+{
+    uint32_t smallest = ISO_NONE, second = ISO_NONE;
+    for (uint32_t i = group->first_of_key[key]; i < group->first_of_key[key + 1]; i++) {
+        const struct use *use = &group->uses[chronos_operation_of(group->by_key[i])];
+        if (!use->writes)
+            continue;
+        uint32_t first = smaller(group, smallest, use->member);
+        second = smaller(group, second, first == smallest ? use->member : smallest);
+        smallest = first;
+    }
+    for (uint32_t i = group->first_of_key[key]; i < group->first_of_key[key + 1] && second != ISO_NONE; i++) {
+        const struct use *use = &group->uses[chronos_operation_of(group->by_key[i])];
+        uint32_t other = use->member == smallest ? second : smallest;
+        if (use->writes)
+            group->other[use->member] = smaller(group, group->other[use->member], other);
+    }
+}
+
+/* ---- cycles ---- */
+
+struct walk {
+    const struct group *group;
+    uint32_t *number, *low; /* by node; number 0: not seen */
+    uint32_t *edge;         /* by node: the next one to follow */
+    uint32_t *path, *stack; /* nodes on the way from the root; nodes without a component yet */
+    bool *on_stack;
+    uint32_t path_count, stack_count, next_number;
+};
+
+static void enter(struct walk *walk, uint32_t node)
+{
+    const struct group *group = walk->group;
+    walk->number[node] = walk->low[node] = ++walk->next_number;
+    walk->edge[node] = node < group->count ? group->first_use[node] : group->first_of_key[node - group->count];
+    walk->path[walk->path_count++] = walk->stack[walk->stack_count++] = node;
+    walk->on_stack[node] = true;
+}
+
+/* The target of the node's next edge, or ISO_NONE after the last. */
+static uint32_t next_target(struct walk *walk, uint32_t node)
+{
+    const struct group *group = walk->group;
+    if (node < group->count) {
+        while (walk->edge[node] < group->first_use[node + 1]) {
+            const struct use *use = &group->uses[walk->edge[node]++];
+            if (use->reads)
+                return use->node;
+        }
+        return ISO_NONE;
+    }
+    while (walk->edge[node] < group->first_of_key[node - group->count + 1]) {
+        const struct use *use = &group->uses[chronos_operation_of(group->by_key[walk->edge[node]++])];
+        if (use->writes)
+            return use->member;
+    }
+    return ISO_NONE;
+}
+
+static void leave(struct walk *walk, uint32_t node)
+{
+    const struct group *group = walk->group;
+    walk->path_count--;
+    if (walk->path_count) {
+        uint32_t parent = walk->path[walk->path_count - 1];
+        walk->low[parent] = walk->low[node] < walk->low[parent] ? walk->low[node] : walk->low[parent];
+    }
+    if (walk->low[node] != walk->number[node])
+        return;
+    uint32_t start = walk->stack_count, members = 0;
+    do {
+        walk->on_stack[walk->stack[--start]] = false;
+        members += walk->stack[start] < group->count;
+    } while (walk->stack[start] != node);
+    for (uint32_t i = start; i < walk->stack_count && members > 1; i++) {
+        if (walk->stack[i] < group->count)
+            group->on_cycle[walk->stack[i]] = true;
+    }
+    walk->stack_count = start;
+}
+
+static void walk_from(struct walk *walk, uint32_t root)
+{
+    enter(walk, root);
+    while (walk->path_count) {
+        uint32_t node = walk->path[walk->path_count - 1], target = next_target(walk, node);
+        if (target == ISO_NONE)
+            leave(walk, node);
+        else if (!walk->number[target])
+            enter(walk, target);
+        else if (walk->on_stack[target] && walk->number[target] < walk->low[node])
+            walk->low[node] = walk->number[target];
+    }
+}
+
+static void find_cycles(struct group *group)
+{
+    size_t nodes = (size_t)group->count + group->key_count;
+    struct walk walk = {.group = group};
+    walk.number = iso_allocate_zeroed(nodes, sizeof *walk.number);
+    walk.low = iso_allocate(nodes * sizeof *walk.low);
+    walk.edge = iso_allocate(nodes * sizeof *walk.edge);
+    walk.path = iso_allocate(nodes * sizeof *walk.path);
+    walk.stack = iso_allocate(nodes * sizeof *walk.stack);
+    walk.on_stack = iso_allocate_zeroed(nodes, sizeof *walk.on_stack);
+    for (uint32_t member = 0; member < group->count; member++) {
+        if (!walk.number[member])
+            walk_from(&walk, member);
+    }
+    iso_free(walk.number);
+    iso_free(walk.low);
+    iso_free(walk.edge);
+    iso_free(walk.path);
+    iso_free(walk.stack);
+    iso_free(walk.on_stack);
+}
+
+/* ---- a group ---- */
+
+static void report(struct chronos *check, struct iso_verdict *verdict, const struct group *group)
+{
+    for (uint32_t member = 0; member < group->count; member++) {
+        bool shared = group->other[member] != ISO_NONE;
+        if (!shared && !group->on_cycle[member])
+            continue;
+        uint32_t t = group->transactions[member];
+        if (check->first_breach)
+            check->first_breach[t] = ISO_NONE; /* TIMESTAMP once a transaction */
+        iso_verdict_add(verdict,
+                        &(struct iso_violation){.axiom = ISO_TIMESTAMP,
+                                                .kind = shared ? ISO_SHARED_CTS : ISO_CTS_CYCLE,
+                                                .transaction = t,
+                                                .other = shared ? group->transactions[group->other[member]] : ISO_NONE,
+                                                .key = ISO_NONE,
+                                                .operation = ISO_NONE,
+                                                .writer_expected = ISO_NONE,
+                                                .writer_actual = ISO_NONE,
+                                                .breach = ISO_NONE});
+    }
+}
+
+static void check_group(struct chronos *check, struct iso_verdict *verdict, const uint32_t *transactions,
+                        uint32_t count)
+{
+    struct group group = {.history = check->history, .transactions = transactions, .count = count};
+    group.operations = iso_allocate(((size_t)check->most_operations + 1) * sizeof *group.operations);
+    group.first_use = iso_allocate(((size_t)count + 1) * sizeof *group.first_use);
+    group.other = iso_allocate(count * sizeof *group.other);
+    group.on_cycle = iso_allocate_zeroed(count, sizeof *group.on_cycle);
+    memset(group.other, 0xff, count * sizeof *group.other); /* ISO_NONE */
+    for (uint32_t member = 0; member < count; member++)
+        gather_member(&group, member);
+    group.first_use[count] = group.use_count;
+    number_keys(&group);
+    for (uint32_t key = 0; key < group.key_count; key++)
+        find_sharers(&group, key);
+    find_cycles(&group);
+    report(check, verdict, &group);
+    iso_free(group.operations);
+    iso_free(group.first_use);
+    iso_free(group.other);
+    iso_free(group.on_cycle);
+    iso_free(group.uses);
+    iso_free(group.by_key);
+    iso_free(group.first_of_key);
+}
+
+void chronos_check_shared_cts(struct chronos *check, struct iso_verdict *verdict, unsigned part, unsigned parts)
+{
+    const struct chronos_events *commits = &check->commits;
+    uint32_t first = (uint32_t)((uint64_t)commits->count * part / parts);
+    uint32_t last = (uint32_t)((uint64_t)commits->count * (part + 1) / parts), end;
+    while (first && first < last && commits->time[first] == commits->time[first - 1])
+        first++; /* a group belongs to the part that it starts in */
+    for (; first < last; first = end) {
+        for (end = first + 1; commits->time[end] == commits->time[first];)
+            end++;
+        if (end - first > 1)
+            check_group(check, verdict, commits->transaction + first, end - first);
+    }
+}

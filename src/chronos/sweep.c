@@ -1,0 +1,190 @@
+/* The sweep: reads and commits in time order, one shard's keys.
+ *
+ * A read event at bound b comes after every commit with cts < b and before every other one. The fast path takes a
+ * transaction all of whose operations read at one time, below its own cts: it goes through them in their order, and
+ * what the transaction did to a key before stands in the key's state, told from others' by `toucher`. The rest goes
+ * through runs.c, list keys always.
+ */
+#include "chronos/chronos_private.h"
+
+enum { AHEAD = 12, FAR_AHEAD = 24 }; /* events; no more than CHRONOS_PADDING */
+
+/* ---- which operations are ours ---- */
+
+/* Branches on the shard would be mispredicted every other time, so the operations are picked without one. */
+static inline uint32_t pick(struct chronos_shard *shard, uint32_t transaction, bool only_writes)
+{
+    const struct iso_history *history = shard->history;
+    const uint32_t *keys = history->key;
+    const uint8_t *kinds = history->kind;
+    uint32_t *restrict picked = shard->picked, count = 0, end = history->first_operation[transaction + 1];
+    unsigned index = shard->index, shards = shard->check->shards;
+    for (uint32_t o = history->first_operation[transaction]; o < end; o++) {
+        picked[count] = o;
+        unsigned wanted = !only_writes || iso_kind_writes(kinds[o]), ours = chronos_owns(keys[o], index, shards);
+        count += wanted & ours;
+    }
+    return count;
+}
+
+static inline void look_ahead(const struct iso_history *history, const uint32_t *transactions)
+{
+    __builtin_prefetch(&history->first_operation[transactions[FAR_AHEAD]]);
+    uint32_t operation = history->first_operation[transactions[AHEAD]];
+    __builtin_prefetch(&history->key[operation]);
+    __builtin_prefetch(&history->kind[operation]);
+    __builtin_prefetch(&history->value[operation]);
+    __builtin_prefetch(&history->key[operation + 15]);
+    __builtin_prefetch(&history->value[operation + 15]);
+}
+
+/* ---- reads ---- */
+
+static __attribute__((noinline, cold)) void wrong_read(struct chronos_shard *shard, struct chronos_key *key,
+                                                       uint32_t transaction, uint32_t operation)
+{
+    if (key->toucher != transaction) {
+        chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, key->value, key->writer, ISO_NONE});
+    } else if (key->int_found != transaction) {
+        key->int_found = transaction;
+        chronos_add_int(shard, transaction, operation, key->last);
+    }
+}
+
+/* `when_set` if the bit is 1, else `otherwise`; a mask, since compilers make a branch of the obvious. */
+static inline uint32_t choose(unsigned bit, uint32_t when_set, uint32_t otherwise)
+{
+    return otherwise ^ ((otherwise ^ when_set) & (0u - bit));
+}
+
+/* One operation on a register; `writes` is 1 or 0. Whether it reads or writes, and whether the transaction was here
+ * before, no processor can foresee: the only branches are those that lead to violations. */
+static inline void touch(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction, uint32_t operation,
+                         uint32_t value, unsigned writes, bool si)
+{
+    uint32_t open = key->open_first;
+    unsigned here = key->toucher == transaction, opened = open == transaction, nobody = open == ISO_NONE;
+    unsigned differs = value != choose(here, key->last, key->value);
+    if (__builtin_expect(differs & ~writes, 0))
+        wrong_read(shard, key, transaction, operation);
+    key->toucher = transaction;
+    key->last = value;
+    if (!si)
+        return;
+    if (__builtin_expect(writes & ~(opened | nobody), 0))
+        chronos_open_writer(shard, transaction, operation);
+    else
+        key->open_first = choose(writes, transaction, open);
+}
+
+static bool needs_care(const struct chronos *check, uint32_t transaction)
+{
+    const struct iso_history *history = check->history;
+    uint8_t flags = history->flags[transaction];
+    return (flags & ISO_OWN_TIMES) ||
+           (check->si && (flags & ISO_WRITES) && history->cts[transaction] <= history->sts[transaction]);
+}
+
+/* All operations of a transaction that are picked; the number of list operations among them is returned, and they stand
+ * in `sorted`. */
+static inline uint32_t touch_all(struct chronos_shard *shard, uint32_t transaction, uint32_t count, bool si)
+{
+    const uint32_t *keys = shard->history->key, *values = shard->history->value, *picked = shard->picked;
+    const uint8_t *kinds = shard->history->kind;
+    struct chronos_key *states = shard->check->keys;
+    uint32_t writes = 0, lists = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t operation = picked[i], key = keys[operation];
+        uint8_t kind = kinds[operation];
+        if (__builtin_expect(kind > ISO_DELETE, 0)) {
+            shard->sorted[lists++] = (uint64_t)key << 32 | operation;
+            continue;
+        }
+        unsigned is_write = kind != ISO_READ;
+        touch(shard, &states[key], transaction, operation, values[operation], is_write, si);
+        writes += is_write;
+    }
+    shard->verdict->reads_judged += count - lists - writes;
+    return lists;
+}
+
+static void read_all(struct chronos_shard *shard, uint32_t transaction)
+{
+    if (needs_care(shard->check, transaction)) {
+        chronos_judge_transaction(shard, transaction);
+        return;
+    }
+    uint32_t count = pick(shard, transaction, false);
+    uint32_t lists = shard->check->si ? touch_all(shard, transaction, count, true)
+                                      : touch_all(shard, transaction, count, false);
+    if (lists) {
+        chronos_sort_numbers(shard->sorted, lists);
+        chronos_judge_runs(shard, transaction, shard->sorted, lists);
+    }
+}
+
+static void read_extra(struct chronos_shard *shard, const struct chronos_extra *extra)
+{
+    if (iso_kind_writes(shard->history->kind[extra->operation]))
+        chronos_open_writer(shard, extra->transaction, extra->operation);
+    else if (extra->prefix == ISO_NONE)
+        chronos_judge_register_read(shard, extra->transaction, extra->operation);
+    else
+        chronos_judge_list_read(shard, extra->transaction, extra->operation, extra->prefix);
+}
+
+/* ---- commits ---- */
+
+static void commit(struct chronos_shard *shard, uint32_t transaction)
+{
+    struct chronos *check = shard->check;
+    const struct iso_history *history = check->history;
+    uint32_t count = pick(shard, transaction, true);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t operation = shard->picked[i], key = history->key[operation];
+        struct chronos_key *state = &check->keys[key];
+        if (state->open_first == transaction && state->open_more == ISO_NONE)
+            state->open_first = ISO_NONE;
+        else if (state->open_first != ISO_NONE && state->writer != transaction)
+            chronos_close_writer(shard, transaction, state);
+        state->writer = transaction;
+        state->value = history->value[operation];
+        if (history->kind[operation] == ISO_APPEND) {
+            chronos_append(&check->lists[key], state->value);
+            state->value = check->lists[key].count;
+        }
+    }
+}
+
+/* Commits all that have the cts of commit `at`; returns where the next ones start. */
+static uint32_t commit_at(struct chronos_shard *shard, uint32_t at)
+{
+    const struct chronos_events *commits = &shard->check->commits;
+    uint32_t end = at + 1;
+    look_ahead(shard->history, commits->transaction + at);
+    while (commits->time[end] == commits->time[at])
+        end++;
+    if (end == at + 1 && !needs_care(shard->check, commits->transaction[at]))
+        commit(shard, commits->transaction[at]);
+    else
+        chronos_commit_group(shard, commits->transaction + at, end - at);
+    return end;
+}
+
+void chronos_sweep(struct chronos_shard *shard)
+{
+    const struct chronos_events *reads = &shard->check->reads, *commits = &shard->check->commits;
+    uint32_t read = 0, extra = 0, committed = 0;
+    while (read < reads->count || extra < shard->extra_count) {
+        bool extra_first = extra < shard->extra_count && shard->extra_time[extra] <= reads->time[read];
+        uint64_t bound = extra_first ? shard->extra_time[extra] : reads->time[read];
+        while (committed < commits->count && commits->time[committed] < bound)
+            committed = commit_at(shard, committed);
+        if (extra_first) {
+            read_extra(shard, &shard->extras[shard->extra_order[extra++]]);
+        } else {
+            look_ahead(shard->history, reads->transaction + read);
+            read_all(shard, reads->transaction[read++]);
+        }
+    }
+}

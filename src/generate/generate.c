@@ -1,0 +1,130 @@
+#include "generate/generate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "generate/generate_private.h"
+
+/* ---- when anomalies are due ---- */
+
+struct due {
+    uint64_t place;
+    uint32_t order; /* ties: as they were asked for */
+    const struct iso_anomaly *anomaly;
+};
+
+static int compare_due(const void *left, const void *right)
+{
+    const struct due *a = left, *b = right;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static struct due *plan(const struct iso_generate_options *options, uint32_t *count)
+{
+    uint32_t total = 0, at = 0;
+    for (uint32_t i = 0; i < options->plant_count; i++)
+        total += options->plants[i].count;
+    struct due *due = iso_allocate((total + 1u) * sizeof *due);
+    for (uint32_t i = 0; i < options->plant_count; i++) {
+        const struct iso_plant *plant = &options->plants[i];
+        for (uint32_t n = 0; n < plant->count; n++, at++) {
+            uint64_t spread = (uint64_t)options->transactions * (n + 1) / (plant->count + 1u);
+            due[at] = (struct due){plant->everywhere ? spread : plant->place, at, plant->anomaly};
+        }
+    }
+    qsort(due, total, sizeof *due, compare_due);
+    *count = total;
+    return due;
+}
+
+/* ---- the run ---- */
+
+static void store_init(struct store *store, const struct iso_generate_options *options,
+                       struct iso_generated *generated)
+{
+    *store = (struct store){.options = options, .generated = generated, .next_value = 1, .next_tid = 1};
+    iso_rng_seed(&store->rng, options->seed);
+    iso_draw_init(&store->draw, options->distribution, options->keys);
+    store->slots = iso_allocate_zeroed(options->keys, sizeof *store->slots);
+    store->snos = iso_allocate_zeroed(options->sessions, sizeof *store->snos);
+    for (uint32_t i = 0; i < options->keys; i++) {
+        store->slots[i].key = i;
+        store->slots[i].taint = NEVER;
+    }
+    store->next_key = options->keys;
+    store->next_session = options->sessions + 1;
+}
+
+static void store_release(struct store *store)
+{
+    for (uint32_t i = 0; i < store->options->keys; i++)
+        iso_free(store->slots[i].elements);
+    iso_free(store->slots);
+    iso_free(store->snos);
+    iso_draw_release(&store->draw);
+}
+
+/* Sessions in random order begin what they have not open, and commit what they have; points do both at once.
+ */
+static void take_turns(struct store *store, struct transaction **open)
+{
+    const struct iso_generate_options *options = store->options;
+    uint32_t begun = 0, due_count, next_due = 0;
+    struct due *due = plan(options, &due_count);
+    while (!store->outlet.ended) {
+        for (; next_due < due_count && due[next_due].place <= begun; next_due++)
+            store_plant(store, due[next_due].anomaly);
+        if (begun == options->transactions)
+            break;
+        uint32_t session = (uint32_t)iso_rng_below(&store->rng, options->sessions);
+        if (open[session]) {
+            store_commit(store, open[session]);
+            open[session] = NULL;
+        } else {
+            open[session] = store_begin(store, session);
+            begun++;
+            if (store_is_point(store, open[session])) {
+                store_commit(store, open[session]);
+                open[session] = NULL;
+            }
+        }
+    }
+    iso_free(due);
+}
+
+void iso_generate(const struct iso_generate_options *options, iso_generate_sink *sink, void *context,
+                  struct iso_generated *generated)
+{
+    struct store store;
+    struct transaction **open = iso_allocate_zeroed(options->sessions, sizeof(struct transaction *));
+    memset(generated, 0, sizeof *generated);
+    store_init(&store, options, generated);
+    outlet_init(&store.outlet, options->order, sink, context);
+    take_turns(&store, open);
+    for (uint32_t session = 0; session < options->sessions; session++) {
+        if (open[session])
+            store_commit(&store, open[session]);
+    }
+    outlet_finish(&store.outlet, &store.rng);
+    outlet_release(&store.outlet);
+    store_release(&store);
+    iso_free(open);
+}
+
+void iso_generated_release(struct iso_generated *generated)
+{
+    iso_free(generated->planted);
+    memset(generated, 0, sizeof *generated);
+}
+
+enum iso_outcome iso_generated_outcome(const struct iso_generated *generated, enum iso_level level)
+{
+    const struct iso_expectation *expected = &generated->levels[level];
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++) {
+        if (expected->counts[axiom])
+            return ISO_IS_VIOLATED;
+    }
+    return !generated->committed || expected->reads_unjudged ? ISO_IS_UNDECIDED : ISO_HOLDS;
+}

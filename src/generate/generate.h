@@ -1,0 +1,73 @@
+/* Histories with known verdicts: a simulated multi-version store.
+ *
+ * Sessions take turns to begin and to commit transactions, so that about half of them are open at any time. A
+ * written key is held from begin to commit; a write whose key another open transaction holds moves to another
+ * key or, after a few tries, becomes a read: no two writers overlap. At si all reads come from the snapshot
+ * at the start; at ser from what is there at the commit. What the other level makes of such a history is
+ * known too: a read is stale there iff its key changed between start and commit, which the store sees when it
+ * commits. Values are unique. Lists move on to a fresh key when they are full, so that reads stay short.
+ *
+ * Anomalies are planted as small scripts of transactions on keys and sessions of their own, so that each adds
+ * exactly the findings that its script names, at both levels (anomaly.h).
+ *
+ * The history leaves in blocks while it is made; memory depends on keys and sessions, not on transactions.
+ * The same options give the same bytes on every machine: integers only, one generator of random numbers
+ * (base/rng.h). Threads: one at a time.
+ */
+#ifndef ISO_GENERATE_H
+#define ISO_GENERATE_H
+
+#include "generate/draw.h"
+#include "iso/history.h"
+#include "iso/verdict.h"
+
+struct iso_planted;
+
+/* In which order transactions leave. RANDOM: each waits among some thousands that leave in random order. */
+enum iso_generate_order { ISO_ORDER_COMMIT, ISO_ORDER_START, ISO_ORDER_RANDOM };
+
+/* `count` anomalies of a kind. */
+struct iso_plant {
+    const struct iso_anomaly *anomaly;
+    uint32_t count;
+    bool everywhere; /* spread evenly; else all at */
+    uint64_t place;  /* once so many transactions have begun */
+};
+
+struct iso_generate_options {
+    uint32_t sessions, transactions, operations, keys; /* each at least 1; planted ones come on top */
+    uint64_t read_share, aborted_share, unknown_share; /* parts of 2^32 */
+    enum iso_distribution distribution;
+    enum iso_level level;
+    enum iso_generate_order order;
+    bool lists;
+    uint64_t seed;
+    const struct iso_plant *plants;
+    uint32_t plant_count;
+};
+
+/* What a checker must find, at one level. */
+struct iso_expectation {
+    uint64_t counts[ISO_AXIOMS];
+    uint64_t reads_unjudged;
+};
+
+struct iso_generated {
+    uint64_t committed, aborted, unknown, operations;
+    struct iso_expectation levels[2]; /* by enum iso_level */
+    struct iso_planted *planted;      /* in the order of the run */
+    uint32_t planted_count, planted_capacity;
+};
+
+/* Takes a block of transactions, unfinished; false ends the run. */
+typedef bool iso_generate_sink(void *context, const struct iso_history *block);
+
+/* Runs the store. `generated` is filled in (also if the sink ended the run) and is to be released. */
+void iso_generate(const struct iso_generate_options *options, iso_generate_sink *sink, void *context,
+                  struct iso_generated *generated);
+void iso_generated_release(struct iso_generated *generated);
+
+/* ISO_IS_VIOLATED, ISO_IS_UNDECIDED or ISO_HOLDS, as a checker would conclude. */
+enum iso_outcome iso_generated_outcome(const struct iso_generated *generated, enum iso_level level);
+
+#endif

@@ -1,0 +1,94 @@
+/* What the files of this module share: the store, its transactions, the way out. */
+#ifndef ISO_GENERATE_PRIVATE_H
+#define ISO_GENERATE_PRIVATE_H
+
+#include "base/memory.h"
+#include "generate/anomaly.h"
+#include "generate/generate.h"
+
+#define NEVER UINT64_MAX
+enum { LIST_FULL = 32 }; /* elements, from which a list's slot moves on to a fresh key */
+
+/* A key in use. In list mode `key` changes when the list is full. */
+struct slot {
+    uint64_t key;
+    uint64_t value;       /* 0: none yet; registers */
+    uint64_t changed;     /* cts of the last commit known to have written it, also under its former key */
+    uint64_t version_cts; /* cts of the newest version known to be committed; 0: none */
+    uint64_t
+        taint; /* least sts of the transactions of unknown outcome that what is there rests on, or NEVER */
+    uint64_t current;   /* what transaction `seen` sees now */
+    uint32_t seen;      /* the transaction that `current` belongs to (lists: that has read it) */
+    uint32_t held;      /* the open transaction that will write it; 0: none */
+    uint32_t *elements; /* lists: values fit 32 bits there */
+    uint32_t count, capacity;
+};
+
+struct operation {
+    uint32_t slot;
+    uint8_t kind;
+    bool external;  /* a read of what others wrote */
+    uint32_t count; /* list reads: elements */
+    uint64_t key, value;
+    uint64_t taint;   /* of what it read */
+    uint64_t version; /* of what it read: its cts */
+    size_t first;     /* list reads: into the transaction's elements */
+};
+
+struct transaction {
+    uint32_t tid, session, sno;
+    uint8_t status;
+    bool applies; /* its writes take effect; not so: aborted, or unknown and not committed in fact */
+    bool closed;  /* may leave */
+    bool has_cts;
+    uint64_t sts, cts;
+    uint32_t operation_count, operation_capacity;
+    struct operation *operations;
+    size_t element_count, element_capacity;
+    uint64_t *elements;
+};
+
+/* Where transactions wait until they leave in the order that was asked for. */
+struct outlet {
+    enum iso_generate_order order;
+    struct transaction **waiting; /* START: a ring in order of starts; RANDOM: a bag */
+    uint32_t head, count, capacity;
+    struct transaction **spare; /* to be used again */
+    uint32_t spare_count, spare_capacity;
+    struct iso_history block;
+    iso_generate_sink *sink;
+    void *context;
+    bool ended; /* the sink wants no more */
+};
+
+struct store {
+    const struct iso_generate_options *options;
+    struct iso_generated *generated;
+    struct iso_rng rng;
+    struct iso_draw draw;
+    struct slot *slots;
+    uint64_t clock, next_value, next_key;
+    uint32_t next_tid, next_session;
+    uint32_t *snos; /* of the ordinary sessions */
+    struct outlet outlet;
+};
+
+/* outlet.c */
+void outlet_init(struct outlet *outlet, enum iso_generate_order order, iso_generate_sink *sink,
+                 void *context);
+void outlet_release(struct outlet *outlet);
+struct transaction *outlet_new(struct outlet *outlet); /* an empty one, which has begun */
+void outlet_close(struct outlet *outlet, struct transaction *transaction, struct iso_rng *rng);
+void outlet_finish(struct outlet *outlet, struct iso_rng *rng); /* all that wait leave */
+struct operation *transaction_add(struct transaction *transaction, uint8_t kind, uint64_t key);
+void transaction_element(struct transaction *transaction, uint64_t element);
+
+/* store.c */
+struct transaction *store_begin(struct store *store, uint32_t session);
+bool store_is_point(const struct store *store, const struct transaction *transaction);
+void store_commit(struct store *store, struct transaction *transaction);
+
+/* script.c */
+void store_plant(struct store *store, const struct iso_anomaly *anomaly);
+
+#endif

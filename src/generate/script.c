@@ -1,0 +1,88 @@
+/* Running an anomaly's script: at once, on keys and sessions of its own. */
+#include "generate/generate_private.h"
+
+/* The value of version `version` of key x (0) or y (1): found from the script's first. */
+struct play {
+    struct store *store;
+    uint64_t first_key, first_value;
+};
+
+enum { VERSIONS = 8 }; /* of a key, at most */
+
+static uint64_t value_of(const struct play *play, uint64_t key, uint32_t version)
+{
+    return version ? play->first_value + key * VERSIONS + version - 1 : 0;
+}
+
+static void add_operation(const struct play *play, struct transaction *transaction, const char text[3])
+{
+    bool lists = play->store->options->lists, reads = text[0] == 'r';
+    uint64_t key = (uint64_t)(text[1] - 'x');
+    uint32_t version = (uint32_t)(text[2] - '0');
+    uint8_t kind = reads ? (lists ? ISO_READ_LIST : ISO_READ) : (lists ? ISO_APPEND : ISO_WRITE);
+    struct operation *operation = transaction_add(transaction, kind, play->first_key + key);
+    operation->value = value_of(play, key, version);
+    if (kind != ISO_READ_LIST)
+        return;
+    operation->first = transaction->element_count;
+    operation->count = version;
+    for (uint32_t i = 1; i <= version; i++)
+        transaction_element(transaction, value_of(play, key, i));
+}
+
+static void run(const struct play *play, const struct iso_script_transaction *script, uint32_t session,
+                uint32_t sno)
+{
+    struct store *store = play->store;
+    struct iso_generated *generated = store->generated;
+    struct transaction *transaction = outlet_new(&store->outlet);
+    transaction->tid = store->next_tid++;
+    transaction->session = session;
+    transaction->sno = sno;
+    transaction->status = script->status;
+    transaction->sts = store->clock + 1 + script->sts;
+    transaction->cts = store->clock + 1 + script->cts;
+    transaction->has_cts = script->status == ISO_COMMITTED;
+    for (const char *at = script->operations; *at; at += at[3] ? 4 : 3)
+        add_operation(play, transaction, at);
+    generated->operations += transaction->operation_count;
+    generated->committed += script->status == ISO_COMMITTED;
+    generated->aborted += script->status == ISO_ABORTED;
+    outlet_close(&store->outlet, transaction, &store->rng);
+}
+
+static void expect(struct store *store, const struct iso_anomaly *anomaly)
+{
+    struct iso_generated *generated = store->generated;
+    for (int level = 0; level < 2; level++) {
+        for (uint32_t i = 0; i < ISO_SCRIPT_FINDINGS; i++) {
+            const struct iso_script_finding *finding = &anomaly->findings[level][i];
+            generated->levels[level].counts[finding->axiom] += finding->used;
+        }
+    }
+    if (generated->planted_count == generated->planted_capacity) {
+        generated->planted_capacity = (uint32_t)iso_column_capacity(generated->planted_capacity, 0);
+        generated->planted =
+            iso_reallocate(generated->planted, generated->planted_capacity * sizeof *generated->planted);
+    }
+    generated->planted[generated->planted_count++] =
+        (struct iso_planted){.anomaly = anomaly, .first_tid = store->next_tid, .first_key = store->next_key};
+}
+
+void store_plant(struct store *store, const struct iso_anomaly *anomaly)
+{
+    struct play play = {.store = store, .first_key = store->next_key, .first_value = store->next_value};
+    uint8_t last = 0, sessions = 0;
+    expect(store, anomaly);
+    store->next_key += 2;
+    store->next_value += 2 * VERSIONS;
+    for (uint32_t i = 0; i < ISO_SCRIPT_TRANSACTIONS && anomaly->transactions[i].operations; i++) {
+        const struct iso_script_transaction *script = &anomaly->transactions[i];
+        run(&play, script, store->next_session + script->session, i);
+        last = script->sts > last ? script->sts : last;
+        last = script->cts > last ? script->cts : last;
+        sessions = script->session >= sessions ? script->session + 1 : sessions;
+    }
+    store->clock += 1u + last;
+    store->next_session += sessions;
+}

@@ -1,0 +1,393 @@
+#include "io/native.h"
+
+#include "io/native_private.h"
+
+/* Members of a transaction. */
+enum {
+    HAS_TID = 1,
+    HAS_SID = 2,
+    HAS_OPS = 4,
+    HAS_STS = 8,
+    HAS_CTS = 16,
+    HAS_SNO = 32,
+    HAS_STATUS = 64,
+    HAS_XID = 128,
+    HAS_SNAPSHOT = 256
+};
+
+struct transaction {
+    unsigned seen, present; /* members that were named; those of them that were not null */
+    iso_atom tid, sid;
+    uint8_t status;
+    struct iso_stamp sts, cts;
+    uint64_t sno, xid;
+    uint32_t snapshot;
+    enum iso_clock clock; /* of all its timestamps */
+};
+
+void iso_native_init(struct iso_native *native)
+{
+    iso_json_init(&native->json);
+    native->fault = NULL;
+}
+
+void iso_native_release(struct iso_native *native)
+{
+    iso_json_release(&native->json);
+}
+
+/* ---- operations: the usual shapes ---- */
+
+/* A key or a value that is a plain number, or a string of ASCII without escapes. Returns the byte behind it,
+ * or NULL: something else, and nothing was taken. Reads at most 32 bytes from `at`, or to `end` + 16. */
+static inline const char *plain_atom(const char *at, const char *end, struct iso_atoms *atoms, iso_atom *atom)
+{
+    uint64_t number;
+    unsigned digits = iso_json_digits(at, &number), plain;
+    if (digits) {
+        *atom = iso_atoms_unsigned(atoms, number);
+        return at + digits;
+    }
+    if (*at++ != '"')
+        return NULL;
+    const char *first = at;
+    do {
+        plain = iso_bytes_special(at);
+        at += plain;
+    } while (plain == 16 && at < end);
+    if (at >= end || *at != '"')
+        return NULL;
+    *atom = iso_atoms_text(atoms, first, (size_t)(at - first));
+    return at + 1;
+}
+
+/* The first `length` bytes of a literal of 8; the compiler makes a constant of it. */
+static inline bool starts_with(const char *at, const char *literal, unsigned length)
+{
+    return iso_bytes_load(at, length) == iso_bytes_load(literal, length);
+}
+
+/* {"t":"w","k":7,"v":2} or, with `blanks`, {"t": "w", "k": 7, "v": 2}: a read or write of a plain value or
+ * null, an append of a plain value. Returns the byte behind it, or NULL, having added nothing, if it is
+ * anything else. */
+static inline const char *plain_operation(const char *at, const char *end, bool blanks,
+                                          struct iso_history *history)
+{
+    iso_atom key, value = ISO_ABSENT;
+    enum iso_operation_kind kind;
+    if (blanks ? !starts_with(at, "{\"t\": \" ", 7) || !starts_with(at + 8, "\", \"k\": ", 8)
+               : !starts_with(at, "{\"t\":\"  ", 6) || !starts_with(at + 7, "\",\"k\":  ", 6))
+        return NULL;
+    switch (at[blanks ? 7 : 6]) {
+    case 'r':
+        kind = ISO_READ;
+        break;
+    case 'w':
+        kind = ISO_WRITE;
+        break;
+    case 'a':
+        kind = ISO_APPEND;
+        break;
+    default:
+        return NULL;
+    }
+    at = plain_atom(at + (blanks ? 16 : 13), end, &history->atoms, &key);
+    if (!at || at >= end || (blanks ? !starts_with(at, ", \"v\":  ", 7) : !starts_with(at, ",\"v\":   ", 5)))
+        return NULL;
+    at += blanks ? 7 : 5;
+    if (kind != ISO_APPEND && starts_with(at, "null    ", 4))
+        at += 4;
+    else
+        at = plain_atom(at, end, &history->atoms, &value);
+    if (!at || at >= end || *at != '}')
+        return NULL;
+    uint32_t operation = history->operation_count++;
+    history->kind[operation] = (uint8_t)kind;
+    history->key[operation] = iso_history_key(history, key);
+    history->value[operation] = value;
+    return at + 1;
+}
+
+/* ---- operations: any shape ---- */
+
+static bool add_operation(struct iso_native *native, struct iso_history *history,
+                          struct transaction *transaction)
+{
+    struct native_operation read = {.clock = transaction->clock};
+    const char *at = native->json.at;
+    if (!native_read_operation(native, history, &read))
+        return false;
+    if (read.is_list && read.kind == ISO_WRITE)
+        return native_refuse(native, at, "a write of a list, expected an integer, a string or null");
+    if (history->clock == ISO_CLOCK_NONE)
+        history->clock = read.clock;
+    transaction->clock = read.clock;
+    uint32_t operation = history->operation_count++;
+    history->kind[operation] = (uint8_t)(read.is_list ? ISO_READ_LIST : read.kind);
+    history->key[operation] = iso_history_key(history, read.key);
+    history->value[operation] = read.value;
+    if (read.has_ots) {
+        iso_history_set_ots(history, read.ots);
+        return true;
+    }
+    if (read.has_snapshot)
+        iso_history_set_operation_snapshot(history, read.snapshot);
+    if (read.lock)
+        iso_history_set_lock(history);
+    return true;
+}
+
+static bool read_operations(struct iso_native *native, struct iso_history *history,
+                            struct transaction *transaction)
+{
+    struct iso_json *json = &native->json;
+    if (iso_json_peek(json) != ISO_JSON_ARRAY)
+        return native_wrong_type(native, "ops", "a list of operations");
+    if (!iso_json_enter_array(json))
+        return native_scanner_fault(native);
+    while (iso_json_element(json)) {
+        if (history->operation_count == history->operation_capacity)
+            iso_history_reserve_operations(history, 1);
+        iso_json_space(json);
+        const char *behind = json->at[5] == ' ' ? plain_operation(json->at, json->end, true, history)
+                                                : plain_operation(json->at, json->end, false, history);
+        if (behind)
+            json->at = behind;
+        else if (!add_operation(native, history, transaction))
+            return false;
+    }
+    return json->code == ISO_JSON_FINE || native_scanner_fault(native);
+}
+
+/* ---- the transaction ---- */
+
+static bool read_status(struct iso_native *native, uint8_t *status)
+{
+    static const struct {
+        const char *name;
+        uint8_t status;
+    } known[] = {{"committed", ISO_COMMITTED}, {"aborted", ISO_ABORTED}, {"unknown", ISO_UNKNOWN}};
+    static const char expected[] = "\"committed\", \"aborted\" or \"unknown\"";
+    struct iso_json_text text;
+    if (iso_json_peek(&native->json) != ISO_JSON_STRING)
+        return native_wrong_type(native, "status", expected);
+    const char *at = native->json.at;
+    if (!iso_json_string(&native->json, &text))
+        return native_scanner_fault(native);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        *status = known[i].status;
+        if (native_equals(&text, known[i].name))
+            return true;
+    }
+    return native_refuse(native, at, "status is \"%.*s\", expected %s", native_shown(&text), text.at,
+                         expected);
+}
+
+static bool read_xid(struct iso_native *native, uint64_t *xid)
+{
+    const char *at = native->json.at;
+    if (!native_read_unsigned(native, "xid", xid))
+        return false;
+    return *xid || native_refuse(native, at, "xid is 0, expected an integer from 1 to 2^64-1");
+}
+
+static unsigned known_member(const struct iso_json_text *name)
+{
+    static const struct {
+        char name[4];
+        unsigned bit;
+    } known[] = {{"tid", HAS_TID}, {"sid", HAS_SID}, {"ops", HAS_OPS}, {"sts", HAS_STS},
+                 {"cts", HAS_CTS}, {"sno", HAS_SNO}, {"xid", HAS_XID}};
+    for (size_t i = 0; name->length == 3 && i < sizeof known / sizeof *known; i++) {
+        if (!memcmp(name->at, known[i].name, 3))
+            return known[i].bit;
+    }
+    return native_equals(name, "status") ? HAS_STATUS : native_equals(name, "snapshot") ? HAS_SNAPSHOT : 0;
+}
+
+static bool read_member(struct iso_native *native, struct iso_history *history, unsigned member,
+                        struct transaction *transaction)
+{
+    if (member > HAS_OPS && native_is_null(native))
+        return true;
+    transaction->present |= member;
+    switch (member) {
+    case HAS_TID:
+        return native_read_atom(native, "tid", history, &transaction->tid);
+    case HAS_SID:
+        return native_read_atom(native, "sid", history, &transaction->sid);
+    case HAS_OPS:
+        return read_operations(native, history, transaction);
+    case HAS_STS:
+        return native_read_stamp(native, "sts", &transaction->sts, &transaction->clock);
+    case HAS_CTS:
+        return native_read_stamp(native, "cts", &transaction->cts, &transaction->clock);
+    case HAS_SNO:
+        return native_read_unsigned(native, "sno", &transaction->sno);
+    case HAS_XID:
+        return read_xid(native, &transaction->xid);
+    case HAS_STATUS:
+        return read_status(native, &transaction->status);
+    case HAS_SNAPSHOT:
+        return native_read_snapshot(native, history, &transaction->snapshot);
+    default:
+        return iso_json_skip(&native->json) || native_scanner_fault(native);
+    }
+}
+
+static bool read_members(struct iso_native *native, struct iso_history *history,
+                         struct transaction *transaction)
+{
+    struct iso_json_text name;
+    const unsigned needed = HAS_TID | HAS_SID | HAS_OPS;
+    if (iso_json_peek(&native->json) != ISO_JSON_OBJECT)
+        return native_wrong_type(native, "a transaction", "{\"tid\":..,\"sid\":..,\"ops\":[..]}");
+    const char *at = native->json.at;
+    if (!iso_json_enter_object(&native->json))
+        return native_scanner_fault(native);
+    while (iso_json_member(&native->json, &name)) {
+        unsigned member = known_member(&name);
+        if ((member && !native_once(native, &transaction->seen, member, &name)) ||
+            !read_member(native, history, member, transaction))
+            return false;
+    }
+    if (native->json.code != ISO_JSON_FINE)
+        return native_scanner_fault(native);
+    if ((transaction->present & needed) == needed)
+        return true;
+    const char *lacking = !(transaction->present & HAS_TID)   ? "tid"
+                          : !(transaction->present & HAS_SID) ? "sid"
+                                                              : "ops";
+    return native_refuse(native, at, "a transaction lacks \"%s\", expected tid, sid and ops", lacking);
+}
+
+/* The first timestamp of all sets the history's clock. Another kind is refused only when all else is well, so
+ * that which error is found first does not depend on how the input was cut into blocks. */
+static bool check_clock(struct iso_native *native, struct iso_history *history, enum iso_clock clock)
+{
+    if (history->clock == ISO_CLOCK_NONE)
+        history->clock = clock;
+    if (clock == ISO_CLOCK_NONE || clock == history->clock)
+        return true;
+    native_refuse(native, native->json.start, "timestamps are %s, expected one kind in a history",
+                  clock == ISO_CLOCK_PAIR ? "pairs {p,l}" : "single numbers");
+    native->fault->kind = ISO_FAULT_CLOCK;
+    return false;
+}
+
+static void store(struct iso_history *history, uint32_t index, const struct transaction *transaction)
+{
+    history->tid[index] = transaction->tid;
+    history->session[index] = iso_history_session(history, transaction->sid);
+    history->flags[index] |= transaction->status;
+    if (transaction->present & HAS_STS)
+        iso_history_set_sts(history, transaction->sts);
+    if (transaction->present & HAS_CTS)
+        iso_history_set_cts(history, transaction->cts);
+    if (transaction->present & HAS_SNO)
+        iso_history_set_sno(history, transaction->sno);
+    if (transaction->present & HAS_XID)
+        iso_history_set_xid(history, transaction->xid);
+    if (transaction->present & HAS_SNAPSHOT)
+        iso_history_set_snapshot(history, transaction->snapshot);
+    iso_history_close(history);
+}
+
+enum iso_status iso_native_read_value(struct iso_native *native, uint64_t origin, struct iso_history *history,
+                                      struct iso_native_fault *fault)
+{
+    struct transaction transaction = {0};
+    struct iso_history_mark mark = iso_history_mark(history);
+    native->fault = fault;
+    fault->kind = ISO_FAULT_NONE;
+    uint32_t index = iso_history_open(history, origin);
+    if (!read_members(native, history, &transaction) || !check_clock(native, history, transaction.clock)) {
+        iso_history_rewind(history, &mark);
+        return ISO_BAD_INPUT;
+    }
+    store(history, index, &transaction);
+    return ISO_OK;
+}
+
+enum iso_status iso_native_read_transaction(struct iso_native *native, const char *text, size_t length,
+                                            uint64_t origin, struct iso_history *history,
+                                            struct iso_native_fault *fault)
+{
+    struct iso_history_mark mark = iso_history_mark(history);
+    iso_json_start(&native->json, text, length);
+    enum iso_status status = iso_native_read_value(native, origin, history, fault);
+    if ((status == ISO_OK || fault->kind == ISO_FAULT_CLOCK) && !iso_json_finish(&native->json)) {
+        iso_history_rewind(history, &mark);
+        fault->kind = ISO_FAULT_NONE;
+        native_scanner_fault(native);
+        return ISO_BAD_INPUT;
+    }
+    return status;
+}
+
+/* ---- the initial transaction ---- */
+
+static bool add_initial(struct iso_native *native, struct iso_history *history)
+{
+    struct native_operation read = {.clock = ISO_CLOCK_NONE};
+    iso_json_space(&native->json);
+    const char *at = native->json.at;
+    if (!native_read_operation(native, history, &read))
+        return false;
+    if (read.kind != ISO_WRITE && read.kind != ISO_APPEND)
+        return native_refuse(native, at, "a %s in the initial transaction, expected writes and appends only",
+                             read.kind == ISO_DELETE ? "delete" : "read");
+    if (!read.is_list)
+        iso_history_initial(history, read.key, read.value, read.kind == ISO_APPEND);
+    for (uint64_t i = read.is_list ? history->list_first[read.value] : 0;
+         read.is_list && i < history->list_first[read.value + 1]; i++)
+        iso_history_initial(history, read.key, history->element[i], true);
+    return true;
+}
+
+static bool read_initial_operations(struct iso_native *native, struct iso_history *history)
+{
+    if (iso_json_peek(&native->json) != ISO_JSON_ARRAY)
+        return native_wrong_type(native, "ops", "a list of operations");
+    if (!iso_json_enter_array(&native->json))
+        return native_scanner_fault(native);
+    while (iso_json_element(&native->json)) {
+        if (!add_initial(native, history))
+            return false;
+    }
+    return native->json.code == ISO_JSON_FINE || native_scanner_fault(native);
+}
+
+static bool read_initial(struct iso_native *native, struct iso_history *history)
+{
+    struct iso_json_text name;
+    unsigned seen = 0;
+    if (iso_json_peek(&native->json) != ISO_JSON_OBJECT)
+        return native_wrong_type(native, "the initial transaction", "{\"ops\":[..]}");
+    if (!iso_json_enter_object(&native->json))
+        return native_scanner_fault(native);
+    while (iso_json_member(&native->json, &name)) {
+        if (known_member(&name) != HAS_OPS) {
+            if (!iso_json_skip(&native->json))
+                return native_scanner_fault(native);
+        } else if (!native_once(native, &seen, HAS_OPS, &name) || !read_initial_operations(native, history)) {
+            return false;
+        }
+    }
+    if (!iso_json_finish(&native->json))
+        return native_scanner_fault(native);
+    return seen || native_refuse(native, native->json.start,
+                                 "the initial transaction lacks \"ops\", expected {\"ops\":[..]}");
+}
+
+enum iso_status iso_native_read_initial(struct iso_native *native, const char *text, size_t length,
+                                        struct iso_history *history, struct iso_native_fault *fault)
+{
+    struct iso_history_mark mark = iso_history_mark(history);
+    native->fault = fault;
+    fault->kind = ISO_FAULT_NONE;
+    iso_json_start(&native->json, text, length);
+    bool fine = read_initial(native, history);
+    iso_history_rewind(history, &mark); /* lists and snapshots only passed through */
+    return fine ? ISO_OK : ISO_BAD_INPUT;
+}

@@ -1,0 +1,318 @@
+#define _GNU_SOURCE
+#include "io/output.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/memory.h"
+
+/* ---- opening ---- */
+
+void iso_output_to(struct iso_output *output, int descriptor, const char *name)
+{
+    memset(output, 0, sizeof *output);
+    output->descriptor = descriptor;
+    output->buffer = iso_allocate(ISO_OUTPUT_BUFFER + ISO_OUTPUT_MARGIN);
+    output->name = iso_copy_text(name, strlen(name));
+}
+
+static bool ends_in_zst(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 4 && !strcmp(path + length - 4, ".zst");
+}
+
+static void start_packing(struct iso_output *output)
+{
+    output->packer = ZSTD_createCCtx();
+    if (!output->packer)
+        iso_out_of_memory(sizeof(void *));
+    ZSTD_CCtx_setParameter(output->packer, ZSTD_c_checksumFlag, 1);
+    output->packed = iso_allocate(ZSTD_CStreamOutSize());
+}
+
+/* mkstemp's files are private; an output gets what any new file would. */
+static void allow_as_usual(int descriptor)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(descriptor, 0666 & ~mask);
+}
+
+/* The file that a name stands for, so that a rename replaces the file and not a link to it. */
+static char *resolve(const char *path)
+{
+    char *real = realpath(path, NULL);
+    char *copy = iso_copy_text(real ? real : path, strlen(real ? real : path));
+    free(real);
+    return copy;
+}
+
+static char *temporary_beside(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash - path) + 1 : 0;
+    size_t size = strlen(path) + sizeof "..XXXXXX";
+    char *temporary = iso_allocate(size);
+    snprintf(temporary, size, "%.*s.%s.XXXXXX", folder, path, path + folder);
+    return temporary;
+}
+
+enum iso_status iso_output_open(struct iso_output *output, const char *path, struct iso_error *error)
+{
+    struct stat status;
+    if (!strcmp(path, "-")) {
+        iso_output_to(output, STDOUT_FILENO, "standard output");
+        return ISO_OK;
+    }
+    iso_output_to(output, -1, path);
+    output->owned = true;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        output->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    } else {
+        output->path = resolve(path);
+        output->temporary = temporary_beside(output->path);
+        output->descriptor = mkostemp(output->temporary, O_CLOEXEC);
+    }
+    if (output->descriptor < 0) {
+        int reason = errno;
+        iso_free(output->temporary);
+        output->temporary = NULL;
+        iso_output_discard(output);
+        return iso_error_set(error, ISO_FAILED, "%s: cannot be written: %s", path, strerror(reason));
+    }
+    if (output->temporary)
+        allow_as_usual(output->descriptor);
+    if (ends_in_zst(path))
+        start_packing(output);
+    return ISO_OK;
+}
+
+/* ---- writing ---- */
+
+static void write_all(struct iso_output *output, const char *bytes, size_t count)
+{
+    while (count && !output->error) {
+        ssize_t done = write(output->descriptor, bytes, count);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0) {
+            output->error = errno;
+            return;
+        }
+        bytes += done;
+        count -= (size_t)done;
+    }
+}
+
+static void pack(struct iso_output *output, const char *bytes, size_t count, ZSTD_EndDirective end)
+{
+    ZSTD_inBuffer in = {bytes, count, 0};
+    size_t left;
+    do {
+        ZSTD_outBuffer out = {output->packed, ZSTD_CStreamOutSize(), 0};
+        left = ZSTD_compressStream2(output->packer, &out, &in, end);
+        if (ZSTD_isError(left)) {
+            output->error = EIO;
+            return;
+        }
+        write_all(output, output->packed, out.pos);
+    } while (!output->error && (end == ZSTD_e_end ? left != 0 : in.pos < in.size));
+}
+
+static void hand_over(struct iso_output *output, const char *bytes, size_t count)
+{
+    output->written += count;
+    if (output->error)
+        return;
+    if (output->packer)
+        pack(output, bytes, count, ZSTD_e_continue);
+    else
+        write_all(output, bytes, count);
+}
+
+void iso_output_flush(struct iso_output *output)
+{
+    hand_over(output, output->buffer, output->used);
+    output->used = 0;
+}
+
+void iso_output_bytes(struct iso_output *output, const char *bytes, size_t count)
+{
+    if (output->used + count > ISO_OUTPUT_BUFFER)
+        iso_output_flush(output);
+    if (count > ISO_OUTPUT_BUFFER) {
+        hand_over(output, bytes, count);
+        return;
+    }
+    memcpy(output->buffer + output->used, bytes, count);
+    output->used += count;
+}
+
+void iso_output_text(struct iso_output *output, const char *text)
+{
+    iso_output_bytes(output, text, strlen(text));
+}
+
+void iso_output_format(struct iso_output *output, const char *format, ...)
+{
+    char text[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if ((size_t)length < sizeof text) {
+        iso_output_bytes(output, text, (size_t)length);
+        return;
+    }
+    char *longer = iso_allocate((size_t)length + 1);
+    va_start(arguments, format);
+    vsnprintf(longer, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    iso_output_bytes(output, longer, (size_t)length);
+    iso_free(longer);
+}
+
+/* ---- closing ---- */
+
+static void release(struct iso_output *output)
+{
+    ZSTD_freeCCtx(output->packer);
+    iso_free(output->packed);
+    iso_free(output->buffer);
+    iso_free(output->name);
+    iso_free(output->path);
+    iso_free(output->temporary);
+    memset(output, 0, sizeof *output);
+}
+
+void iso_output_discard(struct iso_output *output)
+{
+    if (!output->buffer)
+        return;
+    if (output->owned && output->descriptor >= 0)
+        close(output->descriptor);
+    if (output->temporary)
+        unlink(output->temporary);
+    release(output);
+}
+
+enum iso_status iso_output_close(struct iso_output *output, struct iso_error *error)
+{
+    enum iso_status status = ISO_OK;
+    assert(output->buffer);
+    iso_output_flush(output);
+    if (output->packer && !output->error)
+        pack(output, NULL, 0, ZSTD_e_end);
+    if (output->owned && close(output->descriptor) < 0 && !output->error)
+        output->error = errno;
+    output->owned = false;
+    if (output->temporary && !output->error && rename(output->temporary, output->path) < 0)
+        output->error = errno;
+    if (output->error) {
+        status = iso_error_set(error, ISO_FAILED, "%s: cannot be written: %s", output->name,
+                               strerror(output->error));
+        iso_output_discard(output);
+    } else {
+        release(output);
+    }
+    return status;
+}
+
+/* ---- numbers, strings, atoms ---- */
+
+void iso_output_number(struct iso_output *output, uint64_t number)
+{
+    char digits[20], *at = digits + sizeof digits;
+    do {
+        *--at = (char)('0' + number % 10);
+        number /= 10;
+    } while (number);
+    size_t count = (size_t)(digits + sizeof digits - at);
+    memcpy(iso_output_room(output), at, count);
+    output->used += count;
+}
+
+/* JSON readers that go through doubles are exact up to here. */
+#define EXACT_NUMBERS ((uint64_t)1 << 53)
+
+void iso_output_exact(struct iso_output *output, uint64_t number)
+{
+    bool quoted = number > EXACT_NUMBERS;
+    if (quoted)
+        iso_output_char(output, '"');
+    iso_output_number(output, number);
+    if (quoted)
+        iso_output_char(output, '"');
+}
+
+static void escape(struct iso_output *output, unsigned char byte)
+{
+    static const char shorthand[] = "\b\f\n\r\t\"\\", letters[] = "bfnrt\"\\";
+    const char *found = byte ? strchr(shorthand, byte) : NULL;
+    if (found) {
+        iso_output_char(output, '\\');
+        iso_output_char(output, letters[found - shorthand]);
+    } else {
+        iso_output_format(output, "\\u%04x", byte);
+    }
+}
+
+void iso_output_string(struct iso_output *output, const char *text, size_t length)
+{
+    size_t plain = 0;
+    iso_output_char(output, '"');
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        if (byte >= 0x20 && byte != '"' && byte != '\\')
+            continue;
+        iso_output_bytes(output, text + plain, i - plain);
+        escape(output, byte);
+        plain = i + 1;
+    }
+    iso_output_bytes(output, text + plain, length - plain);
+    iso_output_char(output, '"');
+}
+
+void iso_output_atom_string(struct iso_output *output, const struct iso_atoms *atoms, iso_atom atom)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (atom == ISO_ABSENT) {
+        iso_output_bytes(output, "null", 4);
+        return;
+    }
+    const char *text = iso_atom_text(atoms, atom, buffer, &length);
+    iso_output_string(output, text, length);
+}
+
+/* A number of the table that JSON readers keep exact. */
+static bool is_exact(const struct iso_atoms *atoms, iso_atom atom)
+{
+    uint32_t index = atom & ~ISO_ATOM_TABLE;
+    uint64_t size =
+        atoms->form[index] == ISO_FORM_NEGATIVE ? 0 - atoms->payload[index] : atoms->payload[index];
+    return size <= EXACT_NUMBERS;
+}
+
+void iso_output_atom(struct iso_output *output, const struct iso_atoms *atoms, iso_atom atom)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (!(atom & ISO_ATOM_TABLE)) {
+        iso_output_number(output, atom);
+    } else if (atom == ISO_ABSENT || iso_atom_is_string(atoms, atom) || !is_exact(atoms, atom)) {
+        iso_output_atom_string(output, atoms, atom);
+    } else {
+        const char *text = iso_atom_text(atoms, atom, buffer, &length);
+        iso_output_bytes(output, text, length);
+    }
+}

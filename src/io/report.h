@@ -1,0 +1,34 @@
+/* Verdicts for programs (JSON) and for people (text).
+ *
+ * The JSON object is the contract of design, section 7: equal verdicts are equal bytes but for times and
+ * memory. Members that only some verdicts have: `writes_unjudged` (NOCONFLICT not judged, written under a
+ * lock only) where it is not zero, and `note` on a snapshot-order violation. Both take a concluded verdict
+ * and its finished history. Write errors stay in the output. Threads: one at a time.
+ */
+#ifndef ISO_IO_REPORT_H
+#define ISO_IO_REPORT_H
+
+#include "io/output.h"
+#include "iso/verdict.h"
+
+/* One line. `peak_rss_bytes`: the process's, as the caller measured it. */
+void iso_report_json(struct iso_output *output, const struct iso_verdict *verdict, uint64_t peak_rss_bytes);
+
+/* A headline, each listed violation as a paragraph, and what was not listed; `quiet`: the headline alone. */
+void iso_report_text(struct iso_output *output, const struct iso_verdict *verdict, bool quiet);
+
+/* "the snapshot 5:9:6 lacks xid 4, which ...": why two snapshots have no order. At most `size` bytes. */
+void iso_report_breach(const struct iso_verdict *verdict, const struct iso_violation *violation, char *text,
+                       size_t size);
+
+/* Where an operation stands in its transaction, from 0. */
+static inline uint32_t iso_report_operation_index(const struct iso_history *history, uint32_t transaction,
+                                                  uint32_t operation)
+{
+    return operation - history->first_operation[transaction];
+}
+
+/* NOCONFLICT: the first write of the key by the transaction, or ISO_NONE. */
+uint32_t iso_report_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key);
+
+#endif

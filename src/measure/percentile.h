@@ -1,0 +1,21 @@
+/* Percentiles of many durations in constant memory: a histogram with buckets that grow by 1/32, so that a percentile
+ * is exact to 3.2%. Microseconds, nanoseconds: the unit is the caller's. Threads: one at a time; merge to join. */
+#ifndef ISO_MEASURE_PERCENTILE_H
+#define ISO_MEASURE_PERCENTILE_H
+
+#include <stdint.h>
+
+enum { ISO_HISTOGRAM_BUCKETS = 32 * 60 };
+
+struct iso_histogram {
+    uint64_t count, largest;
+    uint64_t buckets[ISO_HISTOGRAM_BUCKETS];
+};
+
+void iso_histogram_add(struct iso_histogram *histogram, uint64_t value, uint64_t times);
+void iso_histogram_merge(struct iso_histogram *into, const struct iso_histogram *from);
+
+/* The value that `share` (0 to 1) of all values do not exceed; 0 if there are none. */
+uint64_t iso_histogram_percentile(const struct iso_histogram *histogram, double share);
+
+#endif

@@ -1,0 +1,283 @@
+#include "tests/oracle/plain_times.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SLOTS = PLAIN_TRANSACTIONS * (PLAIN_OPERATIONS + 2) };
+
+/* ---- explicit timestamps ---- */
+
+struct distinct {
+    uint32_t count;
+    struct plain_stamp stamps[MAX_SLOTS];
+};
+
+static bool stamp_below(const struct plain_stamp *left, const struct plain_stamp *right)
+{
+    if (left->physical != right->physical)
+        return left->physical < right->physical;
+    return left->logical < right->logical;
+}
+
+static void collect(struct distinct *distinct, const struct plain_stamp *stamp)
+{
+    if (!stamp->given)
+        return;
+    for (uint32_t i = 0; i < distinct->count; i++) {
+        if (!stamp_below(&distinct->stamps[i], stamp) && !stamp_below(stamp, &distinct->stamps[i]))
+            return;
+    }
+    distinct->stamps[distinct->count++] = *stamp;
+}
+
+static void collect_all(const struct plain_history *history, struct distinct *distinct)
+{
+    distinct->count = 0;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        const struct plain_transaction *transaction = &history->transactions[t];
+        collect(distinct, &transaction->sts);
+        collect(distinct, &transaction->cts);
+        for (uint32_t i = 0; i < transaction->operation_count; i++)
+            collect(distinct, &transaction->operations[i].ots);
+    }
+}
+
+static bool needs_ranks(const struct plain_history *history, const struct distinct *distinct)
+{
+    bool largest = false;
+    for (uint32_t i = 0; i < distinct->count; i++)
+        largest |= distinct->stamps[i].physical == UINT64_MAX;
+    return history->pairs || largest;
+}
+
+static uint64_t number_of(const struct distinct *distinct, bool ranks, const struct plain_stamp *stamp)
+{
+    uint64_t below = 0;
+    if (!ranks)
+        return stamp->physical + 1;
+    for (uint32_t i = 0; i < distinct->count; i++)
+        below += stamp_below(&distinct->stamps[i], stamp);
+    return below + 2;
+}
+
+static void take_stamps(const struct plain_history *history, struct plain_times *times)
+{
+    struct distinct distinct;
+    collect_all(history, &distinct);
+    bool ranks = needs_ranks(history, &distinct);
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        const struct plain_transaction *transaction = &history->transactions[t];
+        struct plain_transaction_times *of = &times->transactions[t];
+        of->has_sts = transaction->sts.given;
+        of->has_cts = transaction->cts.given;
+        of->sts = of->has_sts ? number_of(&distinct, ranks, &transaction->sts) : 1;
+        of->cts = of->has_cts ? number_of(&distinct, ranks, &transaction->cts) : 1;
+        for (uint32_t i = 0; i < transaction->operation_count; i++) {
+            of->operations[i].own = transaction->operations[i].ots.given;
+            if (of->operations[i].own)
+                of->operations[i].ots = number_of(&distinct, ranks, &transaction->operations[i].ots);
+        }
+    }
+}
+
+/* ---- snapshots ---- */
+
+/* A snapshot that a transaction used, and the committed transactions whose xids it sees. */
+struct view {
+    const struct plain_snapshot *snapshot;
+    uint64_t xips[PLAIN_XIPS]; /* in order */
+    uint32_t owner;
+    bool sees[PLAIN_TRANSACTIONS];
+    uint32_t seen;
+    uint64_t place;
+};
+
+struct chain {
+    uint32_t count;
+    struct view views[MAX_SLOTS];
+};
+
+bool plain_snapshot_sees(const struct plain_snapshot *snapshot, uint64_t xid)
+{
+    if (xid < snapshot->xmin)
+        return true;
+    for (uint32_t i = 0; i < snapshot->xip_count; i++) {
+        if (snapshot->xip[i] == xid)
+            return false;
+    }
+    return xid < snapshot->xmax;
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static struct view view_of(const struct plain_history *history, const struct plain_snapshot *snapshot, uint32_t owner)
+{
+    struct view view = {.snapshot = snapshot, .owner = owner};
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        const struct plain_transaction *transaction = &history->transactions[t];
+        view.sees[t] = transaction->status == ISO_COMMITTED && transaction->xid &&
+                       plain_snapshot_sees(snapshot, transaction->xid);
+        view.seen += view.sees[t];
+    }
+    memcpy(view.xips, snapshot->xip, sizeof view.xips);
+    qsort(view.xips, snapshot->xip_count, sizeof view.xips[0], compare_numbers);
+    return view;
+}
+
+/* By what they see; then by their own numbers, so that the chain does not depend on the order of the file. */
+static int compare_views(const void *left, const void *right)
+{
+    const struct view *a = left, *b = right;
+    const struct plain_snapshot *x = a->snapshot, *y = b->snapshot;
+    if (a->seen != b->seen)
+        return a->seen < b->seen ? -1 : 1;
+    if (x->xmax != y->xmax)
+        return x->xmax < y->xmax ? -1 : 1;
+    if (x->xmin != y->xmin)
+        return x->xmin < y->xmin ? -1 : 1;
+    if (x->xip_count != y->xip_count)
+        return x->xip_count < y->xip_count ? -1 : 1;
+    for (uint32_t i = 0; i < x->xip_count; i++) {
+        if (a->xips[i] != b->xips[i])
+            return a->xips[i] < b->xips[i] ? -1 : 1;
+    }
+    return a->owner < b->owner ? -1 : a->owner > b->owner;
+}
+
+static void build_chain(const struct plain_history *history, struct chain *chain)
+{
+    chain->count = 0;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        const struct plain_transaction *transaction = &history->transactions[t];
+        if (transaction->status != ISO_COMMITTED)
+            continue;
+        if (transaction->snapshot.given)
+            chain->views[chain->count++] = view_of(history, &transaction->snapshot, t);
+        for (uint32_t i = 0; i < transaction->operation_count; i++) {
+            if (transaction->operations[i].snapshot.given)
+                chain->views[chain->count++] = view_of(history, &transaction->operations[i].snapshot, t);
+        }
+    }
+    qsort(chain->views, chain->count, sizeof chain->views[0], compare_views);
+}
+
+static bool contains(const struct view *larger, const struct view *smaller)
+{
+    for (uint32_t t = 0; t < PLAIN_TRANSACTIONS; t++) {
+        if (smaller->sees[t] && !larger->sees[t])
+            return false;
+    }
+    return true;
+}
+
+/* Places, and who is blamed: every owner of a view that lacks something of the view one place before. */
+static void place_chain(struct chain *chain, struct plain_times *times)
+{
+    bool breached = false;
+    for (uint32_t i = 0; i < chain->count; i++) {
+        struct view *here = &chain->views[i], *before = here - 1;
+        if (i && contains(here, before) && contains(before, here)) {
+            here->place = before->place;
+        } else {
+            here->place = i ? before->place + 2 : 2;
+            breached = i && !contains(here, before);
+        }
+        times->transactions[here->owner].breached |= breached;
+    }
+}
+
+/* A snapshot of nobody committed stands with the last view that sees no more than it does; before all, if none. */
+static uint64_t place_of(const struct plain_history *history, const struct chain *chain,
+                         const struct plain_snapshot *snapshot, uint32_t owner)
+{
+    struct view view = view_of(history, snapshot, owner);
+    uint64_t place = 0;
+    for (uint32_t i = 0; i < chain->count; i++) {
+        if (chain->views[i].snapshot == snapshot)
+            return chain->views[i].place;
+    }
+    for (uint32_t i = 0; i < chain->count; i++) {
+        if (chain->views[i].seen <= view.seen)
+            place = chain->views[i].place;
+    }
+    return place;
+}
+
+/* Just below the first snapshot that sees it; after all, if none does. */
+static uint64_t commit_place(const struct chain *chain, uint32_t transaction)
+{
+    for (uint32_t i = 0; i < chain->count; i++) {
+        if (chain->views[i].sees[transaction])
+            return chain->views[i].place - 1;
+    }
+    return chain->count ? chain->views[chain->count - 1].place + 1 : 1;
+}
+
+static void take_snapshots(const struct plain_history *history, struct plain_times *times)
+{
+    struct chain chain;
+    build_chain(history, &chain);
+    place_chain(&chain, times);
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        const struct plain_transaction *transaction = &history->transactions[t];
+        struct plain_transaction_times *of = &times->transactions[t];
+        of->has_sts = transaction->snapshot.given;
+        of->sts = of->has_sts ? place_of(history, &chain, &transaction->snapshot, t) + 1 : 1;
+        of->has_cts = transaction->status == ISO_COMMITTED && transaction->xid;
+        of->cts = of->has_cts ? commit_place(&chain, t) + 1 : 1;
+        for (uint32_t i = 0; i < transaction->operation_count; i++) {
+            const struct plain_snapshot *snapshot = &transaction->operations[i].snapshot;
+            of->operations[i].own = snapshot->given;
+            if (snapshot->given)
+                of->operations[i].ots = place_of(history, &chain, snapshot, t) + 1;
+        }
+    }
+}
+
+/* ---- defaults ---- */
+
+static void find_point(const struct plain_transaction *transaction, struct plain_transaction_times *of)
+{
+    if (transaction->status != ISO_COMMITTED || plain_transaction_writes(transaction))
+        return;
+    if (of->has_cts) {
+        of->point = of->has_sts && of->cts == of->sts;
+        return;
+    }
+    of->point = true;
+    of->cts = of->sts;
+    for (uint32_t i = 0; i < transaction->operation_count; i++) {
+        if (of->operations[i].own && of->operations[i].ots > of->cts)
+            of->cts = of->operations[i].ots;
+    }
+}
+
+/* An operation's own ots; else under a lock just below the commit (a point stands after all commits at its
+ * timestamp); else sts. */
+static void default_ots(const struct plain_transaction *transaction, struct plain_transaction_times *of)
+{
+    for (uint32_t i = 0; i < transaction->operation_count; i++) {
+        struct plain_operation_times *operation = &of->operations[i];
+        if (operation->own)
+            continue;
+        operation->lock = transaction->operations[i].lock;
+        operation->ots = !operation->lock ? of->sts : of->point ? of->cts : of->cts - 1;
+    }
+}
+
+void plain_times_of(const struct plain_history *history, struct plain_times *times)
+{
+    memset(times, 0, sizeof *times);
+    if (plain_clock(history) == ISO_CLOCK_SNAPSHOT)
+        take_snapshots(history, times);
+    else
+        take_stamps(history, times);
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        find_point(&history->transactions[t], &times->transactions[t]);
+        default_ots(&history->transactions[t], &times->transactions[t]);
+    }
+}

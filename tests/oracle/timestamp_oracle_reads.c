@@ -1,0 +1,255 @@
+/* INT and EXT: which reads are external, what they should have seen. */
+#include <string.h>
+
+#include "tests/oracle/timestamp_oracle_private.h"
+
+#define NONE ISO_NONE
+
+static const struct plain_operation_times *times_of(const struct oracle *oracle, const struct external_read *read)
+{
+    return &oracle->times.transactions[read->t].operations[read->operation];
+}
+
+bool has_version(const struct oracle *oracle, const struct external_read *read, uint32_t w)
+{
+    return w != read->t && is_committed(oracle, w) && first_write(oracle, w, read->key) != NONE;
+}
+
+bool is_visible(const struct oracle *oracle, const struct external_read *read, uint32_t w)
+{
+    const struct plain_transaction_times *reader = &oracle->times.transactions[read->t];
+    uint64_t cts = oracle->times.transactions[w].cts;
+    if (oracle->level == ISO_SI)
+        return cts <= times_of(oracle, read)->ots;
+    return reader->point ? cts <= reader->cts : cts < reader->cts;
+}
+
+bool version_below(const struct oracle *oracle, const struct plain_text *key, uint32_t left, uint32_t right)
+{
+    const struct plain_transaction_times *a = &oracle->times.transactions[left];
+    const struct plain_transaction_times *b = &oracle->times.transactions[right];
+    if (a->cts != b->cts)
+        return a->cts < b->cts;
+    uint64_t left_ots = a->operations[first_write(oracle, left, key)].ots;
+    uint64_t right_ots = b->operations[first_write(oracle, right, key)].ots;
+    if (left_ots != right_ots)
+        return left_ots < right_ots;
+    return plain_compare(&oracle->history->transactions[left].tid, &oracle->history->transactions[right].tid) < 0;
+}
+
+uint32_t expected_writer(const struct oracle *oracle, const struct external_read *read)
+{
+    uint32_t newest = NONE;
+    for (uint32_t w = 0; w < oracle->history->transaction_count; w++) {
+        if (has_version(oracle, read, w) && is_visible(oracle, read, w) &&
+            (newest == NONE || version_below(oracle, read->key, newest, w)))
+            newest = w;
+    }
+    return newest;
+}
+
+bool may_be_visible(const struct oracle *oracle, const struct external_read *read, uint32_t u)
+{
+    const struct plain_transaction_times *reader = &oracle->times.transactions[read->t];
+    const struct plain_transaction_times *unknown = &oracle->times.transactions[u];
+    if (oracle->history->transactions[u].status != ISO_UNKNOWN)
+        return false;
+    if (!unknown->has_sts)
+        return true;
+    bool by_commit = oracle->level == ISO_SER || times_of(oracle, read)->lock;
+    return unknown->sts < (by_commit ? reader->cts : times_of(oracle, read)->ots);
+}
+
+/* ---- one key of one transaction ---- */
+
+/* What is wrong with T's reads of a key so far: one INT and one EXT at most. */
+struct findings {
+    bool has_internal, has_external, has_unjudged;
+    struct instance internal, external;
+};
+
+static const struct plain_operation *operation_at(const struct oracle *oracle, uint32_t t, uint32_t i)
+{
+    return &oracle->history->transactions[t].operations[i];
+}
+
+static void note_internal(const struct oracle *oracle, struct findings *findings, uint32_t t, uint32_t i,
+                          const char *expected, const char *actual)
+{
+    if (findings->has_internal)
+        return;
+    findings->has_internal = true;
+    findings->internal = instance_of(ISO_INT, ISO_KIND_NONE, t);
+    findings->internal.operation = operation_number(oracle, t, i);
+    strcpy(findings->internal.key, operation_at(oracle, t, i)->key.text);
+    strcpy(findings->internal.expected, expected);
+    strcpy(findings->internal.actual, actual);
+}
+
+static void note_external(struct oracle *oracle, struct findings *findings, enum read_verdict verdict,
+                          const struct instance *wrong)
+{
+    if (verdict == READ_UNJUDGED) {
+        findings->has_unjudged = true;
+        return;
+    }
+    oracle->instances->reads_judged++;
+    if (verdict == READ_WRONG && !findings->has_external) {
+        findings->has_external = true;
+        findings->external = *wrong;
+    }
+}
+
+/* The operation on the same key before operation i, or NONE. */
+static uint32_t previous_operation(const struct oracle *oracle, uint32_t t, uint32_t i)
+{
+    for (uint32_t before = i; before-- > 0;) {
+        if (plain_equal(&operation_at(oracle, t, before)->key, &operation_at(oracle, t, i)->key))
+            return before;
+    }
+    return NONE;
+}
+
+static void judge_register_read(struct oracle *oracle, struct findings *findings, uint32_t t, uint32_t i)
+{
+    const struct plain_operation *operation = operation_at(oracle, t, i);
+    const struct plain_operation_times *times = oracle->times.transactions[t].operations;
+    uint32_t before = previous_operation(oracle, t, i);
+    bool written = first_write(oracle, t, &operation->key) < i;
+    if (before == NONE || (!written && times[before].ots != times[i].ots)) {
+        struct external_read read = {t, i, &operation->key};
+        struct instance wrong;
+        oracle->reads_externally[t][i] = true;
+        note_external(oracle, findings, judge_register(oracle, &read, &wrong), &wrong);
+        return;
+    }
+    oracle->instances->reads_judged++;
+    const struct plain_operation *last = operation_at(oracle, t, before);
+    if (!plain_equal(&last->value, &operation->value)) {
+        char expected[INSTANCE_TEXT], actual[INSTANCE_TEXT];
+        value_text(&last->value, expected);
+        value_text(&operation->value, actual);
+        note_internal(oracle, findings, t, i, expected, actual);
+    }
+}
+
+/* ---- lists: a read ends with T's own appends so far; what stands before them is the prefix ---- */
+
+static uint32_t own_appends(const struct oracle *oracle, uint32_t t, uint32_t i, struct plain_text *own)
+{
+    uint32_t count = 0;
+    for (uint32_t before = 0; before < i; before++) {
+        const struct plain_operation *operation = operation_at(oracle, t, before);
+        if (operation->kind == ISO_APPEND && plain_equal(&operation->key, &operation_at(oracle, t, i)->key))
+            own[count++] = operation->value;
+    }
+    return count;
+}
+
+static bool same_elements(const struct plain_text *left, const struct plain_text *right, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!plain_equal(&left[i], &right[i]))
+            return false;
+    }
+    return true;
+}
+
+/* The length of the read's prefix, or NONE if it does not end with T's own appends. */
+static uint32_t prefix_length(const struct oracle *oracle, uint32_t t, uint32_t i)
+{
+    const struct plain_operation *read = operation_at(oracle, t, i);
+    struct plain_text own[PLAIN_OPERATIONS];
+    uint32_t count = own_appends(oracle, t, i, own);
+    if (read->list_count < count || !same_elements(read->list + read->list_count - count, own, count))
+        return NONE;
+    return read->list_count - count;
+}
+
+/* The read of the same list before operation i that had a prefix, or NONE. */
+static uint32_t previous_list_read(const struct oracle *oracle, uint32_t t, uint32_t i)
+{
+    uint32_t before = i;
+    while ((before = previous_operation(oracle, t, before)) != NONE) {
+        if (!plain_writes(operation_at(oracle, t, before)) && prefix_length(oracle, t, before) != NONE)
+            return before;
+    }
+    return NONE;
+}
+
+static void note_wrong_end(const struct oracle *oracle, struct findings *findings, uint32_t t, uint32_t i)
+{
+    const struct plain_operation *operation = operation_at(oracle, t, i);
+    struct plain_text own[PLAIN_OPERATIONS];
+    char expected[INSTANCE_TEXT], actual[INSTANCE_TEXT];
+    list_text(own, own_appends(oracle, t, i, own), expected);
+    list_text(operation->list, operation->list_count, actual);
+    note_internal(oracle, findings, t, i, expected, actual);
+}
+
+static void note_other_prefix(const struct oracle *oracle, struct findings *findings, uint32_t t, uint32_t i,
+                              uint32_t before)
+{
+    const struct plain_operation *operation = operation_at(oracle, t, i);
+    struct plain_text wanted[PLAIN_LIST + PLAIN_OPERATIONS];
+    char expected[INSTANCE_TEXT], actual[INSTANCE_TEXT];
+    uint32_t prefix = prefix_length(oracle, t, before);
+    memcpy(wanted, operation_at(oracle, t, before)->list, prefix * sizeof *wanted);
+    list_text(wanted, prefix + own_appends(oracle, t, i, wanted + prefix), expected);
+    list_text(operation->list, operation->list_count, actual);
+    note_internal(oracle, findings, t, i, expected, actual);
+}
+
+static void judge_list_read(struct oracle *oracle, struct findings *findings, uint32_t t, uint32_t i)
+{
+    const struct plain_operation *operation = operation_at(oracle, t, i);
+    const struct plain_operation_times *times = oracle->times.transactions[t].operations;
+    uint32_t prefix = prefix_length(oracle, t, i), before = previous_list_read(oracle, t, i);
+    if (prefix != NONE && (before == NONE || times[before].ots != times[i].ots)) {
+        struct external_read read = {t, i, &operation->key};
+        struct instance wrong;
+        oracle->reads_externally[t][i] = true;
+        note_external(oracle, findings, judge_list(oracle, &read, prefix, &wrong), &wrong);
+        return;
+    }
+    oracle->instances->reads_judged++;
+    if (prefix == NONE)
+        note_wrong_end(oracle, findings, t, i);
+    else if (prefix != prefix_length(oracle, t, before) ||
+             !same_elements(operation->list, operation_at(oracle, t, before)->list, prefix))
+        note_other_prefix(oracle, findings, t, i, before);
+}
+
+/* ---- all ---- */
+
+static void judge_key(struct oracle *oracle, uint32_t t, const struct plain_text *key)
+{
+    struct findings findings = {.has_internal = false};
+    bool list = plain_key_is_list(oracle->history, key);
+    for (uint32_t i = 0; i < oracle->history->transactions[t].operation_count; i++) {
+        const struct plain_operation *operation = operation_at(oracle, t, i);
+        if (plain_writes(operation) || !plain_equal(&operation->key, key))
+            continue;
+        if (list)
+            judge_list_read(oracle, &findings, t, i);
+        else
+            judge_register_read(oracle, &findings, t, i);
+    }
+    if (findings.has_internal)
+        instances_add(oracle->instances, &findings.internal);
+    if (findings.has_external)
+        instances_add(oracle->instances, &findings.external);
+    oracle->instances->reads_unjudged += findings.has_unjudged && !findings.has_external;
+}
+
+void judge_reads(struct oracle *oracle)
+{
+    for (uint32_t t = 0; t < oracle->history->transaction_count; t++) {
+        if (!is_committed(oracle, t))
+            continue;
+        for (uint32_t i = 0; i < oracle->history->transactions[t].operation_count; i++) {
+            if (previous_operation(oracle, t, i) == NONE)
+                judge_key(oracle, t, &operation_at(oracle, t, i)->key);
+        }
+    }
+}

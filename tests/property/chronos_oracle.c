@@ -1,0 +1,271 @@
+/* chronos against the oracle: the exact set of violations, with kinds, values and writers, and the counts, on random
+ * small histories, with one thread and with two. A disagreement is shrunk and printed with both sets.
+ *
+ * chronos_oracle [--histories N] [--seed S] [--level si|ser|both]
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chronos/chronos.h"
+#include "history/snapshot.h"
+#include "tests/oracle/plain_times.h"
+#include "tests/oracle/timestamp_oracle.h"
+#include "tests/support/random_history.h"
+#include "tests/support/shrink.h"
+
+enum { KINDS = ISO_CTS_CYCLE + 1, DEFAULT_HISTORIES = 20000, MAX_REPORTS = 5 };
+
+struct statistics {
+    uint64_t histories, refused, holds, unjudged_reads, unjudged_writes, per_operation, unfinished;
+    uint64_t with[ISO_AXIOMS][KINDS];       /* histories in which it occurs */
+    uint64_t lists_with[ISO_AXIOMS][KINDS]; /* on a list */
+};
+
+struct comparison {
+    enum iso_level level;
+    bool session_order;
+    struct iso_history history;
+    struct instances expected, actual;
+    bool refused; /* by the oracle: nothing is expected; and because of whom */
+    bool lacks_times[PLAIN_TRANSACTIONS];
+    char text[ISO_ERROR_TEXT + 64]; /* what differs, if it is not the sets */
+};
+
+/* ---- one history ---- */
+
+/* Both refuse, and chronos names the line of a transaction that lacks something. */
+static bool refusal_agrees(struct comparison *comparison, enum iso_status status, const struct iso_error *error)
+{
+    unsigned line = 0;
+    snprintf(comparison->text, sizeof comparison->text, "chronos: status %d, %s; oracle: %s", status, error->text,
+             comparison->refused ? "refused" : "judged");
+    if ((status == ISO_BAD_INPUT) != comparison->refused || (status != ISO_OK && status != ISO_BAD_INPUT))
+        return false;
+    return !comparison->refused || (sscanf(error->text, PLAIN_INPUT ":%u: ", &line) == 1 && line >= 1 &&
+                                    line <= PLAIN_TRANSACTIONS && comparison->lacks_times[line - 1]);
+}
+
+/* The breach that is named is the first of the blamed transaction, and one. */
+static bool breach_agrees(const struct iso_history *history, const struct iso_violation *violation)
+{
+    if (violation->kind != ISO_SNAPSHOT_ORDER)
+        return violation->breach == ISO_NONE;
+    if (violation->breach >= history->breach_count)
+        return false;
+    for (uint32_t i = 0; i < violation->breach; i++) {
+        if (history->breaches[i].transaction == violation->transaction)
+            return false;
+    }
+    const struct iso_snapshot_breach *breach = &history->breaches[violation->breach];
+    const struct iso_snapshot *earlier = &history->snapshots[breach->earlier];
+    const struct iso_snapshot *later = &history->snapshots[breach->later];
+    return breach->transaction == violation->transaction && breach->only_earlier &&
+           iso_snapshot_sees(history, earlier, breach->only_earlier) &&
+           !iso_snapshot_sees(history, later, breach->only_earlier) &&
+           (!breach->only_later || (iso_snapshot_sees(history, later, breach->only_later) &&
+                                    !iso_snapshot_sees(history, earlier, breach->only_later)));
+}
+
+static bool agrees_with(struct comparison *comparison, unsigned threads)
+{
+    struct iso_check_options options = {
+        .level = comparison->level, .session_order = comparison->session_order, .threads = threads};
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_verdict verdict;
+    iso_verdict_init(&verdict, &comparison->history, comparison->level, 0);
+    enum iso_status status = iso_chronos_check(&comparison->history, &options, &verdict, &error);
+    bool agrees = refusal_agrees(comparison, status, &error);
+    if (agrees && !comparison->refused) {
+        instances_of_verdict(&comparison->actual, &verdict);
+        agrees = instances_equal(&comparison->expected, &comparison->actual);
+        snprintf(comparison->text, sizeof comparison->text, "with %u threads", threads);
+        for (uint32_t i = 0; agrees && i < verdict.violation_count; i++) {
+            agrees = breach_agrees(&comparison->history, &verdict.violations[i]);
+            if (!agrees)
+                strcat(comparison->text, ", a breach that is none");
+        }
+    }
+    iso_verdict_release(&verdict);
+    return agrees;
+}
+
+/* True if chronos and the oracle differ. A history that cannot be built is no disagreement. */
+static bool disagrees(const struct plain_history *plain, void *context)
+{
+    struct comparison *comparison = context;
+    struct iso_error error = {.status = ISO_OK};
+    if (plain_history_build(plain, &comparison->history, &error) != ISO_OK)
+        return false;
+    instances_clear(&comparison->actual);
+    comparison->refused = !timestamp_oracle(plain, comparison->level, comparison->session_order,
+                                            &comparison->expected, comparison->lacks_times);
+    return !agrees_with(comparison, 1) || !agrees_with(comparison, 2);
+}
+
+static void report(struct plain_history *plain, struct comparison *comparison, uint64_t seed)
+{
+    printf("not ok - %s: chronos and oracle differ, seed %" PRIu64 "\n", iso_level_name(comparison->level), seed);
+    shrink_history(plain, disagrees, comparison);
+    disagrees(plain, comparison);
+    printf("# level %s%s, %s\n", iso_level_name(comparison->level),
+           comparison->session_order ? "" : ", --no-session-order", comparison->text);
+    plain_history_print(plain, stdout, "#   ");
+    printf("# oracle:\n");
+    instances_print(&comparison->expected, plain, stdout, "#   ");
+    printf("# chronos:\n");
+    instances_print(&comparison->actual, plain, stdout, "#   ");
+    fflush(stdout);
+}
+
+/* ---- many ---- */
+
+static void count(struct statistics *statistics, const struct comparison *comparison)
+{
+    bool finished = comparison->history.finished, refused = comparison->refused;
+    const struct instances *found = &comparison->expected;
+    bool seen[ISO_AXIOMS][KINDS] = {{false}}, on_list[ISO_AXIOMS][KINDS] = {{false}};
+    statistics->histories++;
+    statistics->unfinished += !finished;
+    statistics->refused += finished && refused;
+    if (!finished || refused)
+        return;
+    statistics->holds += found->count == 0;
+    statistics->unjudged_reads += found->reads_unjudged > 0;
+    statistics->unjudged_writes += found->writes_unjudged > 0;
+    statistics->per_operation += found->per_operation;
+    for (uint32_t i = 0; i < found->count; i++) {
+        const struct instance *row = &found->rows[i];
+        seen[row->axiom][row->kind] = true;
+        on_list[row->axiom][row->kind] |= row->actual[0] == '[';
+    }
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++) {
+        for (int kind = 0; kind < KINDS; kind++) {
+            statistics->with[axiom][kind] += seen[axiom][kind];
+            statistics->lists_with[axiom][kind] += on_list[axiom][kind];
+        }
+    }
+}
+
+static uint32_t run(struct comparison *comparison, struct statistics *statistics, uint64_t histories, uint64_t seed)
+{
+    struct random_history_options options = random_history_defaults();
+    struct plain_history *plain = calloc(1, sizeof *plain);
+    uint32_t failed = 0;
+    if (!plain)
+        abort();
+    for (uint64_t i = 0; i < histories && failed < MAX_REPORTS; i++) {
+        random_history(seed + i, &options, plain);
+        comparison->session_order = (seed + i) % 8 != 0;
+        bool differs = disagrees(plain, comparison);
+        count(statistics, comparison);
+        if (!differs)
+            continue;
+        failed++;
+        report(plain, comparison, seed + i);
+    }
+    free(plain);
+    return failed;
+}
+
+/* A kind that never occurs is not tested: each must in at least one of 2000 histories. */
+static bool must_occur(enum iso_level level, uint64_t histories, uint64_t occurrences, const char *what,
+                       const char *kind)
+{
+    bool enough = occurrences >= histories / 2000;
+    printf("# %s: %s%s%s in %" PRIu64 "%s\n", iso_level_name(level), what, kind ? " " : "", kind ? kind : "",
+           occurrences, enough ? "" : ": too few");
+    return enough;
+}
+
+static bool covers(enum iso_level level, const struct statistics *statistics)
+{
+    static const struct {
+        enum iso_axiom axiom;
+        enum iso_violation_kind kind;
+        bool at[2]; /* SI, SER */
+    } wanted[] = {
+        {ISO_TIMESTAMP, ISO_INTERVAL, {true, false}},  {ISO_TIMESTAMP, ISO_SNAPSHOT_ORDER, {true, true}},
+        {ISO_TIMESTAMP, ISO_SHARED_CTS, {false, true}}, {ISO_TIMESTAMP, ISO_CTS_CYCLE, {false, true}},
+        {ISO_SESSION, ISO_KIND_NONE, {true, true}},    {ISO_INT, ISO_KIND_NONE, {true, true}},
+        {ISO_EXT, ISO_UNCOMMITTED, {true, true}},      {ISO_EXT, ISO_INTERMEDIATE, {true, true}},
+        {ISO_EXT, ISO_FUTURE, {true, true}},           {ISO_EXT, ISO_ABSENT_READ, {true, true}},
+        {ISO_EXT, ISO_STALE, {true, true}},            {ISO_NOCONFLICT, ISO_KIND_NONE, {true, false}},
+    };
+    uint64_t histories = statistics->histories;
+    bool good = true;
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        enum iso_axiom axiom = wanted[i].axiom;
+        const char *kind = iso_violation_kind_name(wanted[i].kind);
+        if (!wanted[i].at[level])
+            continue;
+        good &= must_occur(level, histories, statistics->with[axiom][wanted[i].kind], iso_axiom_name(axiom), kind);
+        if (axiom == ISO_INT || axiom == ISO_EXT)
+            good &= must_occur(level, histories, statistics->lists_with[axiom][wanted[i].kind],
+                               axiom == ISO_INT ? "INT on lists" : "EXT on lists", kind);
+    }
+    good &= must_occur(level, histories, statistics->holds, "nothing wrong", NULL);
+    good &= must_occur(level, histories, statistics->refused, "timestamps missing", NULL);
+    good &= must_occur(level, histories, statistics->unjudged_reads, "unjudged reads", NULL);
+    if (level == ISO_SI) {
+        good &= must_occur(level, histories, statistics->unjudged_writes, "unjudged writes", NULL);
+        good &= must_occur(level, histories, statistics->per_operation, "per operation", NULL);
+    }
+    if (statistics->unfinished)
+        printf("# %s: %" PRIu64 " histories were not well-formed\n", iso_level_name(level), statistics->unfinished);
+    return good && !statistics->unfinished;
+}
+
+static bool run_level(enum iso_level level, uint64_t histories, uint64_t seed)
+{
+    struct comparison *comparison = calloc(1, sizeof *comparison);
+    struct statistics statistics = {.histories = 0};
+    if (!comparison)
+        abort();
+    comparison->level = level;
+    iso_history_init(&comparison->history);
+    bool good = run(comparison, &statistics, histories, seed) == 0;
+    if (good)
+        printf("ok - %s: chronos finds exactly what the oracle finds in %" PRIu64 " histories\n",
+               iso_level_name(level), histories);
+    bool covered = covers(level, &statistics);
+    printf("%s - %s: every axiom and kind occurred\n", covered ? "ok" : "not ok", iso_level_name(level));
+    iso_history_release(&comparison->history);
+    free(comparison);
+    return good && covered;
+}
+
+static int usage(void)
+{
+    fputs("usage: chronos_oracle [--histories N] [--seed S] [--level si|ser|both]\n", stderr);
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t histories = DEFAULT_HISTORIES, seed = 1;
+    const char *level = "both";
+    for (int i = 1; i < argc; i += 2) {
+        if (i + 1 == argc)
+            return usage();
+        if (!strcmp(argv[i], "--histories"))
+            histories = strtoull(argv[i + 1], NULL, 10);
+        else if (!strcmp(argv[i], "--seed"))
+            seed = strtoull(argv[i + 1], NULL, 10);
+        else if (!strcmp(argv[i], "--level"))
+            level = argv[i + 1];
+        else
+            return usage();
+    }
+    bool both = !strcmp(level, "both");
+    if (!both && strcmp(level, "si") && strcmp(level, "ser"))
+        return usage();
+    printf("# seed %" PRIu64 ", %" PRIu64 " histories a level\n", seed, histories);
+    bool good = true;
+    if (both || !strcmp(level, "si"))
+        good &= run_level(ISO_SI, histories, seed);
+    if (both || !strcmp(level, "ser"))
+        good &= run_level(ISO_SER, histories, seed);
+    return good ? 0 : 1;
+}

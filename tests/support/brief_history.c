@@ -1,0 +1,228 @@
+#define _GNU_SOURCE
+#include "tests/support/brief_history.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static _Noreturn void malformed(const char *what, const char *text)
+{
+    fprintf(stderr, "not ok - malformed test history: %s at \"%s\"\n", what, text);
+    abort();
+}
+
+/* ---- histories ---- */
+
+static uint64_t number_of(const char *text)
+{
+    char *end;
+    uint64_t number = strtoull(text, &end, 10);
+    if (*end || end == text)
+        malformed("a number was expected", text);
+    return number;
+}
+
+static iso_atom atom_of(struct iso_history *history, const char *text)
+{
+    if (!text)
+        malformed("a word is missing", "the end of an operation");
+    return strcmp(text, "null") == 0 ? ISO_ABSENT : iso_atoms_text(&history->atoms, text, strlen(text));
+}
+
+static uint32_t snapshot_of(struct iso_history *history, const char *text)
+{
+    uint32_t snapshot;
+    if (!iso_history_snapshot(history, text, strlen(text), &snapshot))
+        malformed("a snapshot was expected", text);
+    return snapshot;
+}
+
+static uint32_t list_of(struct iso_history *history, char *text)
+{
+    uint32_t list = iso_history_list(history);
+    char *rest = NULL;
+    for (char *element = strtok_r(text, "[],", &rest); element; element = strtok_r(NULL, "[],", &rest))
+        iso_history_element(history, atom_of(history, element));
+    return list;
+}
+
+static void add_read(struct iso_history *history, iso_atom key, char *value)
+{
+    if (value && *value == '[')
+        iso_history_operation(history, ISO_READ_LIST, key, list_of(history, value));
+    else
+        iso_history_operation(history, ISO_READ, key, atom_of(history, value));
+}
+
+static void add_operation(struct iso_history *history, char *text)
+{
+    char *rest = NULL, *kind = strtok_r(text, " ", &rest), *key = strtok_r(NULL, " ", &rest);
+    iso_atom key_atom = atom_of(history, key);
+    char *value = *kind == 'd' ? NULL : strtok_r(NULL, " ", &rest);
+    if (*kind == 'r')
+        add_read(history, key_atom, value);
+    else if (*kind == 'd')
+        iso_history_operation(history, ISO_DELETE, key_atom, ISO_ABSENT);
+    else if (*kind == 'w' || *kind == 'a')
+        iso_history_operation(history, *kind == 'w' ? ISO_WRITE : ISO_APPEND, key_atom, atom_of(history, value));
+    else
+        malformed("w, r, d or a was expected", kind);
+    for (char *word = strtok_r(NULL, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        if (*word == '@')
+            iso_history_set_ots(history, (struct iso_stamp){number_of(word + 1), 0});
+        else if (strcmp(word, "lock") == 0)
+            iso_history_set_lock(history);
+        else if (strncmp(word, "snapshot=", 9) == 0)
+            iso_history_set_operation_snapshot(history, snapshot_of(history, word + 9));
+        else
+            malformed("@N, lock or snapshot= was expected", word);
+    }
+}
+
+static void add_initial(struct iso_history *history, char *text)
+{
+    char *rest = NULL, *kind = strtok_r(text, " ", &rest), *key = strtok_r(NULL, " ", &rest);
+    iso_history_initial(history, atom_of(history, key), atom_of(history, strtok_r(NULL, " ", &rest)), *kind == 'a');
+}
+
+static void add_word(struct iso_history *history, const char *word)
+{
+    if (strcmp(word, "aborted") == 0)
+        history->flags[history->transaction_count - 1] |= ISO_ABORTED;
+    else if (strcmp(word, "unknown") == 0)
+        history->flags[history->transaction_count - 1] |= ISO_UNKNOWN;
+    else if (strncmp(word, "sno=", 4) == 0)
+        iso_history_set_sno(history, number_of(word + 4));
+    else if (strncmp(word, "xid=", 4) == 0)
+        iso_history_set_xid(history, number_of(word + 4));
+    else if (strncmp(word, "snapshot=", 9) == 0)
+        iso_history_set_snapshot(history, snapshot_of(history, word + 9));
+    else
+        malformed("a status, sno=, xid= or snapshot= was expected", word);
+}
+
+static void begin(struct iso_history *history, char *tid, char **rest)
+{
+    uint64_t line = history->transaction_count + 1;
+    char *session = strtok_r(NULL, " ", rest), *sts = strtok_r(NULL, " ", rest), *cts = strtok_r(NULL, " ", rest);
+    if (!cts)
+        malformed("tid, session, sts and cts were expected", tid);
+    iso_history_begin(history, atom_of(history, tid), atom_of(history, session), ISO_COMMITTED, iso_origin(0, line));
+    if (*sts != '-' || *cts != '-')
+        history->clock = ISO_CLOCK_SCALAR;
+    if (*sts != '-')
+        iso_history_set_sts(history, (struct iso_stamp){number_of(sts), 0});
+    if (*cts != '-')
+        iso_history_set_cts(history, (struct iso_stamp){number_of(cts), 0});
+    for (char *word = strtok_r(NULL, " ", rest); word; word = strtok_r(NULL, " ", rest))
+        add_word(history, word);
+}
+
+static void add_line(struct iso_history *history, char *line)
+{
+    char *rest = NULL, *words = NULL, *head = strtok_r(line, "|", &rest), *first = strtok_r(head, " ", &words);
+    bool initial = strcmp(first, "initial") == 0;
+    if (strcmp(first, "initially") == 0) {
+        history->initial_value = atom_of(history, strtok_r(NULL, " ", &words));
+        return;
+    }
+    if (!initial)
+        begin(history, first, &words);
+    for (char *operation = strtok_r(NULL, "|", &rest); operation; operation = strtok_r(NULL, "|", &rest)) {
+        if (initial)
+            add_initial(history, operation);
+        else
+            add_operation(history, operation);
+    }
+}
+
+void brief_history(struct iso_history *history, const char *lines)
+{
+    struct iso_error error = {.status = ISO_OK};
+    char *copy = iso_copy_text(lines, strlen(lines)), *rest = NULL;
+    iso_history_init(history);
+    iso_history_input(history, "test");
+    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        add_line(history, line);
+    iso_free(copy);
+    if (iso_history_finish(history, &error) != ISO_OK)
+        malformed(error.text, lines);
+}
+
+/* ---- verdicts ---- */
+
+static void print_atom(FILE *file, const struct iso_history *history, iso_atom atom)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length = 4;
+    const char *text = atom == ISO_ABSENT ? "null" : iso_atom_text(&history->atoms, atom, buffer, &length);
+    fprintf(file, "%.*s", (int)length, text);
+}
+
+static void print_value(FILE *file, const struct iso_history *history, const struct iso_value *value)
+{
+    if (!value->is_list) {
+        print_atom(file, history, value->atom);
+        return;
+    }
+    fprintf(file, "[");
+    for (uint32_t i = 0; i < value->count; i++) {
+        fprintf(file, i ? "," : "");
+        print_atom(file, history, iso_value_element(value, i));
+    }
+    fprintf(file, "]");
+}
+
+static void print_writer(FILE *file, const struct iso_history *history, uint32_t writer)
+{
+    fprintf(file, " of ");
+    if (writer == ISO_NONE)
+        fprintf(file, "-");
+    else
+        print_atom(file, history, history->tid[writer]);
+}
+
+static void print_read(FILE *file, const struct iso_history *history, const struct iso_violation *violation)
+{
+    fprintf(file, ": ");
+    print_value(file, history, &violation->actual);
+    if (violation->axiom == ISO_EXT)
+        print_writer(file, history, violation->writer_actual);
+    fprintf(file, ", not ");
+    print_value(file, history, &violation->expected);
+    if (violation->axiom == ISO_EXT)
+        print_writer(file, history, violation->writer_expected);
+}
+
+static void print_violation(FILE *file, const struct iso_history *history, const struct iso_violation *violation)
+{
+    fprintf(file, "%s ", iso_axiom_name(violation->axiom));
+    if (violation->kind != ISO_KIND_NONE)
+        fprintf(file, "%s ", iso_violation_kind_name(violation->kind));
+    print_atom(file, history, history->tid[violation->transaction]);
+    if (violation->other != ISO_NONE) {
+        fprintf(file, " ");
+        print_atom(file, history, history->tid[violation->other]);
+    }
+    if (violation->key != ISO_NONE) {
+        fprintf(file, " ");
+        print_atom(file, history, history->key_atom[violation->key]);
+    }
+    if (violation->axiom == ISO_INT || violation->axiom == ISO_EXT)
+        print_read(file, history, violation);
+    fprintf(file, "\n");
+}
+
+char *brief_verdict(const struct iso_verdict *verdict)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    for (uint32_t i = 0; i < verdict->violation_count; i++)
+        print_violation(file, verdict->history, &verdict->violations[i]);
+    fclose(file);
+    return text;
+}

@@ -1,0 +1,278 @@
+/* Generated histories: chronos finds exactly what the generator says, at both levels, for every mix of
+ * options. */
+#include "tests/support/test.h"
+
+#include <stdio.h>
+
+#include "chronos/chronos.h"
+#include "generate/anomaly.h"
+#include "generate/generate.h"
+#include "tests/support/history.h"
+
+struct run {
+    struct iso_history history;
+    struct iso_generated generated;
+    uint32_t stop_after; /* blocks; 0: never */
+    uint32_t blocks;
+};
+
+static bool take(void *context, const struct iso_history *block)
+{
+    struct run *run = context;
+    run->history.clock = ISO_CLOCK_SCALAR;
+    iso_history_append(&run->history, block, 0, 0);
+    return ++run->blocks != run->stop_after;
+}
+
+static void run_init(struct run *run, const struct iso_generate_options *options)
+{
+    memset(run, 0, sizeof *run);
+    iso_history_init(&run->history);
+    iso_history_input(&run->history, "generated");
+    iso_generate(options, take, run, &run->generated);
+}
+
+static void run_release(struct run *run)
+{
+    iso_generated_release(&run->generated);
+    iso_history_release(&run->history);
+}
+
+static struct iso_generate_options small_run(uint64_t seed)
+{
+    return (struct iso_generate_options){.sessions = 8,
+                                         .transactions = 400,
+                                         .operations = 6,
+                                         .keys = 25,
+                                         .read_share = (uint64_t)1 << 31,
+                                         .seed = seed};
+}
+
+static void judge(const struct iso_history *history, enum iso_level level, struct iso_verdict *verdict)
+{
+    struct iso_check_options options = {.level = level, .session_order = true, .threads = 1};
+    struct iso_error error = {.status = ISO_OK};
+    iso_verdict_init(verdict, history, level, 0);
+    if (iso_chronos_check(history, &options, verdict, &error) != ISO_OK)
+        fail_msg("%s", error.text);
+    iso_verdict_conclude(verdict, false);
+}
+
+static bool has_tid(const struct iso_history *history, uint32_t transaction, uint64_t tid)
+{
+    return transaction != ISO_NONE && history->tid[transaction] == tid;
+}
+
+static bool is_found(const struct iso_verdict *verdict, const struct iso_planted *planted,
+                     const struct iso_script_finding *finding)
+{
+    const struct iso_history *history = verdict->history;
+    for (uint32_t i = 0; i < verdict->violation_count; i++) {
+        const struct iso_violation *violation = &verdict->violations[i];
+        if (violation->axiom == finding->axiom && violation->kind == finding->kind &&
+            has_tid(history, violation->transaction, planted->first_tid + finding->transaction) &&
+            (finding->other == ISO_SCRIPT_NOBODY ||
+             has_tid(history, violation->other, planted->first_tid + finding->other)) &&
+            (finding->key
+                 ? history->key_atom[violation->key] == planted->first_key + (uint64_t)(finding->key - 'x')
+                 : violation->key == ISO_NONE))
+            return true;
+    }
+    return false;
+}
+
+static void assert_as_expected(const struct run *run, enum iso_level level, const char *what)
+{
+    struct iso_verdict verdict;
+    const struct iso_expectation *expected = &run->generated.levels[level];
+    judge(&run->history, level, &verdict);
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++) {
+        if (verdict.counts[axiom] != expected->counts[axiom])
+            fail_msg("%s at %s: %s %llu, expected %llu", what, iso_level_name(level),
+                     iso_axiom_name((enum iso_axiom)axiom), (unsigned long long)verdict.counts[axiom],
+                     (unsigned long long)expected->counts[axiom]);
+    }
+    assert_int_equal(verdict.reads_unjudged, expected->reads_unjudged);
+    assert_int_equal(verdict.outcome, iso_generated_outcome(&run->generated, level));
+    for (uint32_t i = 0; i < run->generated.planted_count; i++) {
+        const struct iso_planted *planted = &run->generated.planted[i];
+        for (int f = 0; f < ISO_SCRIPT_FINDINGS; f++) {
+            const struct iso_script_finding *finding = &planted->anomaly->findings[level][f];
+            if (finding->used && !is_found(&verdict, planted, finding))
+                fail_msg("%s at %s: %s was not found", what, iso_level_name(level), planted->anomaly->name);
+        }
+    }
+    iso_verdict_release(&verdict);
+}
+
+static void assert_run(const struct iso_generate_options *options, const char *what)
+{
+    struct run run;
+    struct iso_error error = {.status = ISO_OK};
+    run_init(&run, options);
+    assert_int_equal(iso_history_finish(&run.history, &error), ISO_OK);
+    assert_int_equal(run.history.committed_count, run.generated.committed);
+    assert_int_equal(run.history.aborted_count, run.generated.aborted);
+    assert_int_equal(run.history.unknown_count, run.generated.unknown);
+    assert_int_equal(run.history.operation_count, run.generated.operations);
+    assert_as_expected(&run, ISO_SI, what);
+    assert_as_expected(&run, ISO_SER, what);
+    run_release(&run);
+}
+
+static void every_mix(void **state)
+{
+    (void)state;
+    for (unsigned mix = 0; mix < 2 * 2 * 3 * 3 * 4; mix++) {
+        struct iso_generate_options options = small_run(mix + 1);
+        char what[80];
+        options.level = mix % 2 ? ISO_SER : ISO_SI;
+        options.lists = mix / 2 % 2;
+        options.distribution = (enum iso_distribution)(mix / 4 % 3);
+        options.order = (enum iso_generate_order)(mix / 12 % 3);
+        options.aborted_share = mix / 36 % 2 ? (uint64_t)1 << 29 : 0;
+        options.unknown_share = mix / 72 % 2 ? (uint64_t)1 << 29 : 0;
+        snprintf(what, sizeof what, "mix %u", mix);
+        assert_run(&options, what);
+    }
+}
+
+static void every_anomaly(void **state)
+{
+    (void)state;
+    uint32_t count;
+    const struct iso_anomaly *anomalies = iso_anomalies(&count);
+    for (uint32_t i = 0; i < 4 * count; i++) {
+        struct iso_plant plant = {.anomaly = &anomalies[i / 4], .count = 3, .everywhere = true};
+        struct iso_generate_options options = small_run(i);
+        options.level = i % 2 ? ISO_SER : ISO_SI;
+        options.lists = i / 2 % 2;
+        options.plants = &plant;
+        options.plant_count = 1;
+        assert_run(&options, plant.anomaly->name);
+    }
+}
+
+/* Keys that are all held, sessions without company, only reads, only writes. */
+static void extremes(void **state)
+{
+    (void)state;
+    struct iso_generate_options options = small_run(1);
+    options.keys = 1;
+    assert_run(&options, "one key");
+    options.sessions = 1;
+    assert_run(&options, "one session");
+    options = small_run(2);
+    options.read_share = (uint64_t)1 << 32;
+    assert_run(&options, "only reads");
+    options.read_share = 0;
+    assert_run(&options, "only writes");
+    options.aborted_share = (uint64_t)1 << 32;
+    assert_run(&options, "all aborted");
+    options = small_run(3);
+    options.transactions = options.operations = 1;
+    assert_run(&options, "one operation");
+}
+
+static void the_same_for_a_seed(void **state)
+{
+    (void)state;
+    struct run runs[3];
+    for (uint64_t i = 0; i < 3; i++) {
+        struct iso_generate_options options = small_run(i / 2);
+        run_init(&runs[i], &options);
+    }
+    test_same_history(&runs[0].history, &runs[1].history, "same seed");
+    assert_memory_not_equal(runs[0].history.key, runs[2].history.key, 100 * sizeof(uint32_t));
+    for (int i = 0; i < 3; i++)
+        run_release(&runs[i]);
+}
+
+static void orders(void **state)
+{
+    (void)state;
+    struct iso_generate_options options = small_run(1);
+    struct run commit, start, random;
+    run_init(&commit, &options);
+    options.order = ISO_ORDER_START;
+    run_init(&start, &options);
+    options.order = ISO_ORDER_RANDOM;
+    run_init(&random, &options);
+    unsigned inversions = 0;
+    for (uint32_t t = 1; t < options.transactions; t++) {
+        assert_true(commit.history.cts[t - 1] < commit.history.cts[t]);
+        assert_true(start.history.sts[t - 1] < start.history.sts[t]);
+        inversions += random.history.cts[t - 1] > random.history.cts[t];
+        assert_true(random.history.flags[t] & ISO_HAS_SNO);
+    }
+    assert_in_range(inversions, options.transactions / 3, options.transactions);
+    run_release(&commit);
+    run_release(&start);
+    run_release(&random);
+}
+
+static void a_sink_ends_the_run(void **state)
+{
+    (void)state;
+    struct iso_generate_options options = small_run(1);
+    struct run run = {.stop_after = 2};
+    options.transactions = 100000;
+    iso_history_init(&run.history);
+    iso_history_input(&run.history, "generated");
+    iso_generate(&options, take, &run, &run.generated);
+    assert_int_equal(run.blocks, 2);
+    assert_in_range(run.generated.committed, 1000, 20000);
+    run_release(&run);
+}
+
+static void places(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t count;
+        bool everywhere;
+        uint64_t place;
+    } good[] = {{"lost-update", 1, true, 0},         {"lost-update:7", 7, true, 0},
+                {"write-skew@0.25", 1, false, 250},  {"write-skew:2@1.0", 2, false, 1000},
+                {"stale-read@1000", 1, false, 1000}, {"stale-read@0", 1, false, 0}};
+    static const char *const bad[] = {"",
+                                      "lost",
+                                      "lost-update:",
+                                      "lost-update:0",
+                                      "lost-update@",
+                                      "lost-update@1001",
+                                      "lost-update@1.1",
+                                      "lost-update:2x",
+                                      "lost-update@0.5x",
+                                      "lost-update@-1"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        struct iso_plant plant;
+        struct iso_error error = {.status = ISO_OK};
+        assert_int_equal(iso_plant_parse(good[i].text, 1000, &plant, &error), ISO_OK);
+        assert_int_equal(plant.count, good[i].count);
+        assert_int_equal(plant.everywhere, good[i].everywhere);
+        assert_int_equal(plant.place, good[i].place);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct iso_plant plant;
+        struct iso_error error = {.status = ISO_OK};
+        assert_int_equal(iso_plant_parse(bad[i], 1000, &plant, &error), ISO_BAD_INPUT);
+        assert_non_null(strstr(error.text, "--anomaly"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_mix),
+        cmocka_unit_test(every_anomaly),
+        cmocka_unit_test(extremes),
+        cmocka_unit_test(orders),
+        cmocka_unit_test(the_same_for_a_seed),
+        cmocka_unit_test(a_sink_ends_the_run),
+        cmocka_unit_test(places),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

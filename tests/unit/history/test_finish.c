@@ -1,0 +1,346 @@
+/* The end of building: repeated tids, lists and registers, points, sessions, ranks, snapshots. */
+#include "tests/support/test.h"
+
+#include "history/snapshot.h"
+#include "tests/support/history.h"
+
+static struct iso_history empty(void)
+{
+    struct iso_history history;
+    iso_history_init(&history);
+    iso_history_input(&history, "h");
+    return history;
+}
+
+static uint32_t begin(struct iso_history *history, const char *tid, const char *session, uint64_t line)
+{
+    return iso_history_begin(history, test_atom(history, tid), test_atom(history, session), ISO_COMMITTED,
+                             line);
+}
+
+static void scalar(struct iso_history *history, uint64_t sts, uint64_t cts)
+{
+    history->clock = ISO_CLOCK_SCALAR;
+    iso_history_set_sts(history, (struct iso_stamp){sts, 0});
+    iso_history_set_cts(history, (struct iso_stamp){cts, 0});
+}
+
+static void finishes(struct iso_history *history)
+{
+    struct iso_error error = {.status = ISO_OK};
+    if (iso_history_finish(history, &error) != ISO_OK)
+        fail_msg("%s", error.text);
+    assert_true(history->finished);
+}
+
+static void refuses(struct iso_history *history, const char *message)
+{
+    struct iso_error error = {.status = ISO_OK};
+    assert_int_equal(iso_history_finish(history, &error), ISO_BAD_INPUT);
+    assert_string_equal(error.text, message);
+    iso_history_release(history);
+}
+
+static void a_tid_is_one_transaction(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"7", "7"}, {"4000000000", "4000000000"}, {"x", "x"}, {"2000000000", "2000000000"}};
+    static const char *const messages[] = {
+        "h:9: tid 7 stands here and at h:4; a tid must be unique",
+        "h:9: tid 4000000000 stands here and at h:4; a tid must be unique",
+        "h:9: tid x stands here and at h:4; a tid must be unique",
+        "h:9: tid 2000000000 stands here and at h:4; a tid must be unique"};
+    for (size_t i = 0; i < 4; i++) {
+        struct iso_history history = empty();
+        begin(&history, "1", "s", 3);
+        begin(&history, pairs[i][0], "s", 4);
+        begin(&history, "2", "s", 5);
+        begin(&history, pairs[i][1], "t", 9);
+        refuses(&history, messages[i]);
+    }
+    struct iso_history history = empty();
+    begin(&history, "7", "s", 1);
+    begin(&history, "007", "s", 2);
+    begin(&history, "-7", "s", 3);
+    finishes(&history);
+    iso_history_release(&history);
+}
+
+static void a_key_is_list_or_register(void **state)
+{
+    (void)state;
+    struct iso_history history = empty();
+    begin(&history, "1", "s", 1);
+    iso_history_operation(&history, ISO_WRITE, 5, 1);
+    begin(&history, "2", "s", 2);
+    iso_history_operation(&history, ISO_READ, 5, ISO_ABSENT);
+    iso_history_operation(&history, ISO_APPEND, 5, 2);
+    refuses(&history,
+            "h:2: key 5 is used as a list here and as a single value at h:1; a key is one or the other");
+
+    history = empty();
+    iso_history_initial(&history, 5, 1, false);
+    begin(&history, "2", "s", 2);
+    iso_history_operation(&history, ISO_READ_LIST, 5, iso_history_list(&history));
+    refuses(&history, "h:2: key 5 is used as a list here and as a single value at the initial transaction; a "
+                      "key is one or the other");
+
+    /* a null read of a list is a read of the empty list, one of a register stays */
+    history = empty();
+    begin(&history, "1", "s", 1);
+    iso_history_operation(&history, ISO_READ, 5, ISO_ABSENT);
+    iso_history_operation(&history, ISO_READ, 6, ISO_ABSENT);
+    iso_history_operation(&history, ISO_APPEND, 5, 9);
+    finishes(&history);
+    assert_int_equal(history.kind[0], ISO_READ_LIST);
+    assert_int_equal(history.list_first[history.value[0]], history.list_first[history.value[0] + 1]);
+    assert_int_equal(history.kind[1], ISO_READ);
+    assert_true(iso_key_is_list(&history, history.key[0]));
+    iso_history_release(&history);
+}
+
+static void points_and_what_is_missing(void **state)
+{
+    (void)state;
+    struct iso_history history = empty();
+    begin(&history, "0", "s", 1); /* a reader without cts */
+    history.clock = ISO_CLOCK_SCALAR;
+    iso_history_set_sts(&history, (struct iso_stamp){10, 0});
+    iso_history_operation(&history, ISO_READ, 1, 1);
+    iso_history_set_ots(&history, (struct iso_stamp){17, 0});
+    begin(&history, "1", "s", 2); /* cts = sts */
+    scalar(&history, 20, 20);
+    begin(&history, "2", "s", 3); /* a writer */
+    scalar(&history, 20, 20);
+    iso_history_operation(&history, ISO_WRITE, 1, 1);
+    begin(&history, "3", "s", 4); /* a reader with an interval */
+    scalar(&history, 20, 21);
+    begin(&history, "4", "s", 5); /* nothing at all */
+    begin(&history, "5", "s", 6); /* a writer without cts */
+    iso_history_operation(&history, ISO_DELETE, 1, ISO_ABSENT);
+    iso_history_begin(&history, 6, 1, ISO_ABORTED, 7);
+    iso_history_begin(&history, 7, 1, ISO_UNKNOWN, 8);
+    finishes(&history);
+    assert_int_equal(history.cts[0], 17);
+    assert_int_equal(history.flags[0] & (ISO_POINT | ISO_HAS_CTS), ISO_POINT | ISO_HAS_CTS);
+    assert_true(history.flags[1] & ISO_POINT);
+    assert_false(history.flags[2] & ISO_POINT);
+    assert_false(history.flags[3] & ISO_POINT);
+    assert_int_equal(history.without_sts, 4);
+    assert_int_equal(history.without_cts, 5);
+    assert_int_equal(history.committed_count, 6);
+    assert_int_equal(history.aborted_count, 1);
+    assert_int_equal(history.unknown_count, 1);
+    iso_history_release(&history);
+}
+
+static void sessions_are_ordered_by_sno(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *session;
+        int sno; /* -1: none */
+    } given[] = {{"a", 5}, {"b", -1}, {"a", 3}, {"b", -1}, {"a", 4}, {"a", 3}, {"b", -1}};
+    static const uint32_t order[] = {2, 5, 4, 0, 1, 3, 6}; /* equal ones stay in the input's order */
+    struct iso_history history = empty();
+    for (uint32_t i = 0; i < 7; i++) {
+        char tid[2] = {(char)('0' + i), 0};
+        begin(&history, tid, given[i].session, i);
+        if (given[i].sno >= 0)
+            iso_history_set_sno(&history, (uint64_t)given[i].sno);
+    }
+    finishes(&history);
+    assert_memory_equal(history.session_order, order, sizeof order);
+    assert_int_equal(history.session_first[1], 4);
+    assert_int_equal(history.session_first[2], 7);
+    assert_int_equal(history.sno[6], 2);
+    iso_history_release(&history);
+}
+
+static void stamp_is(const struct iso_history *history, uint64_t rank, const char *expected)
+{
+    char text[ISO_STAMP_TEXT];
+    iso_history_stamp_text(history, rank, text);
+    assert_string_equal(text, expected);
+}
+
+static void pairs_become_ranks(void **state)
+{
+    (void)state;
+    struct iso_history history = empty();
+    history.clock = ISO_CLOCK_PAIR;
+    begin(&history, "1", "s", 1);
+    iso_history_set_sts(&history, (struct iso_stamp){5, 9});
+    iso_history_set_cts(&history, (struct iso_stamp){6, 0});
+    iso_history_operation(&history, ISO_WRITE, 1, 1);
+    iso_history_set_ots(&history, (struct iso_stamp){5, UINT64_MAX});
+    begin(&history, "2", "s", 2);
+    iso_history_set_sts(&history, (struct iso_stamp){5, 10});
+    iso_history_set_cts(&history, (struct iso_stamp){UINT64_MAX, 0});
+    begin(&history, "3", "s", 3);
+    iso_history_set_sts(&history, (struct iso_stamp){6, 0});
+    finishes(&history);
+    assert_int_equal(history.rank_count, 5);
+    assert_int_equal(history.sts[0], 1);
+    assert_int_equal(history.sts[1], 2);
+    assert_int_equal(history.ots[0], 3);
+    assert_int_equal(history.cts[0], 4);
+    assert_int_equal(history.sts[2], 4);
+    assert_int_equal(history.cts[1], 5);
+    assert_int_equal(history.cts[2], 4); /* filled in: a point */
+    stamp_is(&history, 1, "{5,9}");
+    stamp_is(&history, 3, "{5,18446744073709551615}");
+    stamp_is(&history, 5, "{18446744073709551615,0}");
+    iso_history_release(&history);
+}
+
+/* Scalars stay, unless the largest number is one of them. */
+static void scalars_stay(void **state)
+{
+    (void)state;
+    for (int largest = 0; largest < 2; largest++) {
+        struct iso_history history = empty();
+        begin(&history, "1", "s", 1);
+        scalar(&history, 0, UINT64_MAX - !largest);
+        begin(&history, "2", "s", 2);
+        scalar(&history, 7, 7);
+        finishes(&history);
+        assert_int_equal(history.rank_count, largest ? 3 : 0);
+        assert_true(history.cts[0] == (largest ? 3 : UINT64_MAX - 1));
+        assert_true(history.sts[0] < history.sts[1] && history.sts[1] < history.cts[0] &&
+                    history.cts[0] < UINT64_MAX);
+        stamp_is(&history, history.sts[1], "7");
+        stamp_is(&history, history.cts[0], largest ? "18446744073709551615" : "18446744073709551614");
+        iso_history_release(&history);
+    }
+}
+
+static void with_snapshot(struct iso_history *history, const char *tid, uint64_t xid, const char *text)
+{
+    uint32_t snapshot;
+    begin(history, tid, tid, 1);
+    if (xid)
+        iso_history_set_xid(history, xid);
+    assert_true(iso_history_snapshot(history, text, strlen(text), &snapshot));
+    iso_history_set_snapshot(history, snapshot);
+    iso_history_operation(history, xid ? ISO_WRITE : ISO_READ, 1, 1);
+}
+
+/* 10 commits, then 11, both while 12 runs; then a reader sees 10 and 11, a last one all. */
+static void snapshots_give_positions(void **state)
+{
+    (void)state;
+    struct iso_history history = empty();
+    with_snapshot(&history, "10", 10, "10:10:");
+    with_snapshot(&history, "12", 12, "10:12:10,11");
+    with_snapshot(&history, "11", 11, "11:11:");
+    with_snapshot(&history, "20", 0, "12:13:12");
+    with_snapshot(&history, "21", 0, "13:13:");
+    finishes(&history);
+    assert_int_equal(history.clock, ISO_CLOCK_SNAPSHOT);
+    assert_int_equal(history.breach_count, 0);
+    assert_int_equal(history.sts[0], history.sts[1]); /* both see nothing */
+    assert_true(history.sts[0] < history.cts[0] && history.cts[0] < history.sts[2]);
+    assert_true(history.sts[2] < history.cts[2] && history.cts[2] < history.sts[3]);
+    assert_true(history.sts[3] < history.cts[1] && history.cts[1] < history.sts[4]);
+    assert_true(history.flags[3] & ISO_POINT);
+    iso_history_release(&history);
+}
+
+/* One sees 10 and not 11, another 11 and not 10: no order contains both. */
+static void a_broken_chain_is_a_breach(void **state)
+{
+    (void)state;
+    struct iso_history history = empty();
+    with_snapshot(&history, "10", 10, "10:10:");
+    with_snapshot(&history, "11", 11, "10:10:");
+    with_snapshot(&history, "20", 0, "11:12:11");
+    with_snapshot(&history, "21", 0, "10:12:10");
+    finishes(&history);
+    assert_int_equal(history.breach_count, 1);
+    const struct iso_snapshot_breach *breach = &history.breaches[0];
+    assert_true(breach->only_earlier + breach->only_later == 21);
+    assert_true(iso_snapshot_sees(&history, &history.snapshots[breach->earlier], breach->only_earlier));
+    assert_false(iso_snapshot_sees(&history, &history.snapshots[breach->later], breach->only_earlier));
+    assert_true(breach->transaction == 2 || breach->transaction == 3);
+    assert_int_equal(history.snapshot[breach->transaction], breach->later);
+    iso_history_release(&history);
+}
+
+static void explicit_timestamps_win_over_snapshots(void **state)
+{
+    (void)state;
+    struct iso_history history = empty();
+    with_snapshot(&history, "1", 10, "10:10:");
+    scalar(&history, 41, 44);
+    finishes(&history);
+    assert_int_equal(history.clock, ISO_CLOCK_SCALAR);
+    assert_int_equal(history.sts[0], 41);
+    assert_int_equal(history.cts[0], 44);
+    iso_history_release(&history);
+}
+
+static void an_xid_is_one_transaction(void **state)
+{
+    (void)state;
+    struct iso_history history = empty();
+    with_snapshot(&history, "1", 10, "10:10:");
+    with_snapshot(&history, "2", 10, "10:10:");
+    struct iso_error error = {.status = ISO_OK};
+    assert_int_equal(iso_history_finish(&history, &error), ISO_BAD_INPUT);
+    assert_non_null(strstr(error.text, "xid 10 stands here and at h:1"));
+    iso_history_release(&history);
+}
+
+static void what_is_a_snapshot(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"1:1:", "5:9:6,8", "0:18446744073709551615:", "5:9:8,6,6"};
+    static const char *const bad[] = {"",
+                                      "5",
+                                      "5:",
+                                      "5:9",
+                                      "9:5:",
+                                      "5:9:6,",
+                                      "5:9:,6",
+                                      "5:9:6 ",
+                                      "a:9:",
+                                      "5:9:x",
+                                      ":9:",
+                                      "-1:9:",
+                                      "5:18446744073709551616:",
+                                      "5:9:6,,8"};
+    struct iso_history history = empty();
+    uint32_t snapshot;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_true(iso_history_snapshot(&history, good[i], strlen(good[i]), &snapshot));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(iso_history_snapshot(&history, bad[i], strlen(bad[i]), &snapshot));
+    assert_int_equal(history.snapshot_count, 4);
+    assert_int_equal(history.xip_count, 5);
+    assert_true(iso_snapshot_sees(&history, &history.snapshots[1], 4));
+    assert_true(iso_snapshot_sees(&history, &history.snapshots[1], 7));
+    assert_false(iso_snapshot_sees(&history, &history.snapshots[1], 8));
+    assert_false(iso_snapshot_sees(&history, &history.snapshots[1], 9));
+    iso_history_release(&history);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tid_is_one_transaction),
+        cmocka_unit_test(a_key_is_list_or_register),
+        cmocka_unit_test(points_and_what_is_missing),
+        cmocka_unit_test(sessions_are_ordered_by_sno),
+        cmocka_unit_test(pairs_become_ranks),
+        cmocka_unit_test(scalars_stay),
+        cmocka_unit_test(snapshots_give_positions),
+        cmocka_unit_test(a_broken_chain_is_a_breach),
+        cmocka_unit_test(explicit_timestamps_win_over_snapshots),
+        cmocka_unit_test(an_xid_is_one_transaction),
+        cmocka_unit_test(what_is_a_snapshot),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests_name("finish", tests, NULL, NULL);
+}
