@@ -17,12 +17,14 @@ static void print_result(const struct iso_polygraph_result *result)
            iso_outcome_name(result->outcome), result->reason ? " " : "", result->reason ? result->reason : "",
            c->seconds_total, c->seconds_prepare, c->seconds_saturate, c->seconds_search, c->seconds_solve,
            c->seconds_explain);
-    printf("  reads %llu, open %llu -> %llu, open pairs %llu, passes %llu, edges %llu known, %llu version, %llu anti, "
+    printf("  reads %llu, open %llu -> %llu, open pairs %llu, passes %llu, edges %llu known, %llu version, "
+           "%llu anti, "
            "%llu meet, %llu join\n",
            (unsigned long long)c->reads, (unsigned long long)c->open_reads_first,
            (unsigned long long)c->open_reads_after, (unsigned long long)c->open_pairs_after,
-           (unsigned long long)c->passes, (unsigned long long)c->known_edges, (unsigned long long)c->edges_version,
-           (unsigned long long)c->edges_anti, (unsigned long long)c->edges_meet, (unsigned long long)c->edges_join);
+           (unsigned long long)c->passes, (unsigned long long)c->known_edges,
+           (unsigned long long)c->edges_version, (unsigned long long)c->edges_anti,
+           (unsigned long long)c->edges_meet, (unsigned long long)c->edges_join);
     printf("  search free %llu decisions %llu dead ends %llu; solver calls %llu variables %llu cycles %llu\n",
            (unsigned long long)c->search_free, (unsigned long long)c->search_decisions,
            (unsigned long long)c->search_dead_ends, (unsigned long long)c->solver_calls,
@@ -51,8 +53,10 @@ int main(int argc, char **argv)
     workload.serial = iso_model_is_serial(options.model);
     iso_history_init(&history);
     if (options.model == ISO_MODELS || !blackbox_workload_make(&workload, &history)) {
-        fprintf(stderr, "usage: %s blindw|bl|rh|wh|hd|rmw LEVEL [TRANSACTIONS [KEYS [SESSIONS [SEED [OPERATIONS]]]]]\n",
-                argv[0]);
+        fprintf(
+            stderr,
+            "usage: %s blindw|bl|rh|wh|hd|rmw LEVEL [TRANSACTIONS [KEYS [SESSIONS [SEED [OPERATIONS]]]]]\n",
+            argv[0]);
         return 2;
     }
     if (iso_history_finish(&history, &error) != ISO_OK)

@@ -145,8 +145,8 @@ static bool read_edge(struct iso_evidence *evidence, struct line *line)
     struct iso_edge edge;
     int kind = find(take_word(line), edge_names, EDGES);
     edge.kind = (enum iso_edge_kind)kind;
-    if (kind == EDGES || !evidence->lemma_count || !take_number(line, &edge.from) || !take_number(line, &edge.to) ||
-        !take_number(line, &edge.key) || !take_number(line, &edge.via))
+    if (kind == EDGES || !evidence->lemma_count || !take_number(line, &edge.from) ||
+        !take_number(line, &edge.to) || !take_number(line, &edge.key) || !take_number(line, &edge.via))
         return false;
     iso_evidence_edge(evidence, edge);
     return true;
@@ -211,7 +211,8 @@ enum iso_status iso_evidence_read(struct iso_evidence *evidence, const char *pat
     enum iso_status status = ISO_OK;
     for (unsigned number = 1; status == ISO_OK && getline(&text, &capacity, file) >= 0; number++) {
         struct line line = {text};
-        bool fine = number == 1 ? strcmp(text, "isochron-evidence 1\n") == 0 : read_line(evidence, &line, &ended);
+        bool fine =
+            number == 1 ? strcmp(text, "isochron-evidence 1\n") == 0 : read_line(evidence, &line, &ended);
         if (!fine)
             status = iso_error_set(error, ISO_BAD_INPUT, "%s:%u: expected %s", path, number,
                                    number == 1 ? "'isochron-evidence 1'" : "a line of evidence");

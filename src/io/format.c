@@ -72,7 +72,8 @@ static bool is_text(struct head *head)
 static bool is_awdit(struct head *head)
 {
     const char *start = start_of(head);
-    return !head->is_directory && (!strncmp(start, "r ", 2) || !strncmp(start, "w ", 2) || !strncmp(start, "===", 3));
+    return !head->is_directory &&
+           (!strncmp(start, "r ", 2) || !strncmp(start, "w ", 2) || !strncmp(start, "===", 3));
 }
 
 static bool is_elle_edn(struct head *head)

@@ -1,7 +1,7 @@
 /* History formats by name, told apart by content.
  *
- * Readers fill an empty history and leave it unfinished. A format is guessed only where none is named; what was guessed
- * is told. The native format (design, section 7) has its own reader.
+ * Readers fill an empty history and leave it unfinished. A format is guessed only where none is named; what
+ * was guessed is told. The native format (design, section 7) has its own reader.
  */
 #ifndef ISO_IO_FORMAT_H
 #define ISO_IO_FORMAT_H

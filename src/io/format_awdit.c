@@ -1,5 +1,5 @@
-/* AWDIT's test text: `r key value` or `w key value` a line, `---` between transactions, `===` between sessions.
- * The initial transaction is explicit, an ordinary one; nothing else has a value at first. */
+/* AWDIT's test text: `r key value` or `w key value` a line, `---` between transactions, `===` between
+ * sessions. The initial transaction is explicit, an ordinary one; nothing else has a value at first. */
 #include <string.h>
 
 #include "io/format_private.h"
@@ -38,11 +38,12 @@ static bool add_operation(struct place *place, const char *at, const char *end, 
     const char *kind, *key, *value, *rest;
     size_t kind_length, key_length, value_length, rest_length;
     if (!take_word(&at, end, &kind, &kind_length) || !take_word(&at, end, &key, &key_length) ||
-        !take_word(&at, end, &value, &value_length) || take_word(&at, end, &rest, &rest_length) || kind_length != 1 ||
-        (*kind != 'r' && *kind != 'w'))
+        !take_word(&at, end, &value, &value_length) || take_word(&at, end, &rest, &rest_length) ||
+        kind_length != 1 || (*kind != 'r' && *kind != 'w'))
         return false;
     if (!place->open)
-        iso_history_begin(history, history->transaction_count, place->session, ISO_COMMITTED, iso_origin(0, line));
+        iso_history_begin(history, history->transaction_count, place->session, ISO_COMMITTED,
+                          iso_origin(0, line));
     place->open = true;
     iso_history_operation(history, *kind == 'w' ? ISO_WRITE : ISO_READ,
                           iso_atoms_text(&history->atoms, key, key_length),
@@ -71,8 +72,8 @@ enum iso_status format_awdit_read(const char *path, struct iso_history *history,
             place.open = false;
         } else if (at < stop && !add_operation(&place, at, stop, line)) {
             status = iso_error_set(error, ISO_BAD_INPUT,
-                                   "%s:%u: found '%.*s', expected 'r KEY VALUE', 'w KEY VALUE', ==== or ----", path,
-                                   line, (int)(stop - at < 60 ? stop - at : 60), at);
+                                   "%s:%u: found '%.*s', expected 'r KEY VALUE', 'w KEY VALUE', ==== or ----",
+                                   path, line, (int)(stop - at < 60 ? stop - at : 60), at);
         }
         at = next;
     }

@@ -1,8 +1,8 @@
 /* Elle's and Jepsen's histories, EDN and JSON: invocations and completions of processes.
  *
- * `ok` is a committed transaction, `fail` an aborted one, `info` and an invocation that nothing completes are of
- * unknown outcome. A process is a session; without processes every transaction is one. Registers start at nil, lists
- * empty. Reads of transactions that are not `ok` say nothing and are dropped.
+ * `ok` is a committed transaction, `fail` an aborted one, `info` and an invocation that nothing completes are
+ * of unknown outcome. A process is a session; without processes every transaction is one. Registers start at
+ * nil, lists empty. Reads of transactions that are not `ok` say nothing and are dropped.
  */
 #include <stdio.h>
 #include <string.h>
@@ -171,7 +171,8 @@ static bool take_operation(struct iso_history *history, struct tokens *tokens, b
     return true;
 }
 
-static enum iso_status add_transaction(struct reader *reader, uint32_t number, enum type type, struct tokens tokens)
+static enum iso_status add_transaction(struct reader *reader, uint32_t number, enum type type,
+                                       struct tokens tokens)
 {
     static const uint8_t statuses[] = {ISO_UNKNOWN, ISO_COMMITTED, ISO_ABORTED, ISO_UNKNOWN};
     struct iso_history *history = reader->history;
@@ -182,11 +183,13 @@ static enum iso_status add_transaction(struct reader *reader, uint32_t number, e
         entry->has_process ? entry->process : iso_atoms_add_string(&history->atoms, text, length);
     iso_history_begin(history, number, session, statuses[type], iso_origin(0, entry->line));
     if (tokens.kind != TOKEN_OPEN_LIST)
-        return fail(reader, entry->line, "a :value that is a list of operations [:r key value], [:w ...], [:append ...]");
+        return fail(reader, entry->line,
+                    "a :value that is a list of operations [:r key value], [:w ...], [:append ...]");
     for (tokens_next(&tokens); tokens.kind != TOKEN_CLOSE_LIST;) {
         if (!take_operation(history, &tokens, type == OK))
-            return fail(reader, entry->line, "operations [:r key value], [:w key value] or [:append key value]; other "
-                                             "models are no read/write histories");
+            return fail(reader, entry->line,
+                        "operations [:r key value], [:w key value] or [:append key value]; other "
+                        "models are no read/write histories");
     }
     return ISO_OK;
 }
@@ -205,7 +208,8 @@ static uint32_t *find_pending(const struct reader *reader, const struct pending 
     return &pending->entry[slot];
 }
 
-static enum iso_status complete(struct reader *reader, uint32_t number, const struct pending *pending, bool *waits)
+static enum iso_status complete(struct reader *reader, uint32_t number, const struct pending *pending,
+                                bool *waits)
 {
     const struct entry *entry = &reader->entries[number];
     uint32_t *slot = entry->has_process ? find_pending(reader, pending, entry->process) : NULL;
@@ -251,7 +255,8 @@ static enum iso_status build(struct reader *reader)
     return status;
 }
 
-static enum iso_status read_elle(const char *path, struct iso_history *history, struct iso_error *error, bool json)
+static enum iso_status read_elle(const char *path, struct iso_history *history, struct iso_error *error,
+                                 bool json)
 {
     struct iso_whole_file file;
     enum iso_status status = iso_whole_file_read(&file, path, error);

@@ -1,8 +1,9 @@
 /* Viper's JSON logs: a directory, each `J*.log` a session, each line a committed transaction.
  *
- * Deletes write their tombstone and inserts their value, after the read that they carry. A file whose only line is
- * marked `isInitial` gives the initial values. Where there is none, a read of a value that nobody wrote is that key's
- * initial value: the first such read of a key decides. Failed writes are dropped. Range queries are refused.
+ * Deletes write their tombstone and inserts their value, after the read that they carry. A file whose only
+ * line is marked `isInitial` gives the initial values. Where there is none, a read of a value that nobody
+ * wrote is that key's initial value: the first such read of a key decides. Failed writes are dropped. Range
+ * queries are refused.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,8 +24,8 @@ struct reader {
 
 static enum iso_status fail(struct reader *reader, const char *expected)
 {
-    return iso_error_set(reader->error, ISO_BAD_INPUT, "%s:%u: expected %s", reader->path, reader->tokens.line,
-                         expected);
+    return iso_error_set(reader->error, ISO_BAD_INPUT, "%s:%u: expected %s", reader->path,
+                         reader->tokens.line, expected);
 }
 
 static bool take_value(struct reader *reader, iso_atom *value)
@@ -139,7 +140,8 @@ static enum iso_status read_log(struct reader *reader, const char *path)
     return status;
 }
 
-/* Values that somebody wrote, as key and value; then the first foreign read of each key is its initial value. */
+/* Values that somebody wrote, as key and value; then the first foreign read of each key is its initial value.
+ */
 static void guess_initial(struct iso_history *history)
 {
     uint64_t slots = 64;
@@ -154,7 +156,8 @@ static void guess_initial(struct iso_history *history)
             if (write == look || (look && (done[key] || value == ISO_ABSENT)))
                 continue;
             uint64_t slot = (((uint64_t)key << 32 | value) * 0x9e3779b97f4a7c15u >> 20) & (slots - 1);
-            while (written[slot] && (history->key[written[slot] - 1] != key || history->value[written[slot] - 1] != value))
+            while (written[slot] &&
+                   (history->key[written[slot] - 1] != key || history->value[written[slot] - 1] != value))
                 slot = (slot + 1) & (slots - 1);
             if (!look) {
                 written[slot] = o + 1;
@@ -176,8 +179,9 @@ enum iso_status format_viper_read(const char *path, struct iso_history *history,
         return status;
     struct reader reader = {.history = history, .error = error};
     if (paths.count == 0 || paths.count > 65535)
-        status = iso_error_set(error, ISO_BAD_INPUT, "%s: %u *.log files; expected one a session, at most 65535", path,
-                               paths.count);
+        status =
+            iso_error_set(error, ISO_BAD_INPUT, "%s: %u *.log files; expected one a session, at most 65535",
+                          path, paths.count);
     for (uint32_t i = 0; status == ISO_OK && i < paths.count; i++)
         status = read_log(&reader, paths.paths[i]);
     if (status == ISO_OK && !reader.has_initial)

@@ -16,7 +16,8 @@ static void skip_space(struct tokens *tokens)
                 tokens->at++;
         } else if (byte == '\n') {
             tokens->line++;
-        } else if (byte != ' ' && byte != '\t' && byte != '\r' && byte != ',' && !(byte == ':' && tokens->json)) {
+        } else if (byte != ' ' && byte != '\t' && byte != '\r' && byte != ',' &&
+                   !(byte == ':' && tokens->json)) {
             return;
         }
     }
@@ -74,14 +75,24 @@ enum token_kind tokens_next(struct tokens *tokens)
     tokens->text = tokens->at;
     tokens->length = 1;
     switch (*tokens->at) {
-    case '{': tokens->at++; return tokens->kind = TOKEN_OPEN_MAP;
-    case '}': tokens->at++; return tokens->kind = TOKEN_CLOSE_MAP;
+    case '{':
+        tokens->at++;
+        return tokens->kind = TOKEN_OPEN_MAP;
+    case '}':
+        tokens->at++;
+        return tokens->kind = TOKEN_CLOSE_MAP;
     case '[':
-    case '(': tokens->at++; return tokens->kind = TOKEN_OPEN_LIST;
+    case '(':
+        tokens->at++;
+        return tokens->kind = TOKEN_OPEN_LIST;
     case ']':
-    case ')': tokens->at++; return tokens->kind = TOKEN_CLOSE_LIST;
-    case '"': return tokens->kind = take_string(tokens);
-    default: return tokens->kind = take_word(tokens);
+    case ')':
+        tokens->at++;
+        return tokens->kind = TOKEN_CLOSE_LIST;
+    case '"':
+        return tokens->kind = take_string(tokens);
+    default:
+        return tokens->kind = take_word(tokens);
     }
 }
 

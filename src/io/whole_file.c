@@ -12,7 +12,8 @@
 
 #include "base/memory.h"
 
-static enum iso_status read_all(struct iso_whole_file *file, int descriptor, const char *path, struct iso_error *error)
+static enum iso_status read_all(struct iso_whole_file *file, int descriptor, const char *path,
+                                struct iso_error *error)
 {
     size_t capacity = file->length;
     file->length = 0;
@@ -21,7 +22,8 @@ static enum iso_status read_all(struct iso_whole_file *file, int descriptor, con
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return iso_error_set(error, errno == EISDIR ? ISO_BAD_INPUT : ISO_FAILED, "%s: %s", path, strerror(errno));
+            return iso_error_set(error, errno == EISDIR ? ISO_BAD_INPUT : ISO_FAILED, "%s: %s", path,
+                                 strerror(errno));
         file->length += (size_t)got;
         if (got == 0)
             break;

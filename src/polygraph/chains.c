@@ -1,7 +1,8 @@
-/* Chains: a cover of the transactions by paths of the known graph, so that what reaches a node is one number a chain.
+/* Chains: a cover of the transactions by paths of the known graph, so that what reaches a node is one number
+ * a chain.
  *
- * Sessions are paths already. Where sessions are short or their order does not count, a transaction may follow any
- * known predecessor that nobody else follows; that only ever lowers the number of chains.
+ * Sessions are paths already. Where sessions are short or their order does not count, a transaction may
+ * follow any known predecessor that nobody else follows; that only ever lowers the number of chains.
  */
 #include "polygraph/polygraph_private.h"
 
@@ -92,9 +93,10 @@ static void known_release(struct known *known)
     iso_free(known->followed);
 }
 
-/* A chain that may go on with the transaction: its session's, or one whose end is a known predecessor and the last of
- * its session. */
-static uint32_t find_chain(const struct engine *engine, const struct known *known, const uint32_t *tail, uint32_t t)
+/* A chain that may go on with the transaction: its session's, or one whose end is a known predecessor and the
+ * last of its session. */
+static uint32_t find_chain(const struct engine *engine, const struct known *known, const uint32_t *tail,
+                           uint32_t t)
 {
     uint32_t before = known->before[t];
     if (before != ISO_NONE && tail[engine->chain[before]] == before)

@@ -147,17 +147,22 @@ static void release(struct engine *engine)
     iso_column_free(engine->candidates, engine->candidate_capacity * sizeof *engine->candidates);
 }
 
-enum iso_status iso_polygraph_check(const struct iso_history *history, const struct iso_polygraph_options *options,
+enum iso_status iso_polygraph_check(const struct iso_history *history,
+                                    const struct iso_polygraph_options *options,
                                     struct iso_polygraph_result *result, struct iso_error *error)
 {
     double start = now();
-    struct engine engine = {.history = history, .options = options, .result = result, .empty_read = ISO_NONE,
+    struct engine engine = {.history = history,
+                            .options = options,
+                            .result = result,
+                            .empty_read = ISO_NONE,
                             .serial = iso_model_is_serial(options->model)};
     engine.deadline = options->timeout > 0 ? start + options->timeout : 0;
     result->evidence.model = options->model;
     result->evidence.drift = options->drift;
     if (options->model >= ISO_MODEL_GSI && options->model != ISO_MODELS)
-        return iso_error_set(error, ISO_BAD_INPUT, "level %s needs the clients' clocks (begin and end of transactions)",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "level %s needs the clients' clocks (begin and end of transactions)",
                              iso_model_name(options->model));
     if (history->committed_count == 0)
         undecided(&engine, "nothing-judged");

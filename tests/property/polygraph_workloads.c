@@ -1,6 +1,5 @@
-/* polygraph on histories of a toy database, large enough for every step of the route: at the level that the database
- * keeps they hold, and what is said at any level is verified.
- * Argument: rounds (default 4).
+/* polygraph on histories of a toy database, large enough for every step of the route: at the level that the
+ * database keeps they hold, and what is said at any level is verified. Argument: rounds (default 4).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +26,8 @@ static const char *judge(const struct blackbox_workload *workload, enum iso_mode
         wrong = "no history";
     else if (iso_polygraph_check(&history, &options, &result, &error) != ISO_OK)
         wrong = "no verdict";
-    else if (result.outcome == ISO_IS_UNDECIDED) /* without sessions, few values on few keys can take forever */
+    else if (result.outcome ==
+             ISO_IS_UNDECIDED) /* without sessions, few values on few keys can take forever */
         wrong = must_hold && model != ISO_MODEL_ADYA_SI ? "undecided" : NULL;
     else if (must_hold && result.outcome != ISO_HOLDS)
         wrong = "false alarm";
@@ -48,13 +48,18 @@ int main(int argc, char **argv)
     for (unsigned round = 0; round < rounds; round++) {
         for (int name = 0; name < 6; name++) {
             for (int m = 0; m < 3; m++) {
-                struct blackbox_workload workload = {.name = names[name], .transactions = 300 + 300 * round,
-                                                     .keys = 60 + 100 * round, .sessions = 4 + 6 * round,
-                                                     .operations = 6, .seed = round, .serial = round % 2 == 0};
+                struct blackbox_workload workload = {.name = names[name],
+                                                     .transactions = 300 + 300 * round,
+                                                     .keys = 60 + 100 * round,
+                                                     .sessions = 4 + 6 * round,
+                                                     .operations = 6,
+                                                     .seed = round,
+                                                     .serial = round % 2 == 0};
                 const char *wrong = judge(&workload, models[m]);
                 fine &= !wrong;
-                printf("%s %u - %s at %s, %u transactions%s%s\n", wrong ? "not ok" : "ok", ++number, names[name],
-                       iso_model_name(models[m]), workload.transactions, wrong ? ": " : "", wrong ? wrong : "");
+                printf("%s %u - %s at %s, %u transactions%s%s\n", wrong ? "not ok" : "ok", ++number,
+                       names[name], iso_model_name(models[m]), workload.transactions, wrong ? ": " : "",
+                       wrong ? wrong : "");
             }
         }
     }

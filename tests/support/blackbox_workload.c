@@ -13,7 +13,7 @@ struct workload {
 };
 
 static const struct workload workloads[] = {
-    {"blindw", 0.5, 0, 0, true, false, false}, {"bl", 0.5, 0.5, 0.99, false, true, false},
+    {"blindw", 0.5, 0, 0, true, false, false},   {"bl", 0.5, 0.5, 0.99, false, true, false},
     {"rh", 0.95, 0.5, 0.99, false, true, false}, {"wh", 0.3, 0.5, 0.99, false, true, false},
     {"hd", 0.5, 1.5, 0.99, false, true, false},  {"rmw", 0.5, 0, 0.99, false, false, true},
 };
@@ -23,12 +23,17 @@ enum { OPERATIONS = 64, VALUES = 100 };
 /* Versions of a key, newest last: (commit time, value). */
 struct versions {
     uint32_t count, capacity;
-    struct { uint32_t time, value; } *items;
+    struct {
+        uint32_t time, value;
+    } * items;
 };
 
 struct open_transaction {
     uint32_t begin, count;
-    struct { uint32_t key, value; bool write; } operations[OPERATIONS];
+    struct {
+        uint32_t key, value;
+        bool write;
+    } operations[OPERATIONS];
 };
 
 struct generator {
@@ -39,7 +44,6 @@ struct generator {
     uint32_t next_value;
     uint64_t random;
 };
-
 
 static double uniform(struct generator *generator)
 {
@@ -145,11 +149,12 @@ static void record(struct iso_history *history, const struct open_transaction *o
     uint32_t tid = history->transaction_count;
     iso_history_begin(history, tid, session, ISO_COMMITTED, iso_origin(0, tid + 1u));
     for (uint32_t o = 0; o < open->count; o++)
-        iso_history_operation(history, open->operations[o].write ? ISO_WRITE : ISO_READ, open->operations[o].key,
-                              open->operations[o].value);
+        iso_history_operation(history, open->operations[o].write ? ISO_WRITE : ISO_READ,
+                              open->operations[o].key, open->operations[o].value);
 }
 
-static void run(struct generator *generator, struct iso_history *history, const struct blackbox_workload *shape)
+static void run(struct generator *generator, struct iso_history *history,
+                const struct blackbox_workload *shape)
 {
     struct open_transaction *open = iso_allocate_zeroed(shape->sessions, sizeof *open);
     uint32_t time = 1;
@@ -170,7 +175,9 @@ static void run(struct generator *generator, struct iso_history *history, const 
 
 bool blackbox_workload_make(const struct blackbox_workload *shape, struct iso_history *history)
 {
-    struct generator generator = {.keys = shape->keys, .operations = shape->operations, .next_value = 1000,
+    struct generator generator = {.keys = shape->keys,
+                                  .operations = shape->operations,
+                                  .next_value = 1000,
                                   .random = (shape->seed + 1) * 0x9e3779b97f4a7c15u};
     for (size_t i = 0; i < sizeof workloads / sizeof workloads[0]; i++) {
         if (strcmp(shape->name, workloads[i].name) == 0)
