@@ -33,7 +33,6 @@ struct iso_polygraph_counters {
 struct iso_polygraph_result {
     enum iso_outcome outcome;
     const char *reason; /* of "undecided": "timeout", "memory", "nothing-judged", "steps-switched-off", ... */
-    const char *anomaly;           /* of a rejected graph's cycle: "G0", "G1c", "G-single", "G2-item"; or NULL */
     uint64_t counts[ISO_FINDINGS]; /* of findings before the graph */
     uint64_t cycles;       /* 0 or 1 */
     struct iso_finding *findings;

@@ -117,8 +117,8 @@ void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, con
     uint32_t detail = 0;
     if (step->kind == AION_READ_LIST)
         look.value =
-            aion_list_new(shard, batch->atoms, step->count ? batch->elements + step->value : NULL, step->count,
-                          step->tail);
+            aion_list_new(shard, batch->atoms, batch->elements ? batch->elements + step->value : NULL, step->count,
+                          step->tail); /* no elements in the whole batch: no column */
     else
         look.value = aion_values_take(&shard->values, batch->atoms, step->value);
     look.state = aion_judge(shard, key, &look, transaction);

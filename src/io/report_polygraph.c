@@ -62,7 +62,7 @@ struct report_cycle report_find_cycle(const struct iso_polygraph_report *report)
         return cycle;
     cycle.first_edge = evidence->lemmas[lemma].first_edge;
     cycle.edge_count = evidence->lemmas[lemma].edge_count;
-    cycle.anomaly = report->result->anomaly ? report->result->anomaly : iso_cycle_anomaly(evidence, lemma);
+    cycle.anomaly = iso_cycle_anomaly(evidence, lemma);
     cycle.lemmas = evidence->lemma_count - 1;
     for (uint32_t i = 0; i < cycle.edge_count; i++) {
         const struct iso_edge *edge = &evidence->edges[cycle.first_edge + i];

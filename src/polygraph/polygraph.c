@@ -52,21 +52,6 @@ static void accept(struct engine *engine)
     engine->result->outcome = ISO_HOLDS;
 }
 
-/* Adya's name of the cycle that is shown, by the kinds of its edges. */
-static void name_anomaly(struct iso_polygraph_result *result)
-{
-    const struct iso_evidence *evidence = &result->evidence;
-    uint32_t anti = 0, reads = 0;
-    if (result->cycle_lemma == ISO_NONE)
-        return;
-    const struct iso_lemma *lemma = &evidence->lemmas[result->cycle_lemma];
-    for (uint32_t i = lemma->first_edge; i < lemma->first_edge + lemma->edge_count; i++) {
-        anti += evidence->edges[i].kind == ISO_EDGE_RW;
-        reads += evidence->edges[i].kind == ISO_EDGE_WR;
-    }
-    result->anomaly = anti > 1 ? "G2-item" : anti ? "G-single" : reads ? "G1c" : "G0";
-}
-
 static void reject_by_facts(struct engine *engine)
 {
     double start = now();
@@ -77,7 +62,6 @@ static void reject_by_facts(struct engine *engine)
         explain_empty_read(engine);
     else
         explain_cycle(engine);
-    name_anomaly(engine->result);
     engine->result->counters.seconds_explain += now() - start;
 }
 
@@ -118,8 +102,7 @@ static void judge_graph(struct engine *engine)
     } else if (status == ISO_VIOLATED) {
         engine->result->outcome = ISO_IS_VIOLATED;
         engine->result->cycles = 1;
-        name_anomaly(engine->result);
-    } else if (!engine->result->reason) {
+        } else if (!engine->result->reason) {
         undecided(engine, "timeout");
     }
 }
