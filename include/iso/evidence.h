@@ -1,15 +1,18 @@
 /* Evidence for a polygraph verdict: what other code needs to confirm it.
  *
- * Transactions are indices of the history's, in the order of its input. An *event* is the begin (2 * transaction) or
- * the commit (2 * transaction + 1) of a transaction; at the serialisable levels a transaction is one event, its begin.
+ * Transactions are indices of the history's, in the order of its input. An *event* is the begin (2 *
+ * transaction) or the commit (2 * transaction + 1) of a transaction; at the serialisable levels a transaction
+ * is one event, its begin.
  *
- * Accept: all events in an order. Reject: either a finding that needs no graph (an internal read, an aborted read,
- * ...), or lemmas. A lemma is a clause of literals, of which at least one is true in every order that explains the
- * history; the last lemma is empty, so there is none. A clause is justified by
- *   - a cycle: were all its literals false, these edges would close a cycle; every edge follows from the history, from
- *     the literals' negations, or from earlier lemmas, by unit propagation;
+ * Accept: all events in an order. Reject: either a finding that needs no graph (an internal read, an aborted
+ * read,
+ * ...), or lemmas. A lemma is a clause of literals, of which at least one is true in every order that
+ * explains the history; the last lemma is empty, so there is none. A clause is justified by
+ *   - a cycle: were all its literals false, these edges would close a cycle; every edge follows from the
+ * history, from the literals' negations, or from earlier lemmas, by unit propagation;
  *   - a list read: one that holds a's elements, and b's after them or not at all, so a's version comes first;
- *   - nothing: then unit propagation alone, over the lemmas so far and each read's choice of writers, refutes it.
+ *   - nothing: then unit propagation alone, over the lemmas so far and each read's choice of writers, refutes
+ * it.
  */
 #ifndef ISO_EVIDENCE_H
 #define ISO_EVIDENCE_H
@@ -20,8 +23,15 @@
 #include "iso/history.h"
 
 /* Levels of black-box checking. `ser` and `si` keep session order. */
-enum iso_model { ISO_MODEL_SER, ISO_MODEL_SI, ISO_MODEL_ADYA_SI, ISO_MODEL_GSI, ISO_MODEL_STRONG_SI,
-                 ISO_MODEL_STRICT_SER, ISO_MODELS };
+enum iso_model {
+    ISO_MODEL_SER,
+    ISO_MODEL_SI,
+    ISO_MODEL_ADYA_SI,
+    ISO_MODEL_GSI,
+    ISO_MODEL_STRONG_SI,
+    ISO_MODEL_STRICT_SER,
+    ISO_MODELS
+};
 
 const char *iso_model_name(enum iso_model model);
 
@@ -35,17 +45,21 @@ static inline bool iso_model_keeps_sessions(enum iso_model model)
     return model != ISO_MODEL_ADYA_SI && model != ISO_MODEL_GSI;
 }
 
-static inline uint32_t iso_event_begin(uint32_t transaction) { return 2 * transaction; }
+static inline uint32_t iso_event_begin(uint32_t transaction)
+{
+    return 2 * transaction;
+}
 static inline uint32_t iso_event_commit(enum iso_model model, uint32_t transaction)
 {
     return iso_model_is_serial(model) ? 2 * transaction : 2 * transaction + 1;
 }
 
 enum iso_literal_kind {
-    ISO_LITERAL_ORDER,     /* the version of `key` that transaction a wrote comes before b's; negated: b's before a's */
-    ISO_LITERAL_READS,     /* transaction a reads `key` from transaction b (ISO_NONE: the initial value) */
+    ISO_LITERAL_ORDER, /* the version of `key` that transaction a wrote comes before b's; negated: b's before
+                          a's */
+    ISO_LITERAL_READS, /* transaction a reads `key` from transaction b (ISO_NONE: the initial value) */
     ISO_LITERAL_NOT_READS,
-    ISO_LITERAL_BEFORE     /* event a comes before event b; negated: b before a */
+    ISO_LITERAL_BEFORE /* event a comes before event b; negated: b before a */
 };
 
 struct iso_literal {
@@ -59,14 +73,14 @@ enum iso_edge_kind {
     ISO_EDGE_TIME,    /* the client saw the one end before it began the other */
     ISO_EDGE_WR,      /* commit of the writer before begin of the reader of `key` */
     ISO_EDGE_WW,      /* commit before begin, of two writers of `key` in version order */
-    ISO_EDGE_RW,      /* begin of a reader of `key` before commit of the writer of a later version than `via`'s */
-    ISO_EDGE_BEFORE   /* by a literal of kind BEFORE */
+    ISO_EDGE_RW, /* begin of a reader of `key` before commit of the writer of a later version than `via`'s */
+    ISO_EDGE_BEFORE /* by a literal of kind BEFORE */
 };
 
 struct iso_edge {
     enum iso_edge_kind kind;
-    uint32_t from, to;  /* events */
-    uint32_t key, via;  /* RW: whose version was read, ISO_NONE: the initial one */
+    uint32_t from, to; /* events */
+    uint32_t key, via; /* RW: whose version was read, ISO_NONE: the initial one */
 };
 
 enum iso_lemma_kind { ISO_LEMMA_CYCLE, ISO_LEMMA_LIST, ISO_LEMMA_PROPAGATION };
@@ -79,22 +93,29 @@ struct iso_lemma {
 };
 
 /* What is wrong before any graph. */
-enum iso_finding_kind { ISO_FINDING_NONE, ISO_FINDING_INT, ISO_FINDING_G1A, ISO_FINDING_G1B, ISO_FINDING_THINAIR,
-                        ISO_FINDING_INCOMPATIBLE, ISO_FINDINGS };
+enum iso_finding_kind {
+    ISO_FINDING_NONE,
+    ISO_FINDING_INT,
+    ISO_FINDING_G1A,
+    ISO_FINDING_G1B,
+    ISO_FINDING_THINAIR,
+    ISO_FINDING_INCOMPATIBLE,
+    ISO_FINDINGS
+};
 
 const char *iso_finding_name(enum iso_finding_kind kind);
 
 struct iso_finding {
     enum iso_finding_kind kind;
     uint32_t transaction, operation; /* the read at fault */
-    uint32_t other;                  /* G1a, G1b: who wrote it; INCOMPATIBLE: another list read; else ISO_NONE */
+    uint32_t other; /* G1a, G1b: who wrote it; INCOMPATIBLE: another list read; else ISO_NONE */
 };
 
 struct iso_evidence {
     enum iso_model model;
-    uint64_t drift;           /* of the clients' clocks, in their unit */
+    uint64_t drift; /* of the clients' clocks, in their unit */
     bool accepts;
-    uint32_t *events;         /* accept */
+    uint32_t *events; /* accept */
     uint32_t event_count, event_capacity;
     struct iso_finding finding; /* reject without a graph */
     struct iso_lemma *lemmas;   /* reject by lemmas */

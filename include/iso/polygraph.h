@@ -12,33 +12,33 @@
 
 struct iso_polygraph_options {
     enum iso_model model;
-    uint64_t drift;           /* how far the clients' clocks may differ, in their unit */
-    double timeout;           /* seconds; 0: none */
-    uint64_t memory;          /* bytes that the engine may use; 0: no limit */
-    uint32_t max_findings;    /* of the list, never of the counts; 0: all */
-    bool no_saturation, no_meet, no_join, no_search, no_windows, no_solver; /* steps switched off */
+    uint64_t drift;        /* how far the clients' clocks may differ, in their unit */
+    double timeout;        /* seconds; 0: none */
+    uint64_t memory; /* bytes that the clocks may take, the largest part; 0: 16 GiB */
+    uint32_t max_findings; /* of the list, never of the counts; 0: all */
+    bool no_saturation, no_meet, no_join, no_search, no_solver; /* steps switched off */
 };
 
 struct iso_polygraph_counters {
     uint64_t transactions, reads, writes, chains, known_edges;
-    uint64_t open_reads_first, open_reads_after; /* with several possible writers: at first, after saturation */
-    uint64_t open_pairs_after;                   /* pairs of writers without an order, after saturation */
+    uint64_t open_reads_first,
+        open_reads_after;      /* with several possible writers: at first, after saturation */
+    uint64_t open_pairs_after; /* pairs of writers without an order, after saturation */
     uint64_t passes, edges_version, edges_anti, edges_meet, edges_join, candidates_pruned;
-    uint64_t search_free, search_decisions, search_dead_ends, windows;
+    uint64_t search_free, search_decisions, search_dead_ends;
     uint64_t solver_calls, solver_variables, solver_clauses, solver_cycles;
     double seconds_prepare, seconds_saturate, seconds_search, seconds_solve, seconds_explain, seconds_total;
 };
 
 struct iso_polygraph_result {
     enum iso_outcome outcome;
-    const char *reason;       /* of "undecided": "timeout", "memory", "nothing-judged", "steps-switched-off", ... */
-    const char *anomaly;      /* of a rejected graph: "G1c", "lost-update", ...; NULL otherwise */
+    const char *reason; /* of "undecided": "timeout", "memory", "nothing-judged", "steps-switched-off", ... */
+    const char *anomaly;           /* of a rejected graph's cycle, see iso_cycle_anomaly; or NULL */
     uint64_t counts[ISO_FINDINGS]; /* of findings before the graph */
-    uint64_t lost_updates;         /* pairs (version, later reader) where two transactions read and replaced it */
-    uint64_t cycles;               /* 0 or 1 */
+    uint64_t cycles;       /* 0 or 1 */
     struct iso_finding *findings;
     uint32_t finding_count, finding_capacity;
-    uint32_t cycle_lemma;     /* of the evidence: the lemma whose cycle is to be shown; ISO_NONE: none */
+    uint32_t cycle_lemma; /* of the evidence: the lemma whose cycle is to be shown; ISO_NONE: none */
     struct iso_evidence evidence;
     struct iso_polygraph_counters counters;
 };
@@ -47,9 +47,10 @@ void iso_polygraph_options_init(struct iso_polygraph_options *options);
 void iso_polygraph_result_init(struct iso_polygraph_result *result);
 void iso_polygraph_result_release(struct iso_polygraph_result *result);
 
-/* Judges a finished history. ISO_OK: `result` says the outcome (whatever it is); ISO_BAD_INPUT: the history lacks what
- * the level needs (clients' clocks). */
-enum iso_status iso_polygraph_check(const struct iso_history *history, const struct iso_polygraph_options *options,
+/* Judges a finished history. ISO_OK: `result` says the outcome (whatever it is); ISO_BAD_INPUT: the history
+ * lacks what the level needs (clients' clocks). */
+enum iso_status iso_polygraph_check(const struct iso_history *history,
+                                    const struct iso_polygraph_options *options,
                                     struct iso_polygraph_result *result, struct iso_error *error);
 
 #endif

@@ -93,7 +93,7 @@ static const struct app_option options[] = {
      .argument = "BYTES",
      .offset = PLACE(memory),
      .most = UINT64_MAX,
-     .help = "polygraph gives up where it would need more: undecided. 0, the\ndefault: no limit."},
+     .help = "polygraph gives up where its clocks, the largest part, would need more:\nundecided. 0, the default: 16 GiB."},
     {.type = APP_NUMBER,
      .name = "drift",
      .argument = "N",
@@ -105,7 +105,6 @@ static const struct app_option options[] = {
     {.type = APP_FLAG, .name = "no-meet", .offset = PLACE(no_meet), .help = "After what all possible writers share."},
     {.type = APP_FLAG, .name = "no-join", .offset = PLACE(no_join), .help = "Before what follows all possible writers."},
     {.type = APP_FLAG, .name = "no-search", .offset = PLACE(no_search), .help = "The forward search."},
-    {.type = APP_FLAG, .name = "no-windows", .offset = PLACE(no_windows), .help = "The solver on parts."},
     {.type = APP_FLAG, .name = "no-solver", .offset = PLACE(no_solver), .help = "The solver on everything."},
     {.type = APP_END},
 };

@@ -44,7 +44,6 @@ static enum iso_status judge(struct app *app, const struct app_check *check, con
     options.no_meet = check->no_meet;
     options.no_join = check->no_join;
     options.no_search = check->no_search;
-    options.no_windows = check->no_windows;
     options.no_solver = check->no_solver;
     if (check->no_session_order && check->level != ISO_SI && check->level != ISO_MODEL_ADYA_SI)
         return iso_error_set(&app->error, ISO_BAD_INPUT,

@@ -1,9 +1,9 @@
 /* Cobra's log directory: each `*.log` is a session, records are big-endian.
  *
- * A read names the write it saw. So the value of an operation is the write's id, which is unique in the history; what
- * the read says besides (writer, key, value hash) is checked against the log of that write, and where it differs the
- * value becomes a text of its own that nobody wrote. Universal logs have no write ids: there the value hash is the
- * value. Initial and null reads read *absent*; so do reads of a deleted key.
+ * A read names the write it saw. So the value of an operation is the write's id, which is unique in the
+ * history; what the read says besides (writer, key, value hash) is checked against the log of that write, and
+ * where it differs the value becomes a text of its own that nobody wrote. Universal logs have no write ids:
+ * there the value hash is the value. Initial and null reads read *absent*; so do reads of a deleted key.
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ struct reader {
     uint64_t transaction;  /* the one that is open */
     struct logged *writes; /* all files' */
     size_t write_count, write_capacity;
-    struct logged *reads;  /* `operation` beside it in `read_operations` */
+    struct logged *reads; /* `operation` beside it in `read_operations` */
     uint32_t *read_operations;
     size_t read_count, read_capacity;
 };
@@ -63,9 +63,11 @@ static void note_read(struct reader *reader, struct logged logged, uint32_t oper
 {
     if (reader->read_count == reader->read_capacity) {
         size_t old = reader->read_capacity, next = iso_column_capacity(old, old + 1);
-        reader->reads = iso_column_grow(reader->reads, old * sizeof *reader->reads, next * sizeof *reader->reads);
-        reader->read_operations = iso_column_grow(reader->read_operations, old * sizeof *reader->read_operations,
-                                                  next * sizeof *reader->read_operations);
+        reader->reads =
+            iso_column_grow(reader->reads, old * sizeof *reader->reads, next * sizeof *reader->reads);
+        reader->read_operations =
+            iso_column_grow(reader->read_operations, old * sizeof *reader->read_operations,
+                            next * sizeof *reader->read_operations);
         reader->read_capacity = next;
     }
     reader->reads[reader->read_count] = logged;
@@ -75,7 +77,8 @@ static void note_read(struct reader *reader, struct logged logged, uint32_t oper
 static void read_write(struct reader *reader)
 {
     struct iso_history *history = reader->history;
-    struct logged logged = {load(reader->at + 1), reader->transaction, load(reader->at + 9), load(reader->at + 17)};
+    struct logged logged = {load(reader->at + 1), reader->transaction, load(reader->at + 9),
+                            load(reader->at + 17)};
     iso_atom key = iso_atoms_unsigned(&history->atoms, logged.key);
     if (logged.write == DELETED) {
         iso_history_operation(history, ISO_DELETE, key, ISO_ABSENT);
@@ -109,13 +112,15 @@ static enum iso_status read_boundary(struct reader *reader, bool clocks, bool *o
     uint64_t transaction = load(reader->at + 1);
     bool start = *reader->at == 'S';
     if (start == *open)
-        return fail(reader, start ? "a commit (C) before the next start (S)" : "a start (S) before the commit (C)");
+        return fail(reader,
+                    start ? "a commit (C) before the next start (S)" : "a start (S) before the commit (C)");
     if (!start && transaction != reader->transaction)
         return fail(reader, "the commit to name the transaction that was started");
     if (start) {
         struct iso_history *history = reader->history;
         iso_history_begin(history, iso_atoms_unsigned(&history->atoms, transaction), history->input_count - 1,
-                          ISO_COMMITTED, iso_origin(history->input_count - 1, (uint64_t)(reader->at - reader->start)));
+                          ISO_COMMITTED,
+                          iso_origin(history->input_count - 1, (uint64_t)(reader->at - reader->start)));
         reader->transaction = transaction;
     }
     *open = start;
@@ -228,7 +233,8 @@ enum iso_status format_cobra_read(const char *path, struct iso_history *history,
     if (paths.count == 0)
         status = iso_error_set(error, ISO_BAD_INPUT, "%s: no *.log file here; expected one a session", path);
     if (paths.count > 65535)
-        status = iso_error_set(error, ISO_BAD_INPUT, "%s: %u log files; at most 65535 are read", path, paths.count);
+        status = iso_error_set(error, ISO_BAD_INPUT, "%s: %u log files; at most 65535 are read", path,
+                               paths.count);
     for (uint32_t i = 0; status == ISO_OK && i < paths.count; i++)
         status = read_log(&reader, paths.paths[i]);
     if (status == ISO_OK)

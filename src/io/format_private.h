@@ -1,6 +1,6 @@
-/* The readers of history formats, one file each. A reader fills a history that is empty and leaves it unfinished.
- * What a format cannot say (an aborted transaction's place, a failed statement) is put into the history model's terms
- * where it is read; each file's head says how. */
+/* The readers of history formats, one file each. A reader fills a history that is empty and leaves it
+ * unfinished. What a format cannot say (an aborted transaction's place, a failed statement) is put into the
+ * history model's terms where it is read; each file's head says how. */
 #ifndef ISO_IO_FORMAT_PRIVATE_H
 #define ISO_IO_FORMAT_PRIVATE_H
 

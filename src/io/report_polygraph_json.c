@@ -93,8 +93,7 @@ static void write_counts(struct iso_output *output, const struct iso_polygraph_r
         report_json_count(output, ":", result->counts[kind]);
         iso_output_char(output, ',');
     }
-    report_json_count(output, "\"LOSTUPDATE\":", result->lost_updates);
-    report_json_count(output, ",\"CYCLE\":", result->cycles);
+    report_json_count(output, "\"CYCLE\":", result->cycles);
     iso_output_char(output, '}');
 }
 
@@ -113,7 +112,6 @@ static void write_steps(struct iso_output *output, const struct iso_polygraph_co
     report_json_count(output, ",\"search_free\":", counters->search_free);
     report_json_count(output, ",\"search_decisions\":", counters->search_decisions);
     report_json_count(output, ",\"search_dead_ends\":", counters->search_dead_ends);
-    report_json_count(output, ",\"windows\":", counters->windows);
     report_json_count(output, ",\"solver_calls\":", counters->solver_calls);
     iso_output_char(output, '}');
 }

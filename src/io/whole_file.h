@@ -23,7 +23,8 @@ struct iso_whole_file {
 enum iso_status iso_whole_file_read(struct iso_whole_file *file, const char *path, struct iso_error *error);
 void iso_whole_file_release(struct iso_whole_file *file);
 
-/* Paths of the regular files of a directory whose names end in `suffix`, in the order of names ("T2" before "T10"). */
+/* Paths of the regular files of a directory whose names end in `suffix`, in the order of names ("T2" before
+ * "T10"). */
 struct iso_paths {
     char **paths;
     uint32_t count;

@@ -1,7 +1,8 @@
-/* Chains: a cover of the transactions by paths of the known graph, so that what reaches a node is one number a chain.
+/* Chains: a cover of the transactions by paths of the known graph, so that what reaches a node is one number
+ * a chain.
  *
- * Sessions are paths already. Where sessions are short or their order does not count, a transaction may follow any
- * known predecessor that nobody else follows; that only ever lowers the number of chains.
+ * Sessions are paths already. Where sessions are short or their order does not count, a transaction may
+ * follow any known predecessor that nobody else follows; that only ever lowers the number of chains.
  */
 #include "polygraph/polygraph_private.h"
 
@@ -92,9 +93,10 @@ static void known_release(struct known *known)
     iso_free(known->followed);
 }
 
-/* A chain that may go on with the transaction: its session's, or one whose end is a known predecessor and the last of
- * its session. */
-static uint32_t find_chain(const struct engine *engine, const struct known *known, const uint32_t *tail, uint32_t t)
+/* A chain that may go on with the transaction: its session's, or one whose end is a known predecessor and the
+ * last of its session. */
+static uint32_t find_chain(const struct engine *engine, const struct known *known, const uint32_t *tail,
+                           uint32_t t)
 {
     uint32_t before = known->before[t];
     if (before != ISO_NONE && tail[engine->chain[before]] == before)
@@ -189,6 +191,7 @@ static void place_versions(struct engine *engine)
             uint32_t version = next[engine->write_key[write] + 1]++;
             engine->version_of_write[write] = version;
             engine->version_transaction[version] = t;
+            engine->version_place[version] = engine->place[t];
             engine->version_key[version] = engine->write_key[write];
             engine->version_reader[version] = ISO_NONE;
         }
@@ -241,6 +244,7 @@ void versions_sort(struct engine *engine)
     engine->version_of_write = iso_allocate(versions);
     engine->version_transaction = iso_allocate(versions);
     engine->version_key = iso_allocate(versions);
+    engine->version_place = iso_allocate(versions);
     engine->version_reader = iso_allocate(versions);
     engine->run_chain = iso_allocate(versions);
     engine->run_version = iso_allocate(versions);
@@ -258,6 +262,7 @@ void versions_release(struct engine *engine)
     iso_free(engine->version_of_write);
     iso_free(engine->version_transaction);
     iso_free(engine->version_key);
+    iso_free(engine->version_place);
     iso_free(engine->version_reader);
     iso_free(engine->first_version);
     iso_free(engine->first_run);

@@ -1,9 +1,9 @@
 /* From facts to lemmas.
  *
- * A fact rests on paths that were there when it was found, that is on facts with smaller numbers. So the facts that a
- * conclusion needs are found by one walk from the last one down; their lemmas are then written in the order of their
- * numbers. Paths are searched again rather than kept: few are ever needed. The search goes for few derived facts
- * first, then for few edges.
+ * A fact rests on paths that were there when it was found, that is on facts with smaller numbers. So the
+ * facts that a conclusion needs are found by one walk from the last one down; their lemmas are then written
+ * in the order of their numbers. Paths are searched again rather than kept: few are ever needed. The search
+ * goes for few derived facts first, then for few edges.
  */
 #include "polygraph/polygraph_private.h"
 
@@ -11,13 +11,16 @@
 
 struct explanation {
     struct engine *engine;
-    uint8_t *needed;           /* by fact */
+    uint8_t *needed;                    /* by fact */
     uint32_t *first_prune, *next_prune; /* by read; by fact: the facts that rule out candidates */
     /* search */
     uint64_t *cost;
-    uint32_t *visited, *by;    /* by node: the round, and the fact that led there */
+    uint32_t *visited, *by; /* by node: the round, and the fact that led there */
     uint32_t round;
-    struct { uint64_t cost; uint32_t node; } *heap;
+    struct {
+        uint64_t cost;
+        uint32_t node;
+    } * heap;
     uint32_t heap_count, heap_capacity;
     uint32_t *path, path_count, path_capacity; /* facts, from the first edge on */
 };
@@ -50,8 +53,8 @@ static uint32_t begin_of_read(const struct engine *engine, uint32_t read)
 struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uint32_t version, bool reads)
 {
     return (struct iso_literal){reads ? ISO_LITERAL_READS : ISO_LITERAL_NOT_READS,
-                                engine->transaction[engine->read_transaction[read]], writer_of(engine, version),
-                                engine->read_key[read]};
+                                engine->transaction[engine->read_transaction[read]],
+                                writer_of(engine, version), engine->read_key[read]};
 }
 
 struct iso_literal literal_order(const struct engine *engine, uint32_t earlier, uint32_t later)
@@ -73,12 +76,14 @@ static struct iso_edge edge(const struct engine *engine, enum iso_edge_kind kind
 
 struct iso_edge edge_wr(const struct engine *engine, uint32_t read, uint32_t version)
 {
-    return edge(engine, ISO_EDGE_WR, commit_of(engine, version), begin_of_read(engine, read), engine->read_key[read]);
+    return edge(engine, ISO_EDGE_WR, commit_of(engine, version), begin_of_read(engine, read),
+                engine->read_key[read]);
 }
 
 struct iso_edge edge_ww(const struct engine *engine, uint32_t earlier, uint32_t later)
 {
-    return edge(engine, ISO_EDGE_WW, commit_of(engine, earlier), begin_of(engine, later), engine->version_key[later]);
+    return edge(engine, ISO_EDGE_WW, commit_of(engine, earlier), begin_of(engine, later),
+                engine->version_key[later]);
 }
 
 struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t version, uint32_t later)
@@ -177,7 +182,8 @@ static void keep_path(struct explanation *search, uint32_t from, uint32_t to)
     search->path_count = 0;
     for (uint32_t node = to; node != from || search->path_count == 0;) {
         if (search->path_count == search->path_capacity) {
-            search->path_capacity = (uint32_t)iso_column_capacity(search->path_capacity, search->path_count + 1u);
+            search->path_capacity =
+                (uint32_t)iso_column_capacity(search->path_capacity, search->path_count + 1u);
             search->path = iso_reallocate(search->path, search->path_capacity * sizeof *search->path);
         }
         search->path[search->path_count++] = search->by[node];
@@ -190,7 +196,8 @@ static void keep_path(struct explanation *search, uint32_t from, uint32_t to)
     }
 }
 
-/* Finds a path by facts below `limit` into `path`; one of at least one edge if `from` is `to` and `cyclic`. */
+/* Finds a path by facts below `limit` into `path`; one of at least one edge if `from` is `to` and `cyclic`.
+ */
 static bool find_path(struct explanation *search, uint32_t from, uint32_t to, uint32_t limit, bool cyclic)
 {
     const struct engine *engine = search->engine;
@@ -221,7 +228,8 @@ static bool find_path(struct explanation *search, uint32_t from, uint32_t to, ui
 
 /* ---- what is needed ---- */
 
-/* Orders of versions by a path are facts for the walk only where the path's facts are: so paths are what is marked. */
+/* Orders of versions by a path are facts for the walk only where the path's facts are: so paths are what is
+ * marked. */
 static void mark_path(struct explanation *explanation, uint32_t from, uint32_t to, uint32_t limit)
 {
     bool found = find_path(explanation, from, to, limit, false);
@@ -249,7 +257,8 @@ static void mark_prunes(struct explanation *explanation, uint32_t read, uint32_t
 }
 
 /* The candidates that a read had when fact `limit` was found. */
-static uint32_t candidates_at(const struct explanation *explanation, uint32_t read, uint32_t limit, uint32_t *count)
+static uint32_t candidates_at(const struct explanation *explanation, uint32_t read, uint32_t limit,
+                              uint32_t *count)
 {
     const struct engine *engine = explanation->engine;
     uint32_t first = engine->first_candidate[read];
@@ -325,14 +334,20 @@ void explanation_need_order(struct explanation *explanation, uint32_t earlier, u
 static struct iso_edge edge_of_fact(const struct engine *engine, const struct fact *fact)
 {
     switch ((enum fact_kind)fact->kind) {
-    case FACT_SESSION: return edge(engine, ISO_EDGE_SESSION, fact->from, fact->to, ISO_NONE);
-    case FACT_TIME: return edge(engine, ISO_EDGE_TIME, fact->from, fact->to, ISO_NONE);
-    case FACT_WR: return edge_wr(engine, fact->read, fact->version);
-    case FACT_RW: return edge_rw(engine, fact->read, engine->read_writer[fact->read], fact->version);
+    case FACT_SESSION:
+        return edge(engine, ISO_EDGE_SESSION, fact->from, fact->to, ISO_NONE);
+    case FACT_TIME:
+        return edge(engine, ISO_EDGE_TIME, fact->from, fact->to, ISO_NONE);
+    case FACT_WR:
+        return edge_wr(engine, fact->read, fact->version);
+    case FACT_RW:
+        return edge_rw(engine, fact->read, engine->read_writer[fact->read], fact->version);
     case FACT_LIST:
     case FACT_HIDES:
-    case FACT_PAIR: return edge_ww(engine, fact->other, fact->version);
-    default: return edge(engine, ISO_EDGE_BEFORE, fact->from, fact->to, ISO_NONE);
+    case FACT_PAIR:
+        return edge_ww(engine, fact->other, fact->version);
+    default:
+        return edge(engine, ISO_EDGE_BEFORE, fact->from, fact->to, ISO_NONE);
     }
 }
 
@@ -363,7 +378,8 @@ static void write_path(struct explanation *explanation)
             continue;
         }
         if (node == ISO_NONE) /* the path starts with it: its end is where the next fact starts */
-            node = i + 1 < explanation->path_count ? engine->facts[explanation->path[i + 1]].from - 1 : ISO_NONE;
+            node =
+                i + 1 < explanation->path_count ? engine->facts[explanation->path[i + 1]].from - 1 : ISO_NONE;
         write_edge(explanation, edge(engine, ISO_EDGE_OWN, node, node + 1, ISO_NONE));
         node++;
     }

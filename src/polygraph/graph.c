@@ -80,7 +80,8 @@ static void add_sessions(struct engine *engine)
     uint32_t *before = session_predecessors(engine);
     for (uint32_t t = 0; t < engine->count; t++) {
         if (before[t] != ISO_NONE)
-            graph_append(engine, (struct fact){.kind = FACT_SESSION, .from = node_commit(engine, before[t]),
+            graph_append(engine, (struct fact){.kind = FACT_SESSION,
+                                               .from = node_commit(engine, before[t]),
                                                .to = node_begin(engine, t)});
     }
     iso_free(before);
@@ -93,9 +94,12 @@ static void add_initial_read(struct engine *engine, uint32_t read)
     for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
         uint32_t version = engine->run_version[run];
         if (engine->version_transaction[version] != reader)
-            graph_append(engine, (struct fact){.kind = FACT_RW, .from = node_begin(engine, reader), .read = read,
-                                               .to = node_commit(engine, engine->version_transaction[version]),
-                                               .version = version});
+            graph_append(engine,
+                         (struct fact){.kind = FACT_RW,
+                                       .from = node_begin(engine, reader),
+                                       .read = read,
+                                       .to = node_commit(engine, engine->version_transaction[version]),
+                                       .version = version});
     }
 }
 
@@ -107,14 +111,19 @@ void graph_add_known(struct engine *engine)
         if (version == INITIAL)
             add_initial_read(engine, read);
         else if (version != OPEN)
-            graph_append(engine, (struct fact){.kind = FACT_WR, .read = read, .version = version,
-                                               .from = node_commit(engine, engine->version_transaction[version]),
-                                               .to = node_begin(engine, engine->read_transaction[read])});
+            graph_append(engine,
+                         (struct fact){.kind = FACT_WR,
+                                       .read = read,
+                                       .version = version,
+                                       .from = node_commit(engine, engine->version_transaction[version]),
+                                       .to = node_begin(engine, engine->read_transaction[read])});
     }
     for (uint32_t i = 0; i < engine->list_pair_count; i++) {
         uint32_t earlier = engine->version_of_write[engine->list_pairs[i][0]];
         uint32_t later = engine->version_of_write[engine->list_pairs[i][1]];
-        graph_append(engine, (struct fact){.kind = FACT_LIST, .read = engine->list_pairs[i][2], .other = earlier,
+        graph_append(engine, (struct fact){.kind = FACT_LIST,
+                                           .read = engine->list_pairs[i][2],
+                                           .other = earlier,
                                            .version = later,
                                            .from = node_commit(engine, engine->version_transaction[earlier]),
                                            .to = node_begin(engine, engine->version_transaction[later])});
@@ -166,7 +175,7 @@ static uint32_t run_latest(const struct engine *engine, uint32_t run, uint32_t p
     uint32_t low = engine->run_version[run], high = engine->run_version[run + 1], first = low;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (engine->place[engine->version_transaction[middle]] < places)
+        if (engine->version_place[middle] < places)
             low = middle + 1;
         else
             high = middle;
@@ -185,8 +194,8 @@ uint32_t run_latest_commit(const struct engine *engine, uint32_t run, uint32_t s
     return run_latest(engine, run, engine->serial ? stamp : stamp / 2);
 }
 
-/* The first version of a run whose commit is known to come after the begin of `version`'s writer; the run's end if
- * none is. Clocks grow along a chain, so this is a search. */
+/* The first version of a run whose commit is known to come after the begin of `version`'s writer; the run's
+ * end if none is. Clocks grow along a chain, so this is a search. */
 uint32_t run_first_after(const struct engine *engine, uint32_t run, uint32_t version)
 {
     uint32_t begin = node_begin(engine, engine->version_transaction[version]);
@@ -203,7 +212,8 @@ uint32_t run_first_after(const struct engine *engine, uint32_t run, uint32_t ver
 
 uint32_t version_of(const struct engine *engine, uint32_t transaction, uint32_t key)
 {
-    for (uint32_t write = engine->first_write[transaction]; write < engine->first_write[transaction + 1]; write++) {
+    for (uint32_t write = engine->first_write[transaction]; write < engine->first_write[transaction + 1];
+         write++) {
         if (engine->write_key[write] == key)
             return engine->version_of_write[write];
     }

@@ -52,6 +52,12 @@ static void accept(struct engine *engine)
     engine->result->outcome = ISO_HOLDS;
 }
 
+static void name_anomaly(struct iso_polygraph_result *result)
+{
+    if (result->cycle_lemma != ISO_NONE)
+        result->anomaly = iso_cycle_anomaly(&result->evidence, result->cycle_lemma);
+}
+
 static void reject_by_facts(struct engine *engine)
 {
     double start = now();
@@ -62,6 +68,7 @@ static void reject_by_facts(struct engine *engine)
         explain_empty_read(engine);
     else
         explain_cycle(engine);
+    name_anomaly(engine->result);
     engine->result->counters.seconds_explain += now() - start;
 }
 
@@ -102,6 +109,7 @@ static void judge_graph(struct engine *engine)
     } else if (status == ISO_VIOLATED) {
         engine->result->outcome = ISO_IS_VIOLATED;
         engine->result->cycles = 1;
+        name_anomaly(engine->result);
     } else if (!engine->result->reason) {
         undecided(engine, "timeout");
     }
@@ -147,17 +155,22 @@ static void release(struct engine *engine)
     iso_column_free(engine->candidates, engine->candidate_capacity * sizeof *engine->candidates);
 }
 
-enum iso_status iso_polygraph_check(const struct iso_history *history, const struct iso_polygraph_options *options,
+enum iso_status iso_polygraph_check(const struct iso_history *history,
+                                    const struct iso_polygraph_options *options,
                                     struct iso_polygraph_result *result, struct iso_error *error)
 {
     double start = now();
-    struct engine engine = {.history = history, .options = options, .result = result, .empty_read = ISO_NONE,
+    struct engine engine = {.history = history,
+                            .options = options,
+                            .result = result,
+                            .empty_read = ISO_NONE,
                             .serial = iso_model_is_serial(options->model)};
     engine.deadline = options->timeout > 0 ? start + options->timeout : 0;
     result->evidence.model = options->model;
     result->evidence.drift = options->drift;
     if (options->model >= ISO_MODEL_GSI && options->model != ISO_MODELS)
-        return iso_error_set(error, ISO_BAD_INPUT, "level %s needs the clients' clocks (begin and end of transactions)",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "level %s needs the clients' clocks (begin and end of transactions)",
                              iso_model_name(options->model));
     if (history->committed_count == 0)
         undecided(&engine, "nothing-judged");

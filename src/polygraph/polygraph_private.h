@@ -1,18 +1,16 @@
 /* What the files of this module share.
  *
- *   problem.c     history -> transactions, versions, reads with their possible writers; findings before any graph
- *   lists.c       list reads -> the version order of lists
- *   chains.c      transactions -> chains; versions sorted by key, chain, place
- *   graph.c       facts (edges with a reason) and clocks
- *   saturate.c    the rules, in passes
- *   search.c      forward search with propagation
- *   solve.c       what is open, for the solver
+ *   problem.c     history -> transactions, versions, reads with their possible writers; findings before any
+ * graph lists.c       list reads -> the version order of lists chains.c      transactions -> chains; versions
+ * sorted by key, chain, place graph.c       facts (edges with a reason) and clocks saturate.c    the rules,
+ * in passes search.c      forward search with propagation solve.c       what is open, for the solver
  *   explain.c     facts -> lemmas
  *   polygraph.c   the route
  *
- * A *version* is the final write of a key by a transaction. A *node* is an event: at the serialisable levels one a
- * transaction, else two, begin and commit. A *fact* is an edge between nodes, or a candidate of a read that is ruled
- * out, with its reason; facts are numbered in the order in which they were found, and rest on earlier ones only.
+ * A *version* is the final write of a key by a transaction. A *node* is an event: at the serialisable levels
+ * one a transaction, else two, begin and commit. A *fact* is an edge between nodes, or a candidate of a read
+ * that is ruled out, with its reason; facts are numbered in the order in which they were found, and rest on
+ * earlier ones only.
  */
 #ifndef ISO_POLYGRAPH_PRIVATE_H
 #define ISO_POLYGRAPH_PRIVATE_H
@@ -29,21 +27,23 @@ enum fact_kind {
     FACT_SESSION, /* commit -> begin, in a session */
     FACT_TIME,    /* by the clients' clocks */
     FACT_WR,      /* commit of the writer -> begin of the reader: `read`, `version` */
-    FACT_LIST,    /* commit -> begin of two versions, `other` before `version`; `read` is the list read's operation */
-    FACT_HIDES,   /* commit of `other` -> begin of `version`'s writer: `other`'s commit comes before `read`, which reads
-                   * `version` */
+    FACT_LIST,    /* commit -> begin of two versions, `other` before `version`; `read` is the list read's
+                     operation */
+    FACT_HIDES,   /* commit of `other` -> begin of `version`'s writer: `other`'s commit comes before `read`,
+                   * which reads   `version` */
     FACT_PAIR,    /* commit of `other` -> begin of `version`: other's begin comes before version's commit */
     FACT_RW,      /* begin of `read` -> commit of `version`, which is later than the one read */
     FACT_MEET,    /* `from` comes before every candidate of `read`, so before its begin */
-    FACT_JOIN,    /* every candidate of `read` comes before `version`, so its begin comes before that one's commit */
-    FACT_PRUNE_AFTER, /* no edge: `read` cannot read `version`, which commits after it begins */
+    FACT_JOIN,    /* every candidate of `read` comes before `version`, so its begin comes before that one's
+                     commit */
+    FACT_PRUNE_AFTER,  /* no edge: `read` cannot read `version`, which commits after it begins */
     FACT_PRUNE_HIDDEN, /* no edge: `read` cannot read `version`, hidden by `other` */
-    FACT_GUESS    /* an edge that a search or a model assumes */
+    FACT_GUESS         /* an edge that a search or a model assumes */
 };
 
 struct fact {
-    uint32_t from, to;  /* nodes; ISO_NONE where it is no edge */
-    uint32_t next_out;  /* the next fact with the same `from`, an older one */
+    uint32_t from, to; /* nodes; ISO_NONE where it is no edge */
+    uint32_t next_out; /* the next fact with the same `from`, an older one */
     uint32_t read, version, other;
     uint32_t kind;
 };
@@ -55,61 +55,63 @@ struct engine {
     bool serial;
     double deadline; /* 0: none */
 
-    /* transactions that take part: committed ones, and those of unknown outcome that something may read from */
+    /* transactions that take part: committed ones, and those of unknown outcome that something may read from
+     */
     uint32_t count;
-    uint32_t *transaction;  /* to the history's */
-    uint32_t *local;        /* from the history's; ISO_NONE: takes no part */
+    uint32_t *transaction; /* to the history's */
+    uint32_t *local;       /* from the history's; ISO_NONE: takes no part */
 
     /* writes as they come, by transaction; version_of_write maps them to versions */
     uint32_t write_count, write_capacity;
     uint32_t *write_transaction, *write_key, *write_value, *write_next; /* write_next: same key and value */
-    uint32_t *first_write;      /* by transaction, count + 1 */
+    uint32_t *first_write;                                              /* by transaction, count + 1 */
     uint32_t *version_of_write;
 
     /* versions, sorted by key, chain and place */
     uint32_t version_count;
-    uint32_t *version_transaction, *version_key, *version_reader; /* version_reader: first of the reads known to see it */
-    uint32_t *first_version;    /* by key, keys + 1 */
-    uint32_t *first_run;        /* by key, keys + 1: runs of versions of one chain */
+    uint32_t *version_transaction, *version_key, *version_place;
+    uint32_t *version_reader;                     /* the first of the reads known to see it */
+    uint32_t *first_version;                      /* by key, keys + 1 */
+    uint32_t *first_run;                          /* by key, keys + 1: runs of versions of one chain */
     uint32_t run_count, *run_chain, *run_version; /* run_version: run_count + 1 */
 
     /* external reads, by transaction */
     uint32_t read_count, read_capacity;
     uint32_t *read_transaction, *read_key, *read_operation, *read_value;
-    uint32_t *read_prefix;      /* lists (read_value is the list): elements before the reader's own */
-    uint32_t *read_writer;      /* a version, INITIAL or OPEN */
-    uint32_t *read_next;        /* the next reader of the same version */
-    uint32_t *first_read;       /* by transaction, count + 1 */
-    uint32_t *first_candidate;  /* by read, read_count + 1 */
-    uint32_t *candidate_count;  /* those left; the ones ruled out stand behind them */
+    uint32_t *read_prefix;     /* lists (read_value is the list): elements before the reader's own */
+    uint32_t *read_writer;     /* a version, INITIAL or OPEN */
+    uint32_t *read_next;       /* the next reader of the same version */
+    uint32_t *first_read;      /* by transaction, count + 1 */
+    uint32_t *first_candidate; /* by read, read_count + 1 */
+    uint32_t *candidate_count; /* those left; the ones ruled out stand behind them */
     uint32_t candidate_total, candidate_capacity, *candidates;
     uint32_t open_reads;
     uint32_t *resolved, resolved_count; /* reads whose writer the current pass has found */
 
-    const char *unsupported;    /* why the history cannot be judged, or NULL */
+    const char *unsupported; /* why the history cannot be judged, or NULL */
 
     /* version orders that lists give, as writes */
     uint32_t list_pair_count, list_pair_capacity;
-    uint32_t (*list_pairs)[3];  /* earlier, later, operation of the list read */
+    uint32_t (*list_pairs)[3]; /* earlier, later, operation of the list read */
 
     /* chains */
     uint32_t chain_count;
-    uint32_t *chain, *place;    /* by transaction */
+    uint32_t *chain, *place; /* by transaction */
     uint32_t *chain_first, *chain_member;
 
     /* graph */
     uint32_t node_count;
     uint32_t fact_count, fact_capacity, known_count, linked_count;
     struct fact *facts;
-    uint32_t *first_out;        /* by node */
-    uint32_t stride;            /* chain_count, rounded up for the vector unit */
-    uint32_t *clocks;           /* node * stride + chain: 1 + position of the latest node that reaches it; 0: none */
-    uint32_t *seen;             /* the clocks that the rules have seen */
+    uint32_t *first_out; /* by node */
+    uint32_t stride;     /* chain_count, rounded up for the vector unit */
+    uint32_t *clocks;    /* node * stride + chain: 1 + position of the latest node that reaches it; 0: none */
+    uint32_t *seen;      /* the clocks that the rules have seen */
     uint32_t *scratch_clock;
-    uint32_t *order, *rank;     /* nodes in a topological order; inverse */
-    struct search *search;      /* while one runs: changes are logged, and edges take effect at once */
-    bool conflict;              /* the graph has a cycle */
-    uint32_t empty_read;        /* a read without a possible writer, or ISO_NONE */
+    uint32_t *order, *rank; /* nodes in a topological order; inverse */
+    struct search *search;  /* while one runs: changes are logged, and edges take effect at once */
+    bool conflict;          /* the graph has a cycle */
+    uint32_t empty_read;    /* a read without a possible writer, or ISO_NONE */
 };
 
 static inline uint32_t node_begin(const struct engine *engine, uint32_t transaction)
@@ -147,11 +149,11 @@ static inline bool reaches(const struct engine *engine, uint32_t from, uint32_t 
 /* problem.c */
 enum iso_status problem_build(struct engine *engine);
 void problem_release(struct engine *engine);
-void problem_finding(struct engine *engine, enum iso_finding_kind kind, uint32_t transaction, uint32_t operation,
-                     uint32_t other);
+void problem_finding(struct engine *engine, enum iso_finding_kind kind, uint32_t transaction,
+                     uint32_t operation, uint32_t other);
 
-/* lists.c: the write that each list read saw last, INITIAL, or ISO_NONE where there is none (then there is a finding, or
- * `unsupported` is set); fills list_pairs. The caller frees it. */
+/* lists.c: the write that each list read saw last, INITIAL, or ISO_NONE where there is none (then there is a
+ * finding, or `unsupported` is set); fills list_pairs. The caller frees it. */
 uint32_t *lists_resolve(struct engine *engine);
 
 /* chains.c */
@@ -159,7 +161,8 @@ bool chains_build(struct engine *engine); /* false: the known edges close a cycl
 void chains_release(struct engine *engine);
 void versions_sort(struct engine *engine);
 void versions_release(struct engine *engine);
-uint32_t *session_predecessors(const struct engine *engine); /* by transaction; ISO_NONE: none. The caller frees it */
+uint32_t *
+session_predecessors(const struct engine *engine); /* by transaction; ISO_NONE: none. The caller frees it */
 
 /* graph.c */
 void graph_init(struct engine *engine);
@@ -188,7 +191,8 @@ void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact
 void rules_resolve(struct engine *engine, uint32_t read);
 void rules_settle(struct engine *engine); /* when no clock lags: edges of the reads resolved since */
 
-/* search.c: true with the order in engine->order; else all is as it was, and `rank` is the order to propose. */
+/* search.c: true with the order in engine->order; else all is as it was, and `rank` is the order to propose.
+ */
 bool search_order(struct engine *engine);
 bool search_add_edge(struct engine *engine, struct fact fact);
 void search_candidate_gone(struct engine *engine, uint32_t version);

@@ -1,20 +1,21 @@
 /* From a finished history to transactions, writes and external reads with their possible writers.
  *
- * One pass over the operations keeps, for each key that the current transaction has touched, the value it must see
- * next: that checks internal reads and tells external ones. A second table, by key and value, gives each external read
- * the final writes it may have seen. What finds none is classified by one more look at the history.
+ * One pass over the operations keeps, for each key that the current transaction has touched, the value it
+ * must see next: that checks internal reads and tells external ones. A second table, by key and value, gives
+ * each external read the final writes it may have seen. What finds none is classified by one more look at the
+ * history.
  */
 #include "polygraph/polygraph_private.h"
 
 /* What the current transaction knows of a key. */
 struct touched {
     uint32_t transaction; /* 1 + local number; other numbers: untouched */
-    uint32_t value;       /* what an internal read must return; lists: the external read so far, or ISO_NONE */
-    uint32_t write;       /* its final write so far, or ISO_NONE */
+    uint32_t value; /* what an internal read must return; lists: the external read so far, or ISO_NONE */
+    uint32_t write; /* its final write so far, or ISO_NONE */
 };
 
-void problem_finding(struct engine *engine, enum iso_finding_kind kind, uint32_t transaction, uint32_t operation,
-                     uint32_t other)
+void problem_finding(struct engine *engine, enum iso_finding_kind kind, uint32_t transaction,
+                     uint32_t operation, uint32_t other)
 {
     struct iso_polygraph_result *result = engine->result;
     result->counts[kind]++;
@@ -34,7 +35,7 @@ static void grow(uint32_t **column, uint32_t old, uint32_t next)
 }
 
 static uint32_t add_read(struct engine *engine, uint32_t transaction, uint32_t key, uint32_t value,
-                          uint32_t operation, uint32_t prefix)
+                         uint32_t operation, uint32_t prefix)
 {
     if (engine->read_count == engine->read_capacity) {
         uint32_t old = engine->read_capacity, next = (uint32_t)iso_column_capacity(old, old + 1u);
@@ -91,7 +92,8 @@ static void scan_register(struct engine *engine, uint32_t local, uint32_t operat
     }
 }
 
-/* How many elements a list read has before the transaction's own appends; ISO_NONE if it does not end with those. */
+/* How many elements a list read has before the transaction's own appends; ISO_NONE if it does not end with
+ * those. */
 static uint32_t own_prefix(const struct iso_history *history, uint32_t transaction, uint32_t operation)
 {
     uint32_t list = history->value[operation];
@@ -177,7 +179,8 @@ static uint64_t hash_value(uint32_t key, uint32_t value)
     return hash ^ hash >> 29;
 }
 
-static uint32_t *find_slot(const struct engine *engine, const struct value_table *table, uint32_t key, uint32_t value)
+static uint32_t *find_slot(const struct engine *engine, const struct value_table *table, uint32_t key,
+                           uint32_t value)
 {
     uint64_t slot = hash_value(key, value) & table->mask;
     for (;; slot = (slot + 1) & table->mask) {
@@ -233,9 +236,11 @@ static bool find_candidates(struct engine *engine, const uint32_t *list_writer)
     struct value_table table;
     bool all = true;
     index_values(engine, &table);
-    engine->first_candidate = iso_allocate(((size_t)engine->read_count + 1) * sizeof *engine->first_candidate);
+    engine->first_candidate =
+        iso_allocate(((size_t)engine->read_count + 1) * sizeof *engine->first_candidate);
     for (uint32_t read = 0; read < engine->read_count; read++) {
-        uint32_t key = engine->read_key[read], value = engine->read_value[read], first = engine->candidate_total;
+        uint32_t key = engine->read_key[read], value = engine->read_value[read],
+                 first = engine->candidate_total;
         engine->first_candidate[read] = first;
         if (iso_key_is_list(engine->history, key)) {
             if (list_writer[read] != ISO_NONE)
@@ -302,7 +307,8 @@ static void choose_transactions(struct engine *engine)
     engine->first_read = iso_allocate(size);
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         uint8_t status = iso_status_of(history, t);
-        bool takes_part = status == ISO_COMMITTED || (status == ISO_UNKNOWN && (history->flags[t] & ISO_WRITES));
+        bool takes_part =
+            status == ISO_COMMITTED || (status == ISO_UNKNOWN && (history->flags[t] & ISO_WRITES));
         engine->local[t] = takes_part ? engine->count : ISO_NONE;
         if (takes_part)
             engine->transaction[engine->count++] = t;
@@ -326,7 +332,8 @@ enum iso_status problem_build(struct engine *engine)
 
 void problem_release(struct engine *engine)
 {
-    size_t writes = engine->write_capacity * sizeof(uint32_t), reads = engine->read_capacity * sizeof(uint32_t);
+    size_t writes = engine->write_capacity * sizeof(uint32_t),
+           reads = engine->read_capacity * sizeof(uint32_t);
     iso_free(engine->transaction);
     iso_free(engine->local);
     iso_free(engine->first_write);

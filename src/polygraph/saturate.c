@@ -1,18 +1,19 @@
 /* Saturation: what follows from what is known, in passes over the nodes in topological order.
  *
- * At a node, clocks say which versions come before it. For a key that its transaction reads or writes, only the latest
- * version of each chain matters: earlier ones of the chain are settled by that one. Why each rule is right:
+ * At a node, clocks say which versions come before it. For a key that its transaction reads or writes, only
+ * the latest version of each chain matters: earlier ones of the chain are settled by that one. Why each rule
+ * is right:
  *
- *   hides  u commits before r begins, and r reads w: were u later than w, r would have read u. So u is before w.
- *   pair   u begins before z commits, and both write k: were z before u, z's commit would come before u's begin. So u
- *          is before z. (At the serialisable levels this says nothing new.)
- *   rw     r reads u, and u is before z: r did not see z, so r begins before z commits.
- *   prune  r cannot read what commits after r begins, nor what a later version hides that commits before r begins.
- *   meet   whatever comes before every version that r may read comes before r.
- *   join   whatever version comes after every version that r may read, r does not see: r begins before it commits.
+ *   hides  u commits before r begins, and r reads w: were u later than w, r would have read u. So u is before
+ * w. pair   u begins before z commits, and both write k: were z before u, z's commit would come before u's
+ * begin. So u is before z. (At the serialisable levels this says nothing new.) rw     r reads u, and u is
+ * before z: r did not see z, so r begins before z commits. prune  r cannot read what commits after r begins,
+ * nor what a later version hides that commits before r begins. meet   whatever comes before every version
+ * that r may read comes before r. join   whatever version comes after every version that r may read, r does
+ * not see: r begins before it commits.
  *
- * A clock may lag behind the facts: it is then smaller than it could be, and so still right. Passes go on until
- * nothing is added.
+ * A clock may lag behind the facts: it is then smaller than it could be, and so still right. Passes go on
+ * until nothing is added.
  */
 #include "polygraph/polygraph_private.h"
 
@@ -44,8 +45,12 @@ static void add_hides(struct engine *engine, uint32_t read, uint32_t hidden)
     uint32_t version = engine->read_writer[read];
     if (version == INITIAL || version == hidden)
         return;
-    struct fact fact = {.kind = FACT_HIDES, .from = commit_of(engine, hidden), .to = begin_of(engine, version),
-                        .read = read, .version = version, .other = hidden};
+    struct fact fact = {.kind = FACT_HIDES,
+                        .from = commit_of(engine, hidden),
+                        .to = begin_of(engine, version),
+                        .read = read,
+                        .version = version,
+                        .other = hidden};
     engine->result->counters.edges_version += add_edge(engine, fact);
 }
 
@@ -53,8 +58,11 @@ static void add_rw(struct engine *engine, uint32_t read, uint32_t later)
 {
     if (engine->read_transaction[read] == engine->version_transaction[later])
         return;
-    struct fact fact = {.kind = FACT_RW, .from = node_begin(engine, engine->read_transaction[read]),
-                        .to = commit_of(engine, later), .read = read, .version = later};
+    struct fact fact = {.kind = FACT_RW,
+                        .from = node_begin(engine, engine->read_transaction[read]),
+                        .to = commit_of(engine, later),
+                        .read = read,
+                        .version = later};
     engine->result->counters.edges_anti += add_edge(engine, fact);
 }
 
@@ -79,7 +87,8 @@ static void apply_hides(struct engine *engine, uint32_t read, const uint32_t *se
     }
 }
 
-/* z writes k: every chain's latest version u that begins before z commits comes before z, and so do u's readers. */
+/* z writes k: every chain's latest version u that begins before z commits comes before z, and so do u's
+ * readers. */
 static void apply_pair(struct engine *engine, uint32_t version, const uint32_t *seen)
 {
     uint32_t z = engine->version_transaction[version], key = engine->version_key[version];
@@ -92,8 +101,11 @@ static void apply_pair(struct engine *engine, uint32_t version, const uint32_t *
         if (latest == ISO_NONE)
             continue;
         if (!engine->serial) {
-            struct fact fact = {.kind = FACT_PAIR, .from = commit_of(engine, latest), .to = begin_of(engine, version),
-                                .version = version, .other = latest};
+            struct fact fact = {.kind = FACT_PAIR,
+                                .from = commit_of(engine, latest),
+                                .to = begin_of(engine, version),
+                                .version = version,
+                                .other = latest};
             engine->result->counters.edges_version += add_edge(engine, fact);
         }
         for (uint32_t read = engine->version_reader[latest]; read != ISO_NONE; read = engine->read_next[read])
@@ -112,8 +124,12 @@ void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact
         search_candidate_gone(engine, version);
     candidates[index] = candidates[last];
     candidates[last] = version;
-    graph_append(engine, (struct fact){.kind = kind, .from = ISO_NONE, .to = ISO_NONE, .read = read,
-                                       .version = version, .other = other});
+    graph_append(engine, (struct fact){.kind = kind,
+                                       .from = ISO_NONE,
+                                       .to = ISO_NONE,
+                                       .read = read,
+                                       .version = version,
+                                       .other = other});
     engine->result->counters.candidates_pruned++;
 }
 
@@ -148,8 +164,8 @@ static void prune_candidates(struct engine *engine, uint32_t read)
     }
 }
 
-/* Only one candidate is left. Versions that are found to come after it from now on will find the read among its
- * readers; those that were found before wait for the end of the pass. */
+/* Only one candidate is left. Versions that are found to come after it from now on will find the read among
+ * its readers; those that were found before wait for the end of the pass. */
 void rules_resolve(struct engine *engine, uint32_t read)
 {
     uint32_t version = engine->candidates[engine->first_candidate[read]];
@@ -162,13 +178,16 @@ void rules_resolve(struct engine *engine, uint32_t read)
         return;
     engine_set(engine, &engine->read_next[read], engine->version_reader[version]);
     engine_set(engine, &engine->version_reader[version], read);
-    add_edge(engine, (struct fact){.kind = FACT_WR, .from = commit_of(engine, version), .read = read,
-                                   .to = node_begin(engine, engine->read_transaction[read]), .version = version});
+    add_edge(engine, (struct fact){.kind = FACT_WR,
+                                   .from = commit_of(engine, version),
+                                   .read = read,
+                                   .to = node_begin(engine, engine->read_transaction[read]),
+                                   .version = version});
     apply_hides(engine, read, NULL);
 }
 
-/* The first version of a run that the pair rule has seen after `version`. What the rules have seen grows along a chain
- * at the end of a pass; the clocks themselves need not, then. */
+/* The first version of a run that the pair rule has seen after `version`. What the rules have seen grows
+ * along a chain at the end of a pass; the clocks themselves need not, then. */
 static uint32_t run_first_seen_after(const struct engine *engine, uint32_t run, uint32_t version)
 {
     uint32_t begin = begin_of(engine, version), chain = engine->chain[engine->version_transaction[version]];
@@ -202,7 +221,8 @@ void rules_settle(struct engine *engine)
 /* The minimum of the candidates' clocks, chain by chain. */
 static void apply_meet(struct engine *engine, uint32_t read)
 {
-    uint32_t begin = node_begin(engine, engine->read_transaction[read]), count = engine->candidate_count[read];
+    uint32_t begin = node_begin(engine, engine->read_transaction[read]),
+             count = engine->candidate_count[read];
     const uint32_t *candidates = engine->candidates + engine->first_candidate[read];
     for (uint32_t i = 0; i < count; i++) {
         if (candidates[i] == INITIAL)
@@ -217,7 +237,8 @@ static void apply_meet(struct engine *engine, uint32_t read)
         }
         if (meet <= own)
             continue;
-        uint32_t member = engine->chain_member[engine->chain_first[chain] + (engine->serial ? meet - 1 : (meet - 1) / 2)];
+        uint32_t member =
+            engine->chain_member[engine->chain_first[chain] + (engine->serial ? meet - 1 : (meet - 1) / 2)];
         uint32_t from = engine->serial ? member : 2 * member + ((meet - 1) & 1);
         struct fact fact = {.kind = FACT_MEET, .from = from, .to = begin, .read = read};
         engine->result->counters.edges_meet += add_edge(engine, fact);
@@ -253,8 +274,8 @@ static void apply_join(struct engine *engine, uint32_t read)
         uint32_t first = join_of_run(engine, read, run);
         if (first > last)
             continue;
-        struct fact fact = {.kind = FACT_JOIN, .from = begin, .to = commit_of(engine, first), .read = read,
-                            .version = first};
+        struct fact fact = {
+            .kind = FACT_JOIN, .from = begin, .to = commit_of(engine, first), .read = read, .version = first};
         engine->result->counters.edges_join += add_edge(engine, fact);
     }
 }
@@ -289,7 +310,7 @@ void rules_apply(struct engine *engine, uint32_t node)
     if (node == node_begin(engine, t)) {
         for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1]; read++) {
             if (engine->read_writer[read] == OPEN)
-                apply_open(engine, read);
+                apply_open(engine, read); /* its candidates' clocks move without its own */
             else if (changed)
                 apply_hides(engine, read, seen);
         }

@@ -1,17 +1,17 @@
 /* Forward search: runs the chains' heads forward until all have run, deciding what is open on the way.
  *
- * A head may run when everything that reaches it has run: its clock says so. Running a writer decides that it comes
- * before every version of its keys that has not begun, and that no open read still to run sees what it replaces; these
- * guesses are propagated by the rules of saturation, at once and only among what has not run. What needs no guess runs
- * at once: it costs the others nothing, so if any order explains the history, one does in which it runs now. Else the
- * head least far along its chain is tried; on a conflict all is undone by a log, and the next one is tried. Where no head
- * can run, an earlier guess was wrong. If going back step by step does not get past the place soon, the search jumps
- * back, twice as far each time, and goes on with a little noise in its order. It gives up after some dead ends; it never
- * rejects.
+ * A head may run when everything that reaches it has run: its clock says so. Running a writer decides that it
+ * comes before every version of its keys that has not begun, and that no open read still to run sees what it
+ * replaces; these guesses are propagated by the rules of saturation, at once and only among what has not run.
+ * What needs no guess runs at once: it costs the others nothing, so if any order explains the history, one
+ * does in which it runs now. Else the head least far along its chain is tried; on a conflict all is undone by
+ * a log, and the next one is tried. Where no head can run, an earlier guess was wrong. If going back step by
+ * step does not get past the place soon, the search jumps back, twice as far each time, and goes on with a
+ * little noise in its order. It gives up after some dead ends; it never rejects.
  */
 #include "polygraph/polygraph_private.h"
 
-enum { DEAD_ENDS = 3000, PATIENCE = 12, FIRST_JUMP = 4, LONGEST_JUMP = 1024 };
+enum { DEAD_ENDS = 1000, PATIENCE = 12, FIRST_JUMP = 4, LONGEST_JUMP = 1024 };
 
 struct change {
     uint32_t *where, old;
@@ -27,21 +27,21 @@ struct search {
     struct engine *engine;
     struct change *log;
     size_t log_count, log_capacity;
-    uint32_t *progress;       /* by chain: nodes that have run */
-    uint32_t *position;       /* by node: when it ran, or ISO_NONE */
-    uint32_t run_count;       /* nodes that have run */
-    uint32_t *current;        /* by key: the newest version that has run, or INITIAL */
-    uint32_t *open_readers;   /* by version: open reads that have it for a candidate */
+    uint32_t *progress;     /* by chain: nodes that have run */
+    uint32_t *position;     /* by node: when it ran, or ISO_NONE */
+    uint32_t run_count;     /* nodes that have run */
+    uint32_t *current;      /* by key: the newest version that has run, or INITIAL */
+    uint32_t *open_readers; /* by version: open reads that have it for a candidate */
     uint32_t *first_reader, *next_reader, *reader_of; /* by version; by candidate: those reads */
     uint32_t *queue, queue_head, queue_count;
     uint8_t *queued;
     struct decision *decisions;
     uint32_t decision_count, decision_capacity;
     uint32_t *options, option_count, option_capacity;
-    uint32_t furthest;        /* the most nodes that have run at once */
-    uint32_t stuck, jump;     /* dead ends since then or the last jump; decisions to jump back over */
-    double *share;            /* by chain: of the heads of the decision at hand */
-    double noise;             /* in nodes of a chain */
+    uint32_t furthest;    /* the most nodes that have run at once */
+    uint32_t stuck, jump; /* dead ends since then or the last jump; decisions to jump back over */
+    double *share;        /* by chain: of the heads of the decision at hand */
+    double noise;         /* in nodes of a chain */
     uint64_t random;
 };
 
@@ -148,7 +148,8 @@ static bool propagate(struct search *search)
         rules_apply(engine, node);
         if (!engine->serial && !(node & 1))
             merge(search, node, node + 1);
-        for (uint32_t i = engine->first_out[node]; i != ISO_NONE && !failed(engine); i = engine->facts[i].next_out)
+        for (uint32_t i = engine->first_out[node]; i != ISO_NONE && !failed(engine);
+             i = engine->facts[i].next_out)
             merge(search, node, engine->facts[i].to);
     }
     return !failed(engine);
@@ -224,11 +225,13 @@ static enum readiness readiness_of(const struct search *search, uint32_t node)
         uint32_t current = search->current[key];
         guesses |= commits && current != INITIAL && search->open_readers[current];
         guesses |= commits && current == INITIAL && engine->open_reads;
-        for (uint32_t run = engine->first_run[key]; begins && run < engine->first_run[key + 1] && !guesses; run++) {
+        for (uint32_t run = engine->first_run[key]; begins && run < engine->first_run[key + 1] && !guesses;
+             run++) {
             uint32_t waiting = first_waiting(search, run);
             waiting += waiting == version;
             guesses = waiting < engine->run_version[run + 1] &&
-                      !reaches(engine, node_commit(engine, t), node_begin(engine, engine->version_transaction[waiting]));
+                      !reaches(engine, node_commit(engine, t),
+                               node_begin(engine, engine->version_transaction[waiting]));
         }
     }
     return guesses ? GUESSES : FREE;
@@ -250,7 +253,8 @@ static void keep_only(struct engine *engine, uint32_t read, uint32_t candidate)
 static void hide(struct search *search, uint32_t version, uint32_t t)
 {
     struct engine *engine = search->engine;
-    for (uint32_t c = search->first_reader[version]; c != ISO_NONE && !failed(engine); c = search->next_reader[c]) {
+    for (uint32_t c = search->first_reader[version]; c != ISO_NONE && !failed(engine);
+         c = search->next_reader[c]) {
         uint32_t read = search->reader_of[c], first = engine->first_candidate[read];
         uint32_t begin = node_begin(engine, engine->read_transaction[read]);
         if (engine->read_writer[read] != OPEN || engine->read_transaction[read] == t ||
@@ -280,8 +284,12 @@ static void put_before_waiting(struct search *search, uint32_t t, uint32_t versi
             continue;
         uint32_t begin = node_begin(engine, engine->version_transaction[waiting]);
         if (!reaches(engine, commit, begin))
-            search_add_edge(engine, (struct fact){.kind = FACT_GUESS, .from = commit, .to = begin, .read = ISO_NONE,
-                                                  .version = waiting, .other = version});
+            search_add_edge(engine, (struct fact){.kind = FACT_GUESS,
+                                                  .from = commit,
+                                                  .to = begin,
+                                                  .read = ISO_NONE,
+                                                  .version = waiting,
+                                                  .other = version});
     }
 }
 
@@ -290,11 +298,13 @@ static bool run_node(struct search *search, uint32_t chain, uint32_t node)
     struct engine *engine = search->engine;
     uint32_t t = node_transaction(engine, node);
     if (node == node_begin(engine, t)) {
-        for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1] && !failed(engine); read++) {
+        for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1] && !failed(engine);
+             read++) {
             if (engine->read_writer[read] == OPEN)
                 keep_only(engine, read, candidate_now(search, read));
         }
-        for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1] && !failed(engine); write++)
+        for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1] && !failed(engine);
+             write++)
             put_before_waiting(search, t, engine->version_of_write[write]);
     }
     search_log(search, &search->position[node]);
@@ -318,7 +328,8 @@ static bool run_node(struct search *search, uint32_t chain, uint32_t node)
 static void add_option(struct search *search, uint32_t chain)
 {
     if (search->option_count == search->option_capacity) {
-        search->option_capacity = (uint32_t)iso_column_capacity(search->option_capacity, search->option_count + 1u);
+        search->option_capacity =
+            (uint32_t)iso_column_capacity(search->option_capacity, search->option_count + 1u);
         search->options = iso_reallocate(search->options, search->option_capacity * sizeof *search->options);
     }
     search->options[search->option_count++] = chain;
@@ -404,7 +415,7 @@ static bool try_options(struct search *search)
         if (decision->tried == decision->count) {
             search->option_count = decision->first;
             search->decision_count--;
-            if (++counters->search_dead_ends >= DEAD_ENDS)
+            if (++counters->search_dead_ends >= DEAD_ENDS + search->engine->count / 2)
                 return false;
             if (++search->stuck >= PATIENCE && search->decision_count) {
                 jump_back(search);

@@ -1,9 +1,11 @@
-/* What saturation leaves open, for the solver: pairs of writers of a key, and reads with several possible writers.
+/* What saturation leaves open, for the solver: pairs of writers of a key, and reads with several possible
+ * writers.
  *
- * A variable is a pair (true: the order that the last topological order proposes) or a read's candidate. Each answer
- * implies edges. The solver knows nothing of graphs: its model's edges join the facts, and where that closes cycles,
- * each becomes a clause "not all of these". No cycle: the topological order explains the history. No model: the
- * clauses that this rests on become lemmas, and a second run over only those gives the proof.
+ * A variable is a pair (true: the order that the last topological order proposes) or a read's candidate. Each
+ * answer implies edges. The solver knows nothing of graphs: its model's edges join the facts, and where that
+ * closes cycles, each becomes a clause "not all of these". No cycle: the topological order explains the
+ * history. No model: the clauses that this rests on become lemmas, and a second run over only those gives the
+ * proof.
  */
 #include "polygraph/polygraph_private.h"
 #include "solver/solver.h"
@@ -12,9 +14,10 @@
 struct implied {
     uint32_t from, to;
     int first, second;
-    uint32_t read, version, later; /* WR: read, version; WW: version before later; RW: read of version, later */
-    uint32_t next;                 /* with the same `from`, among those that are active */
-    uint32_t kind;                 /* enum iso_edge_kind */
+    uint32_t read, version,
+        later;     /* WR: read, version; WW: version before later; RW: read of version, later */
+    uint32_t next; /* with the same `from`, among those that are active */
+    uint32_t kind; /* enum iso_edge_kind */
 };
 
 struct variable {
@@ -29,10 +32,10 @@ struct open {
     uint32_t variable_count, variable_capacity;
     struct implied *edges;
     uint32_t edge_count, edge_capacity;
-    uint32_t *pair_slots;       /* variables of pairs of transactions, by hash */
+    uint32_t *pair_slots; /* variables of pairs of transactions, by hash */
     uint64_t pair_mask;
     uint32_t *first_open_read, *next_open_read; /* by version; by candidate: candidates of open reads */
-    int *candidate_variable;    /* by candidate */
+    int *candidate_variable;                    /* by candidate */
     uint32_t *candidate_read;
     /* a model's graph */
     uint32_t *first_active, *degree;
@@ -77,7 +80,8 @@ static uint32_t *find_pair(const struct open *open, uint32_t a, uint32_t b)
 static uint32_t add_variable(struct open *open, struct variable variable)
 {
     if (open->variable_count + 1 >= open->variable_capacity) {
-        size_t old = open->variable_capacity, next = iso_column_capacity(old, (size_t)open->variable_count + 2);
+        size_t old = open->variable_capacity,
+               next = iso_column_capacity(old, (size_t)open->variable_count + 2);
         open->variables = iso_column_grow(open->variables, old * sizeof variable, next * sizeof variable);
         open->variable_capacity = (uint32_t)next;
     }
@@ -110,7 +114,8 @@ static int literal_of_pair(struct open *open, uint32_t version, uint32_t later)
     uint32_t *slot = find_pair(open, x, y);
     if (!*slot) {
         bool forward = engine->rank[node_begin(engine, x)] < engine->rank[node_begin(engine, y)];
-        *slot = add_variable(open, (struct variable){ISO_NONE, forward ? version : later, forward ? later : version});
+        *slot = add_variable(
+            open, (struct variable){ISO_NONE, forward ? version : later, forward ? later : version});
     }
     return engine->version_transaction[open->variables[*slot].version] == x ? (int)*slot : -(int)*slot;
 }
@@ -157,25 +162,34 @@ static void add_rw(struct open *open, uint32_t read, uint32_t version, uint32_t 
 {
     const struct engine *engine = open->engine;
     if (engine->read_transaction[read] != engine->version_transaction[later])
-        add_implied(open, (struct implied){.kind = ISO_EDGE_RW, .first = first, .second = second, .read = read,
+        add_implied(open, (struct implied){.kind = ISO_EDGE_RW,
+                                           .first = first,
+                                           .second = second,
+                                           .read = read,
                                            .from = node_begin(engine, engine->read_transaction[read]),
-                                           .to = commit_of(engine, later), .version = version, .later = later});
+                                           .to = commit_of(engine, later),
+                                           .version = version,
+                                           .later = later});
 }
 
 /* What follows if `version` comes before `later`. */
 static void add_order(struct open *open, uint32_t version, uint32_t later, int literal)
 {
     const struct engine *engine = open->engine;
-    add_implied(open, (struct implied){.kind = ISO_EDGE_WW, .first = literal, .from = commit_of(engine, version),
-                                       .to = begin_of(engine, later), .version = version, .later = later});
+    add_implied(open, (struct implied){.kind = ISO_EDGE_WW,
+                                       .first = literal,
+                                       .from = commit_of(engine, version),
+                                       .to = begin_of(engine, later),
+                                       .version = version,
+                                       .later = later});
     for (uint32_t read = engine->version_reader[version]; read != ISO_NONE; read = engine->read_next[read])
         add_rw(open, read, version, later, literal, 0);
     for (uint32_t i = open->first_open_read[version]; i != ISO_NONE; i = open->next_open_read[i])
         add_rw(open, open->candidate_read[i], version, later, literal, open->candidate_variable[i]);
 }
 
-/* The versions of a run, after v in the numbering, whose order with v is open. Without saturation all are: what the
- * clocks say has not been drawn into edges. */
+/* The versions of a run, after v in the numbering, whose order with v is open. Without saturation all are:
+ * what the clocks say has not been drawn into edges. */
 static void open_span(const struct open *open, uint32_t v, uint32_t run, uint32_t span[2])
 {
     const struct engine *engine = open->engine;
@@ -216,11 +230,15 @@ static void add_candidate(struct open *open, uint32_t read, uint32_t candidate)
     uint32_t version = engine->candidates[candidate], key = engine->read_key[read];
     int literal = open->candidate_variable[candidate];
     if (version != INITIAL)
-        add_implied(open, (struct implied){.kind = ISO_EDGE_WR, .first = literal, .from = commit_of(engine, version),
-                                           .to = node_begin(engine, engine->read_transaction[read]), .read = read,
+        add_implied(open, (struct implied){.kind = ISO_EDGE_WR,
+                                           .first = literal,
+                                           .from = commit_of(engine, version),
+                                           .to = node_begin(engine, engine->read_transaction[read]),
+                                           .read = read,
                                            .version = version});
     for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
-        uint32_t later = version == INITIAL ? engine->run_version[run] : run_first_after(engine, run, version);
+        uint32_t later =
+            version == INITIAL ? engine->run_version[run] : run_first_after(engine, run, version);
         later += later == version;
         if (later < engine->run_version[run + 1])
             add_rw(open, read, version, later, literal, 0);
@@ -245,7 +263,8 @@ static void build(struct open *open)
         add_pairs_of_key(open, key);
     for (uint32_t read = 0; read < engine->read_count; read++) {
         uint32_t first = engine->first_candidate[read];
-        for (uint32_t i = first; engine->read_writer[read] == OPEN && i < first + engine->candidate_count[read]; i++)
+        for (uint32_t i = first;
+             engine->read_writer[read] == OPEN && i < first + engine->candidate_count[read]; i++)
             add_candidate(open, read, i);
     }
     size_t nodes = (size_t)engine->node_count + 1;
@@ -353,8 +372,8 @@ static bool sort_model(struct open *open)
 
 #define BY_FACT 0xffffffffu
 
-static void visit(struct open *open, uint32_t node, uint32_t distance, uint32_t by, uint32_t *head, uint32_t *end,
-                  bool front)
+static void visit(struct open *open, uint32_t node, uint32_t distance, uint32_t by, uint32_t *head,
+                  uint32_t *end, bool front)
 {
     if (open->sorted[node] || (open->visited[node] == open->round && open->distance[node] <= distance))
         return;
@@ -367,8 +386,8 @@ static void visit(struct open *open, uint32_t node, uint32_t distance, uint32_t 
         open->deque[(*end)++] = node;
 }
 
-/* The last implied edge before each node is kept in `by`; facts pass it on. Finds the path with the fewest implied
- * edges; false if there is none (the start is on no cycle). */
+/* The last implied edge before each node is kept in `by`; facts pass it on. Finds the path with the fewest
+ * implied edges; false if there is none (the start is on no cycle). */
 static bool find_path(struct open *open, uint32_t from, uint32_t to)
 {
     const struct engine *engine = open->engine;
@@ -425,7 +444,8 @@ static void start_cycle(struct open *open)
 {
     if (open->cycle_count + 1 >= open->cycle_capacity) {
         open->cycle_capacity = (uint32_t)iso_column_capacity(open->cycle_capacity, open->cycle_count + 2u);
-        open->cycle_first = iso_reallocate(open->cycle_first, open->cycle_capacity * sizeof *open->cycle_first);
+        open->cycle_first =
+            iso_reallocate(open->cycle_first, open->cycle_capacity * sizeof *open->cycle_first);
     }
     open->cycle_first[open->cycle_count++] = open->cycle_edge_count;
 }
@@ -490,7 +510,8 @@ static void clause_to_literals(struct open *open, const int *clause, uint32_t co
     for (uint32_t i = 0; i < count; i++) {
         const struct variable *variable = &open->variables[clause[i] < 0 ? -clause[i] : clause[i]];
         if (variable->read != ISO_NONE)
-            iso_evidence_literal(evidence, literal_reads(engine, variable->read, variable->version, clause[i] > 0));
+            iso_evidence_literal(evidence,
+                                 literal_reads(engine, variable->read, variable->version, clause[i] > 0));
         else if (clause[i] > 0)
             iso_evidence_literal(evidence, literal_order(engine, variable->version, variable->later));
         else
@@ -527,7 +548,8 @@ static bool find_core(struct open *open, bool *core)
     return answer == ISO_SOLVER_FALSE;
 }
 
-/* Marks what a cycle's lemma rests on, or writes it. An order that is known without a literal has its own lemma. */
+/* Marks what a cycle's lemma rests on, or writes it. An order that is known without a literal has its own
+ * lemma. */
 static void cycle_to_lemma(struct open *open, struct explanation *explanation, uint32_t cycle, bool write)
 {
     const struct engine *engine = open->engine;
@@ -557,10 +579,10 @@ static void cycle_to_lemma(struct open *open, struct explanation *explanation, u
             explanation_need_path(explanation, edge->to, next->from);
             continue;
         }
-        iso_evidence_edge(evidence, edge->kind == ISO_EDGE_WR   ? edge_wr(engine, edge->read, edge->version)
-                                    : edge->kind == ISO_EDGE_WW ? edge_ww(engine, edge->version, edge->later)
-                                                                : edge_rw(engine, edge->read, edge->version,
-                                                                          edge->later));
+        iso_evidence_edge(evidence, edge->kind == ISO_EDGE_WR ? edge_wr(engine, edge->read, edge->version)
+                                    : edge->kind == ISO_EDGE_WW
+                                        ? edge_ww(engine, edge->version, edge->later)
+                                        : edge_rw(engine, edge->read, edge->version, edge->later));
         explanation_edges(explanation, edge->to, next->from);
     }
 }

@@ -30,8 +30,8 @@ static void *reserve(void *column, uint32_t count, uint32_t *capacity, size_t si
 
 void iso_evidence_lemma(struct iso_evidence *evidence, enum iso_lemma_kind kind, uint32_t operation)
 {
-    evidence->lemmas = reserve(evidence->lemmas, evidence->lemma_count, &evidence->lemma_capacity,
-                               sizeof *evidence->lemmas);
+    evidence->lemmas =
+        reserve(evidence->lemmas, evidence->lemma_count, &evidence->lemma_capacity, sizeof *evidence->lemmas);
     evidence->lemmas[evidence->lemma_count++] = (struct iso_lemma){.kind = kind,
                                                                    .first_literal = evidence->literal_count,
                                                                    .first_edge = evidence->edge_count,

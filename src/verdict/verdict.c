@@ -149,7 +149,7 @@ struct iso_value iso_value_of_list(const struct iso_history *history, uint32_t l
 static void adopt_list(struct iso_verdict *verdict, const struct iso_verdict *from, struct iso_value *value)
 {
     if (value->is_list && value->elements == (const iso_atom *const *)&from->elements)
-        *value = iso_verdict_list(verdict, from->elements + value->first, value->count);
+        *value = iso_verdict_list(verdict, value->count ? from->elements + value->first : NULL, value->count);
 }
 
 void iso_verdict_merge(struct iso_verdict *verdict, struct iso_verdict *from)

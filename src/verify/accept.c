@@ -9,12 +9,15 @@ struct replay {
     const struct iso_history *history;
     const struct iso_evidence *evidence;
     struct iso_error *error;
-    uint8_t *state;        /* by transaction */
-    uint32_t *value;       /* by key: registers */
-    uint32_t *busy;        /* by key: the open transaction that writes it, or ISO_NONE */
-    uint32_t *touched;     /* by key: the last operation of the transaction at hand, or ISO_NONE */
-    struct { iso_atom *elements; uint32_t count, capacity; } *lists; /* by key */
-    uint32_t *before;      /* by transaction: the committed one before it in its session, or ISO_NONE */
+    uint8_t *state;    /* by transaction */
+    uint32_t *value;   /* by key: registers */
+    uint32_t *busy;    /* by key: the open transaction that writes it, or ISO_NONE */
+    uint32_t *touched; /* by key: the last operation of the transaction at hand, or ISO_NONE */
+    struct {
+        iso_atom *elements;
+        uint32_t count, capacity;
+    } * lists;        /* by key */
+    uint32_t *before; /* by transaction: the committed one before it in its session, or ISO_NONE */
 };
 
 static enum iso_status refuse(struct replay *replay, uint32_t transaction, const char *what)
@@ -148,7 +151,8 @@ static enum iso_status run(struct replay *replay)
             return status;
     }
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (replay->state[t] != DONE && (iso_status_of(history, t) == ISO_COMMITTED || replay->state[t] == BEGUN))
+        if (replay->state[t] != DONE &&
+            (iso_status_of(history, t) == ISO_COMMITTED || replay->state[t] == BEGUN))
             return refuse(replay, t, "this transaction is missing");
     }
     return ISO_OK;

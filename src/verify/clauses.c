@@ -13,7 +13,7 @@ struct clauses {
     size_t literal_count, literal_capacity;
     size_t *first; /* by clause, count + 1 */
     uint32_t count, capacity;
-    signed char *value; /* by variable: 1 true, -1 false, 0 open */
+    signed char *value;        /* by variable: 1 true, -1 false, 0 open */
     struct watchers *watchers; /* by literal: 2 * variable + (negative) */
     int variable_count, variable_capacity;
     int *trail;
@@ -47,8 +47,10 @@ int clauses_variable(struct clauses *clauses)
         int capacity = clauses->variable_capacity ? 2 * clauses->variable_capacity : 64;
         clauses->value = iso_reallocate(clauses->value, (size_t)capacity);
         clauses->trail = iso_reallocate(clauses->trail, (size_t)capacity * sizeof *clauses->trail);
-        clauses->watchers = iso_reallocate(clauses->watchers, 2 * (size_t)capacity * sizeof *clauses->watchers);
-        memset(clauses->value + clauses->variable_capacity, 0, (size_t)(capacity - clauses->variable_capacity));
+        clauses->watchers =
+            iso_reallocate(clauses->watchers, 2 * (size_t)capacity * sizeof *clauses->watchers);
+        memset(clauses->value + clauses->variable_capacity, 0,
+               (size_t)(capacity - clauses->variable_capacity));
         memset(clauses->watchers + 2 * clauses->variable_capacity, 0,
                2 * (size_t)(capacity - clauses->variable_capacity) * sizeof *clauses->watchers);
         clauses->variable_capacity = capacity;
@@ -85,7 +87,8 @@ static bool assign(struct clauses *clauses, int literal)
     return true;
 }
 
-/* One clause one of whose first two literals, `false_literal`, has become false. True: it goes on being watched there. */
+/* One clause one of whose first two literals, `false_literal`, has become false. True: it goes on being
+ * watched there. */
 static bool visit(struct clauses *clauses, uint32_t number, int false_literal)
 {
     int *clause = clauses->literals + clauses->first[number];

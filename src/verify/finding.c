@@ -35,13 +35,15 @@ static uint32_t count_appends(const struct iso_history *history, uint32_t key, i
         if ((iso_status_of(history, t) == ISO_ABORTED) != aborted)
             continue;
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-            count += history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND && history->value[o] == element;
+            count += history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND &&
+                     history->value[o] == element;
     }
     return count;
 }
 
 /* A list read that holds an element which only aborted transactions appended, or nobody. */
-static bool holds_foreign(const struct iso_history *history, uint32_t operation, uint32_t prefix, bool aborted)
+static bool holds_foreign(const struct iso_history *history, uint32_t operation, uint32_t prefix,
+                          bool aborted)
 {
     uint32_t key = history->key[operation];
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
@@ -54,8 +56,8 @@ static bool holds_foreign(const struct iso_history *history, uint32_t operation,
 }
 
 /* A list read whose prefix holds an element of `other`, but not just its appends, whole and in one piece. */
-static bool holds_part(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t prefix,
-                       uint32_t other)
+static bool holds_part(const struct iso_history *history, uint32_t reader, uint32_t operation,
+                       uint32_t prefix, uint32_t other)
 {
     uint32_t key = history->key[operation], at = prefix, matched = 0;
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
@@ -78,7 +80,8 @@ static bool holds_part(const struct iso_history *history, uint32_t reader, uint3
     return any && (other == reader || at == prefix);
 }
 
-static bool incompatible(const struct iso_history *history, uint32_t operation, uint32_t prefix, uint32_t other)
+static bool incompatible(const struct iso_history *history, uint32_t operation, uint32_t prefix,
+                         uint32_t other)
 {
     uint32_t key = history->key[operation], at = 0;
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
@@ -103,16 +106,21 @@ static bool incompatible(const struct iso_history *history, uint32_t operation, 
     return false;
 }
 
-static bool list_finding(const struct iso_history *history, const struct iso_finding *finding, uint32_t prefix)
+static bool list_finding(const struct iso_history *history, const struct iso_finding *finding,
+                         uint32_t prefix)
 {
     switch (finding->kind) {
-    case ISO_FINDING_G1A: return holds_foreign(history, finding->operation, prefix, true);
-    case ISO_FINDING_THINAIR: return holds_foreign(history, finding->operation, prefix, false);
+    case ISO_FINDING_G1A:
+        return holds_foreign(history, finding->operation, prefix, true);
+    case ISO_FINDING_THINAIR:
+        return holds_foreign(history, finding->operation, prefix, false);
     case ISO_FINDING_G1B:
         return finding->other < history->transaction_count &&
                holds_part(history, finding->transaction, finding->operation, prefix, finding->other);
-    case ISO_FINDING_INCOMPATIBLE: return incompatible(history, finding->operation, prefix, finding->other);
-    default: return false;
+    case ISO_FINDING_INCOMPATIBLE:
+        return incompatible(history, finding->operation, prefix, finding->other);
+    default:
+        return false;
     }
 }
 
@@ -120,10 +128,14 @@ static bool register_finding(const struct iso_history *history, const struct iso
 {
     struct seen seen = writers_of(history, finding->transaction, finding->operation);
     switch (finding->kind) {
-    case ISO_FINDING_G1A: return !seen.final && seen.aborted;
-    case ISO_FINDING_G1B: return !seen.final && seen.intermediate;
-    case ISO_FINDING_THINAIR: return !seen.final && !seen.intermediate && !seen.aborted;
-    default: return false;
+    case ISO_FINDING_G1A:
+        return !seen.final && seen.aborted;
+    case ISO_FINDING_G1B:
+        return !seen.final && seen.intermediate;
+    case ISO_FINDING_THINAIR:
+        return !seen.final && !seen.intermediate && !seen.aborted;
+    default:
+        return false;
     }
 }
 

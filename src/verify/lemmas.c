@@ -1,7 +1,7 @@
 /* Reject by lemmas: each clause is checked and then joins the database; the last one must be empty.
  *
- * A transaction of unknown outcome counts as if it had committed: it constrains nothing but the reads of what it wrote
- * (it may come last of all), so if any order explains the history, one does that has it in.
+ * A transaction of unknown outcome counts as if it had committed: it constrains nothing but the reads of what
+ * it wrote (it may come last of all), so if any order explains the history, one does that has it in.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +24,8 @@ struct checker {
     struct clauses *clauses;
     struct final *finals;
     uint32_t final_count;
-    uint32_t *place;      /* by transaction: in session_order */
-    struct name *names;   /* by variable */
+    uint32_t *place;    /* by transaction: in session_order */
+    struct name *names; /* by variable */
     uint32_t *slots, name_count, name_capacity;
     uint64_t mask;
     uint32_t lemma;
@@ -60,7 +60,8 @@ static void collect_finals(struct checker *checker)
             if (!iso_kind_writes(history->kind[o]))
                 continue;
             bool list = iso_kind_of(history, o) == ISO_APPEND;
-            if (!list && (!verify_final_write(history, t, history->key[o], &value) || value != history->value[o]))
+            if (!list &&
+                (!verify_final_write(history, t, history->key[o], &value) || value != history->value[o]))
                 continue;
             checker->finals[checker->final_count++] = (struct final){history->key[o], history->value[o], t};
         }
@@ -101,7 +102,8 @@ static uint32_t external_read(const struct checker *checker, uint32_t t, uint32_
 
 static int find_variable(struct checker *checker, struct name name, bool *is_new)
 {
-    uint64_t hash = ((uint64_t)name.a << 32 | name.b) * 0x9e3779b97f4a7c15u + name.key * 0x85ebca77c2b2ae63u + name.kind;
+    uint64_t hash =
+        ((uint64_t)name.a << 32 | name.b) * 0x9e3779b97f4a7c15u + name.key * 0x85ebca77c2b2ae63u + name.kind;
     if (2 * checker->name_count >= checker->mask) {
         uint64_t size = checker->mask ? 2 * (checker->mask + 1) : 1024;
         iso_free(checker->slots);
@@ -110,7 +112,8 @@ static int find_variable(struct checker *checker, struct name name, bool *is_new
         uint32_t count = checker->name_count;
         for (uint32_t i = 1; i <= count; i++) { /* each finds its empty slot */
             struct name *n = &checker->names[i];
-            uint64_t h = ((uint64_t)n->a << 32 | n->b) * 0x9e3779b97f4a7c15u + n->key * 0x85ebca77c2b2ae63u + n->kind;
+            uint64_t h =
+                ((uint64_t)n->a << 32 | n->b) * 0x9e3779b97f4a7c15u + n->key * 0x85ebca77c2b2ae63u + n->kind;
             uint64_t slot = (h ^ h >> 31) & checker->mask;
             while (checker->slots[slot])
                 slot = (slot + 1) & checker->mask;
@@ -146,7 +149,9 @@ static void add_choice(struct checker *checker, uint32_t reader, uint32_t key, u
     if (iso_kind_of(history, operation) == ISO_READ_LIST) {
         uint32_t prefix = verify_read_shape(history, reader, operation).prefix;
         initial = prefix == verify_initial_length(history, key);
-        value = initial ? ISO_NONE : prefix ? history->element[history->list_first[value] + prefix - 1] : ISO_NONE;
+        value = initial  ? ISO_NONE
+                : prefix ? history->element[history->list_first[value] + prefix - 1]
+                         : ISO_NONE;
     } else {
         initial = verify_initial_value(history, key) == value;
     }
@@ -165,11 +170,13 @@ static void add_choice(struct checker *checker, uint32_t reader, uint32_t key, u
     int *clause = iso_allocate(((size_t)high - low + 1) * sizeof *clause);
     uint32_t count = 0;
     if (initial)
-        clause[count++] = find_variable(checker, (struct name){ISO_LITERAL_READS, reader, ISO_NONE, key}, &is_new);
+        clause[count++] =
+            find_variable(checker, (struct name){ISO_LITERAL_READS, reader, ISO_NONE, key}, &is_new);
     for (uint32_t i = low; i < high; i++) {
         uint32_t writer = checker->finals[i].transaction;
         if (writer != reader && !(i > low && checker->finals[i - 1].transaction == writer))
-            clause[count++] = find_variable(checker, (struct name){ISO_LITERAL_READS, reader, writer, key}, &is_new);
+            clause[count++] =
+                find_variable(checker, (struct name){ISO_LITERAL_READS, reader, writer, key}, &is_new);
     }
     clauses_add(checker->clauses, clause, count);
     iso_free(clause);
@@ -185,14 +192,16 @@ static int literal_of(struct checker *checker, struct iso_literal literal)
             return 0;
         bool up = literal.a < literal.b;
         int variable = find_variable(
-            checker, (struct name){ISO_LITERAL_ORDER, up ? literal.a : literal.b, up ? literal.b : literal.a, 0},
+            checker,
+            (struct name){ISO_LITERAL_ORDER, up ? literal.a : literal.b, up ? literal.b : literal.a, 0},
             &is_new);
         return up ? variable : -variable;
     }
     if (literal.kind == ISO_LITERAL_BEFORE) {
         bool up = literal.a < literal.b;
         int variable = find_variable(
-            checker, (struct name){ISO_LITERAL_BEFORE, up ? literal.a : literal.b, up ? literal.b : literal.a, 0},
+            checker,
+            (struct name){ISO_LITERAL_BEFORE, up ? literal.a : literal.b, up ? literal.b : literal.a, 0},
             &is_new);
         return literal.a == literal.b ? 0 : up ? variable : -variable;
     }
@@ -210,7 +219,10 @@ static int literal_of(struct checker *checker, struct iso_literal literal)
 
 /* ---- edges ---- */
 
-static bool is_begin(uint32_t event) { return !(event & 1); }
+static bool is_begin(uint32_t event)
+{
+    return !(event & 1);
+}
 
 static bool is_commit(const struct checker *checker, uint32_t event)
 {
@@ -253,7 +265,8 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
         return is_begin(edge->from) && is_commit(checker, edge->to) && from != to && needs[0] &&
                (edge->via == ISO_NONE || needs[1]) && writes(checker, to, edge->key);
     case ISO_EDGE_BEFORE:
-        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE});
+        needs[0] =
+            literal_of(checker, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE});
         return needs[0];
     case ISO_EDGE_TIME:
         return false;
@@ -263,7 +276,8 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
 
 /* ---- lemmas ---- */
 
-static enum iso_status check_cycle(struct checker *checker, const struct iso_lemma *lemma, const int (*needs)[2])
+static enum iso_status check_cycle(struct checker *checker, const struct iso_lemma *lemma,
+                                   const int (*needs)[2])
 {
     const struct iso_edge *edges = checker->evidence->edges + lemma->first_edge;
     if (!lemma->edge_count)
@@ -279,8 +293,8 @@ static enum iso_status check_cycle(struct checker *checker, const struct iso_lem
     return ISO_OK;
 }
 
-/* The place of a transaction's elements in a list: first and one past the last; false if an element may be somebody
- * else's. Not there: first = ISO_NONE. */
+/* The place of a transaction's elements in a list: first and one past the last; false if an element may be
+ * somebody else's. Not there: first = ISO_NONE. */
 static bool span_of(const struct checker *checker, uint32_t t, uint32_t key, uint32_t list, uint64_t span[2])
 {
     const struct iso_history *history = checker->history;
@@ -318,11 +332,12 @@ static bool is_list_order(const struct checker *checker, const struct iso_lemma 
         t++;
     return iso_status_of(history, t) == ISO_COMMITTED && verify_read_shape(history, t, o).consistent &&
            span_of(checker, literal->a, literal->key, history->value[o], a) &&
-           span_of(checker, literal->b, literal->key, history->value[o], b) && a[0] != UINT64_MAX && a[1] <= b[0];
+           span_of(checker, literal->b, literal->key, history->value[o], b) && a[0] != UINT64_MAX &&
+           a[1] <= b[0];
 }
 
-static enum iso_status check_justified(struct checker *checker, const struct iso_lemma *lemma, const int *clause,
-                                       const int (*needs)[2])
+static enum iso_status check_justified(struct checker *checker, const struct iso_lemma *lemma,
+                                       const int *clause, const int (*needs)[2])
 {
     enum iso_status status = ISO_OK;
     if (lemma->kind == ISO_LEMMA_LIST)
@@ -330,8 +345,9 @@ static enum iso_status check_justified(struct checker *checker, const struct iso
     for (uint32_t i = 0; i < lemma->literal_count; i++)
         clauses_assume(checker->clauses, -clause[i]);
     if (!clauses_contradiction(checker->clauses))
-        status = lemma->kind == ISO_LEMMA_CYCLE ? check_cycle(checker, lemma, needs)
-                                                : refuse(checker, "unit propagation does not refute its negation");
+        status = lemma->kind == ISO_LEMMA_CYCLE
+                     ? check_cycle(checker, lemma, needs)
+                     : refuse(checker, "unit propagation does not refute its negation");
     clauses_undo(checker->clauses);
     return status;
 }
@@ -340,7 +356,7 @@ static enum iso_status check_lemma(struct checker *checker, const struct iso_lem
 {
     const struct iso_evidence *evidence = checker->evidence;
     int *clause = iso_allocate(((size_t)lemma->literal_count + 1) * sizeof *clause);
-    int (*needs)[2] = iso_allocate(((size_t)lemma->edge_count + 1) * sizeof *needs);
+    int(*needs)[2] = iso_allocate(((size_t)lemma->edge_count + 1) * sizeof *needs);
     enum iso_status status = ISO_OK;
     for (uint32_t i = 0; i < lemma->literal_count && status == ISO_OK; i++) {
         clause[i] = literal_of(checker, evidence->literals[lemma->first_literal + i]);
@@ -352,7 +368,7 @@ static enum iso_status check_lemma(struct checker *checker, const struct iso_lem
             status = refuse(checker, "an edge is none of this history");
     }
     if (status == ISO_OK)
-        status = check_justified(checker, lemma, clause, (const int (*)[2])needs);
+        status = check_justified(checker, lemma, clause, (const int(*)[2])needs);
     if (status == ISO_OK)
         clauses_add(checker->clauses, clause, lemma->literal_count);
     iso_free(clause);
@@ -366,7 +382,8 @@ static bool is_well_formed(const struct iso_evidence *evidence)
         const struct iso_lemma *lemma = &evidence->lemmas[i];
         if (lemma->literal_count > evidence->literal_count ||
             lemma->first_literal > evidence->literal_count - lemma->literal_count ||
-            lemma->edge_count > evidence->edge_count || lemma->first_edge > evidence->edge_count - lemma->edge_count)
+            lemma->edge_count > evidence->edge_count ||
+            lemma->first_edge > evidence->edge_count - lemma->edge_count)
             return false;
     }
     return evidence->lemma_count && evidence->lemmas[evidence->lemma_count - 1].literal_count == 0;

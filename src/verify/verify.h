@@ -1,7 +1,7 @@
 /* Confirms polygraph's evidence. Shares the history and the evidence's form with the engine, and no code.
  *
- * Accept: the events are replayed against plain state, in linear time. Reject: a finding is looked up; lemmas go
- * through a clause checker, one after another. Why evidence is enough is told in include/iso/evidence.h.
+ * Accept: the events are replayed against plain state, in linear time. Reject: a finding is looked up; lemmas
+ * go through a clause checker, one after another. Why evidence is enough is told in include/iso/evidence.h.
  */
 #ifndef ISO_VERIFY_H
 #define ISO_VERIFY_H

@@ -15,14 +15,16 @@ enum iso_status verify_lemmas(const struct iso_history *history, const struct is
 
 /* reads.c: what a read says, by looking at its own transaction only. */
 struct read_shape {
-    bool internal;      /* its own transaction read or wrote the key before */
-    bool consistent;    /* internal: it agrees with that; a list ends with the transaction's own appends */
-    uint32_t prefix;    /* lists: elements before its own */
+    bool internal;   /* its own transaction read or wrote the key before */
+    bool consistent; /* internal: it agrees with that; a list ends with the transaction's own appends */
+    uint32_t prefix; /* lists: elements before its own */
 };
-struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction, uint32_t operation);
+struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction,
+                                    uint32_t operation);
 
 /* The value that a transaction leaves in a register; false if it does not write it. */
-bool verify_final_write(const struct iso_history *history, uint32_t transaction, uint32_t key, uint32_t *value);
+bool verify_final_write(const struct iso_history *history, uint32_t transaction, uint32_t key,
+                        uint32_t *value);
 
 /* The initial value of a register, or the elements of a list. */
 uint32_t verify_initial_value(const struct iso_history *history, uint32_t key);
@@ -32,7 +34,7 @@ uint32_t verify_initial_length(const struct iso_history *history, uint32_t key);
 struct clauses;
 struct clauses *clauses_new(void);
 void clauses_free(struct clauses *clauses);
-int clauses_variable(struct clauses *clauses); /* a new one */
+int clauses_variable(struct clauses *clauses);                                  /* a new one */
 void clauses_add(struct clauses *clauses, const int *literals, uint32_t count); /* at the root only */
 /* Assumes that a literal is true, and all that follows; false on contradiction. Undone by clauses_undo. */
 bool clauses_assume(struct clauses *clauses, int literal);

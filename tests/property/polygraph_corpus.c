@@ -1,6 +1,6 @@
-/* Real histories with known verdicts: every line of VERDICTS.tsv, at `ser` and `si`, each verdict's evidence verified.
- * The format is detected and must be the one in the table.
- * Argument: the corpus's folder (default ../shared/corpus). Prints the slowest ones.
+/* Real histories with known verdicts: every line of VERDICTS.tsv, at `ser` and `si`, each verdict's evidence
+ * verified. The format is detected and must be the one in the table. Argument: the corpus's folder (default
+ * ../shared/corpus). Prints the slowest ones.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +84,8 @@ int main(int argc, char **argv)
         for (int level = 0; level < 2; level++) {
             const char *said = judge(path, format, level ? ISO_MODEL_SI : ISO_MODEL_SER, name);
             bool known = strcmp(expected[level], "-") != 0;
-            bool fine = known ? strcmp(said, expected[level]) == 0 : strcmp(said, "holds") == 0 || strcmp(said, "violated") == 0;
+            bool fine = known ? strcmp(said, expected[level]) == 0
+                              : strcmp(said, "holds") == 0 || strcmp(said, "violated") == 0;
             judged++;
             wrong += !fine;
             if (!fine)

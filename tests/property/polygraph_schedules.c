@@ -1,4 +1,5 @@
-/* polygraph against "try every schedule", on random small histories, at every level; every verdict is verified.
+/* polygraph against "try every schedule", on random small histories, at every level; every verdict is
+ * verified.
  *
  * A history is made by running transactions against a toy database (serial, or with stale snapshots) and then
  * spoiling some reads, so that about half of them hold. A disagreement is shrunk and printed.
@@ -90,8 +91,12 @@ static void spoil(struct operation *operation, const struct shape *shape)
 
 static void make_plan(struct plan *plan)
 {
-    struct shape shape = {.values = draw(2) ? 0 : 2 + draw(3), .keys = 1 + draw(KEYS), .lists = draw(3) ? 0 : draw(4),
-                          .sessions = 1 + draw(SESSIONS), .spoil = draw(3) ? 0 : 4 + draw(40), .stale = draw(4)};
+    struct shape shape = {.values = draw(2) ? 0 : 2 + draw(3),
+                          .keys = 1 + draw(KEYS),
+                          .lists = draw(3) ? 0 : draw(4),
+                          .sessions = 1 + draw(SESSIONS),
+                          .spoil = draw(3) ? 0 : 4 + draw(40),
+                          .stale = draw(4)};
     struct database databases[TRANSACTIONS + 1];
     memset(plan, 0, sizeof *plan);
     memset(databases, 0, sizeof databases);
@@ -114,8 +119,8 @@ static void make_plan(struct plan *plan)
             make_operation(operation, &shape, &view);
             if (shape.spoil && draw(shape.spoil) == 0)
                 spoil(operation, &shape);
-            bool visible = transaction->status == ISO_COMMITTED || (transaction->status == ISO_UNKNOWN && draw(2)) ||
-                           draw(8) == 0;
+            bool visible = transaction->status == ISO_COMMITTED ||
+                           (transaction->status == ISO_UNKNOWN && draw(2)) || draw(8) == 0;
             if (operation->kind == ISO_APPEND && next->length[operation->key] < LIST && visible)
                 next->list[operation->key][next->length[operation->key]++] = operation->value;
             else if ((operation->kind == ISO_WRITE || operation->kind == ISO_DELETE) && visible)
@@ -156,7 +161,8 @@ static void build(const struct plan *plan, struct iso_history *history)
                 for (int i = 0; i < operation->length; i++)
                     iso_history_element(history, (iso_atom)operation->list[i]);
             }
-            iso_history_operation(history, (enum iso_operation_kind)operation->kind, (iso_atom)operation->key, value);
+            iso_history_operation(history, (enum iso_operation_kind)operation->kind, (iso_atom)operation->key,
+                                  value);
         }
     }
     if (iso_history_finish(history, &error) != ISO_OK) {
@@ -191,7 +197,8 @@ static bool is_confirmed(const struct iso_history *history, const struct iso_evi
 }
 
 /* NULL if all agrees, else what does not. */
-static const char *compare(const struct plan *plan, const struct iso_polygraph_options *options, struct tally *tally)
+static const char *compare(const struct plan *plan, const struct iso_polygraph_options *options,
+                           struct tally *tally)
 {
     struct iso_history history;
     struct iso_polygraph_result result;
@@ -254,7 +261,8 @@ static void shrink(struct plan *plan, const struct iso_polygraph_options *option
 
 static void print_plan(const struct plan *plan)
 {
-    static const char *const kinds[] = {"r", "w", "d", "a", "rl"}, *const statuses[] = {"", " aborted", " unknown"};
+    static const char *const kinds[] = {"r", "w", "d", "a", "rl"}, *const statuses[] = {"", " aborted",
+                                                                                        " unknown"};
     printf("# initial %d\n", plan->initial);
     for (int t = 0; t < plan->count; t++) {
         const struct transaction *transaction = &plan->transactions[t];
@@ -292,7 +300,8 @@ static bool check_level(enum iso_model model, unsigned count, uint64_t seed, boo
         print_plan(&plan);
         return false;
     }
-    printf("ok %d - %s%s: %u histories\n# %u hold, %u violated (%u by a graph), %u undecided, %u with the solver\n",
+    printf("ok %d - %s%s: %u histories\n# %u hold, %u violated (%u by a graph), %u undecided, %u with the "
+           "solver\n",
            number, iso_model_name(model), plain ? ", solver alone" : "", count, tally.holds, tally.violated,
            tally.by_graph, tally.undecided, tally.by_solver);
     return true;
