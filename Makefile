@@ -175,7 +175,7 @@ fuzz: ## Fuzz tests/fuzz/$F.c for SECONDS (60): make fuzz F=json
 
 fuzz-smoke: ## Each fuzz target for a few seconds over its seeds
 	@$(MAKE) -s -j$(JOBS) $(FUZZ_FLAVOUR) fuzz-programs
-	@tests/run.sh --name fuzz --results $(RESULTS) --limit 120 --jobs 1 tests/fuzz/smoke.sh
+	@tests/run.sh --name fuzz --results $(RESULTS) --limit 300 --jobs 1 tests/fuzz/smoke.sh
 
 ## Measuring and tidying
 

@@ -1,8 +1,7 @@
 /* Elle's and Jepsen's EDN: a vector of operations, or one after another; io/elle.h says what they mean. Viper's EDN logs
  * are the same, with a fourth member in the operations of a transaction.
  */
-#include <stdio.h>
-
+#include "base/memory.h"
 #include "io/edn.h"
 #include "io/elle.h"
 
@@ -13,6 +12,25 @@ struct reader {
     struct format_line line;
 };
 
+/* A string with backslashes: \" \\ \n \t \r; others stand as they are. */
+static iso_atom unescape(struct reader *reader)
+{
+    const struct edn *edn = &reader->edn;
+    char *text = iso_allocate(edn->length);
+    size_t length = 0;
+    for (size_t i = 0; i < edn->length; i++) {
+        char byte = edn->text[i], next = i + 1 < edn->length ? edn->text[i + 1] : 0;
+        bool escape = byte == '\\' && next && strchr("\"\\ntr", next);
+        if (escape)
+            byte = next == 'n' ? '\n' : next == 't' ? '\t' : next == 'r' ? '\r' : next;
+        text[length++] = byte;
+        i += escape;
+    }
+    iso_atom atom = iso_atoms_text(&reader->elle.history->atoms, text, length);
+    iso_free(text);
+    return atom;
+}
+
 /* The token read last as an atom: integers, keywords and strings; nil if allowed. */
 static bool take_atom(struct reader *reader, bool nil, iso_atom *atom)
 {
@@ -21,6 +39,8 @@ static bool take_atom(struct reader *reader, bool nil, iso_atom *atom)
     *atom = ISO_ABSENT;
     if (edn->type == EDN_INTEGER)
         *atom = edn->negative ? iso_atoms_add_integer(atoms, edn->bits, true) : iso_atoms_unsigned(atoms, edn->bits);
+    else if (edn->type == EDN_STRING && memchr(edn->text, '\\', edn->length))
+        *atom = unescape(reader);
     else if (edn->type == EDN_KEYWORD || edn->type == EDN_STRING)
         *atom = iso_atoms_text(atoms, edn->text, edn->length);
     else if (!nil || !edn_is(edn, EDN_SYMBOL, "nil"))

@@ -7,7 +7,7 @@ for source in "$here"/*.c; do
     [ -e "$source" ] || continue
     number=$((number + 1))
     name=$(basename "$source" .c)
-    log=$("$here/run.sh" "$name" "${FUZZ_SMOKE_SECONDS:-10}" 2>&1)
+    log=$("$here/run.sh" "$name" "${FUZZ_SMOKE_SECONDS:-5}" 2>&1)
     status=$?
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' <<<"$log")
     if [ "$status" = 0 ] && [ "${runs:-0}" -gt 0 ]; then
