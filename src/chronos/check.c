@@ -57,11 +57,15 @@ static enum iso_status check_timestamps_given(const struct iso_history *history,
 static void survey(struct chronos *check)
 {
     const struct iso_history *history = check->history;
+    bool inverted = false;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         uint32_t operations = history->first_operation[t + 1] - history->first_operation[t];
         check->most_operations = operations > check->most_operations ? operations : check->most_operations;
         check->own_times |= (history->flags[t] & (ISO_STATUS_MASK | ISO_OWN_TIMES)) == ISO_OWN_TIMES;
+        inverted |= (history->flags[t] & (ISO_STATUS_MASK | ISO_WRITES)) == ISO_WRITES &&
+                    history->cts[t] <= history->sts[t];
     }
+    check->inverted = check->si && (inverted || check->own_times);
     if (!history->breach_count)
         return;
     check->first_breach = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->first_breach);
@@ -97,10 +101,12 @@ static void judge_shard(void *context, unsigned index)
     shard.picked = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.picked);
     shard.sorted = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.sorted);
     judge_transactions(check, shard.verdict, index);
+    chronos_slice_init(&shard);
     chronos_extras_collect(&shard);
     chronos_sweep(&shard);
     chronos_explain(&shard);
     chronos_extras_release(&shard);
+    chronos_slice_release(&shard);
     iso_column_free(shard.suspects, shard.suspect_capacity * sizeof *shard.suspects);
     iso_free(shard.open);
     iso_free(shard.picked);
@@ -136,6 +142,7 @@ enum iso_status iso_chronos_check(const struct iso_history *history, const struc
     if (status != ISO_OK)
         return status;
     survey(&check);
+    chronos_choose_shards(&check);
     chronos_events_init(&check);
     verdict->seconds_sort = now() - start;
     start = now();

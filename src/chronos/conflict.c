@@ -78,11 +78,21 @@ static void drop_node(struct chronos_shard *shard, uint32_t node)
     shard->open_free = node;
 }
 
+void chronos_add_open(struct chronos_shard *shard, uint32_t transaction, struct chronos_key *state)
+{
+    if (state->open_first != ISO_NONE) {
+        uint32_t node = take_node(shard);
+        shard->open[node] = (struct chronos_open){state->open_first, state->open_more};
+        state->open_more = node;
+    }
+    state->open_first = transaction;
+}
+
 void chronos_open_writer(struct chronos_shard *shard, uint32_t transaction, uint32_t operation)
 {
     const struct iso_history *history = shard->history;
     uint32_t key = history->key[operation];
-    struct chronos_key *state = &shard->check->keys[key];
+    struct chronos_key *state = &shard->keys[key];
     if (chronos_is_lock(history->kind[operation])) {
         shard->verdict->writes_unjudged++;
         return;
@@ -92,14 +102,8 @@ void chronos_open_writer(struct chronos_shard *shard, uint32_t transaction, uint
         meet(shard, transaction, state->open_first, key, inverted);
     for (uint32_t node = state->open_more; node != ISO_NONE; node = shard->open[node].next)
         meet(shard, transaction, shard->open[node].transaction, key, inverted);
-    if (inverted)
-        return;
-    if (state->open_first != ISO_NONE) {
-        uint32_t node = take_node(shard);
-        shard->open[node] = (struct chronos_open){state->open_first, state->open_more};
-        state->open_more = node;
-    }
-    state->open_first = transaction;
+    if (!inverted)
+        chronos_add_open(shard, transaction, state);
 }
 
 void chronos_close_writer(struct chronos_shard *shard, uint32_t transaction, struct chronos_key *state)

@@ -58,7 +58,7 @@ static void apply(struct chronos_shard *shard, const struct group *group, const 
 {
     struct chronos *check = shard->check;
     const struct iso_history *history = check->history;
-    struct chronos_key *key = &check->keys[version->key];
+    struct chronos_key *key = &shard->keys[version->key];
     if (check->previous)
         check->previous[version->key] = (struct chronos_previous){key->value, key->writer};
     if (check->si)
