@@ -78,9 +78,11 @@ static inline void touch(struct chronos_shard *shard, struct chronos_key *key, u
         key->open_first = choose(writes, transaction, open);
 }
 
-static bool needs_care(const struct chronos *check, uint32_t transaction)
+static inline bool needs_care(const struct chronos *check, uint32_t transaction)
 {
     const struct iso_history *history = check->history;
+    if (!check->own_times && !check->inverted)
+        return false;
     uint8_t flags = history->flags[transaction];
     return (flags & ISO_OWN_TIMES) ||
            (check->si && (flags & ISO_WRITES) && history->cts[transaction] <= history->sts[transaction]);
