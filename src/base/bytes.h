@@ -78,8 +78,8 @@ static inline unsigned iso_bytes_special(const char *at)
 #endif
 }
 
-/* Where `byte` first stands among the `count` bytes at `at`, a multiple of 16 up to 64, all of which are read; `count` if
- * it does not. */
+/* Where `byte` first stands among the `count` bytes at `at`, a multiple of 16 up to 64, all of which are
+ * read; `count` if it does not. */
 static inline unsigned iso_bytes_find_portable(const char *at, char byte, unsigned count)
 {
     for (unsigned i = 0; i < count; i += 8) {

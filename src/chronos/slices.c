@@ -1,13 +1,14 @@
 /* Shards by time: each sweeps a slice of the events, on all keys.
  *
- * Shards by key all walk through every event and pick what is theirs, which costs nearly as much as judging it. A slice
- * of time touches its own events only. But it starts in the middle: it looks back for the newest version of each key,
- * until all are found, and for the writers that are open. Slices start between two bounds, so that each commits whole
- * groups of one cts, and a transaction that reads in one slice and commits in another is found open by that one.
+ * Shards by key all walk through every event and pick what is theirs, which costs nearly as much as judging
+ * it. A slice of time touches its own events only. But it starts in the middle: it looks back for the newest
+ * version of each key, until all are found, and for the writers that are open. Slices start between two
+ * bounds, so that each commits whole groups of one cts, and a transaction that reads in one slice and commits
+ * in another is found open by that one.
  *
- * Only a history of registers whose transactions read at one time, below their cts, is sliced: the prefixes of lists, the
- * version before the frontier and operations with times of their own depend on more than that. And each slice has its
- * own state of all keys, so the keys must be few enough.
+ * Only a history of registers whose transactions read at one time, below their cts, is sliced: the prefixes
+ * of lists, the version before the frontier and operations with times of their own depend on more than that.
+ * And each slice has its own state of all keys, so the keys must be few enough.
  */
 #include <string.h>
 
@@ -53,13 +54,14 @@ static uint32_t first_commit(const struct chronos *check, uint64_t bound)
 
 /* ---- looking back ---- */
 
-/* Takes the transaction's final writes for the frontier of keys that have none yet, or one of the same cts that is
- * before them. Returns how many keys had none. */
+/* Takes the transaction's final writes for the frontier of keys that have none yet, or one of the same cts
+ * that is before them. Returns how many keys had none. */
 static uint32_t take_writes(struct chronos_shard *shard, uint32_t transaction)
 {
     const struct iso_history *history = shard->history;
     uint32_t found = 0;
-    for (uint32_t o = history->first_operation[transaction + 1]; o-- > history->first_operation[transaction];) {
+    for (uint32_t o = history->first_operation[transaction + 1];
+         o-- > history->first_operation[transaction];) {
         uint32_t key = history->key[o], writer = shard->keys[key].writer;
         if (!iso_kind_writes(history->kind[o]) || writer == transaction)
             continue;
@@ -73,7 +75,8 @@ static uint32_t take_writes(struct chronos_shard *shard, uint32_t transaction)
     return found;
 }
 
-/* A key that is read as something but that no committed transaction wrote makes this look back to the start. */
+/* A key that is read as something but that no committed transaction wrote makes this look back to the start.
+ */
 static void find_frontier(struct chronos_shard *shard)
 {
     const struct iso_history *history = shard->history;
@@ -88,7 +91,8 @@ static void find_frontier(struct chronos_shard *shard)
 static void open_writes(struct chronos_shard *shard, uint32_t transaction)
 {
     const struct iso_history *history = shard->history;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
+         o++) {
         struct chronos_key *key = &shard->keys[history->key[o]];
         if (iso_kind_writes(history->kind[o]) && key->open_first != transaction)
             chronos_add_open(shard, transaction, key);

@@ -1,9 +1,9 @@
-/* Operations in the shapes that nearly all have: no blanks or one behind each comma and colon, members in the order t, k,
- * v, plain values. What is of any other shape is left to native_operation.c.
+/* Operations in the shapes that nearly all have: no blanks or one behind each comma and colon, members in the
+ * order t, k, v, plain values. What is of any other shape is left to native_operation.c.
  *
- * Integers of up to eight digits come in runs and have the fastest way: where an operation ends is found first, with one
- * comparison of all its bytes. So the next one can be started before this one's numbers are known, and what takes time is
- * not a chain of lengths through the whole text.
+ * Integers of up to eight digits come in runs and have the fastest way: where an operation ends is found
+ * first, with one comparison of all its bytes. So the next one can be started before this one's numbers are
+ * known, and what takes time is not a chain of lengths through the whole text.
  */
 #include "history/index.h"
 #include "io/native_private.h"
@@ -13,9 +13,10 @@
 
 /* Where things stand; the text of a letter or a digit does not count. */
 struct shape {
-    const char *kind, *key, *value;                        /* before the kind's letter, the key, the value */
-    unsigned kind_length, key_length, value_length, window; /* window: the most bytes of an operation in a run */
-    unsigned next;                                          /* from a closing brace to the next opening one */
+    const char *kind, *key, *value; /* before the kind's letter, the key, the value */
+    unsigned kind_length, key_length, value_length,
+        window;    /* window: the most bytes of an operation in a run */
+    unsigned next; /* from a closing brace to the next opening one */
 };
 
 static const struct shape tight = {"{\"t\":\"  ", "\",\"k\":  ", ",\"v\":   ", 6, 6, 5, 32, 2};
@@ -62,10 +63,10 @@ static inline unsigned short_number(const char *at, uint64_t *number)
     return *at == '0' && count > 1 ? 0 : count;
 }
 
-/* Adds operations from `at` on, as long as they are of this shape; returns the byte behind the last one, NULL if there was
- * none. */
+/* Adds operations from `at` on, as long as they are of this shape; returns the byte behind the last one, NULL
+ * if there was none. */
 static ALWAYS_INLINE const char *read_run(const struct shape *shape, const char *at, const char *end,
-                                   struct iso_history *history)
+                                          struct iso_history *history)
 {
     const char *behind = NULL, *key_at;
     for (;; at = behind - 1 + shape->next) {
@@ -120,10 +121,10 @@ static inline const char *plain_atom(const char *at, const char *end, struct iso
     return at + 1;
 }
 
-/* A read or write of any plain value or null, an append of any plain value. Returns the byte behind it, or NULL, having
- * added nothing, if it is anything else. */
+/* A read or write of any plain value or null, an append of any plain value. Returns the byte behind it, or
+ * NULL, having added nothing, if it is anything else. */
 static ALWAYS_INLINE const char *read_one(const struct shape *shape, const char *at, const char *end,
-                                   struct iso_history *history)
+                                          struct iso_history *history)
 {
     iso_atom key, value = ISO_ABSENT;
     uint8_t kind;
@@ -147,7 +148,8 @@ static ALWAYS_INLINE const char *read_one(const struct shape *shape, const char 
 
 /* ---- both ---- */
 
-static ALWAYS_INLINE bool read_shape(const struct shape *shape, struct iso_json *json, struct iso_history *history)
+static ALWAYS_INLINE bool read_shape(const struct shape *shape, struct iso_json *json,
+                                     struct iso_history *history)
 {
     const char *behind = read_run(shape, json->at, json->end, history);
     if (!behind)
