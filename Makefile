@@ -14,10 +14,10 @@ JOBS ?= $(shell nproc)
 CLANG := clang-14
 Q := $(if $(filter 1,$(V)),,@)
 
-CFLAGS_ALL := -std=c11 $(OPTIMISE) -g -Wall -Wextra $(WERROR) -Iinclude -Isrc -I. -MMD -MP -pthread \
+CFLAGS_ALL := -std=c11 $(OPTIMISE) -g -Wall -Wextra $(WERROR) -Iinclude -Isrc -I. -I$(BUILD)/generated -MMD -MP -pthread \
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CFLAGS)
 LDFLAGS_ALL := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
-LIBRARIES := -lzstd -lm
+LIBRARIES := -lrdkafka -lavro -ljansson -lprotobuf-c -lcurl -lzstd -lm
 # Sanitizers replace malloc themselves.
 ALLOCATOR := $(if $(SANITIZE),,-ljemalloc)
 
@@ -36,6 +36,7 @@ UNIT_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SOURCES))
 PROPERTY_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(PROPERTY_SOURCES))
 FUZZ_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(FUZZ_SOURCES))
 RECORDER := $(BUILD)/record-wiredtiger
+BROKER := $(BUILD)/embedded-broker
 
 .DEFAULT_GOAL := all
 .PHONY: all
@@ -45,7 +46,25 @@ $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
 
-$(LIBRARY): $(call objects,$(LIBRARY_SOURCES))
+# The Protobuf schema of history topics, compiled; only its decoder includes the header.
+SCHEMA_CODE := $(BUILD)/generated/transaction.pb-c
+$(SCHEMA_CODE).c $(SCHEMA_CODE).h &: deploy/schemas/transaction.proto
+	@mkdir -p $(@D)
+	$(Q)protoc-c --proto_path=deploy/schemas --c_out=$(BUILD)/generated $<
+
+$(BUILD)/obj/connectors/history/protobuf.o $(BUILD)/obj/tests/unit/records/test_decoders.o: $(SCHEMA_CODE).h
+
+# The Avro schema as a string of C.
+$(BUILD)/generated/transaction.avsc.h: deploy/schemas/transaction.avsc
+	@mkdir -p $(@D)
+	$(Q)sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
+
+$(BUILD)/obj/connectors/history/avro.o $(BUILD)/obj/tests/unit/records/test_decoders.o: $(BUILD)/generated/transaction.avsc.h
+
+$(SCHEMA_CODE).o: $(SCHEMA_CODE).c
+	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
+
+$(LIBRARY): $(call objects,$(LIBRARY_SOURCES)) $(SCHEMA_CODE).o
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
@@ -72,6 +91,10 @@ $(FUZZ_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(LIB
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer $^ $(LIBRARIES) -ljansson -o $@
 
+# A broker without Java, for the demonstration.
+$(BROKER): $(call objects,bench/embedded_broker.c) $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
+
 # Not linked with the library: WiredTiger is GPL, and the recorder must share nothing with the checker.
 $(RECORDER): $(call objects,$(wildcard bench/wiredtiger/*.c))
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ -lwiredtiger -o $@
@@ -82,8 +105,8 @@ $(RECORDER): $(call objects,$(wildcard bench/wiredtiger/*.c))
 deps: ## Install the Debian packages that builds and tests need (deploy/debian-packages.txt)
 	@deploy/install-packages.sh
 
-demo: deps ## Record a real store used well and misused, and check both: under a minute
-	@$(MAKE) -s -j$(JOBS) all $(RECORDER)
+demo: deps ## Watch a real store's transactions on Kafka, used well and misused: under a minute
+	@$(MAKE) -s -j$(JOBS) all $(RECORDER) $(BROKER)
 	@BUILD=$(BUILD) bench/demo.sh
 
 bare: ## Prove `make demo` and `make test` in a minimal Debian 12 root (as root; TARGETS="demo test")
@@ -136,6 +159,11 @@ oracle: ## The engines against the definitions on all the random histories of th
 
 FUZZ_FLAVOUR := BUILD=build-fuzz CC=$(CLANG) SANITIZE=address,undefined,fuzzer-no-link
 SECONDS ?= 60
+
+.PHONY: kafka
+kafka: ## End-to-end tests on a real Kafka broker (Maven Central, kept in the user's cache)
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name kafka --results $(RESULTS) --limit 900 tests/kafka/end_to_end.sh
 
 .PHONY: fuzz fuzz-programs fuzz-smoke
 fuzz-programs: $(FUZZ_PROGRAMS)

@@ -1,27 +1,83 @@
 #!/bin/bash
-# `make demo`: records a real WiredTiger store, used well and misused, and checks both histories.
+# `make demo`: the main job. A real WiredTiger store publishes its transactions to Kafka as they commit, `isochron
+# watch` checks them live: first the store used well, then misused.
+#
+# BOOTSTRAP=host:port uses that cluster (topics isochron-demo-...); without it, one without Java is started.
 set -eu
 cd "$(dirname "$0")/.."
 BUILD=${BUILD:-build}
 folder=$BUILD/demo
-transactions=${TRANSACTIONS:-200000}
+transactions=${TRANSACTIONS:-100000}
+run=$(date +%s)
 rm -rf "$folder" && mkdir -p "$folder"
-trap 'rm -rf "$folder"' EXIT
+broker=
 
-# One mode: record, check, print the verdict's head and its first violation.
-show() { # MODE EXPECTED-STATUS SENTENCE
-    local mode=$1 expected=$2 history=$folder/$1.jsonl status=0
-    echo; echo "$3"; echo
-    echo "\$ $BUILD/record-wiredtiger --mode $mode --transactions $transactions -o $history"
-    "$BUILD/record-wiredtiger" --mode "$mode" --transactions "$transactions" -o "$history"
-    echo
-    echo "\$ $BUILD/isochron check --max-violations 1 $history    # $(du -h "$history" | cut -f1)B of JSON Lines"
-    "$BUILD/isochron" check --max-violations 1 "$history" >"$folder/report" || status=$?
-    cat "$folder/report"
-    echo "exit status $status"
-    [ "$status" = "$expected" ] || { echo "make demo: expected exit status $expected" >&2; exit 1; }
-    rm -f "$history"
+finish() {
+    exec 3>&- || true
+    [ -z "$broker" ] || wait "$broker" 2>/dev/null || true
+    rm -rf "$folder"
+}
+trap finish EXIT
+
+# The broker lives as long as this script: it ends with the pipe on its standard input.
+start_broker() {
+    mkfifo "$folder/broker.in"
+    "$BUILD/embedded-broker" "isochron-demo-correct-$run:8" "isochron-demo-snapshot-holes-$run:8" \
+        <"$folder/broker.in" >"$folder/broker.address" &
+    broker=$!
+    exec 3>"$folder/broker.in"
+    for _ in $(seq 100); do
+        [ -s "$folder/broker.address" ] && break
+        sleep 0.1
+    done
+    BOOTSTRAP=$(cat "$folder/broker.address")
+    [ -n "$BOOTSTRAP" ] || { echo "make demo: the embedded broker did not start" >&2; exit 4; }
+    echo "A Kafka cluster of its own on $BOOTSTRAP (BOOTSTRAP=host:port takes another)."
 }
 
+# Commands as a user would type them.
+say() { echo "\$ $*"; }
+
+# One mode: watch its topic live while the store publishes to it.
+show() { # MODE EXPECTED-STATUS SENTENCE
+    local mode=$1 expected=$2 topic=isochron-demo-$1-$run status=0
+    local verdicts=$folder/$1.verdicts capture=$folder/$1.capture.jsonl.zst history=$folder/$1.jsonl
+    echo; echo "$3"; echo
+    say "isochron watch --source history:$topic -X bootstrap.servers=$BOOTSTRAP --final-only --finality-timeout 1 \\"
+    echo "      --messages $transactions --record $capture &"
+    "$BUILD/isochron" watch --source "history:$topic" -X "bootstrap.servers=$BOOTSTRAP" --wait-for-topics --final-only \
+        --finality-timeout 1 --messages "$transactions" --record "$capture" >"$verdicts" 2>"$folder/$mode.log" &
+    local watch=$!
+    say "record-wiredtiger --mode $mode --transactions $transactions -o - | tee $history | isochron gen --to kafka:$topic -"
+    "$BUILD/record-wiredtiger" --mode "$mode" --transactions "$transactions" -o - 2>"$folder/recorder.log" |
+        tee "$history" | "$BUILD/isochron" gen --to "kafka:$topic" --partitions 8 -X "bootstrap.servers=$BOOTSTRAP" - \
+            2>"$folder/publisher.log" || { cat "$folder/recorder.log" "$folder/publisher.log" >&2; exit 1; }
+    cat "$folder/recorder.log" "$folder/publisher.log"
+    local told
+    told=$(wc -l <"$verdicts")
+    echo "while it ran, watch had told $told final violations"
+    wait "$watch" || status=$?
+    cat "$folder/$mode.log"
+    echo "exit status $status"
+    [ "$status" = "$expected" ] || { echo "make demo: expected exit status $expected" >&2; exit 1; }
+    [ "$expected" = 0 ] || explain "$verdicts" "$topic" "$capture" "$history"
+}
+
+# The same verdict twice more: from the capture of what watch read, and offline from the history, in words.
+explain() { # VERDICTS TOPIC CAPTURE HISTORY
+    local replayed
+    echo
+    echo "One of them, as watch told it:"
+    grep -m 1 '"axiom":"EXT"' "$1" || head -n 1 "$1"
+    echo
+    say "isochron replay --source history:$2 --json $3"
+    replayed=$("$BUILD/isochron" replay --source "history:$2" --json --max-violations 1 "$3" 2>/dev/null) || true
+    echo "${replayed%%,\"stream\"*}, ...}"
+    echo
+    say "isochron check --max-violations 1 $4"
+    "$BUILD/isochron" check --max-violations 1 "$4" || true
+}
+
+[ -n "${BOOTSTRAP:-}" ] || start_broker
 show correct 0 "A real store, used as its manual says: read and commit timestamps chosen under one lock."
 show snapshot-holes 1 "The same store, its read timestamps taken while commits below them are still on their way."

@@ -24,6 +24,7 @@ stage clang clang
 stage asan asan
 stage ubsan ubsan
 stage tsan tsan
+stage kafka kafka
 stage fuzz fuzz-smoke
 [ -d ../shared ] || echo "# skipped: no ../shared beside the repository, tests ran on tests/data/recordings only"
 echo "$passed passed, $failed failed"

@@ -30,7 +30,7 @@ static const char usage[] =
     "  --ops N             operations a transaction (8)\n"
     "  --reads PERCENT     share of reads (50)\n"
     "  --seed N            of the workload; interleaving stays the machine's (1)\n"
-    "  -o FILE             the history\n";
+    "  -o FILE             the history; -: to standard output, line by line as sessions go on\n";
 
 struct options {
     enum store_mode mode;
@@ -189,6 +189,11 @@ static int record(struct recording *recording, struct client *clients)
     return error ? error : atomic_load(&recording->error);
 }
 
+static bool is_stdout(const struct options *options)
+{
+    return !strcmp(options->output, "-");
+}
+
 static void print_summary(const struct options *options, const struct client *clients, double seconds)
 {
     uint64_t committed = 0, aborted = 0;
@@ -197,7 +202,8 @@ static void print_summary(const struct options *options, const struct client *cl
         committed += clients[i].committed;
         aborted += clients[i].aborted;
     }
-    printf("%s: %llu transactions committed, %llu aborted, %lu sessions, %.2f s, %.0f transactions/s\n",
+    fprintf(is_stdout(options) ? stderr : stdout,
+           "%s: %llu transactions committed, %llu aborted, %lu sessions, %.2f s, %.0f transactions/s\n",
            store_mode_names[options->mode], (unsigned long long)committed, (unsigned long long)aborted,
            options->sessions, seconds, (double)(committed + aborted) / seconds);
 }
@@ -217,7 +223,10 @@ static int run(const struct options *options)
 
     if (!clients)
         goto out;
-    recording.file.descriptor = open(options->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    recording.file.flush_size = is_stdout(options) ? 4 << 10 : 1 << 20;
+    recording.file.descriptor = is_stdout(options)
+                                    ? dup(STDOUT_FILENO)
+                                    : open(options->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (recording.file.descriptor < 0 || !mkdtemp(home)) {
         error = errno;
         goto out;

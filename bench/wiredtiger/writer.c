@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 enum {
-    LINES_CAPACITY = 1 << 20,
     OPERATION_TEXT = 64, /* the longest operation: {"t":"w","k":<20 digits>,"v":<20 digits>}, */
     HEAD_TEXT = 256
 };
@@ -21,7 +20,7 @@ bool writer_init(struct writer *writer, struct shared_file *file, unsigned opera
     writer->file = file;
     writer->operations_capacity = (size_t)operations * OPERATION_TEXT;
     writer->operations = malloc(writer->operations_capacity);
-    writer->lines = malloc(LINES_CAPACITY + HEAD_TEXT + writer->operations_capacity);
+    writer->lines = malloc(file->flush_size + HEAD_TEXT + writer->operations_capacity);
     return writer->operations && writer->lines;
 }
 
@@ -111,6 +110,6 @@ void writer_finish(struct writer *writer, const struct finished_transaction *tra
     memcpy(to, writer->operations, writer->operations_size);
     to = put_text(to + writer->operations_size, "]}\n");
     writer->lines_size += (size_t)(to - start);
-    if (writer->lines_size >= LINES_CAPACITY)
+    if (writer->lines_size >= writer->file->flush_size)
         writer_flush(writer);
 }

@@ -14,7 +14,8 @@
 
 struct shared_file {
     int descriptor;
-    int write_error; /* errno of the first failed write, else 0 */
+    int write_error;   /* errno of the first failed write, else 0 */
+    size_t flush_size; /* a session writes once it has so many bytes: little for a reader that waits, else much */
 };
 
 struct writer {

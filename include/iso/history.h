@@ -78,7 +78,7 @@ struct iso_history {
     uint64_t *xid;             /* optional; 0: none */
     uint32_t *snapshot;        /* optional; index into `snapshots`, or ISO_NONE */
 
-    /* operations */
+    /* operations (finished: kind, key, value and element are never NULL, also where there is none) */
     uint32_t operation_count, operation_capacity;
     uint8_t *kind;
     uint32_t *key;   /* an index, see key_atom */

@@ -73,6 +73,7 @@ struct iso_verdict {
     struct iso_violation *violations; /* a heap, the last of the order at its root, until sorted */
     iso_atom *elements; /* of expected lists */
     uint64_t element_count, element_capacity;
+    uint64_t elements_unused; /* of violations that are kept no more */
     bool sorted;
 
     double seconds_load, seconds_sort, seconds_check, seconds_total;
@@ -84,6 +85,9 @@ void iso_verdict_release(struct iso_verdict *verdict);
 
 /* Counts a violation and keeps it if it is among the first `limit`. */
 void iso_verdict_add(struct iso_verdict *verdict, const struct iso_violation *violation);
+
+/* Keeps it likewise, where the caller has counted it. */
+void iso_verdict_keep(struct iso_verdict *verdict, const struct iso_violation *violation);
 
 /* Whether iso_verdict_add would keep it: evidence that costs something need not be gathered otherwise. */
 bool iso_verdict_keeps(const struct iso_verdict *verdict, const struct iso_violation *violation);

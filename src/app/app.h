@@ -29,7 +29,7 @@ struct app {
     const struct app_command *command; /* that runs */
 };
 
-extern const struct app_command app_check, app_gen, app_convert;
+extern const struct app_command app_check, app_gen, app_convert, app_bench, app_watch, app_capture, app_replay;
 
 /* Seconds of a clock that never goes back. */
 double app_seconds(void);

@@ -1,6 +1,7 @@
 /* `isochron check`: one finished history. */
 #include <string.h>
 
+#include "aion/aion.h"
 #include "app/load.h"
 #include "chronos/chronos.h"
 #include "io/read.h"
@@ -34,8 +35,9 @@ static const struct app_option options[] = {
      .name = "engine",
      .choices = "auto|chronos|aion|polygraph",
      .offset = PLACE(engine),
-     .help = "chronos checks the order that the timestamps claim. auto: whatever\n"
-             "fits the history. aion and polygraph are not in this version."},
+     .help = "chronos checks the order that the timestamps claim. aion does the same\n"
+             "as if the file's transactions arrived one by one, in its order. auto:\n"
+             "whatever fits the history. polygraph is not in this version."},
     {.type = APP_GROUP, .help = "What the history means"},
     {.type = APP_CHOICE,
      .name = "format",
@@ -86,9 +88,9 @@ static enum iso_status parse(struct app *app, int count, char **arguments, struc
     enum iso_status status = app_parse(app, count, arguments, check, files, done);
     if (status != ISO_OK || *done)
         return status;
-    if (check->engine == ENGINE_AION || check->engine == ENGINE_POLYGRAPH)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--engine %s is not in this version; it has chronos",
-                             check->engine == ENGINE_AION ? "aion" : "polygraph");
+    if (check->engine == ENGINE_POLYGRAPH)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--engine polygraph is not in this version; it has chronos and aion");
     return app_need_files(app, files);
 }
 
@@ -112,7 +114,9 @@ static enum iso_status judge(struct app *app, const struct check *check, const s
                                         .session_order = !check->no_session_order,
                                         .threads = app_threads(check->load.threads),
                                         .max_violations = (uint32_t)check->max_violations};
-    enum iso_status status = iso_chronos_check(history, &options, verdict, &app->error);
+    enum iso_status status = check->engine == ENGINE_AION
+                                 ? iso_aion_check(history, &options, verdict, &app->error)
+                                 : iso_chronos_check(history, &options, verdict, &app->error);
     if (status != ISO_OK)
         return status;
     iso_verdict_conclude(verdict, check->allow_unjudged);

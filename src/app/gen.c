@@ -4,8 +4,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "app/feed.h"
 #include "app/options.h"
 #include "app/progress.h"
+#include "app/publish.h"
 #include "base/memory.h"
 #include "generate/anomaly.h"
 #include "io/write_history.h"
@@ -15,7 +17,8 @@ struct gen {
     int distribution, level, order, format;
     bool lists, quiet;
     struct app_texts anomalies;
-    const char *output, *expected;
+    const char *output, *expected, *to;
+    struct app_publish_options publish;
 };
 
 #define PLACE(member) offsetof(struct gen, member)
@@ -125,6 +128,24 @@ static const struct app_option options[] = {
      .offset = PLACE(order),
      .help =
          "The order of transactions in the file; random displaces each by some\nthousands and writes sno."},
+    {.type = APP_GROUP, .help = "To a Kafka topic"},
+    {.type = APP_TEXT, .name = "to", .argument = "kafka:TOPIC", .offset = PLACE(to),
+     .help = "Publish the transactions, one a message, each to the partition of its\nsession. With FILE... it is those "
+             "recorded histories (JSON Lines; -: as\nthey come) that are published."},
+    {.type = APP_NUMBER, .name = "partitions", .argument = "N", .offset = PLACE(publish.partitions), .least = 1,
+     .most = 10000, .help = "Of the topic, if it does not exist yet (1)."},
+    {.type = APP_NUMBER, .name = "rate", .argument = "N", .offset = PLACE(publish.rate), .most = 100000000,
+     .help = "Transactions a second. 0, the default: as fast as possible; delays\nthen only reorder, as at a million a second."},
+    {.type = APP_NUMBER, .name = "delay", .argument = "MS", .offset = PLACE(publish.delay), .most = 3600000,
+     .help = "How long transactions take to arrive, on average (0 ms) ..."},
+    {.type = APP_NUMBER, .name = "deviation", .argument = "MS", .offset = PLACE(publish.deviation), .most = 3600000,
+     .help = "... and its standard deviation (0 ms)."},
+    {.type = APP_SHARE, .name = "repeats", .argument = "SHARE", .offset = PLACE(publish.repeats),
+     .help = "Share of transactions that arrive twice (0)."},
+    {.type = APP_NUMBER, .name = "watermarks", .argument = "N", .offset = PLACE(publish.watermarks), .most = 1000000000,
+     .help = "A watermark to every partition after each N transactions (0: none)."},
+    {.type = APP_TEXTS, .name = "property", .letter = 'X', .argument = "NAME=VALUE", .offset = PLACE(publish.properties),
+     .help = "A property of librdkafka, or the name of a file of them. Secrets go\ninto a file."},
     {.type = APP_GROUP, .help = "How to run"},
     {.type = APP_NUMBER,
      .name = "threads",
@@ -257,14 +278,54 @@ static enum iso_status write_history(struct app *app, const struct gen *gen,
     return app->error.status;
 }
 
+/* ---- to a topic ---- */
+
+struct outlet {
+    struct app_publisher *publisher;
+    struct iso_error *error;
+};
+
+static bool publish_block(void *context, const struct iso_history *block)
+{
+    struct outlet *outlet = context;
+    return app_publisher_add(outlet->publisher, block, outlet->error) == ISO_OK;
+}
+
+/* `files`: recorded histories to publish in place of a generated one. */
+static enum iso_status publish_history(struct app *app, const struct gen *gen, const struct app_texts *files,
+                                       const struct iso_generate_options *generate, struct iso_generated *generated)
+{
+    struct app_publish_options options = gen->publish;
+    uint64_t sent;
+    options.topic = gen->to + strlen("kafka:");
+    options.seed = gen->seed;
+    struct outlet outlet = {app_publisher_new(&options, &app->error), &app->error};
+    if (!outlet.publisher)
+        return app->error.status;
+    if (files->count)
+        app_feed(outlet.publisher, files, &app->error);
+    else
+        iso_generate(generate, publish_block, &outlet, generated);
+    if (app_publisher_close(outlet.publisher, &sent, &app->error) == ISO_OK && !gen->quiet)
+        app_say("%" PRIu64 " messages sent to topic %s", sent, options.topic);
+    return app->error.status;
+}
+
 /* ---- the command line ---- */
 
 static enum iso_status check_options(struct app *app, const struct gen *gen, const struct app_texts *files)
 {
     bool timekiller = gen->format == ISO_FORMAT_TIMEKILLER;
-    if (files->count)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: gen reads no files; -o names its output",
+    if (files->count && !gen->to)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "%s: gen reads a recorded history only to publish it, with --to; -o names its output",
                              files->items[0]);
+    if (files->count && gen->publish.watermarks)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--watermarks needs a generated history: a recorded one may be in any order");
+    if (gen->expected && !strcmp(gen->expected, gen->output))
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--expected %s: the history goes there, expected another file", gen->expected);
     if (timekiller && gen->order == ISO_ORDER_RANDOM)
         return iso_error_set(
             &app->error, ISO_BAD_INPUT,
@@ -272,6 +333,12 @@ static enum iso_status check_options(struct app *app, const struct gen *gen, con
     if (timekiller && gen->unknown)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "--unknown needs --format native: TimeKiller's has committed transactions only");
+    if (gen->to && (strncmp(gen->to, "kafka:", 6) || !gen->to[6]))
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--to %s: expected kafka:TOPIC", gen->to);
+    if (gen->to && (timekiller || strcmp(gen->output, "-")))
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--to takes the native format and no -o");
+    if (gen->publish.watermarks && gen->order != ISO_ORDER_COMMIT)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--watermarks needs --order commit: else they could be wrong");
     if (gen->transactions * gen->operations > UINT32_MAX)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--txns times --ops must stay below 2^32");
     if (gen->aborted + gen->unknown > (uint64_t)1 << 32)
@@ -289,7 +356,7 @@ static enum iso_status parse_plants(struct app *app, const struct gen *gen, stru
     return status;
 }
 
-static enum iso_status generate(struct app *app, const struct gen *gen)
+static enum iso_status generate(struct app *app, const struct gen *gen, const struct app_texts *files)
 {
     struct iso_generated generated = {0};
     struct iso_plant *plants = iso_allocate((gen->anomalies.count + 1u) * sizeof *plants);
@@ -311,8 +378,9 @@ static enum iso_status generate(struct app *app, const struct gen *gen)
     };
     enum iso_status status = parse_plants(app, gen, plants);
     if (status == ISO_OK)
-        status = write_history(app, gen, &settings, &generated);
-    if (status == ISO_OK && (gen->expected || has_place_beside(gen->output)))
+        status = gen->to ? publish_history(app, gen, files, &settings, &generated)
+                         : write_history(app, gen, &settings, &generated);
+    if (status == ISO_OK && !files->count && (gen->expected || has_place_beside(gen->output)))
         status = write_expected(app, gen, &generated);
     iso_generated_release(&generated);
     iso_free(plants);
@@ -334,8 +402,9 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     if (status == ISO_OK && !done)
         status = check_options(app, &gen, &files);
     if (status == ISO_OK && !done)
-        status = generate(app, &gen);
+        status = generate(app, &gen, &files);
     app_texts_release(&gen.anomalies);
+    app_texts_release(&gen.publish.properties);
     app_texts_release(&files);
     return status;
 }
@@ -343,7 +412,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
 const struct app_command app_gen = {
     .name = "gen",
     .summary = "make a history with a known verdict",
-    .usage = "[OPTIONS] [-o FILE]",
+    .usage = "[OPTIONS] [-o FILE | --to kafka:TOPIC [FILE...]]",
     .intro = "Simulates a multi-version store whose sessions run transactions against it,\n"
              "plants the anomalies that were asked for, and writes the history and, beside\n"
              "it, what a checker must find at si and at ser.",
@@ -353,7 +422,9 @@ const struct app_command app_gen = {
                 "      Three lost updates spread over the run, a stale read near its end;\n"
                 "      bad.jsonl.expected.json names them.\n"
                 "  isochron gen --level ser --dist zipf --lists | isochron check --level ser -\n"
-                "      Straight into a checker.\n",
+                "      Straight into a checker.\n"
+                "  recorder | isochron gen --to kafka:txns -X bootstrap.servers=localhost:9092 -\n"
+                "      Publish what a recorder prints, while it runs.\n",
     .options = options,
     .run = run,
 };

@@ -181,6 +181,13 @@ static const struct app_option *find(const struct app_command *command, const ch
     return NULL;
 }
 
+enum iso_status app_option_set(struct app *app, const char *name, const char *text, void *target)
+{
+    const struct app_option *option = find(app->command, name, strlen(name), 0);
+    assert(option);
+    return store_value(app, option, text, target);
+}
+
 static enum iso_status unknown_option(struct app *app, const char *argument, const char *name)
 {
     const char *nearest = *name ? nearest_option(app->command->options, name) : NULL;

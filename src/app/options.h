@@ -46,6 +46,9 @@ enum iso_status app_parse(struct app *app, int count, char **arguments, void *ta
                           bool *done);
 void app_texts_release(struct app_texts *texts);
 
+/* Stores a value as if `--name text` stood on the command line; `name` is one of the command's options. */
+enum iso_status app_option_set(struct app *app, const char *name, const char *text, void *target);
+
 void app_version(struct iso_output *output);
 void app_help(struct iso_output *output, const struct app_command *command);
 

@@ -16,14 +16,16 @@ static double now(void)
 
 /* ---- refusals ---- */
 
-static enum iso_status refuse(const struct iso_history *history, uint32_t t, const char *lacks, struct iso_error *error)
+static enum iso_status refuse(const struct iso_history *history, uint32_t t, const char *lacks,
+                              struct iso_error *error)
 {
     char place[512], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *tid = iso_atom_text(&history->atoms, history->tid[t], buffer, &length);
     iso_history_place_text(history, t, place, sizeof place);
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: committed transaction %.*s has no %s; timestamps cannot judge it",
-                         place, (int)(length < 100 ? length : 100), tid, lacks);
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "%s: committed transaction %.*s has no %s; timestamps cannot judge it", place,
+                         (int)(length < 100 ? length : 100), tid, lacks);
 }
 
 /* What the transaction lacks to be judged by, or NULL. */
@@ -68,7 +70,8 @@ static void survey(struct chronos *check)
     check->inverted = check->si && (inverted || check->own_times);
     if (!history->breach_count)
         return;
-    check->first_breach = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->first_breach);
+    check->first_breach =
+        iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->first_breach);
     for (uint32_t t = 0; t < history->transaction_count; t++)
         check->first_breach[t] = ISO_NONE;
     for (uint32_t i = history->breach_count; i-- > 0;)
@@ -96,8 +99,7 @@ static void judge_shard(void *context, unsigned index)
     struct chronos_shard shard = {.check = check,
                                   .history = check->history,
                                   .verdict = &check->verdicts[index].verdict,
-                                  .index = index,
-                                  .open_free = ISO_NONE};
+                                  .index = index};
     shard.picked = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.picked);
     shard.sorted = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.sorted);
     judge_transactions(check, shard.verdict, index);
@@ -108,9 +110,20 @@ static void judge_shard(void *context, unsigned index)
     chronos_extras_release(&shard);
     chronos_slice_release(&shard);
     iso_column_free(shard.suspects, shard.suspect_capacity * sizeof *shard.suspects);
-    iso_free(shard.open);
     iso_free(shard.picked);
     iso_free(shard.sorted);
+    check->contested[index] = shard.contested;
+}
+
+static void judge_conflicts(void *context, unsigned index)
+{
+    struct chronos *check = context;
+    struct chronos_shard shard = {.check = check,
+                                  .history = check->history,
+                                  .verdict = &check->verdicts[index].verdict,
+                                  .part = index,
+                                  .keys = check->keys};
+    chronos_judge_conflicts(&shard);
 }
 
 /* ---- all ---- */
@@ -120,9 +133,18 @@ static void judge(struct chronos *check, struct iso_verdict *verdict)
     check->verdicts = iso_allocate_zeroed(check->shards, sizeof *check->verdicts);
     for (unsigned i = 0; i < check->shards; i++)
         iso_verdict_init(&check->verdicts[i].verdict, check->history, check->options->level, verdict->limit);
+    check->contested = iso_allocate_zeroed(check->shards, sizeof *check->contested);
     iso_parallel(check->shards, judge_shard, check);
+    bool contested = false;
     for (unsigned i = 0; i < check->shards; i++)
+        contested |= check->contested[i].count > 0;
+    if (contested)
+        iso_parallel(check->shards, judge_conflicts, check);
+    for (unsigned i = 0; i < check->shards; i++) {
         iso_verdict_merge(verdict, &check->verdicts[i].verdict);
+        iso_free(check->contested[i].keys);
+    }
+    iso_free(check->contested);
     iso_free(check->verdicts);
     if (!check->si && check->first_breach) /* needs to know who shares a cts */
         chronos_check_timestamps(check, verdict, 0, check->history->transaction_count);

@@ -1,12 +1,12 @@
 /* What the files of this module share: bounds, event streams, the state of keys, a shard.
  *
- * Bounds. "Visible up to ots" is written as the exclusive bound ots + 1, so that LOCK ("just below cts") is the bound
- * cts, and a version is visible iff its cts < bound. Bounds of operations are compared where the axioms compare their
- * ots; they never overflow, since UINT64_MAX is no timestamp.
+ * Bounds. "Visible up to ots" is written as the exclusive bound ots + 1, so that LOCK ("just below cts") is
+ * the bound cts, and a version is visible iff its cts < bound. Bounds of operations are compared where the
+ * axioms compare their ots; they never overflow, since UINT64_MAX is no timestamp.
  *
- * Shards. A shard is one thread's: it judges either the reads of a *slice* of time, on all keys, or at all times those of
- * its *part* of the keys. It alone touches its verdict and the state of its keys; what lies in one cache line belongs to
- * one shard.
+ * Shards. A shard is one thread's: it sweeps either a *slice* of time, on all keys, or all of time on its
+ * *part* of the keys. It alone touches its verdict and the state of its keys; what lies in one cache line
+ * belongs to one shard.
  */
 #ifndef ISO_CHRONOS_PRIVATE_H
 #define ISO_CHRONOS_PRIVATE_H
@@ -14,7 +14,8 @@
 #include "base/memory.h"
 #include "chronos/chronos.h"
 
-/* Events of one kind in time order; `padding` more stand behind the last, so that looking ahead needs no test. */
+/* Events of one kind in time order; `padding` more stand behind the last, so that looking ahead needs no
+ * test. */
 struct chronos_events {
     uint64_t *time;        /* reads: bounds; commits: cts. UINT64_MAX behind the last */
     uint32_t *transaction; /* 0 behind the last */
@@ -29,9 +30,9 @@ struct chronos_key {
     uint32_t toucher;    /* the transaction that read or wrote the key last ... */
     uint32_t last;       /* ... and the value it read or wrote */
     uint32_t int_found;  /* the transaction with an INT violation here, if any */
-    uint32_t open_first; /* a writer of the key that is open now, or ISO_NONE */
-    uint32_t open_more;  /* more of them: into the shard's `open`, or ISO_NONE */
-    uint32_t unused;
+    uint32_t contested;  /* its number, from 1, among the keys two writers of which may overlap (SI); 0: not
+                            among them */
+    uint64_t judged_cts; /* the latest commit of a writer that NOCONFLICT judges; 0: none */
 };
 
 /* A list key's frontier. Versions only append, so every earlier version is a prefix of `elements`. */
@@ -52,6 +53,12 @@ struct chronos_verdict {
     char padding[128];
 };
 
+/* Keys two writers of which may overlap. */
+struct chronos_contested {
+    uint32_t *keys;
+    uint32_t count, capacity;
+};
+
 /* One check; read only while shards run, but for the elements of key columns that are a shard's own. */
 struct chronos {
     const struct iso_history *history;
@@ -59,16 +66,18 @@ struct chronos {
     bool si;
     unsigned shards, slices, parts; /* shards = slices * parts, and one of these is 1 */
     struct chronos_events reads, commits;
-    uint32_t most_operations;   /* of a transaction */
-    bool own_times;             /* some committed transaction has operations with times of their own */
-    bool inverted;              /* SI: some transaction commits before it reads, or may */
-    struct chronos_key *keys;   /* on a cache line's start; with slices only their state before the first event */
+    uint32_t most_operations; /* of a transaction */
+    bool own_times;           /* some committed transaction has operations with times of their own */
+    bool inverted;            /* SI: some transaction commits before it reads, or may */
+    struct chronos_key *keys; /* on a cache line's start; slices have their own, and these are as before the
+                                 first event */
     void *keys_memory;
-    struct chronos_list *lists; /* by key; NULL if no key is a list */
-    iso_atom *initial;          /* by key; NULL if no key has an initial value of its own */
-    struct chronos_previous *previous; /* by key; NULL unless `inverted` */
-    uint32_t *first_breach;     /* by transaction; NULL if there is none */
-    struct chronos_verdict *verdicts; /* by shard */
+    struct chronos_list *lists;          /* by key; NULL if no key is a list */
+    iso_atom *initial;                   /* by key; NULL if no key has an initial value of its own */
+    struct chronos_previous *previous;   /* by key; NULL unless `inverted` */
+    uint32_t *first_breach;              /* by transaction; NULL if there is none */
+    struct chronos_verdict *verdicts;    /* by shard */
+    struct chronos_contested *contested; /* by shard: what its sweep found */
 };
 
 /* An external read that did not return what it should have: EXT, or unjudged. */
@@ -79,13 +88,9 @@ struct chronos_suspect {
     uint32_t prefix;   /* a list: how many of the elements that were read are others' */
 };
 
-/* An operation that is judged at a time of its own: an external read, or a first write. */
+/* An external read that is judged at a time of its own. */
 struct chronos_extra {
     uint32_t transaction, operation, prefix;
-};
-
-struct chronos_open {
-    uint32_t transaction, next;
 };
 
 struct chronos_shard {
@@ -93,20 +98,19 @@ struct chronos_shard {
     const struct iso_history *history;
     struct iso_verdict *verdict;
     unsigned index, part;
-    uint32_t first_read, end_read, first_commit; /* the slice */
+    uint32_t first_read, end_read, first_commit, end_commit; /* the slice */
     struct chronos_key *keys;
     void *keys_memory; /* of a slice; NULL: the check's */
-    uint32_t *picked; /* room for the operations of one transaction */
-    uint64_t *sorted; /* the same, as key << 32 | operation */
-    bool deferring;   /* external reads and first writes become extras instead of being judged */
+    uint32_t *picked;  /* room for the operations of one transaction */
+    uint64_t *sorted;  /* the same, as key << 32 | operation */
+    bool deferring;    /* external reads become extras instead of being judged */
 
     struct chronos_extra *extras;
-    uint64_t *extra_time;   /* bounds, in the end sorted */
+    uint64_t *extra_time; /* bounds, in the end sorted */
     uint32_t *extra_order;
     uint32_t extra_count, extra_capacity;
 
-    struct chronos_open *open;
-    uint32_t open_count, open_capacity, open_free;
+    struct chronos_contested contested;
 
     struct chronos_suspect *suspects;
     uint32_t suspect_count, suspect_capacity;
@@ -120,7 +124,8 @@ static inline bool chronos_is_lock(uint8_t kind)
 }
 
 /* The operation's ots, as an exclusive bound. */
-static inline uint64_t chronos_bound(const struct iso_history *history, uint32_t transaction, uint32_t operation)
+static inline uint64_t chronos_bound(const struct iso_history *history, uint32_t transaction,
+                                     uint32_t operation)
 {
     uint8_t kind = history->kind[operation], flags = history->flags[transaction];
     if (kind & ISO_OPERATION_OTS)
@@ -140,16 +145,12 @@ static inline uint64_t chronos_read_bound(const struct chronos *check, uint32_t 
 }
 
 /* Where this very read looks. */
-static inline uint64_t chronos_visible_bound(const struct chronos *check, uint32_t transaction, uint32_t operation)
+static inline uint64_t chronos_visible_bound(const struct chronos *check, uint32_t transaction,
+                                             uint32_t operation)
 {
-    return check->si ? chronos_bound(check->history, transaction, operation) : chronos_read_bound(check, transaction);
+    return check->si ? chronos_bound(check->history, transaction, operation)
+                     : chronos_read_bound(check, transaction);
 }
-
-/* The first `key` writing operation of the transaction, which has one. */
-uint32_t chronos_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key);
-
-/* Order of two versions of a key by different committed transactions: cts, then the bound of the first write, then tid. */
-int chronos_compare_versions(const struct iso_history *history, uint32_t left, uint32_t right, uint32_t key);
 
 /* ---- shards ---- */
 
@@ -159,16 +160,23 @@ static inline bool chronos_owns(uint32_t key, unsigned part, unsigned parts)
     return (uint64_t)((key >> 1) * 0x9e3779b1u) * parts >> 32 == part;
 }
 
-/* Decides between slices and parts; sets a shard's slice and brings its keys to where they stand at its start. */
+/* Decides between slices and parts; sets a shard's slice and brings its keys to where they stand at its
+ * start. */
 void chronos_choose_shards(struct chronos *check);
 void chronos_slice_init(struct chronos_shard *shard);
 void chronos_slice_release(struct chronos_shard *shard);
 
-/* The operations of a transaction on keys of this shard, or only those that write, to `shard->sorted`, by key and in
- * their own order. Returns how many. */
+/* The operations of a transaction on keys of this shard, or only those that write, to `shard->sorted`, by key
+ * and in their own order. Returns how many. */
 uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transaction, bool only_writes);
-static inline uint32_t chronos_key_of(uint64_t sorted) { return (uint32_t)(sorted >> 32); }
-static inline uint32_t chronos_operation_of(uint64_t sorted) { return (uint32_t)sorted; }
+static inline uint32_t chronos_key_of(uint64_t sorted)
+{
+    return (uint32_t)(sorted >> 32);
+}
+static inline uint32_t chronos_operation_of(uint64_t sorted)
+{
+    return (uint32_t)sorted;
+}
 void chronos_sort_numbers(uint64_t *numbers, uint32_t count);
 
 /* ---- parts ---- */
@@ -184,36 +192,40 @@ void chronos_keys_release(struct chronos *check);
 struct chronos_key *chronos_keys_allocate(uint32_t count, void **memory); /* iso_free(memory) */
 iso_atom chronos_initial_value(const struct chronos *check, uint32_t key);
 
-void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first, uint32_t end);
-void chronos_check_shared_cts(struct chronos *check, struct iso_verdict *verdict, unsigned part, unsigned parts);
+void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first,
+                              uint32_t end);
+void chronos_check_shared_cts(struct chronos *check, struct iso_verdict *verdict, unsigned part,
+                              unsigned parts);
 void chronos_check_sessions(struct chronos *check, struct iso_verdict *verdict, unsigned part);
 
 void chronos_sweep(struct chronos_shard *shard);
 
 /* Judges operations of one transaction that stand sorted, whatever they are; or all of this shard's keys. */
-void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted, uint32_t count);
+void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted,
+                        uint32_t count);
 void chronos_judge_transaction(struct chronos_shard *shard, uint32_t transaction);
 void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation);
-void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t prefix);
+void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
+                             uint32_t prefix);
 void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t last);
 
-/* A list read ends with the appends among the `count` operations of the transaction before it on the key: false if
- * not, else how many elements stand before them. */
-bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const uint64_t *run, uint32_t count,
-                         uint32_t *prefix);
+/* A list read ends with the transaction's `own` appends before it: false if not, else how many elements stand
+ * before them. */
+bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const iso_atom *own,
+                         uint32_t own_count, uint32_t *prefix);
 
-/* What a list read should have returned: a prefix, and the appends among the `count` operations before it. */
-struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix, uint32_t prefix_count,
-                                       const uint64_t *run, uint32_t count);
+/* What a list read should have returned: a prefix, and the transaction's own appends. */
+struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix,
+                                       uint32_t prefix_count, const iso_atom *own, uint32_t own_count);
 
 /* Commits that need care: several at one cts, or by transactions that commit before they read. */
 void chronos_commit_group(struct chronos_shard *shard, const uint32_t *transactions, uint32_t count);
 void chronos_append(struct chronos_list *list, iso_atom element);
 
-/* NOCONFLICT: a first write opens, a commit closes. */
-void chronos_open_writer(struct chronos_shard *shard, uint32_t transaction, uint32_t operation);
-void chronos_add_open(struct chronos_shard *shard, uint32_t transaction, struct chronos_key *key); /* and no more */
-void chronos_close_writer(struct chronos_shard *shard, uint32_t transaction, struct chronos_key *key);
+/* NOCONFLICT, on the keys that any shard's sweep found contested, when all of them are done: whatever the
+ * shards of the sweep were, here each has a part of the keys. */
+void chronos_contest(struct chronos_shard *shard, uint32_t key);
+void chronos_judge_conflicts(struct chronos_shard *shard);
 
 void chronos_add_suspect(struct chronos_shard *shard, const struct chronos_suspect *suspect);
 void chronos_explain(struct chronos_shard *shard);

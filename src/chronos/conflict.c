@@ -1,122 +1,283 @@
 /* NOCONFLICT: two writers of a key whose intervals (o, cts] overlap, o the ots of the first write.
  *
- * A key's *open* writers are those whose first write lies behind the sweep and whose commit ahead. A writer meets, when
- * it opens, exactly the open ones: any two intervals that overlap are open together when the later one opens, so each
- * pair is found once and nothing else is looked at. A writer that commits before it opens (a TIMESTAMP violation)
- * overlaps those that were open all the way from its cts to its first write; it meets the open ones too, but counts
- * only those that opened below its cts, and never opens itself. All intervals in `open` overlap pairwise, so that
- * finding the one to close costs no more than the pairs that were reported.
+ * Put a key's writers into the order of their versions. A writer is blamed for each earlier one U with cts(U)
+ * > o, and those stand together, right before it: its pairs are a *range* of writers. So pairs are counted by
+ * a search, not one by one, however many there are, and only those that the verdict keeps are ever listed.
+ * The exception are writers that commit at or below their own o (a TIMESTAMP violation; *inverted* here):
+ * they overlap only those that were open all the way from their cts to their o. They are never blamed, and in
+ * a range each is looked at by itself.
+ *
+ * The sweep tells which keys have a range at all (`contested`); a history without conflicts costs no more
+ * than that.
  */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
 #include "chronos/chronos_private.h"
 
-uint32_t chronos_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key)
-{
-    uint32_t o = history->first_operation[transaction];
-    while (history->key[o] != key || !iso_kind_writes(history->kind[o]))
-        o++;
-    return o;
-}
+/* A committed writer of a contested key. */
+struct writer {
+    uint64_t bound; /* of its first write */
+    uint32_t transaction, operation;
+};
 
-static uint64_t opened(const struct iso_history *history, uint32_t transaction, uint32_t key)
-{
-    if (!(history->flags[transaction] & ISO_OWN_TIMES))
-        return history->sts[transaction] + 1;
-    return chronos_bound(history, transaction, chronos_first_write(history, transaction, key));
-}
+/* Writers [first, end) of a key overlap with the writer `blamed`. */
+struct range {
+    uint32_t key, blamed, first, end;
+};
 
-int chronos_compare_versions(const struct iso_history *history, uint32_t left, uint32_t right, uint32_t key)
-{
-    if (history->cts[left] != history->cts[right])
-        return history->cts[left] < history->cts[right] ? -1 : 1;
-    uint64_t left_opened = opened(history, left, key), right_opened = opened(history, right, key);
-    if (left_opened != right_opened)
-        return left_opened < right_opened ? -1 : 1;
-    return iso_atom_compare(&history->atoms, history->tid[left], history->tid[right]);
-}
+struct conflicts {
+    struct chronos_shard *shard;
+    struct writer *writers; /* by key, in the order of versions */
+    uint32_t *first;        /* by contested key: into `writers`, one more at the end */
+    uint32_t *toucher;      /* by contested key: the transaction that was seen to write it last */
+    uint32_t *inverted;     /* the inverted writers of one key: into `writers` */
+    uint32_t inverted_count;
+    struct range *ranges;
+    size_t range_count, range_capacity;
+    bool pruned; /* then nothing behind ranges[limit - 1] is needed */
+};
 
-static void report(struct chronos_shard *shard, uint32_t transaction, uint32_t other, uint32_t key)
+void chronos_contest(struct chronos_shard *shard, uint32_t key)
 {
-    const struct iso_history *history = shard->history;
-    bool later = chronos_compare_versions(history, transaction, other, key) > 0;
-    struct iso_violation violation = {.axiom = ISO_NOCONFLICT,
-                                      .transaction = later ? transaction : other,
-                                      .other = later ? other : transaction,
-                                      .key = key,
-                                      .operation = ISO_NONE,
-                                      .writer_expected = ISO_NONE,
-                                      .writer_actual = ISO_NONE,
-                                      .breach = ISO_NONE};
-    if (iso_verdict_keeps(shard->verdict, &violation))
-        violation.operation = chronos_first_write(history, violation.transaction, key);
-    iso_verdict_add(shard->verdict, &violation);
-}
-
-static void meet(struct chronos_shard *shard, uint32_t transaction, uint32_t other, uint32_t key, bool inverted)
-{
-    const struct iso_history *history = shard->history;
-    if (!inverted || history->cts[transaction] >= opened(history, other, key))
-        report(shard, transaction, other, key);
-}
-
-static uint32_t take_node(struct chronos_shard *shard)
-{
-    uint32_t node = shard->open_free;
-    if (node != ISO_NONE) {
-        shard->open_free = shard->open[node].next;
-        return node;
-    }
-    if (shard->open_count == shard->open_capacity) {
-        shard->open_capacity = shard->open_capacity ? shard->open_capacity * 2 : 64;
-        shard->open = iso_reallocate(shard->open, shard->open_capacity * sizeof *shard->open);
-    }
-    return shard->open_count++;
-}
-
-static void drop_node(struct chronos_shard *shard, uint32_t node)
-{
-    shard->open[node].next = shard->open_free;
-    shard->open_free = node;
-}
-
-void chronos_add_open(struct chronos_shard *shard, uint32_t transaction, struct chronos_key *state)
-{
-    if (state->open_first != ISO_NONE) {
-        uint32_t node = take_node(shard);
-        shard->open[node] = (struct chronos_open){state->open_first, state->open_more};
-        state->open_more = node;
-    }
-    state->open_first = transaction;
-}
-
-void chronos_open_writer(struct chronos_shard *shard, uint32_t transaction, uint32_t operation)
-{
-    const struct iso_history *history = shard->history;
-    uint32_t key = history->key[operation];
     struct chronos_key *state = &shard->keys[key];
-    if (chronos_is_lock(history->kind[operation])) {
-        shard->verdict->writes_unjudged++;
+    struct chronos_contested *contested = &shard->contested;
+    if (state->contested)
         return;
+    if (contested->count == contested->capacity) {
+        contested->capacity = contested->capacity ? contested->capacity * 2 : 64;
+        contested->keys = iso_reallocate(contested->keys, contested->capacity * sizeof *contested->keys);
     }
-    bool inverted = history->cts[transaction] < chronos_bound(history, transaction, operation);
-    if (state->open_first != ISO_NONE)
-        meet(shard, transaction, state->open_first, key, inverted);
-    for (uint32_t node = state->open_more; node != ISO_NONE; node = shard->open[node].next)
-        meet(shard, transaction, shard->open[node].transaction, key, inverted);
-    if (!inverted)
-        chronos_add_open(shard, transaction, state);
+    contested->keys[contested->count++] = key;
+    state->contested = contested->count;
 }
 
-void chronos_close_writer(struct chronos_shard *shard, uint32_t transaction, struct chronos_key *state)
+/* The shard's part of what all sweeps found, each key once; slices may have found the same. */
+static void gather_contested(struct chronos_shard *shard)
 {
-    uint32_t *link = &state->open_more, node = *link;
-    if (state->open_first == transaction) {
-        state->open_first = node == ISO_NONE ? ISO_NONE : shard->open[node].transaction;
-    } else {
-        for (; node != ISO_NONE && shard->open[node].transaction != transaction; node = *link)
-            link = &shard->open[node].next;
+    struct chronos *check = shard->check;
+    for (int numbering = 0; numbering < 2; numbering++) {
+        for (unsigned from = 0; from < check->shards; from++) {
+            for (uint32_t i = 0; i < check->contested[from].count; i++) {
+                uint32_t key = check->contested[from].keys[i];
+                if (!chronos_owns(key, shard->part, check->shards))
+                    continue;
+                if (numbering)
+                    chronos_contest(shard, key);
+                else
+                    check->keys[key].contested = 0;
+            }
+        }
     }
-    if (node == ISO_NONE)
+}
+
+/* ---- the writers of contested keys ---- */
+
+static uint64_t cts_of(const struct conflicts *conflicts, uint32_t writer)
+{
+    return conflicts->shard->history->cts[conflicts->writers[writer].transaction];
+}
+
+/* Puts the transaction behind the other writers of each contested key that it writes, or only counts it
+ * there. */
+static void add_writes(struct conflicts *conflicts, uint32_t transaction, bool only_count)
+{
+    const struct iso_history *history = conflicts->shard->history;
+    const struct chronos *check = conflicts->shard->check;
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
+         o++) {
+        uint32_t key = history->key[o];
+        if (!iso_kind_writes(history->kind[o]) || !chronos_owns(key, conflicts->shard->part, check->shards) ||
+            !check->keys[key].contested)
+            continue;
+        uint32_t number = check->keys[key].contested - 1;
+        if (conflicts->toucher[number] == transaction)
+            continue;
+        conflicts->toucher[number] = transaction;
+        if (chronos_is_lock(history->kind[o]))
+            continue;
+        uint32_t *next = &conflicts->first[number + 2 - !only_count];
+        if (!only_count)
+            conflicts->writers[*next] =
+                (struct writer){chronos_bound(history, transaction, o), transaction, o};
+        ++*next;
+    }
+}
+
+static void collect_writers(struct conflicts *conflicts)
+{
+    const struct chronos_events *commits = &conflicts->shard->check->commits;
+    uint32_t keys = conflicts->shard->contested.count;
+    conflicts->first = iso_allocate_zeroed((size_t)keys + 2, sizeof *conflicts->first);
+    conflicts->toucher = iso_allocate(keys * sizeof *conflicts->toucher);
+    for (int filling = 0; filling < 2; filling++) {
+        for (uint32_t key = 0; key < keys; key++)
+            conflicts->toucher[key] = ISO_NONE;
+        for (uint32_t i = 0; i < commits->count; i++)
+            add_writes(conflicts, commits->transaction[i], !filling);
+        for (uint32_t key = 0; !filling && key < keys; key++)
+            conflicts->first[key + 2] += conflicts->first[key + 1];
+        if (!filling)
+            conflicts->writers =
+                iso_allocate(((size_t)conflicts->first[keys + 1] + 1) * sizeof *conflicts->writers);
+    }
+}
+
+static int compare_writers(const void *left, const void *right, void *context)
+{
+    const struct writer *a = left, *b = right;
+    const struct iso_history *history = context;
+    if (a->bound != b->bound)
+        return a->bound < b->bound ? -1 : 1;
+    return iso_atom_compare(&history->atoms, history->tid[a->transaction], history->tid[b->transaction]);
+}
+
+/* They stand by cts already. */
+static void order_ties(struct conflicts *conflicts, uint32_t first, uint32_t last)
+{
+    for (uint32_t end; first < last; first = end) {
+        for (end = first + 1; end < last && cts_of(conflicts, end) == cts_of(conflicts, first);)
+            end++;
+        if (end - first > 1)
+            qsort_r(conflicts->writers + first, end - first, sizeof *conflicts->writers, compare_writers,
+                    (void *)conflicts->shard->history);
+    }
+}
+
+/* ---- ranges ---- */
+
+static int compare_ranges(const void *left, const void *right, void *context)
+{
+    const struct range *a = left, *b = right;
+    const struct conflicts *conflicts = context;
+    const struct iso_history *history = conflicts->shard->history;
+    int order = iso_atom_compare(&history->atoms, history->tid[conflicts->writers[a->blamed].transaction],
+                                 history->tid[conflicts->writers[b->blamed].transaction]);
+    return order ? order
+                 : iso_atom_compare(&history->atoms, history->key_atom[a->key], history->key_atom[b->key]);
+}
+
+static void sort_ranges(struct conflicts *conflicts)
+{
+    if (conflicts->range_count)
+        qsort_r(conflicts->ranges, conflicts->range_count, sizeof *conflicts->ranges, compare_ranges,
+                conflicts);
+}
+
+/* Each range gives a violation at least, in the order of reports: more than `limit` of them are never needed.
+ */
+static void add_range(struct conflicts *conflicts, struct range range)
+{
+    size_t limit = conflicts->shard->verdict->limit;
+    if (conflicts->pruned && compare_ranges(&range, &conflicts->ranges[limit - 1], conflicts) > 0)
         return;
-    *link = shard->open[node].next;
-    drop_node(shard, node);
+    if (conflicts->range_count == conflicts->range_capacity) {
+        conflicts->range_capacity = conflicts->range_capacity ? conflicts->range_capacity * 2 : 256;
+        conflicts->ranges =
+            iso_reallocate(conflicts->ranges, conflicts->range_capacity * sizeof *conflicts->ranges);
+    }
+    conflicts->ranges[conflicts->range_count++] = range;
+    if (limit && conflicts->range_count >= 2 * limit + 64) {
+        sort_ranges(conflicts);
+        conflicts->range_count = limit;
+        conflicts->pruned = true;
+    }
+}
+
+/* The first of the key's writers before `writer` that commits at or above the bound. */
+static uint32_t find_first(const struct conflicts *conflicts, uint32_t first, uint32_t writer)
+{
+    uint32_t low = first, high = writer;
+    uint64_t bound = conflicts->writers[writer].bound;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (cts_of(conflicts, middle) < bound)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* An earlier writer of the range, which commits above o, overlaps unless it is inverted and opens too late.
+ */
+static bool overlaps(const struct conflicts *conflicts, uint32_t earlier, uint32_t writer)
+{
+    return conflicts->writers[earlier].bound <= cts_of(conflicts, writer);
+}
+
+static void judge_writer(struct conflicts *conflicts, uint32_t key, uint32_t first_of_key, uint32_t writer)
+{
+    if (conflicts->writers[writer].bound > cts_of(conflicts, writer)) {
+        conflicts->inverted[conflicts->inverted_count++] = writer;
+        return;
+    }
+    struct range range = {key, writer, find_first(conflicts, first_of_key, writer), writer};
+    uint32_t pairs = range.end - range.first;
+    for (uint32_t i = conflicts->inverted_count; i-- > 0 && conflicts->inverted[i] >= range.first;)
+        pairs -= !overlaps(conflicts, conflicts->inverted[i], writer);
+    conflicts->shard->verdict->counts[ISO_NOCONFLICT] += pairs;
+    if (pairs)
+        add_range(conflicts, range);
+}
+
+static void judge_keys(struct conflicts *conflicts)
+{
+    conflicts->inverted = iso_allocate(((size_t)conflicts->first[conflicts->shard->contested.count] + 1) *
+                                       sizeof *conflicts->inverted);
+    for (uint32_t key = 0; key < conflicts->shard->contested.count; key++) {
+        uint32_t first = conflicts->first[key], end = conflicts->first[key + 1];
+        order_ties(conflicts, first, end);
+        conflicts->inverted_count = 0;
+        for (uint32_t writer = first; writer < end; writer++)
+            judge_writer(conflicts, conflicts->shard->contested.keys[key], first, writer);
+    }
+}
+
+/* ---- violations ---- */
+
+static uint64_t list_range(struct conflicts *conflicts, const struct range *range)
+{
+    const struct writer *blamed = &conflicts->writers[range->blamed];
+    uint64_t listed = 0;
+    for (uint32_t other = range->first; other < range->end; other++) {
+        if (!overlaps(conflicts, other, range->blamed))
+            continue;
+        iso_verdict_keep(conflicts->shard->verdict,
+                         &(struct iso_violation){.axiom = ISO_NOCONFLICT,
+                                                 .transaction = blamed->transaction,
+                                                 .other = conflicts->writers[other].transaction,
+                                                 .key = range->key,
+                                                 .operation = blamed->operation,
+                                                 .writer_expected = ISO_NONE,
+                                                 .writer_actual = ISO_NONE,
+                                                 .breach = ISO_NONE});
+        listed++;
+    }
+    return listed;
+}
+
+static void list_violations(struct conflicts *conflicts)
+{
+    uint64_t limit = conflicts->shard->verdict->limit, listed = 0;
+    sort_ranges(conflicts);
+    for (size_t i = 0; i < conflicts->range_count && (!limit || listed < limit); i++)
+        listed += list_range(conflicts, &conflicts->ranges[i]);
+}
+
+void chronos_judge_conflicts(struct chronos_shard *shard)
+{
+    struct conflicts conflicts = {.shard = shard};
+    gather_contested(shard);
+    if (!shard->contested.count)
+        return;
+    collect_writers(&conflicts);
+    judge_keys(&conflicts);
+    list_violations(&conflicts);
+    iso_free(conflicts.writers);
+    iso_free(conflicts.first);
+    iso_free(conflicts.toucher);
+    iso_free(conflicts.inverted);
+    iso_free(conflicts.ranges);
+    iso_free(shard->contested.keys);
 }

@@ -1,8 +1,8 @@
 /* The sweep's events: when each transaction reads, when it commits, each sorted by time once.
  *
- * Two streams, sorted side by side by two threads; the sweep merges them as it goes, which saves a pass and the bit
- * that would tell them apart. Aborted and unknown transactions have no events. At SI a transaction with operation
- * times of its own has no read event: its operations become extras (extras.c).
+ * Two streams, sorted side by side by two threads; the sweep merges them as it goes, which saves a pass and
+ * the bit that would tell them apart. Aborted and unknown transactions have no events. At SI a transaction
+ * with operation times of its own has no read event: its operations become extras (extras.c).
  */
 #include <string.h>
 

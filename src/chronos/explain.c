@@ -1,7 +1,7 @@
 /* EXT: what the sweep left as suspects becomes violations with kind and writers, or reads that stay unjudged.
  *
- * Suspects of one (transaction, key) are one instance: the first that no unknown transaction excuses is reported; if
- * all are excused, the pair is one unjudged read.
+ * Suspects of one (transaction, key) are one instance: the first that no unknown transaction excuses is
+ * reported; if all are excused, the pair is one unjudged read.
  */
 #include "base/radix.h"
 #include "chronos/explain_private.h"
@@ -21,10 +21,12 @@ void chronos_add_suspect(struct chronos_shard *shard, const struct chronos_suspe
 
 bool explain_is_visible(const struct chronos *check, const struct chronos_suspect *suspect, uint32_t writer)
 {
-    return check->history->cts[writer] < chronos_visible_bound(check, suspect->transaction, suspect->operation);
+    return check->history->cts[writer] <
+           chronos_visible_bound(check, suspect->transaction, suspect->operation);
 }
 
-/* At SER and under a lock it must have started below cts, else below ots; of either number an exclusive bound. */
+/* At SER and under a lock it must have started below cts, else below ots; of either number an exclusive
+ * bound. */
 static uint64_t start_limit(const struct chronos *check, const struct chronos_suspect *suspect)
 {
     const struct iso_history *history = check->history;
@@ -33,7 +35,8 @@ static uint64_t start_limit(const struct chronos *check, const struct chronos_su
     return chronos_bound(history, suspect->transaction, suspect->operation) - 1;
 }
 
-bool explain_is_excused(const struct chronos *check, const struct chronos_suspect *suspect, struct writer_span unknown)
+bool explain_is_excused(const struct chronos *check, const struct chronos_suspect *suspect,
+                        struct writer_span unknown)
 {
     if (!unknown.count)
         return false;
@@ -129,13 +132,14 @@ static bool register_is_excused(const struct chronos *check, const struct writer
 {
     const struct iso_history *history = check->history;
     return explain_is_excused(check, suspect,
-                              writers_of(writers, history->key[suspect->operation], history->value[suspect->operation],
-                                         WRITER_UNKNOWN));
+                              writers_of(writers, history->key[suspect->operation],
+                                         history->value[suspect->operation], WRITER_UNKNOWN));
 }
 
 /* ---- all suspects ---- */
 
-static void report(struct chronos_shard *shard, const struct writers *writers, const struct chronos_suspect *suspect)
+static void report(struct chronos_shard *shard, const struct writers *writers,
+                   const struct chronos_suspect *suspect)
 {
     struct iso_violation violation = {.axiom = ISO_EXT,
                                       .transaction = suspect->transaction,
@@ -155,7 +159,8 @@ static void report(struct chronos_shard *shard, const struct writers *writers, c
 }
 
 /* Suspects of one transaction and key, in the order of their operations. */
-static void settle(struct chronos_shard *shard, const struct writers *writers, const uint32_t *suspects, uint32_t count)
+static void settle(struct chronos_shard *shard, const struct writers *writers, const uint32_t *suspects,
+                   uint32_t count)
 {
     const struct chronos_suspect *wrong = NULL;
     for (uint32_t i = 0; i < count; i++) {
@@ -174,8 +179,8 @@ static void settle(struct chronos_shard *shard, const struct writers *writers, c
 }
 
 /* Suspects `order[0..count)`, all of one transaction. */
-static void settle_transaction(struct chronos_shard *shard, const struct writers *writers, const uint32_t *order,
-                               uint32_t count)
+static void settle_transaction(struct chronos_shard *shard, const struct writers *writers,
+                               const uint32_t *order, uint32_t count)
 {
     const uint32_t *keys = shard->history->key;
     uint64_t *by_key = shard->sorted;
@@ -228,7 +233,8 @@ void chronos_explain(struct chronos_shard *shard)
     uint32_t *order = sort_suspects(shard);
     for (uint32_t i = 0, end; i < shard->suspect_count; i = end) {
         uint32_t transaction = shard->suspects[order[i]].transaction;
-        for (end = i + 1; end < shard->suspect_count && shard->suspects[order[end]].transaction == transaction;)
+        for (end = i + 1;
+             end < shard->suspect_count && shard->suspects[order[end]].transaction == transaction;)
             end++;
         settle_transaction(shard, &writers, order + i, end - i);
     }

@@ -10,7 +10,9 @@ struct prefix {
     const struct chronos_suspect *suspect;
     uint32_t key, count;
     const iso_atom *elements;
-    uint64_t *sorted; /* the elements again, to be found in */
+    uint64_t *sorted;  /* the elements again, to be found in */
+    uint64_t *initial; /* the elements of the initial list, sorted; NULL until somebody asks */
+    uint32_t whole; /* the writer looked at last whose appends are all there: its elements stand together */
 };
 
 static struct prefix prefix_of(const struct chronos *check, const struct writers *writers,
@@ -22,7 +24,9 @@ static struct prefix prefix_of(const struct chronos *check, const struct writers
                            .suspect = suspect,
                            .key = history->key[suspect->operation],
                            .count = suspect->prefix,
-                           .elements = history->element + history->list_first[history->value[suspect->operation]]};
+                           .whole = ISO_NONE,
+                           .elements =
+                               history->element + history->list_first[history->value[suspect->operation]]};
 }
 
 static struct writer_span span_of(const struct prefix *prefix, uint32_t i, enum writer_class class)
@@ -49,42 +53,52 @@ bool explain_list_is_excused(const struct chronos *check, const struct writers *
     return false;
 }
 
-static bool is_initial(const struct prefix *prefix, iso_atom element)
+static bool contains(const uint64_t *sorted, uint32_t count, iso_atom element)
 {
-    const struct chronos_list *list = &prefix->check->lists[prefix->key];
-    for (uint32_t i = 0; i < list->initial; i++) {
-        if (list->elements[i] == element)
-            return true;
-    }
-    return false;
-}
-
-static bool holds(const struct prefix *prefix, iso_atom element)
-{
-    uint32_t low = 0, high = prefix->count;
+    uint32_t low = 0, high = count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (prefix->sorted[middle] < element)
+        if (sorted[middle] < element)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < prefix->count && prefix->sorted[low] == element;
+    return low < count && sorted[low] == element;
+}
+
+static uint64_t *sort_elements(const iso_atom *elements, uint32_t count)
+{
+    uint64_t *sorted = iso_allocate(((size_t)count + 1) * sizeof *sorted);
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i] = elements[i];
+    chronos_sort_numbers(sorted, count);
+    return sorted;
+}
+
+static bool is_initial(struct prefix *prefix, iso_atom element)
+{
+    const struct chronos_list *list = &prefix->check->lists[prefix->key];
+    if (!prefix->initial)
+        prefix->initial = sort_elements(list->elements, list->initial);
+    return contains(prefix->initial, list->initial, element);
 }
 
 /* The prefix lacks some append of a writer that it holds another one of. */
-static bool holds_in_part(const struct prefix *prefix, uint32_t writer)
+static bool holds_in_part(struct prefix *prefix, uint32_t writer)
 {
     const struct iso_history *history = prefix->check->history;
+    if (prefix->whole == writer)
+        return false;
     for (uint32_t o = history->first_operation[writer]; o < history->first_operation[writer + 1]; o++) {
         if (history->key[o] == prefix->key && iso_kind_of(history, o) == ISO_APPEND &&
-            !holds(prefix, history->value[o]))
+            !contains(prefix->sorted, prefix->count, history->value[o]))
             return true;
     }
+    prefix->whole = writer;
     return false;
 }
 
-static bool fits(const struct prefix *prefix, uint32_t writer, enum iso_violation_kind kind)
+static bool fits(struct prefix *prefix, uint32_t writer, enum iso_violation_kind kind)
 {
     if (kind == ISO_INTERMEDIATE)
         return holds_in_part(prefix, writer);
@@ -92,7 +106,7 @@ static bool fits(const struct prefix *prefix, uint32_t writer, enum iso_violatio
 }
 
 /* Of the committed writers of an element who make it wrong in this way, the smallest tid; not the reader. */
-static uint32_t committed_writer(const struct prefix *prefix, uint32_t i, enum iso_violation_kind kind)
+static uint32_t committed_writer(struct prefix *prefix, uint32_t i, enum iso_violation_kind kind)
 {
     struct writer_span span = span_of(prefix, i, WRITER_FINAL);
     uint32_t found = ISO_NONE;
@@ -105,21 +119,22 @@ static uint32_t committed_writer(const struct prefix *prefix, uint32_t i, enum i
 }
 
 /* An element that an aborted transaction appended, or that nobody did who committed. */
-static bool find_uncommitted(const struct prefix *prefix, uint32_t *writer)
+static bool find_uncommitted(struct prefix *prefix, uint32_t *writer)
 {
     for (uint32_t i = 0; i < prefix->count; i++) {
         uint32_t aborted = explain_smallest(span_of(prefix, i, WRITER_ABORTED), ISO_NONE);
         uint32_t committed = explain_smallest(span_of(prefix, i, WRITER_FINAL), prefix->suspect->transaction);
         if (aborted == ISO_NONE && (committed != ISO_NONE || is_initial(prefix, prefix->elements[i])))
             continue;
-        *writer = aborted != ISO_NONE ? aborted
-                                      : explain_smallest_unknown(prefix->writers, prefix->key, prefix->elements[i]);
+        *writer = aborted != ISO_NONE
+                      ? aborted
+                      : explain_smallest_unknown(prefix->writers, prefix->key, prefix->elements[i]);
         return true;
     }
     return false;
 }
 
-static void classify(const struct prefix *prefix, struct iso_violation *violation)
+static void classify(struct prefix *prefix, struct iso_violation *violation)
 {
     static const enum iso_violation_kind kinds[] = {ISO_INTERMEDIATE, ISO_FUTURE};
     violation->kind = ISO_UNCOMMITTED;
@@ -144,26 +159,18 @@ static struct iso_value expected_of(struct chronos_shard *shard, const struct pr
     const struct iso_history *history = shard->history;
     uint32_t list = history->value[prefix->suspect->operation], expected = prefix->suspect->expected;
     uint32_t own = (uint32_t)(history->list_first[list + 1] - history->list_first[list]) - prefix->count;
-    iso_atom *elements = iso_allocate(((size_t)expected + own) * sizeof *elements);
-    if (expected)
-        memcpy(elements, shard->check->lists[prefix->key].elements, expected * sizeof *elements);
-    if (own)
-        memcpy(elements + expected, prefix->elements + prefix->count, own * sizeof *elements);
-    struct iso_value value = iso_verdict_list(shard->verdict, elements, expected + own);
-    iso_free(elements);
-    return value;
+    return chronos_expected_list(shard, shard->check->lists[prefix->key].elements, expected,
+                                 prefix->elements + prefix->count, own);
 }
 
-void explain_list(struct chronos_shard *shard, const struct writers *writers, const struct chronos_suspect *suspect,
-                  struct iso_violation *violation)
+void explain_list(struct chronos_shard *shard, const struct writers *writers,
+                  const struct chronos_suspect *suspect, struct iso_violation *violation)
 {
     struct prefix prefix = prefix_of(shard->check, writers, suspect);
-    prefix.sorted = iso_allocate(((size_t)prefix.count + 1) * sizeof *prefix.sorted);
-    for (uint32_t i = 0; i < prefix.count; i++)
-        prefix.sorted[i] = prefix.elements[i];
-    chronos_sort_numbers(prefix.sorted, prefix.count);
+    prefix.sorted = sort_elements(prefix.elements, prefix.count);
     classify(&prefix, violation);
     violation->expected = expected_of(shard, &prefix);
     violation->actual = iso_value_of_list(shard->history, shard->history->value[suspect->operation]);
+    iso_free(prefix.initial);
     iso_free(prefix.sorted);
 }

@@ -1,5 +1,5 @@
-/* Operations with times of their own, at SI: each external read and each first write of such a transaction is an event
- * at its own bound. Which reads are external, and INT, do not depend on other transactions, so they are settled here.
+/* Operations with times of their own, at SI: each external read of such a transaction is an event at its own
+ * bound. Which reads are external, and INT, do not depend on other transactions, so they are settled here.
  */
 #include "base/radix.h"
 #include "chronos/chronos_private.h"
@@ -24,7 +24,8 @@ static void sort_extras(struct chronos_shard *shard)
     other.keys = iso_allocate(((size_t)count + 1) * sizeof *items.keys);
     other.payloads = iso_allocate(((size_t)count + 1) * sizeof *items.payloads);
     for (uint32_t i = 0; i < count; i++) {
-        items.keys[i] = chronos_bound(shard->history, shard->extras[i].transaction, shard->extras[i].operation);
+        items.keys[i] =
+            chronos_bound(shard->history, shard->extras[i].transaction, shard->extras[i].operation);
         items.payloads[i] = i;
     }
     bool in_other = iso_radix_sort(items, other, count);

@@ -1,8 +1,8 @@
 /* The careful way through a transaction: its operations by key, one key (a *run*) after another.
  *
- * The sweep's fast path judges transactions whose operations all read at one time and touch registers only. Everything
- * else comes here: lists, operations with times of their own, transactions that commit before they read. A run is
- * judged with local variables alone; only the frontier comes from the key's state.
+ * The sweep's fast path judges transactions whose operations all read at one time and touch registers only.
+ * Everything else comes here: lists, operations with times of their own, transactions that commit before they
+ * read. A run is judged with local variables alone; only the frontier comes from the key's state.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,8 @@ uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transacti
 {
     const struct iso_history *history = shard->history;
     uint32_t count = 0;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
+         o++) {
         if (!chronos_owns(history->key[o], shard->part, shard->check->parts))
             continue;
         if (!only_writes || iso_kind_writes(history->kind[o]))
@@ -47,15 +48,8 @@ uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transacti
 
 /* ---- registers ---- */
 
-static void first_write(struct chronos_shard *shard, uint32_t transaction, uint32_t operation)
-{
-    if (shard->deferring)
-        chronos_defer(shard, transaction, operation, ISO_NONE);
-    else if (shard->check->si)
-        chronos_open_writer(shard, transaction, operation);
-}
-
-static void judge_register(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run, uint32_t count)
+static void judge_register(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run,
+                           uint32_t count)
 {
     const struct iso_history *history = shard->history;
     bool wrote = false, int_found = false;
@@ -64,8 +58,6 @@ static void judge_register(struct chronos_shard *shard, uint32_t transaction, co
     for (uint32_t i = 0; i < count; i++) {
         uint32_t operation = chronos_operation_of(run[i]), value = history->value[operation];
         if (iso_kind_writes(history->kind[operation])) {
-            if (!wrote)
-                first_write(shard, transaction, operation);
             wrote = true;
             last = value;
             continue;
@@ -99,7 +91,8 @@ void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transacti
 {
     struct chronos_previous seen = frontier(shard, transaction, shard->history->key[operation]);
     if (shard->history->value[operation] != seen.value)
-        chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, ISO_NONE});
+        chronos_add_suspect(
+            shard, &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, ISO_NONE});
 }
 
 void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t last)
@@ -119,83 +112,69 @@ void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t
 
 /* ---- lists ---- */
 
-/* Walks back over the transaction's appends before the read. */
-bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const uint64_t *run, uint32_t count,
-                         uint32_t *prefix)
+bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const iso_atom *own,
+                         uint32_t own_count, uint32_t *prefix)
 {
     uint32_t list = history->value[operation];
-    const iso_atom *elements = history->element + history->list_first[list];
-    uint64_t left = history->list_first[list + 1] - history->list_first[list];
-    for (uint32_t i = count; i-- > 0;) {
-        uint32_t own = chronos_operation_of(run[i]);
-        if (iso_kind_of(history, own) != ISO_APPEND)
-            continue;
-        if (left == 0 || elements[left - 1] != history->value[own])
-            return false;
-        left--;
-    }
-    *prefix = (uint32_t)left;
+    const iso_atom *end = history->element + history->list_first[list + 1];
+    uint64_t count = history->list_first[list + 1] - history->list_first[list];
+    if (count < own_count || (own_count && memcmp(end - own_count, own, own_count * sizeof *own) != 0))
+        return false;
+    *prefix = (uint32_t)(count - own_count);
     return true;
 }
 
-struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix, uint32_t prefix_count,
-                                       const uint64_t *run, uint32_t count)
+struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix,
+                                       uint32_t prefix_count, const iso_atom *own, uint32_t own_count)
 {
-    const struct iso_history *history = shard->history;
-    iso_atom *elements = iso_allocate(((size_t)prefix_count + count) * sizeof *elements);
-    uint32_t length = prefix_count;
+    iso_atom *elements = iso_allocate(((size_t)prefix_count + own_count) * sizeof *elements);
     if (prefix_count)
         memcpy(elements, prefix, prefix_count * sizeof *elements);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t own = chronos_operation_of(run[i]);
-        if (iso_kind_of(history, own) == ISO_APPEND)
-            elements[length++] = history->value[own];
-    }
-    struct iso_value value = iso_verdict_list(shard->verdict, elements, length);
+    if (own_count)
+        memcpy(elements + prefix_count, own, own_count * sizeof *elements);
+    struct iso_value value = iso_verdict_list(shard->verdict, elements, prefix_count + own_count);
     iso_free(elements);
     return value;
 }
 
-/* What the read should have returned: the prefix of the read before it (of no length if the end is wrong already), and
- * the transaction's own appends. */
-static void add_list_int(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run, uint32_t at,
-                         const iso_atom *prefix, uint32_t prefix_count)
+/* What the read should have returned: the prefix of the read before it (of no length if the end is wrong
+ * already), and the transaction's own appends. */
+static void add_list_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
+                         const iso_atom *prefix, uint32_t prefix_count, uint32_t own_count)
 {
     const struct iso_history *history = shard->history;
-    uint32_t operation = chronos_operation_of(run[at]);
     struct iso_violation violation = {.axiom = ISO_INT,
                                       .transaction = transaction,
                                       .other = ISO_NONE,
-                                      .key = chronos_key_of(run[at]),
+                                      .key = history->key[operation],
                                       .operation = operation,
                                       .actual = iso_value_of_list(history, history->value[operation]),
                                       .writer_expected = ISO_NONE,
                                       .writer_actual = ISO_NONE,
                                       .breach = ISO_NONE};
     if (iso_verdict_keeps(shard->verdict, &violation))
-        violation.expected = chronos_expected_list(shard, prefix, prefix_count, run, at);
+        violation.expected = chronos_expected_list(shard, prefix, prefix_count, shard->picked, own_count);
     iso_verdict_add(shard->verdict, &violation);
 }
 
 static void judge_list(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run, uint32_t count)
 {
     const struct iso_history *history = shard->history;
-    bool wrote = false, read = false, int_found = false;
+    bool read = false, int_found = false;
     const iso_atom *before = NULL; /* the prefix of the read before */
-    uint32_t before_count = 0, prefix = 0;
+    iso_atom *own = shard->picked; /* the transaction's appends so far; nobody else is in need of that room */
+    uint32_t before_count = 0, prefix = 0, own_count = 0;
     uint64_t read_bound = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t operation = chronos_operation_of(run[i]);
         if (iso_kind_writes(history->kind[operation])) {
-            if (!wrote)
-                first_write(shard, transaction, operation);
-            wrote = true;
+            own[own_count++] = history->value[operation];
             continue;
         }
         shard->verdict->reads_judged++;
         uint64_t bound = chronos_bound(history, transaction, operation);
         const iso_atom *elements = history->element + history->list_first[history->value[operation]];
-        bool ends_right = chronos_list_prefix(history, operation, run, i, &prefix);
+        bool ends_right = chronos_list_prefix(history, operation, own, own_count, &prefix);
         bool external = ends_right && (!read || bound != read_bound);
         if (external && shard->deferring) {
             chronos_defer(shard, transaction, operation, prefix);
@@ -203,7 +182,7 @@ static void judge_list(struct chronos_shard *shard, uint32_t transaction, const 
             chronos_judge_list_read(shard, transaction, operation, prefix);
         } else if (!int_found && (!ends_right || prefix != before_count ||
                                   (prefix && memcmp(elements, before, prefix * sizeof *elements) != 0))) {
-            add_list_int(shard, transaction, run, i, before, ends_right ? before_count : 0);
+            add_list_int(shard, transaction, operation, before, ends_right ? before_count : 0, own_count);
             int_found = true;
         }
         if (!ends_right)
@@ -215,7 +194,8 @@ static void judge_list(struct chronos_shard *shard, uint32_t transaction, const 
     }
 }
 
-void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t prefix)
+void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
+                             uint32_t prefix)
 {
     const struct iso_history *history = shard->history;
     uint32_t key = history->key[operation];
@@ -224,7 +204,8 @@ void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, 
     if (prefix == seen.value &&
         (prefix == 0 || memcmp(elements, shard->check->lists[key].elements, prefix * sizeof *elements) == 0))
         return;
-    chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, prefix});
+    chronos_add_suspect(shard,
+                        &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, prefix});
 }
 
 /* ---- both ---- */
@@ -237,7 +218,8 @@ void chronos_judge_run(struct chronos_shard *shard, uint32_t transaction, const 
         judge_register(shard, transaction, run, count);
 }
 
-void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted, uint32_t count)
+void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted,
+                        uint32_t count)
 {
     for (uint32_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && chronos_key_of(sorted[end]) == chronos_key_of(sorted[i]);)

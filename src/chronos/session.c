@@ -1,5 +1,5 @@
-/* SESSION: at SI a transaction starts at or after every commit earlier in its session; at SER it stands after all of
- * them, where two points may tie. Only committed transactions count, judged or looked back at. */
+/* SESSION: at SI a transaction starts at or after every commit earlier in its session; at SER it stands after
+ * all of them, where two points may tie. Only committed transactions count, judged or looked back at. */
 #include "chronos/chronos_private.h"
 
 /* The committed transaction of the session with the largest position so far. */
@@ -47,7 +47,8 @@ static void check_next(struct chronos *check, struct iso_verdict *verdict, uint3
     const struct iso_history *history = check->history;
     if (iso_status_of(history, t) != ISO_COMMITTED)
         return;
-    if (latest->transaction != ISO_NONE && !(check->si ? follows_si(history, t, latest) : follows_ser(history, t, latest)))
+    if (latest->transaction != ISO_NONE &&
+        !(check->si ? follows_si(history, t, latest) : follows_ser(history, t, latest)))
         add(verdict, t, latest->transaction);
     if (is_later(check, t, latest))
         *latest = (struct latest){t, history->cts[t], history->flags[t] & ISO_POINT};

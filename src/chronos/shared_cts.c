@@ -1,10 +1,10 @@
-/* TIMESTAMP at SER, where transactions share a commit timestamp: no two of them may write one key, and they must have
- * an order in which each reads below all that it reads from.
+/* TIMESTAMP at SER, where transactions share a commit timestamp: no two of them may write one key, and they
+ * must have an order in which each reads below all that it reads from.
  *
- * For the order, a graph: transaction -> key if it reads the key externally, key -> transaction if that writes it. A
- * path from one transaction to another is a path of "must come before", and since keys are nodes the graph is no
- * larger than the operations. Transactions on a cycle share a strongly connected component (Tarjan's algorithm,
- * without recursion).
+ * For the order, a graph: transaction -> key if it reads the key externally, key -> transaction if that
+ * writes it. A path from one transaction to another is a path of "must come before", and since keys are nodes
+ * the graph is no larger than the operations. Transactions on a cycle share a strongly connected component
+ * (Tarjan's algorithm, without recursion).
  */
 #include <string.h>
 
@@ -20,27 +20,32 @@ struct group {
     const struct iso_history *history;
     const uint32_t *transactions;
     uint32_t count;
-    struct use *uses;      /* by member */
-    uint32_t *first_use;   /* by member, one more at the end */
-    uint64_t *by_key;      /* key << 32 | index into uses, sorted */
+    struct use *uses;    /* by member */
+    uint32_t *first_use; /* by member, one more at the end */
+    uint64_t *by_key;    /* key << 32 | index into uses, sorted */
     uint32_t use_count, use_capacity;
     uint32_t *first_of_key; /* by key node: into by_key, one more at the end */
     uint32_t key_count;
-    uint32_t *other;        /* by member: who shares cts and key, or ISO_NONE */
-    bool *on_cycle;         /* by member */
-    uint64_t *operations;   /* of one member */
+    uint32_t *other;      /* by member: who shares cts and key, or ISO_NONE */
+    bool *on_cycle;       /* by member */
+    uint64_t *operations; /* of one member */
+    iso_atom *own;        /* of one member: what it appended to a key */
 };
 
 /* ---- what the members do ---- */
 
-static bool reads_externally(const struct iso_history *history, const uint64_t *run, uint32_t count)
+/* `own`: room for as many elements as the run has. */
+static bool reads_externally(const struct iso_history *history, const uint64_t *run, uint32_t count,
+                             iso_atom *own)
 {
-    uint32_t prefix;
+    uint32_t prefix, own_count = 0;
     if (!iso_key_is_list(history, chronos_key_of(run[0])))
         return !iso_kind_writes(history->kind[chronos_operation_of(run[0])]);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t operation = chronos_operation_of(run[i]);
-        if (!iso_kind_writes(history->kind[operation]) && chronos_list_prefix(history, operation, run, i, &prefix))
+        if (iso_kind_writes(history->kind[operation]))
+            own[own_count++] = history->value[operation];
+        else if (chronos_list_prefix(history, operation, own, own_count, &prefix))
             return true;
     }
     return false;
@@ -53,7 +58,7 @@ static void add_use(struct group *group, uint32_t member, const uint64_t *run, u
         group->uses = iso_reallocate(group->uses, group->use_capacity * sizeof *group->uses);
         group->by_key = iso_reallocate(group->by_key, group->use_capacity * sizeof *group->by_key);
     }
-    struct use use = {.member = member, .reads = reads_externally(group->history, run, count)};
+    struct use use = {.member = member, .reads = reads_externally(group->history, run, count, group->own)};
     for (uint32_t i = 0; i < count; i++)
         use.writes |= iso_kind_writes(group->history->kind[chronos_operation_of(run[i])]);
     group->by_key[group->use_count] = (uint64_t)chronos_key_of(run[0]) << 32 | group->use_count;
@@ -69,7 +74,8 @@ static void gather_member(struct group *group, uint32_t member)
     chronos_sort_numbers(group->operations, count);
     group->first_use[member] = group->use_count;
     for (uint32_t i = 0, end; i < count; i = end) {
-        for (end = i + 1; end < count && chronos_key_of(group->operations[end]) == chronos_key_of(group->operations[i]);)
+        for (end = i + 1;
+             end < count && chronos_key_of(group->operations[end]) == chronos_key_of(group->operations[i]);)
             end++;
         add_use(group, member, group->operations + i, end - i);
     }
@@ -135,7 +141,8 @@ static void enter(struct walk *walk, uint32_t node)
 {
     const struct group *group = walk->group;
     walk->number[node] = walk->low[node] = ++walk->next_number;
-    walk->edge[node] = node < group->count ? group->first_use[node] : group->first_of_key[node - group->count];
+    walk->edge[node] =
+        node < group->count ? group->first_use[node] : group->first_of_key[node - group->count];
     walk->path[walk->path_count++] = walk->stack[walk->stack_count++] = node;
     walk->on_stack[node] = true;
 }
@@ -229,16 +236,16 @@ static void report(struct chronos *check, struct iso_verdict *verdict, const str
         uint32_t t = group->transactions[member];
         if (check->first_breach)
             check->first_breach[t] = ISO_NONE; /* TIMESTAMP once a transaction */
-        iso_verdict_add(verdict,
-                        &(struct iso_violation){.axiom = ISO_TIMESTAMP,
-                                                .kind = shared ? ISO_SHARED_CTS : ISO_CTS_CYCLE,
-                                                .transaction = t,
-                                                .other = shared ? group->transactions[group->other[member]] : ISO_NONE,
-                                                .key = ISO_NONE,
-                                                .operation = ISO_NONE,
-                                                .writer_expected = ISO_NONE,
-                                                .writer_actual = ISO_NONE,
-                                                .breach = ISO_NONE});
+        iso_verdict_add(verdict, &(struct iso_violation){
+                                     .axiom = ISO_TIMESTAMP,
+                                     .kind = shared ? ISO_SHARED_CTS : ISO_CTS_CYCLE,
+                                     .transaction = t,
+                                     .other = shared ? group->transactions[group->other[member]] : ISO_NONE,
+                                     .key = ISO_NONE,
+                                     .operation = ISO_NONE,
+                                     .writer_expected = ISO_NONE,
+                                     .writer_actual = ISO_NONE,
+                                     .breach = ISO_NONE});
     }
 }
 
@@ -247,6 +254,7 @@ static void check_group(struct chronos *check, struct iso_verdict *verdict, cons
 {
     struct group group = {.history = check->history, .transactions = transactions, .count = count};
     group.operations = iso_allocate(((size_t)check->most_operations + 1) * sizeof *group.operations);
+    group.own = iso_allocate(((size_t)check->most_operations + 1) * sizeof *group.own);
     group.first_use = iso_allocate(((size_t)count + 1) * sizeof *group.first_use);
     group.other = iso_allocate(count * sizeof *group.other);
     group.on_cycle = iso_allocate_zeroed(count, sizeof *group.on_cycle);
@@ -260,6 +268,7 @@ static void check_group(struct chronos *check, struct iso_verdict *verdict, cons
     find_cycles(&group);
     report(check, verdict, &group);
     iso_free(group.operations);
+    iso_free(group.own);
     iso_free(group.first_use);
     iso_free(group.other);
     iso_free(group.on_cycle);
@@ -268,7 +277,8 @@ static void check_group(struct chronos *check, struct iso_verdict *verdict, cons
     iso_free(group.first_of_key);
 }
 
-void chronos_check_shared_cts(struct chronos *check, struct iso_verdict *verdict, unsigned part, unsigned parts)
+void chronos_check_shared_cts(struct chronos *check, struct iso_verdict *verdict, unsigned part,
+                              unsigned parts)
 {
     const struct chronos_events *commits = &check->commits;
     uint32_t first = (uint32_t)((uint64_t)commits->count * part / parts);

@@ -2,9 +2,8 @@
  *
  * Shards by key all walk through every event and pick what is theirs, which costs nearly as much as judging
  * it. A slice of time touches its own events only. But it starts in the middle: it looks back for the newest
- * version of each key, until all are found, and for the writers that are open. Slices start between two
- * bounds, so that each commits whole groups of one cts, and a transaction that reads in one slice and commits
- * in another is found open by that one.
+ * version of each key, until all are found. Slices start between two bounds, so that each commits whole
+ * groups of one cts. A key that two slices find contested is judged once all the same (conflict.c).
  *
  * Only a history of registers whose transactions read at one time, below their cts, is sliced: the prefixes
  * of lists, the version before the frontier and operations with times of their own depend on more than that.
@@ -54,6 +53,29 @@ static uint32_t first_commit(const struct chronos *check, uint64_t bound)
 
 /* ---- looking back ---- */
 
+/* The exclusive bound of the transaction's first write of the key, which it writes. */
+static uint64_t first_write_bound(const struct iso_history *history, uint32_t transaction, uint32_t key)
+{
+    uint32_t o = history->first_operation[transaction];
+    while (history->key[o] != key || !iso_kind_writes(history->kind[o]))
+        o++;
+    return chronos_bound(history, transaction, o);
+}
+
+/* True if the transaction's version of the key comes before the other's: they have one cts or the other's is
+ * later. */
+static bool comes_before(const struct iso_history *history, uint32_t transaction, uint32_t other,
+                         uint32_t key)
+{
+    if (history->cts[transaction] != history->cts[other])
+        return true;
+    uint64_t bound = first_write_bound(history, transaction, key),
+             other_bound = first_write_bound(history, other, key);
+    if (bound != other_bound)
+        return bound < other_bound;
+    return iso_atom_compare(&history->atoms, history->tid[transaction], history->tid[other]) < 0;
+}
+
 /* Takes the transaction's final writes for the frontier of keys that have none yet, or one of the same cts
  * that is before them. Returns how many keys had none. */
 static uint32_t take_writes(struct chronos_shard *shard, uint32_t transaction)
@@ -65,11 +87,11 @@ static uint32_t take_writes(struct chronos_shard *shard, uint32_t transaction)
         uint32_t key = history->key[o], writer = shard->keys[key].writer;
         if (!iso_kind_writes(history->kind[o]) || writer == transaction)
             continue;
-        if (writer != ISO_NONE && (history->cts[writer] != history->cts[transaction] ||
-                                   chronos_compare_versions(history, transaction, writer, key) < 0))
+        if (writer != ISO_NONE && comes_before(history, transaction, writer, key))
             continue;
         found += writer == ISO_NONE;
         shard->keys[key].writer = transaction;
+        shard->keys[key].judged_cts = history->cts[transaction];
         shard->keys[key].value = history->value[o];
     }
     return found;
@@ -88,28 +110,17 @@ static void find_frontier(struct chronos_shard *shard)
         missing -= take_writes(shard, commits->transaction[--commit]);
 }
 
-static void open_writes(struct chronos_shard *shard, uint32_t transaction)
-{
-    const struct iso_history *history = shard->history;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
-         o++) {
-        struct chronos_key *key = &shard->keys[history->key[o]];
-        if (iso_kind_writes(history->kind[o]) && key->open_first != transaction)
-            chronos_add_open(shard, transaction, key);
-    }
-}
-
-static void find_open(struct chronos_shard *shard, uint64_t bound)
-{
-    const struct iso_history *history = shard->history;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        bool open = history->sts[t] < bound - 1 && history->cts[t] >= bound;
-        if (open && (history->flags[t] & (ISO_STATUS_MASK | ISO_WRITES)) == (ISO_COMMITTED | ISO_WRITES))
-            open_writes(shard, t);
-    }
-}
-
 /* ---- a slice ---- */
+
+/* Where slice `slice` starts, or the last one ends. */
+static void find_start(const struct chronos *check, unsigned slice, uint32_t *read, uint32_t *commit)
+{
+    *read = first_read(check, slice);
+    if (slice == check->slices)
+        *commit = check->commits.count;
+    else
+        *commit = *read ? first_commit(check, check->reads.time[*read]) : 0;
+}
 
 void chronos_slice_init(struct chronos_shard *shard)
 {
@@ -118,20 +129,14 @@ void chronos_slice_init(struct chronos_shard *shard)
     bool sliced = check->slices > 1;
     unsigned slice = sliced ? shard->index : 0;
     shard->part = sliced ? 0 : shard->index;
-    shard->first_read = first_read(check, slice);
-    shard->end_read = first_read(check, slice + 1);
+    find_start(check, slice, &shard->first_read, &shard->first_commit);
+    find_start(check, slice + 1, &shard->end_read, &shard->end_commit);
     shard->keys = check->keys;
     if (!sliced || shard->first_read == shard->end_read)
         return;
     shard->keys = chronos_keys_allocate(count, &shard->keys_memory);
     memcpy(shard->keys, check->keys, count * sizeof *shard->keys);
-    if (!shard->first_read)
-        return;
-    uint64_t bound = check->reads.time[shard->first_read];
-    shard->first_commit = first_commit(check, bound);
     find_frontier(shard);
-    if (check->si)
-        find_open(shard, bound);
 }
 
 void chronos_slice_release(struct chronos_shard *shard)

@@ -1,9 +1,9 @@
 /* The sweep: reads and commits in time order, one shard's.
  *
- * A read event at bound b comes after every commit with cts < b and before every other one. The fast path takes a
- * transaction all of whose operations read at one time, below its own cts: it goes through them in their order, and
- * what the transaction did to a key before stands in the key's state, told from others' by `toucher`. The rest goes
- * through runs.c, list keys always.
+ * A read event at bound b comes after every commit with cts < b and before every other one. The fast path
+ * takes a transaction all of whose operations read at one time, below its own cts: it goes through them in
+ * their order, and what the transaction did to a key before stands in the key's state, told from others' by
+ * `toucher`. The rest goes through runs.c, list keys always.
  */
 #include "chronos/chronos_private.h"
 
@@ -11,9 +11,10 @@ enum { AHEAD = 12, FAR_AHEAD = 24 }; /* events; no more than CHRONOS_PADDING */
 
 /* ---- which operations are ours ---- */
 
-/* The operations on our part of the keys (`parts` 1: any), or only those that write. Branches on either would be
- * mispredicted every other time, so the operations are picked without one. */
-static inline uint32_t pick(struct chronos_shard *shard, uint32_t transaction, bool only_writes, unsigned parts)
+/* The operations on our part of the keys (`parts` 1: any), or only those that write. Branches on either would
+ * be mispredicted every other time, so the operations are picked without one. */
+static inline uint32_t pick(struct chronos_shard *shard, uint32_t transaction, bool only_writes,
+                            unsigned parts)
 {
     const struct iso_history *history = shard->history;
     const uint32_t *keys = history->key;
@@ -22,7 +23,8 @@ static inline uint32_t pick(struct chronos_shard *shard, uint32_t transaction, b
     unsigned part = shard->part;
     for (uint32_t o = history->first_operation[transaction]; o < end; o++) {
         picked[count] = o;
-        unsigned wanted = !only_writes || iso_kind_writes(kinds[o]), ours = parts == 1 || chronos_owns(keys[o], part, parts);
+        unsigned wanted = !only_writes || iso_kind_writes(kinds[o]),
+                 ours = parts == 1 || chronos_owns(keys[o], part, parts);
         count += wanted & ours;
     }
     return count;
@@ -45,7 +47,8 @@ static __attribute__((noinline, cold)) void wrong_read(struct chronos_shard *sha
                                                        uint32_t transaction, uint32_t operation)
 {
     if (key->toucher != transaction) {
-        chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, key->value, key->writer, ISO_NONE});
+        chronos_add_suspect(
+            shard, &(struct chronos_suspect){transaction, operation, key->value, key->writer, ISO_NONE});
     } else if (key->int_found != transaction) {
         key->int_found = transaction;
         chronos_add_int(shard, transaction, operation, key->last);
@@ -58,24 +61,17 @@ static inline uint32_t choose(unsigned bit, uint32_t when_set, uint32_t otherwis
     return otherwise ^ ((otherwise ^ when_set) & (0u - bit));
 }
 
-/* One operation on a register; `writes` is 1 or 0. Whether it reads or writes, and whether the transaction was here
- * before, no processor can foresee: the only branches are those that lead to violations. */
-static inline void touch(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction, uint32_t operation,
-                         uint32_t value, unsigned writes, bool si)
+/* One operation on a register; `writes` is 1 or 0. Whether it reads or writes, and whether the transaction
+ * was here before, no processor can foresee: the only branches are those that lead to violations. */
+static inline void touch(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction,
+                         uint32_t operation, uint32_t value, unsigned writes)
 {
-    uint32_t open = key->open_first;
-    unsigned here = key->toucher == transaction, opened = open == transaction, nobody = open == ISO_NONE;
+    unsigned here = key->toucher == transaction;
     unsigned differs = value != choose(here, key->last, key->value);
     if (__builtin_expect(differs & ~writes, 0))
         wrong_read(shard, key, transaction, operation);
     key->toucher = transaction;
     key->last = value;
-    if (!si)
-        return;
-    if (__builtin_expect(writes & ~(opened | nobody), 0))
-        chronos_open_writer(shard, transaction, operation);
-    else
-        key->open_first = choose(writes, transaction, open);
 }
 
 static inline bool needs_care(const struct chronos *check, uint32_t transaction)
@@ -88,10 +84,10 @@ static inline bool needs_care(const struct chronos *check, uint32_t transaction)
            (check->si && (flags & ISO_WRITES) && history->cts[transaction] <= history->sts[transaction]);
 }
 
-/* Operations `picked[0..count)`, or where that is NULL the `count` from `first`, of a transaction; the number of list
- * operations among them is returned, and they stand in `sorted`. */
-static inline uint32_t touch_all(struct chronos_shard *shard, uint32_t transaction, const uint32_t *picked, uint32_t first,
-                                 uint32_t count, bool si)
+/* Operations `picked[0..count)`, or where that is NULL the `count` from `first`, of a transaction; the number
+ * of list operations among them is returned, and they stand in `sorted`. */
+static inline uint32_t touch_all(struct chronos_shard *shard, uint32_t transaction, const uint32_t *picked,
+                                 uint32_t first, uint32_t count)
 {
     const uint32_t *keys = shard->history->key, *values = shard->history->value;
     const uint8_t *kinds = shard->history->kind;
@@ -105,19 +101,20 @@ static inline uint32_t touch_all(struct chronos_shard *shard, uint32_t transacti
             continue;
         }
         unsigned is_write = kind != ISO_READ;
-        touch(shard, &states[key], transaction, operation, values[operation], is_write, si);
+        touch(shard, &states[key], transaction, operation, values[operation], is_write);
         writes += is_write;
     }
     shard->verdict->reads_judged += count - lists - writes;
     return lists;
 }
 
-static inline uint32_t touch_ours(struct chronos_shard *shard, uint32_t transaction, bool si)
+static uint32_t touch_ours(struct chronos_shard *shard, uint32_t transaction)
 {
     const uint32_t *first = shard->history->first_operation + transaction;
-    if (shard->check->parts == 1)
-        return touch_all(shard, transaction, NULL, first[0], first[1] - first[0], si);
-    return touch_all(shard, transaction, shard->picked, 0, pick(shard, transaction, false, shard->check->parts), si);
+    unsigned parts = shard->check->parts;
+    if (parts == 1)
+        return touch_all(shard, transaction, NULL, first[0], first[1] - first[0]);
+    return touch_all(shard, transaction, shard->picked, 0, pick(shard, transaction, false, parts));
 }
 
 static void read_all(struct chronos_shard *shard, uint32_t transaction)
@@ -126,7 +123,7 @@ static void read_all(struct chronos_shard *shard, uint32_t transaction)
         chronos_judge_transaction(shard, transaction);
         return;
     }
-    uint32_t lists = shard->check->si ? touch_ours(shard, transaction, true) : touch_ours(shard, transaction, false);
+    uint32_t lists = touch_ours(shard, transaction);
     if (lists) {
         chronos_sort_numbers(shard->sorted, lists);
         chronos_judge_runs(shard, transaction, shard->sorted, lists);
@@ -135,9 +132,7 @@ static void read_all(struct chronos_shard *shard, uint32_t transaction)
 
 static void read_extra(struct chronos_shard *shard, const struct chronos_extra *extra)
 {
-    if (iso_kind_writes(shard->history->kind[extra->operation]))
-        chronos_open_writer(shard, extra->transaction, extra->operation);
-    else if (extra->prefix == ISO_NONE)
+    if (extra->prefix == ISO_NONE)
         chronos_judge_register_read(shard, extra->transaction, extra->operation);
     else
         chronos_judge_list_read(shard, extra->transaction, extra->operation, extra->prefix);
@@ -149,14 +144,15 @@ static void commit(struct chronos_shard *shard, uint32_t transaction)
 {
     struct chronos *check = shard->check;
     const struct iso_history *history = check->history;
-    uint32_t count = check->parts == 1 ? pick(shard, transaction, true, 1) : pick(shard, transaction, true, check->parts);
+    unsigned parts = check->parts;
+    uint32_t count = parts == 1 ? pick(shard, transaction, true, 1) : pick(shard, transaction, true, parts);
+    uint64_t bound = check->si ? history->sts[transaction] + 1 : UINT64_MAX, cts = history->cts[transaction];
     for (uint32_t i = 0; i < count; i++) {
         uint32_t operation = shard->picked[i], key = history->key[operation];
         struct chronos_key *state = &shard->keys[key];
-        if (state->open_first == transaction && state->open_more == ISO_NONE)
-            state->open_first = ISO_NONE;
-        else if (state->open_first != ISO_NONE && state->writer != transaction)
-            chronos_close_writer(shard, transaction, state);
+        if (__builtin_expect(state->judged_cts >= bound, 0) && state->writer != transaction)
+            chronos_contest(shard, key);
+        state->judged_cts = cts;
         state->writer = transaction;
         state->value = history->value[operation];
         if (history->kind[operation] == ISO_APPEND) {
@@ -188,7 +184,7 @@ void chronos_sweep(struct chronos_shard *shard)
     while (read < shard->end_read || extra < shard->extra_count) {
         bool extra_first = extra < shard->extra_count && shard->extra_time[extra] <= reads->time[read];
         uint64_t bound = extra_first ? shard->extra_time[extra] : reads->time[read];
-        while (committed < commits->count && commits->time[committed] < bound)
+        while (committed < shard->end_commit && commits->time[committed] < bound)
             committed = commit_at(shard, committed);
         if (extra_first) {
             read_extra(shard, &shard->extras[shard->extra_order[extra++]]);
@@ -197,4 +193,6 @@ void chronos_sweep(struct chronos_shard *shard)
             read_all(shard, reads->transaction[read++]);
         }
     }
+    while (committed < shard->end_commit) /* nothing reads these, but they may conflict */
+        committed = commit_at(shard, committed);
 }

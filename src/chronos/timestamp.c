@@ -1,5 +1,5 @@
-/* TIMESTAMP, what a transaction's own timestamps and snapshots tell. At SER only snapshots: sts is ignored there, and
- * shared commit timestamps have a file of their own (shared_cts.c). */
+/* TIMESTAMP, what a transaction's own timestamps and snapshots tell. At SER only snapshots: sts is ignored
+ * there, and shared commit timestamps have a file of their own (shared_cts.c). */
 #include "chronos/chronos_private.h"
 
 /* The first operation whose own timestamp does not lie between sts and cts, or ISO_NONE. */
@@ -16,7 +16,8 @@ static uint32_t stray_operation(const struct iso_history *history, uint32_t t)
 static bool breaks_interval(const struct iso_history *history, uint32_t t, uint32_t stray)
 {
     bool writes = history->flags[t] & ISO_WRITES;
-    return stray != ISO_NONE || history->sts[t] > history->cts[t] || (history->sts[t] == history->cts[t] && writes);
+    return stray != ISO_NONE || history->sts[t] > history->cts[t] ||
+           (history->sts[t] == history->cts[t] && writes);
 }
 
 static void check_one(struct chronos *check, struct iso_verdict *verdict, uint32_t t)
@@ -40,7 +41,8 @@ static void check_one(struct chronos *check, struct iso_verdict *verdict, uint32
                                                      .breach = interval ? ISO_NONE : breach});
 }
 
-void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first, uint32_t end)
+void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first,
+                              uint32_t end)
 {
     for (uint32_t t = first; t < end; t++) {
         if (iso_status_of(check->history, t) == ISO_COMMITTED)

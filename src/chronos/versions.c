@@ -10,6 +10,7 @@
 struct version {
     uint32_t key, transaction;
     uint32_t first, count; /* into the operations gathered */
+    uint64_t bound;        /* of the first write */
 };
 
 struct group {
@@ -40,18 +41,36 @@ static void gather(struct chronos_shard *shard, struct group *group, uint32_t tr
         uint32_t key = chronos_key_of(shard->sorted[i]);
         group->operations[first + i] = shard->sorted[i];
         if (i == 0 || key != chronos_key_of(shard->sorted[i - 1]))
-            add_version(group, (struct version){key, transaction, first + i, 0});
+            add_version(group, (struct version){key, transaction, first + i, 0,
+                                                chronos_bound(shard->history, transaction,
+                                                              chronos_operation_of(shard->sorted[i]))});
         group->versions[group->version_count - 1].count++;
     }
     group->operation_count = first + count;
 }
 
-static int compare(const void *left, const void *right, void *history)
+/* Versions of one cts. */
+static int compare(const void *left, const void *right, void *context)
 {
     const struct version *a = left, *b = right;
+    const struct iso_history *history = context;
     if (a->key != b->key)
         return a->key < b->key ? -1 : 1;
-    return a->transaction == b->transaction ? 0 : chronos_compare_versions(history, a->transaction, b->transaction, a->key);
+    if (a->bound != b->bound)
+        return a->bound < b->bound ? -1 : 1;
+    return iso_atom_compare(&history->atoms, history->tid[a->transaction], history->tid[b->transaction]);
+}
+
+static void watch_conflicts(struct chronos_shard *shard, const struct version *version, uint32_t first_write)
+{
+    struct chronos_key *key = &shard->keys[version->key];
+    if (chronos_is_lock(shard->history->kind[first_write])) {
+        shard->verdict->writes_unjudged++;
+        return;
+    }
+    if (key->judged_cts >= version->bound)
+        chronos_contest(shard, version->key);
+    key->judged_cts = shard->history->cts[version->transaction];
 }
 
 static void apply(struct chronos_shard *shard, const struct group *group, const struct version *version)
@@ -62,7 +81,7 @@ static void apply(struct chronos_shard *shard, const struct group *group, const 
     if (check->previous)
         check->previous[version->key] = (struct chronos_previous){key->value, key->writer};
     if (check->si)
-        chronos_close_writer(shard, version->transaction, key);
+        watch_conflicts(shard, version, chronos_operation_of(group->operations[version->first]));
     for (uint32_t i = version->first; i < version->first + version->count; i++) {
         uint32_t operation = chronos_operation_of(group->operations[i]);
         key->value = history->value[operation];

@@ -89,7 +89,8 @@ static void add(struct occurrences *found, struct occurrence occurrence)
 {
     if (found->count == found->capacity) {
         size_t next = iso_column_capacity(found->capacity, found->count + 1);
-        found->items = iso_column_grow(found->items, found->capacity * sizeof *found->items, next * sizeof *found->items);
+        found->items = iso_column_grow(found->items, found->capacity * sizeof *found->items,
+                                       next * sizeof *found->items);
         found->capacity = next;
     }
     found->items[found->count++] = occurrence;
@@ -108,7 +109,8 @@ static void look_at_run(const struct writers *writers, struct occurrences *found
         uint32_t pair = writers->numbers[slot_of(writers, (uint64_t)key << 32 | value)];
         if (!pair || (!list && is_final && i + 1 < count))
             continue; /* the same value once more: the last one stands for it */
-        add(found, (struct occurrence){(pair - 1) * WRITER_CLASSES + class_of(iso_status_of(history, transaction), is_final),
+        add(found, (struct occurrence){(pair - 1) * WRITER_CLASSES +
+                                           class_of(iso_status_of(history, transaction), is_final),
                                        transaction});
     }
 }
@@ -118,7 +120,8 @@ static void look_at_transaction(const struct writers *writers, struct occurrence
 {
     const struct iso_history *history = writers->history;
     uint32_t count = 0;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
+         o++) {
         uint32_t key = history->key[o];
         if ((writers->key_bits[key / 64] >> key % 64 & 1) && iso_kind_writes(history->kind[o]))
             sorted[count++] = (uint64_t)key << 32 | o;
@@ -157,14 +160,34 @@ struct order {
 static int by_tid(const void *left, const void *right, void *context)
 {
     const struct iso_history *history = ((const struct order *)context)->history;
-    return iso_atom_compare(&history->atoms, history->tid[*(const uint32_t *)left], history->tid[*(const uint32_t *)right]);
+    return iso_atom_compare(&history->atoms, history->tid[*(const uint32_t *)left],
+                            history->tid[*(const uint32_t *)right]);
 }
 
+static uint64_t first_bound(const struct iso_history *history, uint32_t transaction, uint32_t key)
+{
+    uint32_t o = history->first_operation[transaction];
+    if (!(history->flags[transaction] & ISO_OWN_TIMES))
+        return history->sts[transaction] + 1;
+    while (history->key[o] != key || !iso_kind_writes(history->kind[o]))
+        o++;
+    return chronos_bound(history, transaction, o);
+}
+
+/* cts, then the bound of the first write, then tid. */
 static int by_version(const void *left, const void *right, void *context)
 {
     const struct order *order = context;
+    const struct iso_history *history = order->history;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return a == b ? 0 : chronos_compare_versions(order->history, a, b, order->key);
+    if (a == b)
+        return 0;
+    if (history->cts[a] != history->cts[b])
+        return history->cts[a] < history->cts[b] ? -1 : 1;
+    uint64_t a_bound = first_bound(history, a, order->key), b_bound = first_bound(history, b, order->key);
+    if (a_bound != b_bound)
+        return a_bound < b_bound ? -1 : 1;
+    return by_tid(left, right, context);
 }
 
 /* Without sts first: it may have started any time. */
@@ -185,7 +208,10 @@ static void sort_classes(struct writers *writers, uint32_t pair, uint32_t key)
         const uint32_t *span = writers->first + (size_t)pair * WRITER_CLASSES + class;
         if (span[1] - span[0] > 1)
             qsort_r(writers->transactions + span[0], span[1] - span[0], sizeof *writers->transactions,
-                    class == WRITER_FINAL ? by_version : class == WRITER_UNKNOWN ? by_start : by_tid, &order);
+                    class == WRITER_FINAL     ? by_version
+                    : class == WRITER_UNKNOWN ? by_start
+                                              : by_tid,
+                    &order);
     }
 }
 
@@ -202,7 +228,8 @@ void writers_find(struct writers *writers, struct chronos_shard *shard)
     }
 }
 
-struct writer_span writers_of(const struct writers *writers, uint32_t key, iso_atom value, enum writer_class class)
+struct writer_span writers_of(const struct writers *writers, uint32_t key, iso_atom value,
+                              enum writer_class class)
 {
     uint32_t pair = writers->numbers[slot_of(writers, (uint64_t)key << 32 | value)];
     const uint32_t *span = writers->first + (size_t)(pair - 1) * WRITER_CLASSES + class;

@@ -240,6 +240,11 @@ static void order_sessions(struct iso_history *history)
 enum iso_status iso_history_finish(struct iso_history *history, struct iso_error *error)
 {
     enum iso_status status = check_tids(history, error);
+    /* Readers may take the address of what an empty column would hold next. */
+    iso_history_reserve_operations(history, 1);
+    history_reserve_elements(history, 1);
+    if (history->snapshot_count)
+        history_reserve_snapshots(history, 0, 1);
     if (status == ISO_OK)
         status = check_keys(history, error);
     if (status == ISO_OK && history->clock == ISO_CLOCK_NONE && (history->snapshot_count || history->xid))

@@ -220,16 +220,23 @@ static int compare_links(const void *left, const void *right, void *context)
     return a->owner < b->owner ? -1 : a->owner > b->owner;
 }
 
-/* A committed xid that `one` sees and `other` does not; 0 if there is none. */
+/* The smallest committed xid that `one` sees and `other` does not; 0 if there is none. `other` does not see
+ * what was in progress in it, nor what lies at its xmax or above: no xid in between needs a look, however old
+ * its xmin is. */
 static uint64_t only_in(const struct chain *chain, const struct iso_snapshot *one,
                         const struct iso_snapshot *other)
 {
     const struct iso_history *history = chain->history;
+    const uint64_t *xips = history->snapshot_xips + other->first_xip;
+    for (uint32_t i = 0; i < other->xip_count; i++) {
+        if (iso_snapshot_sees(history, one, xips[i]) && !iso_snapshot_sees(history, other, xips[i]) &&
+            is_committed(chain, xips[i]))
+            return xips[i];
+    }
     uint32_t end = committed_below(chain, one->xmax);
-    for (uint32_t i = committed_below(chain, other->xmin); i < end; i++) {
-        uint64_t xid = chain->committed[i].xid;
-        if (iso_snapshot_sees(history, one, xid) && !iso_snapshot_sees(history, other, xid))
-            return xid;
+    for (uint32_t i = committed_below(chain, other->xmax); i < end; i++) {
+        if (iso_snapshot_sees(history, one, chain->committed[i].xid))
+            return chain->committed[i].xid;
     }
     return 0;
 }
@@ -310,16 +317,28 @@ static void place_commits(struct chain *chain)
     iso_free(pending);
 }
 
+/* How many links see no more than `seen` committed xids. */
+static uint32_t links_up_to(const struct chain *chain, uint64_t seen)
+{
+    uint32_t low = 0, high = chain->link_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (chain->links[middle].seen <= seen)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Where a snapshot that no committed transaction used stands: with the last link that sees no more than it
  * does. */
 static uint64_t place_of(const struct chain *chain, uint32_t snapshot)
 {
     if (chain->place[snapshot])
         return chain->place[snapshot];
-    uint64_t seen = count_seen(chain, &chain->history->snapshots[snapshot]), place = 0;
-    for (uint32_t i = 0; i < chain->link_count && chain->links[i].seen <= seen; i++)
-        place = chain->place[chain->links[i].snapshot];
-    return place;
+    uint32_t links = links_up_to(chain, count_seen(chain, &chain->history->snapshots[snapshot]));
+    return links ? chain->place[chain->links[links - 1].snapshot] : 0;
 }
 
 static void place_owners(struct chain *chain)

@@ -66,6 +66,48 @@ static char *temporary_beside(const char *path)
     return temporary;
 }
 
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? iso_copy_text(path, (size_t)(slash - path) + 1) : iso_copy_text(".", 1);
+}
+
+enum { LINK_NAME = 40 };
+
+/* The name by which a file without a name is linked to its first one. */
+static const char *link_of(int descriptor, char text[LINK_NAME])
+{
+    snprintf(text, LINK_NAME, "/proc/self/fd/%d", descriptor);
+    return text;
+}
+
+/* A file without a name, which vanishes with the process; -1 where there is no such thing. */
+static int open_unnamed(const char *path)
+{
+    char link[LINK_NAME], *folder = folder_of(path);
+    int descriptor = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    iso_free(folder);
+    if (descriptor >= 0 &&
+        access(link_of(descriptor, link), F_OK) < 0) { /* no /proc: it would stay without */
+        close(descriptor);
+        descriptor = -1;
+    }
+    return descriptor;
+}
+
+static void open_file(struct iso_output *output, const char *path)
+{
+    output->path = resolve(path);
+    output->temporary = temporary_beside(output->path);
+    output->descriptor = open_unnamed(output->path);
+    output->unnamed = output->descriptor >= 0;
+    if (output->unnamed)
+        return;
+    output->descriptor = mkostemp(output->temporary, O_CLOEXEC);
+    if (output->descriptor >= 0)
+        allow_as_usual(output->descriptor);
+}
+
 enum iso_status iso_output_open(struct iso_output *output, const char *path, struct iso_error *error)
 {
     struct stat status;
@@ -78,9 +120,7 @@ enum iso_status iso_output_open(struct iso_output *output, const char *path, str
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
         output->descriptor = open(path, O_WRONLY | O_CLOEXEC);
     } else {
-        output->path = resolve(path);
-        output->temporary = temporary_beside(output->path);
-        output->descriptor = mkostemp(output->temporary, O_CLOEXEC);
+        open_file(output, path);
     }
     if (output->descriptor < 0) {
         int reason = errno;
@@ -89,8 +129,6 @@ enum iso_status iso_output_open(struct iso_output *output, const char *path, str
         iso_output_discard(output);
         return iso_error_set(error, ISO_FAILED, "%s: cannot be written: %s", path, strerror(reason));
     }
-    if (output->temporary)
-        allow_as_usual(output->descriptor);
     if (ends_in_zst(path))
         start_packing(output);
     return ISO_OK;
@@ -200,9 +238,25 @@ void iso_output_discard(struct iso_output *output)
         return;
     if (output->owned && output->descriptor >= 0)
         close(output->descriptor);
-    if (output->temporary)
+    if (output->temporary && !output->unnamed)
         unlink(output->temporary);
     release(output);
+}
+
+/* Gives the file its temporary name; 0 or an errno. mkostemp is asked for a name that is free. */
+static int name_file(struct iso_output *output)
+{
+    char link[LINK_NAME];
+    int reserved = mkostemp(output->temporary, O_CLOEXEC);
+    if (reserved < 0)
+        return errno;
+    close(reserved);
+    unlink(output->temporary);
+    if (linkat(AT_FDCWD, link_of(output->descriptor, link), AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW) <
+        0)
+        return errno;
+    output->unnamed = false;
+    return 0;
 }
 
 enum iso_status iso_output_close(struct iso_output *output, struct iso_error *error)
@@ -212,6 +266,8 @@ enum iso_status iso_output_close(struct iso_output *output, struct iso_error *er
     iso_output_flush(output);
     if (output->packer && !output->error)
         pack(output, NULL, 0, ZSTD_e_end);
+    if (output->unnamed && !output->error)
+        output->error = name_file(output);
     if (output->owned && close(output->descriptor) < 0 && !output->error)
         output->error = errno;
     output->owned = false;

@@ -2,10 +2,11 @@
  * packed by zstd where the name ends in `.zst`.
  *
  * Callers write without looking at a status; iso_output_close says whether everything reached its place. A
- * file appears whole under its name or not at all. What exists and is no regular file (a device, a FIFO) is
- * written in place. Ownership: the output owns descriptor, buffer and temporary file until it is closed or
- * discarded. Threads: one at a time. The process is expected to ignore SIGPIPE, so that a closed pipe is an
- * error like others.
+ * file appears whole under its name or not at all, and until then it has no name where the file system can do
+ * that, so that a process that is killed leaves nothing behind. What exists and is no regular file (a device,
+ * a FIFO) is written in place. Ownership: the output owns descriptor, buffer and temporary file until it is
+ * closed or discarded. Threads: one at a time. The process is expected to ignore SIGPIPE, so that a closed
+ * pipe is an error like others.
  */
 #ifndef ISO_IO_OUTPUT_H
 #define ISO_IO_OUTPUT_H
@@ -28,7 +29,8 @@ struct iso_output {
     char *packed;     /* what comes out of it */
     char *name;       /* as given, for messages */
     char *path;       /* where the file goes; NULL: no rename */
-    char *temporary;
+    char *temporary;  /* its name until it is whole */
+    bool unnamed;     /* it has not even that one yet */
 };
 
 enum { ISO_OUTPUT_BUFFER = 1 << 17, ISO_OUTPUT_MARGIN = 64 };

@@ -22,7 +22,14 @@ void iso_figures_release(struct iso_figures *figures)
         iso_free(figures->rows[i].value);
     }
     iso_free(figures->rows);
+    iso_free(figures->settings);
     memset(figures, 0, sizeof *figures);
+}
+
+void iso_figures_set_settings(struct iso_figures *figures, const char *settings)
+{
+    iso_free(figures->settings);
+    figures->settings = iso_copy_text(settings, strlen(settings));
 }
 
 static double position_of(const char *value)
@@ -175,7 +182,13 @@ static void write_json_text(FILE *out, const char *text)
 
 void iso_figures_write_json(const struct iso_figures *figures, FILE *out)
 {
-    fprintf(out, "{\"isochron\":\"%s\",\"units\":{", ISO_VERSION);
+    fprintf(out, "{\"isochron\":\"%s\",", ISO_VERSION);
+    if (figures->settings) {
+        fputs("\"settings\":", out);
+        write_json_text(out, figures->settings);
+        fputs(",\n", out);
+    }
+    fputs("\"units\":{", out);
     for (size_t c = 0; c < figures->column_count; c++)
         fprintf(out, "%s\"%s\":\"%s\"", c ? "," : "", figures->columns[c].name, figures->columns[c].unit);
     fputs("},\n\"rows\":[", out);

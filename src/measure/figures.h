@@ -37,10 +37,13 @@ struct iso_figures {
     size_t column_count;
     struct iso_figure_row *rows;
     size_t row_count, row_capacity;
+    char *settings; /* what was the same in all rows; NULL: not told. Figures compare only where it is equal */
 };
 
 void iso_figures_init(struct iso_figures *figures, const struct iso_figure_column *columns, size_t column_count);
 void iso_figures_release(struct iso_figures *figures);
+
+void iso_figures_set_settings(struct iso_figures *figures, const char *settings);
 
 /* Adds a row whose numbers are all NAN; the caller fills them in. Valid until the next row is added. */
 struct iso_figure_row *iso_figures_add(struct iso_figures *figures, const char *experiment, const char *parameter,

@@ -101,6 +101,10 @@ static bool read_figures(struct iso_json *json, struct iso_figures *figures)
     if (!iso_json_enter_object(json))
         return false;
     while (iso_json_member(json, &name)) {
+        if (same(name, "settings")) {
+            read_text(json, &figures->settings);
+            continue;
+        }
         if (!same(name, "rows")) {
             iso_json_skip(json);
             continue;
@@ -127,7 +131,7 @@ enum iso_status iso_figures_read(struct iso_figures *figures, const char *path, 
         char what[256] = "no member \"rows\"";
         if (json.code != ISO_JSON_FINE)
             iso_json_describe(&json, what, sizeof what);
-        iso_error_set(error, ISO_BAD_INPUT, "%s: byte %zu: %s; expected what `isochron bench --json` writes", path,
+        iso_error_set(error, ISO_BAD_INPUT, "%s: byte %zu: %s; expected what `isochron bench --format json` writes", path,
                       json.position, what);
     }
     iso_json_release(&json);

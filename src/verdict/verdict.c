@@ -94,15 +94,58 @@ bool iso_verdict_keeps(const struct iso_verdict *verdict, const struct iso_viola
            comes_before(verdict, violation, &verdict->violations[0]);
 }
 
-/* Keeps a violation that has been counted. */
-static void keep(struct iso_verdict *verdict, const struct iso_violation *violation)
+static bool is_own_list(const struct iso_verdict *verdict, const struct iso_value *value)
+{
+    return value->is_list && value->elements == (const iso_atom *const *)&verdict->elements;
+}
+
+static void move_list(const struct iso_verdict *verdict, struct iso_value *value, iso_atom *to,
+                      uint64_t *count)
+{
+    if (!is_own_list(verdict, value))
+        return;
+    if (value->count)
+        memcpy(to + *count, verdict->elements + value->first, value->count * sizeof *to);
+    value->first = *count;
+    *count += value->count;
+}
+
+/* Gives up the lists that no violation holds. */
+static void compact_lists(struct iso_verdict *verdict)
+{
+    uint64_t capacity = verdict->element_count - verdict->elements_unused, count = 0;
+    iso_atom *elements = iso_allocate((capacity + 1) * sizeof *elements);
+    for (uint32_t i = 0; i < verdict->violation_count; i++) {
+        move_list(verdict, &verdict->violations[i].expected, elements, &count);
+        move_list(verdict, &verdict->violations[i].actual, elements, &count);
+    }
+    assert(count <= capacity);
+    iso_free(verdict->elements);
+    verdict->elements = elements;
+    verdict->element_count = count;
+    verdict->element_capacity = capacity + 1;
+    verdict->elements_unused = 0;
+}
+
+/* In place of the last one that is kept; its lists are given up once they are most of all. */
+static void replace_last(struct iso_verdict *verdict, const struct iso_violation *violation)
+{
+    struct iso_violation *last = &verdict->violations[0];
+    verdict->elements_unused += is_own_list(verdict, &last->expected) ? last->expected.count : 0;
+    verdict->elements_unused += is_own_list(verdict, &last->actual) ? last->actual.count : 0;
+    *last = *violation;
+    if (verdict->elements_unused > verdict->element_count / 2)
+        compact_lists(verdict);
+    sift_down(verdict, 0);
+}
+
+void iso_verdict_keep(struct iso_verdict *verdict, const struct iso_violation *violation)
 {
     assert(!verdict->sorted);
     if (!iso_verdict_keeps(verdict, violation))
         return;
     if (verdict->limit && verdict->violation_count == verdict->limit) {
-        verdict->violations[0] = *violation;
-        sift_down(verdict, 0);
+        replace_last(verdict, violation);
         return;
     }
     if (verdict->violation_count == verdict->violation_capacity) {
@@ -118,7 +161,7 @@ static void keep(struct iso_verdict *verdict, const struct iso_violation *violat
 void iso_verdict_add(struct iso_verdict *verdict, const struct iso_violation *violation)
 {
     verdict->counts[violation->axiom]++;
-    keep(verdict, violation);
+    iso_verdict_keep(verdict, violation);
 }
 
 struct iso_value iso_verdict_list(struct iso_verdict *verdict, const iso_atom *elements, uint32_t count)
@@ -126,7 +169,8 @@ struct iso_value iso_verdict_list(struct iso_verdict *verdict, const iso_atom *e
     uint64_t need = verdict->element_count + count;
     if (need > verdict->element_capacity) {
         verdict->element_capacity = iso_column_capacity(verdict->element_capacity, need);
-        verdict->elements = iso_reallocate(verdict->elements, verdict->element_capacity * sizeof *verdict->elements);
+        verdict->elements =
+            iso_reallocate(verdict->elements, verdict->element_capacity * sizeof *verdict->elements);
     }
     if (count)
         memcpy(verdict->elements + verdict->element_count, elements, count * sizeof *elements);
@@ -148,8 +192,8 @@ struct iso_value iso_value_of_list(const struct iso_history *history, uint32_t l
 
 static void adopt_list(struct iso_verdict *verdict, const struct iso_verdict *from, struct iso_value *value)
 {
-    if (value->is_list && value->elements == (const iso_atom *const *)&from->elements)
-        *value = iso_verdict_list(verdict, from->elements + value->first, value->count);
+    if (is_own_list(from, value))
+        *value = iso_verdict_list(verdict, value->count ? from->elements + value->first : NULL, value->count);
 }
 
 void iso_verdict_merge(struct iso_verdict *verdict, struct iso_verdict *from)
@@ -162,9 +206,11 @@ void iso_verdict_merge(struct iso_verdict *verdict, struct iso_verdict *from)
     verdict->per_operation |= from->per_operation;
     for (uint32_t i = 0; i < from->violation_count; i++) {
         struct iso_violation violation = from->violations[i];
+        if (!iso_verdict_keeps(verdict, &violation))
+            continue;
         adopt_list(verdict, from, &violation.expected);
         adopt_list(verdict, from, &violation.actual);
-        keep(verdict, &violation);
+        iso_verdict_keep(verdict, &violation);
     }
     iso_verdict_release(from);
 }
@@ -180,8 +226,8 @@ void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged)
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         found += verdict->counts[axiom];
     if (verdict->violation_count)
-        qsort_r(verdict->violations, verdict->violation_count, sizeof *verdict->violations, compare_in_history,
-                (void *)verdict->history);
+        qsort_r(verdict->violations, verdict->violation_count, sizeof *verdict->violations,
+                compare_in_history, (void *)verdict->history);
     verdict->sorted = true;
     verdict->reason = NULL;
     if (found) {
@@ -205,8 +251,8 @@ const char *iso_axiom_name(enum iso_axiom axiom)
 
 const char *iso_violation_kind_name(enum iso_violation_kind kind)
 {
-    static const char *const names[] = {NULL,     "uncommitted", "intermediate",   "future",     "absent",
-                                        "stale",  "snapshot-order", "interval", "shared-cts", "cts-cycle"};
+    static const char *const names[] = {NULL,    "uncommitted",    "intermediate", "future",     "absent",
+                                        "stale", "snapshot-order", "interval",     "shared-cts", "cts-cycle"};
     return names[kind];
 }
 

@@ -62,12 +62,14 @@ static void json_reads_back(void **state)
     char path[] = "/tmp/isochron-figures-XXXXXX";
     (void)state;
     fill(&figures, 1234.5, 0.25);
+    iso_figures_set_settings(&figures, "chronos --dist \"zipf\"");
     FILE *out = fdopen(mkstemp(path), "w");
     iso_figures_write_json(&figures, out);
     fclose(out);
     iso_figures_init(&back, columns, 3);
     assert_int_equal(iso_figures_read(&back, path, &error), ISO_OK);
     assert_int_equal(back.row_count, 3);
+    assert_string_equal(back.settings, "chronos --dist \"zipf\"");
     const struct iso_figure_row *row = iso_figures_find(&back, "chronos", "operations", "8");
     assert_non_null(row);
     assert_true(row->numbers[0] == 1234.5 && row->numbers[1] == 0.25 && isnan(row->numbers[2]));

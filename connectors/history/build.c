@@ -1,0 +1,44 @@
+#include "connectors/history/build.h"
+
+#include "base/utf8.h"
+
+bool build_text(struct iso_history *history, const void *bytes, size_t size, iso_atom *atom)
+{
+    if (!iso_utf8_valid(bytes, size))
+        return false;
+    *atom = iso_atoms_text(&history->atoms, size ? bytes : "", size);
+    return true;
+}
+
+iso_atom build_number(struct iso_history *history, int64_t number)
+{
+    if (number >= 0)
+        return iso_atoms_unsigned(&history->atoms, (uint64_t)number);
+    return iso_atoms_add_integer(&history->atoms, (uint64_t)number, true);
+}
+
+const char *build_add_operation(struct iso_history *history, const struct build_operation *operation)
+{
+    enum iso_operation_kind kind = operation->kind;
+    if (kind == ISO_DELETE && (operation->is_list || operation->value != ISO_ABSENT))
+        return "a delete with a value, expected none";
+    if (kind == ISO_APPEND && (operation->is_list || operation->value == ISO_ABSENT))
+        return "an append of a list or of nothing, expected one element";
+    if (kind == ISO_WRITE && operation->is_list)
+        return "a write of a list, expected one value";
+    if (kind == ISO_READ && operation->is_list)
+        kind = ISO_READ_LIST;
+    iso_history_operation(history, kind, operation->key, operation->is_list ? operation->list : operation->value);
+    if (operation->has_ots)
+        iso_history_set_ots(history, operation->ots);
+    else if (operation->lock)
+        iso_history_set_lock(history);
+    return NULL;
+}
+
+bool build_clock(struct iso_history *history, enum iso_clock clock)
+{
+    if (history->clock == ISO_CLOCK_NONE)
+        history->clock = clock;
+    return history->clock == clock;
+}

@@ -1,0 +1,124 @@
+#define _GNU_SOURCE
+#include "connectors/kafka/client.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+
+int64_t iso_kafka_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void remember(struct iso_kafka_client *client, const char *text)
+{
+    pthread_mutex_lock(&client->lock);
+    snprintf(client->trouble, sizeof client->trouble, "%s", text);
+    pthread_mutex_unlock(&client->lock);
+}
+
+/* Called from librdkafka's threads. Its log says what its error codes leave out ("Connection refused"). */
+static void on_log(const rd_kafka_t *handle, int level, const char *facility, const char *text)
+{
+    struct iso_kafka_client *client = rd_kafka_opaque(handle);
+    if (level <= 4 && strcmp(facility, "TERMINATE") != 0 && strcmp(facility, "CONFWARN") != 0)
+        remember(client, text);
+}
+
+/* Called inside polls, on the owner's thread. */
+static void on_error(rd_kafka_t *handle, int code, const char *reason, void *opaque)
+{
+    struct iso_kafka_client *client = opaque;
+    char text[sizeof client->fatal_text];
+    rd_kafka_resp_err_t failure = (rd_kafka_resp_err_t)code;
+    client->errors++;
+    if (failure == RD_KAFKA_RESP_ERR__FATAL)
+        failure = rd_kafka_fatal_error(handle, text, sizeof text);
+    else
+        snprintf(text, sizeof text, "%s", reason);
+    bool permanent = code == RD_KAFKA_RESP_ERR__FATAL || code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
+                     code == RD_KAFKA_RESP_ERR__SSL;
+    if (permanent && !client->fatal) {
+        client->fatal = failure;
+        memcpy(client->fatal_text, text, sizeof text);
+    }
+    if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
+        remember(client, text);
+}
+
+static enum iso_status set(rd_kafka_conf_t *conf, const char *name, const char *value, struct iso_error *error)
+{
+    char text[512];
+    if (rd_kafka_conf_set(conf, name, value, text, sizeof text) != RD_KAFKA_CONF_OK)
+        return iso_error_set(error, ISO_BAD_INPUT, "Kafka property %s: %s", name, text);
+    return ISO_OK;
+}
+
+static enum iso_status configure_all(rd_kafka_conf_t *conf, const struct iso_kafka_properties *properties,
+                                     const char *const *defaults, struct iso_error *error)
+{
+    for (; *defaults && error->status == ISO_OK; defaults += 2)
+        set(conf, defaults[0], defaults[1], error);
+    for (uint32_t i = 0; i < properties->count && error->status == ISO_OK; i++)
+        set(conf, properties->list[i].name, properties->list[i].value, error);
+    return error->status;
+}
+
+enum iso_status iso_kafka_client_open(struct iso_kafka_client *client, rd_kafka_type_t type,
+                                      const struct iso_kafka_properties *properties, const char *const *defaults,
+                                      void (*configure)(rd_kafka_conf_t *conf), struct iso_error *error)
+{
+    char text[512];
+    const char *brokers = iso_kafka_properties_get(properties, "bootstrap.servers");
+    *client = (struct iso_kafka_client){.lock = PTHREAD_MUTEX_INITIALIZER};
+    if (!brokers)
+        brokers = iso_kafka_properties_get(properties, "metadata.broker.list");
+    if (!brokers && !iso_kafka_properties_get(properties, "test.mock.num.brokers"))
+        return iso_error_set(error, ISO_BAD_INPUT, "no broker is named: expected -X bootstrap.servers=HOST:PORT,...");
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    if (configure_all(conf, properties, defaults, error) != ISO_OK) {
+        rd_kafka_conf_destroy(conf);
+        return error->status;
+    }
+    rd_kafka_conf_set_opaque(conf, client);
+    rd_kafka_conf_set_log_cb(conf, on_log);
+    rd_kafka_conf_set_error_cb(conf, on_error);
+    if (configure)
+        configure(conf);
+    client->handle = rd_kafka_new(type, conf, text, sizeof text);
+    if (!client->handle) {
+        rd_kafka_conf_destroy(conf);
+        return iso_error_set(error, ISO_BAD_INPUT, "Kafka client: %s", text);
+    }
+    client->brokers = iso_copy_text(brokers ? brokers : "mock", strlen(brokers ? brokers : "mock"));
+    return ISO_OK;
+}
+
+void iso_kafka_client_close(struct iso_kafka_client *client)
+{
+    if (client->handle)
+        rd_kafka_destroy(client->handle);
+    client->handle = NULL;
+    iso_free(client->brokers);
+    client->brokers = NULL;
+}
+
+bool iso_kafka_client_trouble(struct iso_kafka_client *client, char *text, size_t size)
+{
+    pthread_mutex_lock(&client->lock);
+    snprintf(text, size, "%s", client->trouble);
+    pthread_mutex_unlock(&client->lock);
+    return *text;
+}
+
+enum iso_status iso_kafka_client_no_answer(struct iso_kafka_client *client, unsigned seconds, struct iso_error *error)
+{
+    char text[sizeof client->trouble];
+    iso_kafka_client_trouble(client, text, sizeof text);
+    return iso_error_set(error, ISO_FAILED, "Kafka broker %s did not answer within %u s%s%s", client->brokers, seconds,
+                         *text ? ": " : "", text);
+}

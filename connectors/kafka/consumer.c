@@ -1,0 +1,406 @@
+#include "connectors/kafka/consumer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "connectors/kafka/consumer_private.h"
+
+/* No group: offsets are ours, so librdkafka neither commits nor resets any. Prefetching is bounded over all partitions
+ * together, since they share one queue. */
+static const char *const defaults[] = {
+    "client.id", "isochron",
+    "enable.auto.commit", "false",
+    "enable.auto.offset.store", "false",
+    "enable.partition.eof", "true",
+    "auto.offset.reset", "error",
+    "allow.auto.create.topics", "false",
+    "check.crcs", "true",
+    "queued.max.messages.kbytes", "32768",
+    "fetch.wait.max.ms", "100",
+    "fetch.error.backoff.ms", "100",
+    "reconnect.backoff.max.ms", "1000",
+    "socket.nagle.disable", "true",
+    NULL,
+};
+
+static void copy_options(struct iso_kafka_consumer *consumer, const struct iso_kafka_consumer_options *options)
+{
+    consumer->start = options->start;
+    consumer->start_time = options->start_time;
+    consumer->until_eof = options->until_eof;
+    consumer->wait_for_topics = options->wait_for_topics;
+    consumer->connect_seconds = options->connect_seconds ? options->connect_seconds : CONNECT_SECONDS;
+    consumer->refresh_ms = 1000 * (int64_t)(options->refresh_seconds ? options->refresh_seconds : REFRESH_SECONDS);
+    consumer->high_water = options->high_water;
+    consumer->low_water = options->low_water;
+    consumer->position_count = options->position_count;
+    consumer->positions = iso_allocate((size_t)options->position_count * sizeof *consumer->positions);
+    for (uint32_t i = 0; i < options->position_count; i++) {
+        consumer->positions[i] = options->positions[i];
+        consumer->positions[i].topic = iso_copy_text(options->positions[i].topic, strlen(options->positions[i].topic));
+    }
+}
+
+static void name_topics(struct iso_kafka_consumer *consumer, const struct iso_kafka_consumer_options *options,
+                        struct iso_error *error)
+{
+    consumer->topics = iso_allocate_zeroed(options->topic_count, sizeof *consumer->topics);
+    for (uint32_t i = 0; i < options->topic_count && error->status == ISO_OK; i++) {
+        struct topic *topic = &consumer->topics[consumer->topic_count++];
+        topic->name = iso_copy_text(options->topics[i], strlen(options->topics[i]));
+        topic->handle = rd_kafka_topic_new(consumer->client.handle, topic->name, NULL);
+        if (!topic->handle)
+            iso_error_set(error, ISO_BAD_INPUT, "topic %s: %s", topic->name, rd_kafka_err2str(rd_kafka_last_error()));
+    }
+}
+
+struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consumer_options *options,
+                                                  struct iso_inputs *inputs, struct iso_error *error)
+{
+    struct iso_kafka_consumer *consumer = iso_allocate_zeroed(1, sizeof *consumer);
+    consumer->inputs = inputs;
+    if (iso_kafka_client_open(&consumer->client, RD_KAFKA_CONSUMER, options->properties, defaults, NULL, error) != ISO_OK)
+        goto out;
+    copy_options(consumer, options);
+    consumer->raw = iso_allocate(BATCH_MESSAGES * sizeof *consumer->raw);
+    consumer->messages = iso_allocate(BATCH_MESSAGES * sizeof *consumer->messages);
+    consumer->queue = rd_kafka_queue_new(consumer->client.handle);
+    name_topics(consumer, options, error);
+    if (error->status == ISO_OK)
+        kafka_consumer_find(consumer, true, error);
+out:
+    if (error->status == ISO_OK)
+        return consumer;
+    iso_kafka_consumer_free(consumer);
+    return NULL;
+}
+
+static void release_batch(struct iso_kafka_consumer *consumer)
+{
+    for (uint32_t i = 0; i < consumer->raw_count; i++)
+        rd_kafka_message_destroy(consumer->raw[i]);
+    consumer->raw_count = 0;
+    consumer->header_count = 0;
+}
+
+void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
+{
+    if (!consumer)
+        return;
+    release_batch(consumer);
+    for (uint32_t i = 0; i < consumer->partition_count; i++)
+        rd_kafka_consume_stop(consumer->topics[consumer->topic_of[i]].handle, consumer->partitions[i].partition);
+    for (uint32_t i = 0; i < consumer->topic_count; i++) {
+        if (consumer->topics[i].handle)
+            rd_kafka_topic_destroy(consumer->topics[i].handle);
+        iso_free(consumer->topics[i].name);
+    }
+    if (consumer->queue)
+        rd_kafka_queue_destroy(consumer->queue);
+    iso_kafka_client_close(&consumer->client);
+    for (uint32_t i = 0; i < consumer->position_count; i++)
+        iso_free((char *)consumer->positions[i].topic);
+    iso_free(consumer->positions);
+    iso_free(consumer->topics);
+    iso_free(consumer->partitions);
+    iso_free(consumer->gaps);
+    iso_free(consumer->topic_of);
+    iso_free(consumer->raw);
+    iso_free(consumer->messages);
+    iso_free(consumer->headers);
+    iso_free(consumer);
+}
+
+/* The partition that a message came from, or ISO_INPUTS_MAX. */
+static uint32_t find_partition(struct iso_kafka_consumer *consumer, const rd_kafka_topic_t *topic, int32_t partition)
+{
+    if (topic == consumer->latest_topic && partition == consumer->latest_partition && consumer->partition_count)
+        return consumer->latest;
+    const char *name = topic ? rd_kafka_topic_name(topic) : "";
+    for (uint32_t i = 0; i < consumer->partition_count; i++)
+        if (consumer->partitions[i].partition == partition && !strcmp(consumer->partitions[i].topic, name)) {
+            consumer->latest_topic = topic;
+            consumer->latest_partition = partition;
+            return consumer->latest = i;
+        }
+    return ISO_INPUTS_MAX;
+}
+
+/* A client, a connection or a leader changed: holes are to be doubted again. */
+static void doubt(struct iso_kafka_consumer *consumer)
+{
+    for (uint32_t i = 0; i < consumer->partition_count; i++)
+        consumer->gaps[i].confirmed = 0;
+}
+
+/* Offset `found` came where `next` was due. True: the offsets between do not exist. False: they are asked for again. */
+static bool is_real_hole(struct iso_kafka_consumer *consumer, uint32_t index, int64_t found)
+{
+    struct iso_kafka_partition *partition = &consumer->partitions[index];
+    struct gaps *gaps = &consumer->gaps[index];
+    rd_kafka_topic_t *topic = consumer->topics[consumer->topic_of[index]].handle;
+    bool asked = gaps->sought == partition->next;
+    if (!asked && gaps->confirmed < CONFIRMED_GAPS &&
+        rd_kafka_seek(topic, partition->partition, partition->next, 0) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        gaps->sought = partition->next;
+        gaps->skipped_batch = consumer->batch;
+        consumer->counters.seeks++;
+        return false;
+    }
+    gaps->confirmed++;
+    consumer->counters.missing += (uint64_t)(found - partition->next);
+    return true;
+}
+
+/* Whether the partition has now come to `offset`, which was not there before. */
+static bool arrives(struct iso_kafka_consumer *consumer, uint32_t index, int64_t offset)
+{
+    struct iso_kafka_partition *partition = &consumer->partitions[index];
+    if (consumer->gaps[index].skipped_batch == consumer->batch)
+        return false;
+    if (offset < partition->next) {
+        consumer->counters.repeats++;
+        return false;
+    }
+    if (offset > partition->next && !is_real_hole(consumer, index, offset))
+        return false;
+    consumer->gaps[index].sought = -1;
+    return true;
+}
+
+static bool heals(rd_kafka_resp_err_t failure)
+{
+    switch (failure) {
+    case RD_KAFKA_RESP_ERR__TRANSPORT:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT:
+    case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
+    case RD_KAFKA_RESP_ERR__RESOLVE:
+    case RD_KAFKA_RESP_ERR__WAIT_COORD:
+    case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION:
+    case RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
+    case RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION:
+    case RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR:
+    case RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH:
+    case RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_UNKNOWN:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static enum iso_status take_error(struct iso_kafka_consumer *consumer, const rd_kafka_message_t *raw,
+                                  struct iso_error *error)
+{
+    uint32_t index = find_partition(consumer, raw->rkt, raw->partition);
+    if (raw->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+        if (index == ISO_INPUTS_MAX || (raw->offset >= consumer->partitions[index].next &&
+                                        !arrives(consumer, index, raw->offset)))
+            return ISO_OK;
+        struct iso_kafka_partition *partition = &consumer->partitions[index];
+        if (raw->offset >= partition->next) {
+            partition->next = raw->offset;
+            partition->at_end = true;
+        }
+        return ISO_OK;
+    }
+    consumer->counters.errors++;
+    doubt(consumer);
+    if (heals(raw->err))
+        return ISO_OK;
+    if (index == ISO_INPUTS_MAX)
+        return iso_error_set(error, ISO_FAILED, "Kafka broker %s: %s", consumer->client.brokers,
+                             rd_kafka_message_errstr(raw));
+    const struct iso_kafka_partition *partition = &consumer->partitions[index];
+    return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 " offset %" PRId64 ": %s", partition->topic,
+                         partition->partition, partition->next, rd_kafka_message_errstr(raw));
+}
+
+static uint32_t take_headers(struct iso_kafka_consumer *consumer, const rd_kafka_message_t *raw)
+{
+    rd_kafka_headers_t *headers;
+    const char *name;
+    const void *value;
+    size_t size;
+    uint32_t count = 0;
+    if (rd_kafka_message_headers(raw, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR)
+        return 0;
+    for (; !rd_kafka_header_get_all(headers, count, &name, &value, &size); count++) {
+        if (consumer->header_count == consumer->header_capacity) {
+            consumer->header_capacity = consumer->header_capacity ? consumer->header_capacity * 2 : 1024;
+            consumer->headers = iso_reallocate(consumer->headers, consumer->header_capacity * sizeof *consumer->headers);
+        }
+        consumer->headers[consumer->header_count++] = (struct iso_header){
+            {(const uint8_t *)name, (uint32_t)strlen(name)}, {value, value ? (uint32_t)size : 0}};
+    }
+    return count;
+}
+
+static void fill(struct iso_kafka_consumer *consumer, const struct iso_kafka_partition *partition,
+                 const rd_kafka_message_t *raw, struct iso_message *message)
+{
+    rd_kafka_timestamp_type_t type;
+    int64_t timestamp = rd_kafka_message_timestamp(raw, &type);
+    *message = (struct iso_message){
+        .topic = partition->topic,
+        .partition = partition->partition,
+        .broker = rd_kafka_message_broker_id(raw),
+        .offset = raw->offset,
+        .timestamp = type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? 0 : timestamp,
+        .timestamp_type = type == RD_KAFKA_TIMESTAMP_CREATE_TIME       ? ISO_TIMESTAMP_CREATE
+                          : type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME ? ISO_TIMESTAMP_LOG_APPEND
+                                                                       : ISO_TIMESTAMP_NONE,
+        .input = partition->input,
+        .header_count = take_headers(consumer, raw),
+        .key = {raw->key, (uint32_t)raw->key_len},
+        .payload = {raw->payload, (uint32_t)raw->len},
+    };
+}
+
+/* Whether `message` was filled. */
+static bool take(struct iso_kafka_consumer *consumer, const rd_kafka_message_t *raw, struct iso_message *message)
+{
+    uint32_t index = find_partition(consumer, raw->rkt, raw->partition);
+    if (index == ISO_INPUTS_MAX || !arrives(consumer, index, raw->offset))
+        return false;
+    struct iso_kafka_partition *partition = &consumer->partitions[index];
+    if (consumer->until_eof && raw->offset >= partition->end) {
+        partition->next = partition->end;
+        partition->at_end = true;
+        return false;
+    }
+    fill(consumer, partition, raw, message);
+    partition->next = raw->offset + 1;
+    partition->at_end = consumer->until_eof && partition->next >= partition->end;
+    consumer->counters.messages++;
+    consumer->counters.bytes += message->key.size + message->payload.size;
+    return true;
+}
+
+/* librdkafka waits until a batch is full: what is there comes at once, else the first message is waited for alone. */
+static void fetch(struct iso_kafka_consumer *consumer, int timeout_ms)
+{
+    ssize_t got = rd_kafka_consume_batch_queue(consumer->queue, 0, consumer->raw, BATCH_MESSAGES);
+    if (got <= 0 && timeout_ms > 0) {
+        got = rd_kafka_consume_batch_queue(consumer->queue, timeout_ms, consumer->raw, 1);
+        if (got == 1) {
+            ssize_t more = rd_kafka_consume_batch_queue(consumer->queue, 0, consumer->raw + 1, BATCH_MESSAGES - 1);
+            got += more > 0 ? more : 0;
+        }
+    }
+    consumer->raw_count = got > 0 ? (uint32_t)got : 0;
+}
+
+static void resolve_headers(struct iso_kafka_consumer *consumer, uint32_t count)
+{
+    uint32_t first = 0;
+    for (uint32_t i = 0; consumer->header_count && i < count; i++) {
+        consumer->messages[i].headers = consumer->headers + first;
+        first += consumer->messages[i].header_count;
+    }
+}
+
+/* Healthy again: whatever was wrong with a broker is history once its messages arrive. */
+static void forget_trouble(struct iso_kafka_client *client)
+{
+    pthread_mutex_lock(&client->lock);
+    client->trouble[0] = 0;
+    pthread_mutex_unlock(&client->lock);
+}
+
+/* Topics that do not exist yet are asked for more often. */
+static bool is_refresh_due(const struct iso_kafka_consumer *consumer)
+{
+    int64_t every = consumer->refresh_ms;
+    for (uint32_t i = 0; i < consumer->topic_count; i++)
+        if (!consumer->topics[i].partition_count && every > MISSING_REFRESH_MS)
+            every = MISSING_REFRESH_MS;
+    return !consumer->until_eof && iso_kafka_now() - consumer->refreshed >= every;
+}
+
+enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int timeout_ms,
+                                        const struct iso_message **messages, uint32_t *count,
+                                        struct iso_error *error)
+{
+    uint32_t filled = 0;
+    uint64_t errors = consumer->client.errors;
+    release_batch(consumer);
+    consumer->batch++;
+    *messages = consumer->messages;
+    *count = 0;
+    rd_kafka_poll(consumer->client.handle, 0);
+    if (consumer->client.errors != errors) {
+        consumer->counters.errors += consumer->client.errors - errors;
+        doubt(consumer);
+    }
+    if (consumer->client.fatal)
+        return iso_error_set(error, ISO_FAILED, "Kafka broker %s: %s", consumer->client.brokers,
+                             consumer->client.fatal_text);
+    if (is_refresh_due(consumer))
+        kafka_consumer_find(consumer, false, error);
+    fetch(consumer, timeout_ms);
+    for (uint32_t i = 0; i < consumer->raw_count; i++) {
+        if (!consumer->raw[i]->err)
+            filled += take(consumer, consumer->raw[i], &consumer->messages[filled]);
+        else if (take_error(consumer, consumer->raw[i], error) != ISO_OK)
+            break;
+    }
+    resolve_headers(consumer, filled);
+    if (filled)
+        forget_trouble(&consumer->client);
+    *count = filled;
+    return error->status;
+}
+
+bool iso_kafka_consumer_finished(const struct iso_kafka_consumer *consumer)
+{
+    for (uint32_t i = 0; i < consumer->partition_count; i++)
+        if (consumer->partitions[i].next < consumer->partitions[i].end)
+            return false;
+    return consumer->until_eof;
+}
+
+static void pause_all(struct iso_kafka_consumer *consumer, bool pause)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)consumer->partition_count);
+    for (uint32_t i = 0; i < consumer->partition_count; i++)
+        rd_kafka_topic_partition_list_add(list, consumer->partitions[i].topic, consumer->partitions[i].partition);
+    if (pause)
+        rd_kafka_pause_partitions(consumer->client.handle, list);
+    else
+        rd_kafka_resume_partitions(consumer->client.handle, list);
+    rd_kafka_topic_partition_list_destroy(list);
+    consumer->paused = pause;
+    consumer->counters.pauses += pause;
+    doubt(consumer);
+}
+
+void iso_kafka_consumer_backlog(struct iso_kafka_consumer *consumer, uint64_t waiting)
+{
+    if (!consumer->paused && consumer->high_water && waiting >= consumer->high_water)
+        pause_all(consumer, true);
+    else if (consumer->paused && waiting <= consumer->low_water)
+        pause_all(consumer, false);
+}
+
+uint32_t iso_kafka_consumer_partitions(const struct iso_kafka_consumer *consumer,
+                                       const struct iso_kafka_partition **partitions)
+{
+    *partitions = consumer->partitions;
+    return consumer->partition_count;
+}
+
+const struct iso_kafka_counters *iso_kafka_consumer_counters(const struct iso_kafka_consumer *consumer)
+{
+    return &consumer->counters;
+}
+
+bool iso_kafka_consumer_trouble(struct iso_kafka_consumer *consumer, char *text, size_t size)
+{
+    return iso_kafka_client_trouble(&consumer->client, text, size);
+}

@@ -1,0 +1,104 @@
+/* A Kafka consumer that never leaves a message out: all partitions of the named topics, assigned by hand.
+ *
+ * There is no consumer group: every start offset is made absolute first (from the broker's own beginning, end or
+ * times, or from stored positions), each partition is consumed from there, and a gap detector per partition checks
+ * that offsets rise without holes. Holes are normal where topics are compacted or transactional, and a client's fault
+ * otherwise (librdkafka 2.0.2 may skip messages in batches around pause and resume): the consumer seeks back to the
+ * first hole, and takes it for real only if the broker says so again. After CONFIRMED_GAPS such holes in a row a
+ * partition is believed to be full of them, until something disturbs it.
+ *
+ * Back-pressure: the caller reports how much waits downstream; above `high_water` all partitions are paused, at
+ * `low_water` they go on. Polling goes on meanwhile, so that connections live.
+ * Partitions and topics that appear later are found by asking the broker every `refresh_seconds`; they start at their
+ * beginning, since they held nothing before.
+ * A broker that goes away is waited for; what cannot heal (a topic deleted, an offset removed by retention, a corrupt
+ * message, no permission) is ISO_FAILED with topic, partition and offset.
+ *
+ * Ownership: messages belong to the consumer until the next poll. Threads: one, the owner's; librdkafka's threads
+ * fetch and decompress in the background and touch nothing here but the client's log line, under its lock.
+ */
+#ifndef ISO_KAFKA_CONSUMER_H
+#define ISO_KAFKA_CONSUMER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "connectors/kafka/client.h"
+#include "iso/error.h"
+#include "iso/inputs.h"
+#include "iso/message.h"
+
+enum iso_kafka_start {
+    ISO_KAFKA_BEGINNING,
+    ISO_KAFKA_END,
+    ISO_KAFKA_TIME,     /* the first message at or after `start_time` */
+    ISO_KAFKA_POSITIONS /* `positions`; partitions that are not listed start at their beginning */
+};
+
+struct iso_kafka_position {
+    const char *topic;
+    int32_t partition;
+    int64_t offset; /* the next one to read */
+};
+
+struct iso_kafka_consumer_options {
+    const struct iso_kafka_properties *properties;
+    const char *const *topics;
+    uint32_t topic_count;
+    enum iso_kafka_start start;
+    int64_t start_time; /* milliseconds since 1970 */
+    const struct iso_kafka_position *positions;
+    uint32_t position_count;
+    bool until_eof;         /* read to the end offsets of this moment, and nothing behind them */
+    bool wait_for_topics;   /* a topic that does not exist may appear later */
+    unsigned connect_seconds; /* 0: 10 */
+    unsigned refresh_seconds; /* 0: 10 */
+    uint64_t high_water, low_water; /* of the backlog; 0: never pause */
+};
+
+struct iso_kafka_partition {
+    uint32_t input;  /* its number in the table of inputs */
+    const char *topic;
+    int32_t partition;
+    int64_t next;    /* the next offset to hand out */
+    int64_t end;     /* until_eof: where to stop; else the end when it was last reached or -1 */
+    bool at_end;     /* everything that the broker had was handed out */
+};
+
+struct iso_kafka_counters {
+    uint64_t messages, bytes; /* handed out; bytes of keys and payloads */
+    uint64_t repeats;         /* dropped: below the offset that was due */
+    uint64_t missing;         /* offsets that do not exist */
+    uint64_t seeks;           /* back to a hole */
+    uint64_t pauses;
+    uint64_t errors;          /* that healed or may heal */
+};
+
+struct iso_kafka_consumer;
+
+/* Connects and starts; NULL on error. Borrows `inputs` (and numbers its partitions there); copies the options. */
+struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consumer_options *options,
+                                                  struct iso_inputs *inputs, struct iso_error *error);
+void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer);
+
+/* What has arrived, at most a few thousand messages, in the order of arrival; waits up to `timeout_ms` for the first.
+ * `*count` may be 0. The messages live until the next poll. */
+enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int timeout_ms,
+                                        const struct iso_message **messages, uint32_t *count,
+                                        struct iso_error *error);
+
+/* until_eof: everything up to the end offsets was handed out. */
+bool iso_kafka_consumer_finished(const struct iso_kafka_consumer *consumer);
+
+/* How much waits downstream now, in any unit, the same as the water marks'. */
+void iso_kafka_consumer_backlog(struct iso_kafka_consumer *consumer, uint64_t waiting);
+
+/* All partitions, valid until the next poll; returns their number. */
+uint32_t iso_kafka_consumer_partitions(const struct iso_kafka_consumer *consumer,
+                                       const struct iso_kafka_partition **partitions);
+const struct iso_kafka_counters *iso_kafka_consumer_counters(const struct iso_kafka_consumer *consumer);
+
+/* What is wrong with a broker right now, for a status line; false if nothing is. */
+bool iso_kafka_consumer_trouble(struct iso_kafka_consumer *consumer, char *text, size_t size);
+
+#endif

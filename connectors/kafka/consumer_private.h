@@ -1,0 +1,59 @@
+/* What consuming and starting share. */
+#ifndef ISO_KAFKA_CONSUMER_PRIVATE_H
+#define ISO_KAFKA_CONSUMER_PRIVATE_H
+
+#include "connectors/kafka/consumer.h"
+
+enum { BATCH_MESSAGES = 4096, CONFIRMED_GAPS = 8, CONNECT_SECONDS = 10, REFRESH_SECONDS = 10, MISSING_REFRESH_MS = 1000 };
+
+/* What the gap detector knows of a partition, beside its public part. */
+struct gaps {
+    int64_t sought;     /* `next` when it sought back to a hole; -1: no hole is being asked about */
+    uint32_t confirmed; /* holes in a row that were real */
+    uint64_t skipped_batch; /* the rest of this batch's messages of the partition came before the seek */
+};
+
+struct topic {
+    char *name;
+    rd_kafka_topic_t *handle;
+    int32_t partition_count; /* started so far */
+};
+
+struct iso_kafka_consumer {
+    struct iso_kafka_client client;
+    struct iso_inputs *inputs; /* borrowed */
+    struct iso_kafka_counters counters;
+
+    uint32_t topic_count;
+    struct topic *topics;
+    uint32_t partition_count, partition_capacity;
+    struct iso_kafka_partition *partitions;
+    struct gaps *gaps;        /* as `partitions` */
+    uint32_t *topic_of;       /* as `partitions` */
+
+    enum iso_kafka_start start;
+    int64_t start_time;
+    struct iso_kafka_position *positions; /* own copies */
+    uint32_t position_count;
+    bool until_eof, wait_for_topics, paused;
+    unsigned connect_seconds;
+    int64_t refresh_ms, refreshed;
+    uint64_t high_water, low_water;
+
+    rd_kafka_queue_t *queue;
+    uint64_t batch;            /* number of the batch at hand */
+    rd_kafka_message_t **raw;  /* the batch as librdkafka gave it */
+    uint32_t raw_count;
+    struct iso_message *messages;
+    struct iso_header *headers;
+    uint32_t header_count, header_capacity;
+    const rd_kafka_topic_t *latest_topic; /* runs of messages come from one partition */
+    int32_t latest_partition;
+    uint32_t latest;
+};
+
+/* Finds the topics' partitions and starts those that are new. At the start (`first`) waits for the broker and fails
+ * where it stays silent or a topic does not exist; later does what it can at once. */
+enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool first, struct iso_error *error);
+
+#endif

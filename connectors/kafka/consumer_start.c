@@ -1,0 +1,198 @@
+/* Finding topics and partitions, making start offsets absolute, and beginning to consume. */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "connectors/kafka/consumer_private.h"
+
+/* A topic that was created a moment ago may not be known to the broker that is asked. */
+enum { PROPAGATION_MS = 2000, RETRY_MS = 100, LATER_TIMEOUT_MS = 1000 };
+
+static int remaining(int64_t deadline)
+{
+    int64_t left = deadline - iso_kafka_now();
+    return left < 1 ? 1 : (int)left;
+}
+
+static void sleep_ms(int64_t milliseconds)
+{
+    struct timespec duration = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+    nanosleep(&duration, NULL);
+}
+
+static bool is_silence(rd_kafka_resp_err_t failure)
+{
+    return failure == RD_KAFKA_RESP_ERR__TRANSPORT || failure == RD_KAFKA_RESP_ERR__TIMED_OUT ||
+           failure == RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE || failure == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
+           failure == RD_KAFKA_RESP_ERR__WAIT_COORD || failure == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE ||
+           failure == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION;
+}
+
+static bool is_missing(rd_kafka_resp_err_t failure)
+{
+    return failure == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART || failure == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
+}
+
+/* The topic's partitions now; `*count` 0 if it does not exist. */
+static rd_kafka_resp_err_t count_partitions(struct iso_kafka_consumer *consumer, const struct topic *topic,
+                                            int timeout_ms, int32_t *count)
+{
+    const struct rd_kafka_metadata *metadata;
+    *count = 0;
+    rd_kafka_resp_err_t failure = rd_kafka_metadata(consumer->client.handle, 0, topic->handle, &metadata, timeout_ms);
+    if (failure)
+        return failure;
+    if (metadata->topic_cnt == 1) {
+        failure = metadata->topics[0].err;
+        *count = failure ? 0 : (int32_t)metadata->topics[0].partition_cnt;
+    }
+    rd_kafka_metadata_destroy(metadata);
+    return failure;
+}
+
+static enum iso_status explain(struct iso_kafka_consumer *consumer, const struct topic *topic,
+                               rd_kafka_resp_err_t failure, struct iso_error *error)
+{
+    struct iso_kafka_client *client = &consumer->client;
+    rd_kafka_poll(client->handle, 0);
+    if (client->fatal)
+        return iso_error_set(error, ISO_FAILED, "Kafka broker %s: %s", client->brokers, client->fatal_text);
+    if (is_silence(failure))
+        return iso_kafka_client_no_answer(client, consumer->connect_seconds, error);
+    if (is_missing(failure))
+        return iso_error_set(error, ISO_FAILED, "topic %s does not exist on Kafka broker %s", topic->name,
+                             client->brokers);
+    return iso_error_set(error, ISO_FAILED, "topic %s: %s", topic->name, rd_kafka_err2str(failure));
+}
+
+/* At the start: asks again until the deadline. */
+static enum iso_status await_topic(struct iso_kafka_consumer *consumer, const struct topic *topic, int64_t deadline,
+                                   int32_t *count, struct iso_error *error)
+{
+    int64_t patience = iso_kafka_now() + PROPAGATION_MS;
+    for (;;) {
+        rd_kafka_resp_err_t failure = count_partitions(consumer, topic, remaining(deadline), count);
+        rd_kafka_poll(consumer->client.handle, 0);
+        if (!failure && *count > 0)
+            return ISO_OK;
+        bool missing = is_missing(failure) || !failure;
+        if (missing && consumer->wait_for_topics)
+            return ISO_OK;
+        int64_t limit = missing && patience < deadline ? patience : deadline;
+        if (consumer->client.fatal || iso_kafka_now() >= limit || (!missing && !is_silence(failure)))
+            return explain(consumer, topic, missing ? RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC : failure, error);
+        sleep_ms(RETRY_MS);
+    }
+}
+
+/* The first offset at or after start_time, or the end. */
+static rd_kafka_resp_err_t offset_of_time(struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
+                                          int64_t high, int timeout_ms, int64_t *offset)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_t *element = rd_kafka_topic_partition_list_add(list, topic, partition);
+    element->offset = consumer->start_time;
+    rd_kafka_resp_err_t failure = rd_kafka_offsets_for_times(consumer->client.handle, list, timeout_ms);
+    if (!failure)
+        failure = element->err;
+    *offset = element->offset >= 0 ? element->offset : high;
+    rd_kafka_topic_partition_list_destroy(list);
+    return failure;
+}
+
+static enum iso_status stored_offset(struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
+                                     int64_t low, int64_t high, int64_t *offset, struct iso_error *error)
+{
+    *offset = low;
+    for (uint32_t i = 0; i < consumer->position_count; i++) {
+        const struct iso_kafka_position *position = &consumer->positions[i];
+        if (position->partition == partition && !strcmp(position->topic, topic))
+            *offset = position->offset;
+    }
+    if (*offset < low || *offset > high)
+        return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 " offset %" PRId64
+                             ": not on the broker, which has %" PRId64 " to %" PRId64, topic, partition, *offset, low, high);
+    return ISO_OK;
+}
+
+/* Where to start in a partition, and where it ends now. */
+static enum iso_status resolve(struct iso_kafka_consumer *consumer, const struct topic *topic, int32_t partition,
+                               bool first, int timeout_ms, int64_t *offset, int64_t *end, struct iso_error *error)
+{
+    int64_t low, high;
+    rd_kafka_resp_err_t failure = rd_kafka_query_watermark_offsets(consumer->client.handle, topic->name, partition,
+                                                                   &low, &high, timeout_ms);
+    *offset = low;
+    *end = high;
+    if (!failure && first && consumer->start == ISO_KAFKA_END)
+        *offset = high;
+    if (!failure && first && consumer->start == ISO_KAFKA_TIME)
+        failure = offset_of_time(consumer, topic->name, partition, high, timeout_ms, offset);
+    if (failure)
+        return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 ": asking for its offsets: %s", topic->name,
+                             partition, rd_kafka_err2str(failure));
+    if (first && consumer->start == ISO_KAFKA_POSITIONS)
+        return stored_offset(consumer, topic->name, partition, low, high, offset, error);
+    return ISO_OK;
+}
+
+static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *consumer, uint32_t topic)
+{
+    if (consumer->partition_count == consumer->partition_capacity) {
+        uint32_t capacity = consumer->partition_capacity ? consumer->partition_capacity * 2 : 16;
+        consumer->partitions = iso_reallocate(consumer->partitions, capacity * sizeof *consumer->partitions);
+        consumer->gaps = iso_reallocate(consumer->gaps, capacity * sizeof *consumer->gaps);
+        consumer->topic_of = iso_reallocate(consumer->topic_of, capacity * sizeof *consumer->topic_of);
+        consumer->partition_capacity = capacity;
+    }
+    consumer->topic_of[consumer->partition_count] = topic;
+    consumer->gaps[consumer->partition_count] = (struct gaps){.sought = -1};
+    return &consumer->partitions[consumer->partition_count++];
+}
+
+static enum iso_status start_partition(struct iso_kafka_consumer *consumer, uint32_t topic_index, bool first,
+                                       int timeout_ms, struct iso_error *error)
+{
+    struct topic *topic = &consumer->topics[topic_index];
+    int32_t number = topic->partition_count;
+    int64_t offset, end;
+    if (resolve(consumer, topic, number, first, timeout_ms, &offset, &end, error) != ISO_OK)
+        return error->status;
+    uint32_t input = iso_inputs_number(consumer->inputs, topic->name, strlen(topic->name), number);
+    if (input == ISO_INPUTS_MAX)
+        return iso_error_set(error, ISO_BAD_INPUT, "topic %s: more than %d partitions in all", topic->name,
+                             ISO_INPUTS_MAX);
+    if (rd_kafka_consume_start_queue(topic->handle, number, offset, consumer->queue) < 0)
+        return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 " offset %" PRId64 ": %s", topic->name,
+                             number, offset, rd_kafka_err2str(rd_kafka_last_error()));
+    topic->partition_count++;
+    *add_partition(consumer, topic_index) = (struct iso_kafka_partition){
+        .input = input, .topic = consumer->inputs->list[input].topic, .partition = number, .next = offset,
+        .end = consumer->until_eof ? end : -1, .at_end = consumer->until_eof && offset >= end};
+    return ISO_OK;
+}
+
+enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool first, struct iso_error *error)
+{
+    int64_t deadline = iso_kafka_now() + (first ? (int64_t)consumer->connect_seconds * 1000 : LATER_TIMEOUT_MS);
+    for (uint32_t i = 0; i < consumer->topic_count; i++) {
+        struct topic *topic = &consumer->topics[i];
+        int32_t count;
+        if (first && await_topic(consumer, topic, deadline, &count, error) != ISO_OK)
+            return error->status;
+        if (!first && count_partitions(consumer, topic, remaining(deadline), &count))
+            continue;
+        while (topic->partition_count < count) {
+            struct iso_error later = {0};
+            if (start_partition(consumer, i, first, remaining(deadline), first ? error : &later) == ISO_OK)
+                continue;
+            if (first)
+                return error->status;
+            consumer->counters.errors++; /* it is tried again at the next refresh */
+            break;
+        }
+    }
+    consumer->refreshed = iso_kafka_now();
+    return ISO_OK;
+}

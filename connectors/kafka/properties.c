@@ -1,0 +1,112 @@
+/* librdkafka properties by name. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "connectors/kafka/client.h"
+
+void iso_kafka_properties_init(struct iso_kafka_properties *properties)
+{
+    *properties = (struct iso_kafka_properties){0};
+}
+
+void iso_kafka_properties_release(struct iso_kafka_properties *properties)
+{
+    for (uint32_t i = 0; i < properties->count; i++) {
+        iso_free(properties->list[i].name);
+        iso_free(properties->list[i].value);
+    }
+    iso_free(properties->list);
+    iso_kafka_properties_init(properties);
+}
+
+static void add(struct iso_kafka_properties *properties, const char *name, size_t name_length, const char *value,
+                size_t value_length)
+{
+    if (properties->count == properties->capacity) {
+        properties->capacity = properties->capacity ? properties->capacity * 2 : 16;
+        properties->list = iso_reallocate(properties->list, properties->capacity * sizeof *properties->list);
+    }
+    properties->list[properties->count++] =
+        (struct iso_kafka_property){iso_copy_text(name, name_length), iso_copy_text(value, value_length)};
+}
+
+void iso_kafka_properties_set(struct iso_kafka_properties *properties, const char *name, const char *value)
+{
+    add(properties, name, strlen(name), value, strlen(value));
+}
+
+const char *iso_kafka_properties_get(const struct iso_kafka_properties *properties, const char *name)
+{
+    for (uint32_t i = properties->count; i-- > 0;)
+        if (!strcmp(properties->list[i].name, name))
+            return properties->list[i].value;
+    return NULL;
+}
+
+static bool is_secret(const char *name, size_t length)
+{
+    static const char *const secrets[] = {"sasl.password", "ssl.key.password", "ssl.keystore.password", "ssl.key.pem",
+                                          "sasl.oauthbearer.client.secret"};
+    for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++)
+        if (strlen(secrets[i]) == length && !memcmp(secrets[i], name, length))
+            return true;
+    return false;
+}
+
+enum iso_status iso_kafka_properties_argument(struct iso_kafka_properties *properties, const char *text,
+                                              struct iso_error *error)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text)
+        return iso_error_set(error, ISO_BAD_INPUT, "-X %s: expected name=value or the name of a file", text);
+    size_t length = (size_t)(equals - text);
+    if (is_secret(text, length))
+        return iso_error_set(error, ISO_BAD_INPUT, "-X %.*s: a secret on the command line is seen by every user of this "
+                             "machine; put it into a file and give -X FILE", (int)length, text);
+    add(properties, text, length, equals + 1, strlen(equals + 1));
+    return ISO_OK;
+}
+
+/* Without the spaces around it. */
+static char *trim(char *text, size_t length)
+{
+    while (length && strchr(" \t\r\n", text[length - 1]))
+        length--;
+    text[length] = 0;
+    return text + strspn(text, " \t");
+}
+
+enum iso_status iso_kafka_properties_file(struct iso_kafka_properties *properties, const char *path,
+                                          struct iso_error *error)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    unsigned number = 0;
+    ssize_t length;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return iso_error_set(error, ISO_BAD_INPUT, "%s: %s", path, strerror(errno));
+    while (error->status == ISO_OK && (length = getline(&line, &capacity, file)) >= 0) {
+        number++;
+        char *text = trim(line, (size_t)length);
+        char *equals = strchr(text, '=');
+        if (!*text || *text == '#')
+            continue;
+        if (!equals || equals == text) {
+            iso_error_set(error, ISO_BAD_INPUT, "%s:%u: expected name=value", path, number);
+        } else {
+            *equals = 0;
+            const char *value = equals + 1 + strspn(equals + 1, " \t");
+            iso_kafka_properties_set(properties, trim(text, (size_t)(equals - text)), value);
+        }
+    }
+    if (ferror(file))
+        iso_error_set(error, ISO_FAILED, "%s: %s", path, strerror(errno));
+    free(line);
+    fclose(file);
+    return error->status;
+}

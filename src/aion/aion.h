@@ -1,0 +1,157 @@
+/* aion: the same question as chronos, online, whatever order transactions arrive in.
+ *
+ * Idea (the Aion paper, and design, section 4): per key, in timestamp order, the versions and the external
+ * reads that looked at them. A late version re-checks exactly the reads whose newest visible version it has
+ * become; a late writer meets exactly the writers whose intervals overlap its own. Checks of one transaction
+ * or one session stand in front (TIMESTAMP, INT, SESSION, repeats); the rest is a set of shards by key hash
+ * that know nothing of each other (aion/shard.h). README.md draws the structures and says what they cost.
+ *
+ * Life of a verdict. TIMESTAMP at SI, SESSION, INT and NOCONFLICT cannot be undone by later data: they are
+ * told once, as final (SESSION again, under the same id, when an even later predecessor arrives). An EXT
+ * verdict is tentative until the watermark reaches its timestamp; then it is final and sound, and its kind
+ * and writers are told. (What is set right by a later transaction of the same iso_aion_add, up to some 128 of
+ * them, is only counted.) Without watermarks it is final `finality_timeout_ms` after arrival and may still be
+ * retracted. TIMESTAMP at SER waits for the watermark or the end, since kind and `other` depend on every
+ * transaction with that cts.
+ *
+ * Time is passed in (milliseconds, from any origin, never decreasing). The engine opens no socket and starts
+ * no thread. Calls come from one thread at a time; events are delivered on it, inside the call that caused
+ * them.
+ */
+#ifndef ISO_AION_H
+#define ISO_AION_H
+
+#include "iso/check.h"
+
+struct iso_aion;
+
+enum iso_aion_state { ISO_AION_TENTATIVE, ISO_AION_FINAL, ISO_AION_RETRACTED };
+
+/* A transaction as events name it. */
+struct iso_aion_party {
+    const struct iso_atoms *atoms; /* of `tid` */
+    iso_atom tid;                  /* ISO_ABSENT: nobody (or the initial transaction) */
+    uint64_t origin;               /* as its history gave it (or its index there, see `origin_is_index`) */
+    uint64_t sts, cts;
+};
+
+/* A value: one atom (null: ISO_ABSENT), or a list. */
+struct iso_aion_value {
+    const struct iso_atoms *atoms;
+    const iso_atom *elements;
+    uint32_t count; /* 1 if not a list */
+    bool is_list;
+};
+
+/* One step in the life of one instance. Everything it points to lives as long as the callback. */
+struct iso_aion_event {
+    enum iso_aion_state state;
+    enum iso_level level;
+    enum iso_axiom axiom;
+    enum iso_violation_kind kind; /* EXT: told when final */
+    bool by_deadline;             /* EXT, final: no watermark vouches for it, it may be retracted */
+    uint64_t id;                  /* digest of level, axiom, transactions and key: the same in every run */
+    struct iso_aion_party transaction, other; /* as in struct iso_violation */
+    const struct iso_atoms *key_atoms;
+    iso_atom key;       /* ISO_ABSENT where the axiom has none */
+    uint32_t operation; /* place in the transaction, from 0, or ISO_NONE */
+    uint32_t breach;    /* SNAPSHOT_ORDER: index into the history's `breaches`, else ISO_NONE */
+    struct iso_aion_value expected, actual;               /* INT and EXT; count 0 and not a list: none */
+    struct iso_aion_party writer_expected, writer_actual; /* EXT, final */
+    struct iso_aion_party
+        cause; /* retracted, or wrong after its deadline: the transaction that changed the verdict */
+};
+
+typedef void (*iso_aion_emit)(void *context, const struct iso_aion_event *event);
+
+/* Calls task(argument, 0) to task(argument, shards - 1), in any order or at the same time, and returns when
+ * all have returned. How a caller puts the shards on threads of its own. */
+typedef void (*iso_aion_run)(void *runner, void (*task)(void *argument, uint32_t shard), void *argument,
+                             uint32_t shards);
+
+#define ISO_AION_FOREVER UINT64_MAX
+
+struct iso_aion_options {
+    enum iso_level level;
+    bool session_order;
+    uint32_t shards;              /* 1 to ISO_AION_SHARDS; 0 counts as 1 */
+    uint64_t finality_timeout_ms; /* 0: no deadlines, only watermarks make final */
+    uint64_t retention; /* in units of the timestamps: a transaction may start this far below the watermark;
+                         * ISO_AION_FOREVER: nothing is dropped */
+    uint64_t memory_limit; /* bytes of the engine's own state; 0: none. Over it the retention shrinks */
+    bool foreign;          /* SI: take writers without sts; each is a version and nothing else */
+    bool origin_is_index;  /* events carry the index of a transaction in its history in place of its origin */
+    iso_aion_emit emit;
+    void *context;
+    iso_aion_run run; /* NULL: the shards run one after another on the caller's thread */
+    void *runner;
+};
+enum { ISO_AION_SHARDS = 64 };
+
+/* SI or SER, SESSION on, one shard, 5 s, everything kept. */
+void iso_aion_options_init(struct iso_aion_options *options);
+
+struct iso_aion *iso_aion_new(const struct iso_aion_options *options);
+void iso_aion_free(struct iso_aion *engine);
+
+/* Initial values: `initial_*` of a history (its transactions do not matter). Before anything is added. */
+void iso_aion_initial(struct iso_aion *engine, const struct iso_history *history);
+
+/* From now on transactions are of `history`: a finished history, or a block as it was read (scalar
+ * timestamps, no snapshots). Call it again when another history takes its place or it has been cleared; not
+ * when it has only grown. The engine borrows it until then. */
+void iso_aion_block(struct iso_aion *engine, const struct iso_history *history);
+
+/* Takes transactions `first` to `first + count - 1` of the block, arrived at `now`. A session of ISO_NONE is
+ * none. Repeats of equal content are counted and ignored. ISO_BAD_INPUT, with place: the same tid with other
+ * content, a key used as a list and as a register, a committed transaction without the timestamps that the
+ * level needs. The transaction at fault was not taken, those before it were;
+ * `*taken` (may be NULL) says how many, the one at fault not counted. */
+enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t count, uint64_t now,
+                             uint32_t *taken, struct iso_error *error);
+
+/* No later transaction (or resolution) has cts <= `timestamp`. Going back is ignored. */
+void iso_aion_watermark(struct iso_aion *engine, uint64_t timestamp, uint64_t now);
+
+/* Lets deadlines pass. */
+void iso_aion_tick(struct iso_aion *engine, uint64_t now);
+
+/* A transaction of unknown outcome committed at `cts`, or aborted. False if no such transaction is open. */
+bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, iso_atom tid, bool committed,
+                      uint64_t cts, uint64_t now);
+
+/* Nothing will come any more: everything becomes final, reads of writers of unknown outcome stay unjudged. */
+void iso_aion_end(struct iso_aion *engine, uint64_t now);
+
+enum { ISO_AION_FLIPS = 8, ISO_AION_DURATIONS = 8 };
+
+struct iso_aion_stats {
+    uint64_t transactions, aborted, unknown,
+        foreign; /* taken; `transactions`: committed. Resolved ones move */
+    uint64_t operations, sessions, keys;
+    uint64_t repeats;          /* equal content, ignored */
+    uint64_t below_watermark;  /* came although a watermark had excluded them; taken all the same */
+    uint64_t beyond_retention; /* with a cts below what is kept: not judged, not taken */
+    uint64_t reads_judged, reads_unjudged, writes_unjudged;         /* as in struct iso_verdict */
+    uint64_t reads_undecided, writes_undecided, sessions_undecided; /* needed what had been dropped */
+    uint64_t counts[ISO_AXIOMS];   /* final violations, less retracted ones */
+    uint64_t tentative, retracted; /* events */
+    uint64_t open_unknown;
+    bool per_operation;
+    uint64_t flipped;               /* transactions (by shard) whose EXT verdict changed after its first */
+    uint64_t flips[ISO_AION_FLIPS]; /* how many of them changed 1, 2, ... times; the last: or more often */
+    uint64_t wrong_for[ISO_AION_DURATIONS]; /* how long a violation stood before it was taken back: < 1 ms, <
+                                             * 10 ms, < 100 ms, ... the last: or longer */
+    uint64_t rechecks;                      /* reads looked at again */
+    uint64_t open_reads, versions;          /* held now */
+    uint64_t bytes;                         /* of engine state in use now */
+};
+
+void iso_aion_stats(const struct iso_aion *engine, struct iso_aion_stats *stats);
+
+/* Judges a finished history in the order of its file, with a watermark only at its end and no deadline. As
+ * iso_chronos_check; `verdict->engine` is set. */
+enum iso_status iso_aion_check(const struct iso_history *history, const struct iso_check_options *options,
+                               struct iso_verdict *verdict, struct iso_error *error);
+
+#endif

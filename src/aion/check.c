@@ -1,0 +1,174 @@
+/* A finished history through the online engine, in the order of its file. */
+#define _GNU_SOURCE
+#include <assert.h>
+#include <string.h>
+#include <time.h>
+
+#include "aion/aion.h"
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "history/index.h"
+
+struct collector {
+    const struct iso_history *history;
+    struct iso_verdict *verdict;
+    uint32_t *predecessor; /* by transaction: SESSION, told again with a later one; ISO_NONE: no violation */
+};
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* ---- from texts of the engine to numbers of the history ---- */
+
+static iso_atom atom_of(const struct iso_history *history, const struct iso_atoms *atoms, iso_atom atom)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (atoms == &history->atoms || atom == ISO_ABSENT)
+        return atom;
+    const char *text = iso_atom_text(atoms, atom, buffer, &length);
+    bool found = iso_atoms_find(&history->atoms, text, length, &atom);
+    assert(found);
+    (void)found;
+    return atom;
+}
+
+static uint32_t key_of(const struct iso_history *history, const struct iso_aion_event *event)
+{
+    if (event->key == ISO_ABSENT)
+        return ISO_NONE;
+    return iso_atom_index_find(history->key_index, atom_of(history, event->key_atoms, event->key));
+}
+
+static uint32_t transaction_of(const struct iso_aion_party *party)
+{
+    return party->tid == ISO_ABSENT ? ISO_NONE : (uint32_t)party->origin;
+}
+
+static struct iso_value value_of(const struct collector *collector, const struct iso_aion_value *value)
+{
+    if (!value->is_list)
+        return iso_value_atom(value->count ? atom_of(collector->history, value->atoms, value->elements[0])
+                                           : ISO_ABSENT);
+    iso_atom *elements = iso_allocate(((size_t)value->count + 1) * sizeof *elements);
+    for (uint32_t i = 0; i < value->count; i++)
+        elements[i] = atom_of(collector->history, value->atoms, value->elements[i]);
+    struct iso_value list = iso_verdict_list(collector->verdict, elements, value->count);
+    iso_free(elements);
+    return list;
+}
+
+/* ---- collecting ---- */
+
+static void collect(void *context, const struct iso_aion_event *event)
+{
+    struct collector *collector = context;
+    const struct iso_history *history = collector->history;
+    uint32_t t = transaction_of(&event->transaction);
+    if (event->state != ISO_AION_FINAL)
+        return;
+    if (event->axiom == ISO_SESSION) {
+        collector->predecessor[t] = transaction_of(&event->other);
+        return;
+    }
+    struct iso_violation violation = {.axiom = event->axiom,
+                                      .kind = event->kind,
+                                      .transaction = t,
+                                      .other = transaction_of(&event->other),
+                                      .key = key_of(history, event),
+                                      .operation = ISO_NONE,
+                                      .writer_expected = transaction_of(&event->writer_expected),
+                                      .writer_actual = transaction_of(&event->writer_actual),
+                                      .breach = event->breach};
+    if (event->operation != ISO_NONE)
+        violation.operation = history->first_operation[t] + event->operation;
+    if (iso_verdict_keeps(collector->verdict, &violation) &&
+        (event->axiom == ISO_INT || event->axiom == ISO_EXT)) {
+        violation.expected = value_of(collector, &event->expected);
+        violation.actual = value_of(collector, &event->actual);
+    }
+    iso_verdict_add(collector->verdict, &violation);
+}
+
+static void add_sessions(const struct collector *collector)
+{
+    for (uint32_t t = 0; t < collector->history->transaction_count; t++) {
+        if (collector->predecessor[t] == ISO_NONE)
+            continue;
+        iso_verdict_add(collector->verdict, &(struct iso_violation){.axiom = ISO_SESSION,
+                                                                    .transaction = t,
+                                                                    .other = collector->predecessor[t],
+                                                                    .key = ISO_NONE,
+                                                                    .operation = ISO_NONE,
+                                                                    .writer_expected = ISO_NONE,
+                                                                    .writer_actual = ISO_NONE,
+                                                                    .breach = ISO_NONE});
+    }
+}
+
+/* ---- shards on threads ---- */
+
+struct work {
+    void (*task)(void *argument, uint32_t shard);
+    void *argument;
+};
+
+static void do_work(void *context, unsigned index)
+{
+    const struct work *work = context;
+    work->task(work->argument, index);
+}
+
+static void run_parallel(void *runner, void (*task)(void *argument, uint32_t shard), void *argument,
+                         uint32_t shards)
+{
+    struct work work = {task, argument};
+    (void)runner;
+    iso_parallel(shards, do_work, &work);
+}
+
+enum iso_status iso_aion_check(const struct iso_history *history, const struct iso_check_options *options,
+                               struct iso_verdict *verdict, struct iso_error *error)
+{
+    struct collector collector = {history, verdict, NULL};
+    struct iso_aion_options settings;
+    struct iso_aion_stats stats;
+    double start = now();
+    assert(history->finished && verdict->level == options->level);
+    iso_aion_options_init(&settings);
+    settings.level = options->level;
+    settings.session_order = options->session_order;
+    settings.finality_timeout_ms = 0;
+    settings.shards = options->threads < ISO_AION_SHARDS ? options->threads : ISO_AION_SHARDS;
+    settings.origin_is_index = true;
+    settings.emit = collect;
+    settings.context = &collector;
+    settings.run = settings.shards > 1 ? run_parallel : NULL;
+    verdict->engine = "aion";
+    collector.predecessor =
+        iso_allocate(((size_t)history->transaction_count + 1) * sizeof *collector.predecessor);
+    memset(collector.predecessor, 0xff,
+           history->transaction_count * sizeof *collector.predecessor); /* ISO_NONE */
+
+    struct iso_aion *engine = iso_aion_new(&settings);
+    iso_aion_initial(engine, history);
+    iso_aion_block(engine, history);
+    enum iso_status status = iso_aion_add(engine, 0, history->transaction_count, 0, NULL, error);
+    if (status == ISO_OK) {
+        iso_aion_end(engine, 0);
+        add_sessions(&collector);
+        iso_aion_stats(engine, &stats);
+        verdict->reads_judged += stats.reads_judged;
+        verdict->reads_unjudged += stats.reads_unjudged;
+        verdict->writes_unjudged += stats.writes_unjudged;
+        verdict->per_operation |= stats.per_operation;
+    }
+    iso_aion_free(engine);
+    iso_free(collector.predecessor);
+    verdict->seconds_check = now() - start;
+    return status;
+}

@@ -1,0 +1,304 @@
+/* TIMESTAMP at SER, once the watermark has passed a cts that several transactions share.
+ *
+ * The shards told who reads and who writes each key at which that matters (tie.c). Two writers of a key:
+ * shared-cts. The rest is a graph, a transaction -> the keys it reads -> the transactions that write them:
+ * who shares a strongly connected component with another transaction stands on a cycle. Found with Tarjan's
+ * algorithm, without recursion; the nodes are the group's transactions, then its keys.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "aion/engine_private.h"
+#include "base/memory.h"
+
+void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie, const struct iso_atoms *atoms,
+                  iso_atom tid)
+{
+    if (engine->tie_count == engine->tie_capacity) {
+        engine->tie_capacity = engine->tie_capacity ? engine->tie_capacity * 2 : 64;
+        engine->ties = iso_reallocate(engine->ties, engine->tie_capacity * sizeof *engine->ties);
+    }
+    engine->ties[engine->tie_count] = *tie;
+    engine->ties[engine->tie_count++].tid = aion_values_take(&engine->values, atoms, tid);
+}
+
+/* The ties of one cts. `from` and `to` are edges by their start: node -> node. */
+struct group {
+    struct iso_aion *engine;
+    const struct aion_tie *ties;
+    uint32_t count;
+    uint32_t *member;    /* by tie: its transaction's node */
+    uint32_t *key;       /* by tie: its key's node; ISO_NONE for a breach */
+    uint32_t *first_tie; /* by member: a tie of it */
+    uint32_t *other;     /* by member: the writer it shares a key with, as a member, or ISO_NONE */
+    uint32_t members, nodes;
+    uint32_t *first_edge; /* by node, and one more */
+    uint32_t *edges;
+    bool *on_cycle;
+};
+
+/* ---- nodes ---- */
+
+static int compare_by_tid(const void *left, const void *right, void *context)
+{
+    const struct group *group = context;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    uint32_t x = group->ties[a].tid, y = group->ties[b].tid;
+    int order = x == y ? 0 : iso_atom_compare(&group->engine->values.atoms, x, y);
+    return order ? order : a < b ? -1 : a > b;
+}
+
+static int compare_by_key(const void *left, const void *right, void *context)
+{
+    const struct group *group = context;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    const struct aion_tie *x = &group->ties[a], *y = &group->ties[b];
+    if ((x->what == AION_TIE_BREACH) != (y->what == AION_TIE_BREACH))
+        return x->what == AION_TIE_BREACH ? 1 : -1;
+    if (x->shard != y->shard)
+        return x->shard < y->shard ? -1 : 1;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+/* Members in the order of their tids, so that the smaller number is the smaller tid; then keys. */
+static void number_nodes(struct group *group)
+{
+    uint32_t *order = iso_allocate(group->count * sizeof *order);
+    for (uint32_t i = 0; i < group->count; i++)
+        order[i] = i;
+    qsort_r(order, group->count, sizeof *order, compare_by_tid, group);
+    for (uint32_t i = 0; i < group->count; i++) {
+        if (!i || group->ties[order[i]].tid != group->ties[order[i - 1]].tid)
+            group->first_tie[group->members++] = order[i];
+        group->member[order[i]] = group->members - 1;
+    }
+    qsort_r(order, group->count, sizeof *order, compare_by_key, group);
+    group->nodes = group->members;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const struct aion_tie *tie = &group->ties[order[i]], *before = i ? &group->ties[order[i - 1]] : NULL;
+        if (tie->what != AION_TIE_BREACH &&
+            (!before || before->key != tie->key || before->shard != tie->shard))
+            group->nodes++;
+        group->key[order[i]] = tie->what == AION_TIE_BREACH ? ISO_NONE : group->nodes - 1;
+    }
+    iso_free(order);
+}
+
+/* ---- two writers of one key ---- */
+
+static void find_sharers(struct group *group)
+{
+    uint32_t keys = group->nodes - group->members;
+    uint32_t *smallest = iso_allocate(2 * ((size_t)keys + 1) * sizeof *smallest);
+    memset(smallest, 0xff, 2 * ((size_t)keys + 1) * sizeof *smallest); /* ISO_NONE */
+    for (uint32_t i = 0; i < group->count; i++) {
+        if (group->ties[i].what != AION_FOUND_WRITER)
+            continue;
+        uint32_t *two = smallest + 2 * (group->key[i] - group->members), member = group->member[i];
+        if (member < two[0]) {
+            two[1] = two[0];
+            two[0] = member;
+        } else if (member != two[0] && member < two[1]) {
+            two[1] = member;
+        }
+    }
+    for (uint32_t i = 0; i < group->count; i++) {
+        if (group->ties[i].what != AION_FOUND_WRITER)
+            continue;
+        const uint32_t *two = smallest + 2 * (group->key[i] - group->members);
+        uint32_t *other = &group->other[group->member[i]],
+                 found = two[0] == group->member[i] ? two[1] : two[0];
+        *other = found < *other ? found : *other;
+    }
+    iso_free(smallest);
+}
+
+/* ---- cycles ---- */
+
+static void add_edges(struct group *group)
+{
+    group->first_edge = iso_allocate_zeroed((size_t)group->nodes + 2, sizeof *group->first_edge);
+    group->edges = iso_allocate(((size_t)group->count + 1) * sizeof *group->edges);
+    for (uint32_t i = 0; i < group->count; i++) {
+        if (group->ties[i].what == AION_FOUND_READER)
+            group->first_edge[group->member[i] + 2]++;
+        else if (group->ties[i].what == AION_FOUND_WRITER)
+            group->first_edge[group->key[i] + 2]++;
+    }
+    for (uint32_t node = 0; node < group->nodes; node++)
+        group->first_edge[node + 2] += group->first_edge[node + 1];
+    for (uint32_t i = 0; i < group->count; i++) {
+        if (group->ties[i].what == AION_FOUND_READER)
+            group->edges[group->first_edge[group->member[i] + 1]++] = group->key[i];
+        else if (group->ties[i].what == AION_FOUND_WRITER)
+            group->edges[group->first_edge[group->key[i] + 1]++] = group->member[i];
+    }
+}
+
+struct search {
+    struct group *group;
+    uint32_t *number, *low, *next_edge; /* by node; number 0: not reached */
+    uint32_t *way, *open;               /* nodes from the root; nodes whose component is not complete */
+    uint32_t way_count, open_count, numbers;
+    bool *is_open;
+};
+
+static void reach(struct search *search, uint32_t node)
+{
+    search->number[node] = search->low[node] = ++search->numbers;
+    search->next_edge[node] = search->group->first_edge[node];
+    search->way[search->way_count++] = node;
+    search->open[search->open_count++] = node;
+    search->is_open[node] = true;
+}
+
+/* All edges of the node were followed. If it is the root of a component, that is complete. */
+static void complete(struct search *search, uint32_t node)
+{
+    struct group *group = search->group;
+    uint32_t end = search->open_count, first = end, transactions = 0;
+    if (--search->way_count) {
+        uint32_t above = search->way[search->way_count - 1];
+        if (search->low[node] < search->low[above])
+            search->low[above] = search->low[node];
+    }
+    if (search->low[node] < search->number[node])
+        return;
+    do {
+        uint32_t member = search->open[--first];
+        search->is_open[member] = false;
+        transactions += member < group->members;
+    } while (search->open[first] != node);
+    for (uint32_t i = first; i < end; i++) {
+        if (search->open[i] < group->members)
+            group->on_cycle[search->open[i]] = transactions > 1;
+    }
+    search->open_count = first;
+}
+
+static void search_from(struct search *search, uint32_t root)
+{
+    reach(search, root);
+    while (search->way_count) {
+        uint32_t node = search->way[search->way_count - 1];
+        if (search->next_edge[node] == search->group->first_edge[node + 1]) {
+            complete(search, node);
+            continue;
+        }
+        uint32_t target = search->group->edges[search->next_edge[node]++];
+        if (!search->number[target])
+            reach(search, target);
+        else if (search->is_open[target] && search->number[target] < search->low[node])
+            search->low[node] = search->number[target];
+    }
+}
+
+static void find_cycles(struct group *group)
+{
+    size_t nodes = group->nodes;
+    uint32_t *numbers = iso_allocate_zeroed(5 * nodes + 1, sizeof *numbers);
+    struct search search = {.group = group,
+                            .number = numbers,
+                            .low = numbers + nodes,
+                            .next_edge = numbers + 2 * nodes,
+                            .way = numbers + 3 * nodes,
+                            .open = numbers + 4 * nodes};
+    search.is_open = iso_allocate_zeroed(nodes + 1, sizeof *search.is_open);
+    for (uint32_t member = 0; member < group->members; member++) {
+        if (!search.number[member])
+            search_from(&search, member);
+    }
+    iso_free(search.is_open);
+    iso_free(numbers);
+}
+
+/* ---- telling ---- */
+
+static struct iso_aion_party party_of(const struct group *group, uint32_t member)
+{
+    const struct aion_tie *tie = &group->ties[group->first_tie[member]];
+    return (struct iso_aion_party){&group->engine->values.atoms, tie->tid, tie->origin, tie->sts, tie->cts};
+}
+
+static void tell(struct group *group, uint32_t member, uint32_t breach)
+{
+    struct iso_aion_event event = aion_event_of(group->engine, ISO_TIMESTAMP);
+    bool shared = group->other[member] != ISO_NONE;
+    if (!shared && !group->on_cycle[member] && breach == ISO_NONE)
+        return;
+    event.transaction = party_of(group, member);
+    if (shared) {
+        event.kind = ISO_SHARED_CTS;
+        event.other = party_of(group, group->other[member]);
+    } else if (group->on_cycle[member]) {
+        event.kind = ISO_CTS_CYCLE;
+    } else {
+        event.kind = ISO_SNAPSHOT_ORDER;
+        event.breach = breach;
+    }
+    group->engine->stats.counts[ISO_TIMESTAMP]++;
+    aion_emit(group->engine, &event);
+}
+
+static void tell_all(struct group *group)
+{
+    uint32_t *breach = iso_allocate(group->members * sizeof *breach);
+    memset(breach, 0xff, group->members * sizeof *breach); /* ISO_NONE */
+    for (uint32_t i = 0; i < group->count; i++) {
+        if (group->ties[i].what == AION_TIE_BREACH)
+            breach[group->member[i]] = group->ties[i].breach;
+    }
+    for (uint32_t member = 0; member < group->members; member++)
+        tell(group, member, breach[member]);
+    iso_free(breach);
+}
+
+static void settle_group(struct iso_aion *engine, const struct aion_tie *ties, uint32_t count)
+{
+    struct group group = {.engine = engine, .ties = ties, .count = count};
+    group.member = iso_allocate(count * sizeof *group.member);
+    group.key = iso_allocate(count * sizeof *group.key);
+    group.first_tie = iso_allocate(count * sizeof *group.first_tie);
+    group.other = iso_allocate(count * sizeof *group.other);
+    memset(group.other, 0xff, count * sizeof *group.other); /* ISO_NONE */
+    group.on_cycle = iso_allocate_zeroed(count, sizeof *group.on_cycle);
+    number_nodes(&group);
+    find_sharers(&group);
+    add_edges(&group);
+    find_cycles(&group);
+    tell_all(&group);
+    iso_free(group.member);
+    iso_free(group.key);
+    iso_free(group.first_tie);
+    iso_free(group.other);
+    iso_free(group.on_cycle);
+    iso_free(group.first_edge);
+    iso_free(group.edges);
+}
+
+static int compare_by_cts(const void *left, const void *right)
+{
+    const struct aion_tie *a = left, *b = right;
+    return a->cts < b->cts ? -1 : a->cts > b->cts;
+}
+
+/* The shards have told all of every cts below `passed`. */
+void aion_ties_settle(struct iso_aion *engine)
+{
+    uint32_t first = 0, end;
+    if (!engine->tie_count)
+        return;
+    qsort(engine->ties, engine->tie_count, sizeof *engine->ties, compare_by_cts);
+    for (; first < engine->tie_count && engine->ties[first].cts < engine->passed; first = end) {
+        for (end = first + 1; end < engine->tie_count && engine->ties[end].cts == engine->ties[first].cts;)
+            end++;
+        settle_group(engine, engine->ties + first, end - first);
+        for (uint32_t i = first; i < end; i++)
+            aion_values_drop(&engine->values, engine->ties[i].tid);
+    }
+    memmove(engine->ties, engine->ties + first, (engine->tie_count - first) * sizeof *engine->ties);
+    engine->tie_count -= first;
+}

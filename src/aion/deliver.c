@@ -1,0 +1,97 @@
+/* From the shards' findings to the caller's events. */
+#include <string.h>
+
+#include "aion/engine_private.h"
+
+static const struct iso_aion_party nobody = {.tid = ISO_ABSENT};
+
+struct iso_aion_event aion_event_of(const struct iso_aion *engine, enum iso_axiom axiom)
+{
+    return (struct iso_aion_event){.state = ISO_AION_FINAL,
+                                   .level = engine->options.level,
+                                   .axiom = axiom,
+                                   .transaction = nobody,
+                                   .other = nobody,
+                                   .key = ISO_ABSENT,
+                                   .operation = ISO_NONE,
+                                   .breach = ISO_NONE,
+                                   .writer_expected = nobody,
+                                   .writer_actual = nobody,
+                                   .cause = nobody};
+}
+
+struct iso_aion_party aion_party_in(const struct iso_aion *engine, const struct aion_block *block, uint32_t t)
+{
+    const struct iso_history *history = block->history;
+    return (struct iso_aion_party){&history->atoms, history->tid[t],
+                                   engine->options.origin_is_index ? t : history->origin[t], history->sts[t],
+                                   history->cts[t]};
+}
+
+void aion_emit(struct iso_aion *engine, struct iso_aion_event *event)
+{
+    event->id = aion_event_id(event);
+    if (engine->options.emit)
+        engine->options.emit(engine->options.context, event);
+}
+
+static struct iso_aion_party party_of(const struct iso_atoms *atoms, const struct aion_party *party)
+{
+    return (struct iso_aion_party){atoms, party->tid, party->origin, party->sts, party->cts};
+}
+
+static struct iso_aion_value value_of(const struct iso_atoms *atoms, const struct aion_words *words)
+{
+    return (struct iso_aion_value){atoms, words->is_list ? words->elements : &words->atom, words->count,
+                                   words->is_list};
+}
+
+static void deliver_event(struct iso_aion *engine, const struct iso_aion_shard *shard,
+                          const struct aion_finding *finding)
+{
+    const struct iso_atoms *atoms = iso_aion_shard_atoms(shard);
+    struct iso_aion_event event =
+        aion_event_of(engine, finding->what == AION_FOUND_EXT ? ISO_EXT : ISO_NOCONFLICT);
+    event.state = finding->state;
+    event.kind = finding->kind;
+    event.by_deadline = finding->by_deadline;
+    event.transaction = party_of(atoms, &finding->transaction);
+    event.other = party_of(atoms, &finding->other);
+    event.key_atoms = iso_aion_shard_key_atoms(shard);
+    event.key = iso_aion_shard_key_atom(shard, finding->key);
+    event.operation = finding->operation;
+    event.expected = value_of(atoms, &finding->expected);
+    event.actual = value_of(atoms, &finding->actual);
+    event.writer_expected = party_of(atoms, &finding->writer_expected);
+    event.writer_actual = party_of(atoms, &finding->writer_actual);
+    event.cause = party_of(atoms, &finding->cause);
+    aion_emit(engine, &event);
+}
+
+static void deliver_tie(struct iso_aion *engine, uint32_t number, const struct aion_finding *finding)
+{
+    struct aion_tie tie = {.cts = finding->transaction.cts,
+                           .sts = finding->transaction.sts,
+                           .origin = finding->transaction.origin,
+                           .shard = number,
+                           .key = finding->key,
+                           .breach = ISO_NONE,
+                           .what = (uint8_t)finding->what};
+    aion_tie_add(engine, &tie, iso_aion_shard_atoms(engine->shard[number]), finding->transaction.tid);
+}
+
+void aion_deliver(struct iso_aion *engine)
+{
+    for (uint32_t s = 0; s < engine->shards; s++) {
+        uint32_t count;
+        const struct aion_finding *findings = iso_aion_shard_findings(engine->shard[s], &count);
+        for (uint32_t i = 0; i < count; i++) {
+            if (findings[i].what == AION_FOUND_READER || findings[i].what == AION_FOUND_WRITER)
+                deliver_tie(engine, s, &findings[i]);
+            else
+                deliver_event(engine, engine->shard[s], &findings[i]);
+        }
+        if (count)
+            iso_aion_shard_clear(engine->shard[s]);
+    }
+}

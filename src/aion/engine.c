@@ -1,0 +1,298 @@
+/* The engine's entrance: batches, watermarks, deadlines, and what may be forgotten. */
+#include "aion/engine_private.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "history/index.h"
+
+/* Transactions a batch: steps of one shard stay in the second level cache; several shards share the cost of a
+ * run. */
+enum { BATCH = 128, BATCH_PARALLEL = 4096, FETCH_AHEAD = 8 };
+
+void iso_aion_options_init(struct iso_aion_options *options)
+{
+    *options = (struct iso_aion_options){
+        .session_order = true, .shards = 1, .finality_timeout_ms = 5000, .retention = ISO_AION_FOREVER};
+}
+
+struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
+{
+    struct iso_aion *engine = iso_allocate_zeroed(1, sizeof *engine);
+    struct aion_shard_options shard = {options->level, options->finality_timeout_ms};
+    assert(options->shards <= ISO_AION_SHARDS);
+    engine->options = *options;
+    engine->shards = options->shards ? options->shards : 1;
+    engine->retention = options->retention;
+    for (uint32_t s = 0; s < engine->shards; s++)
+        engine->shard[s] = iso_aion_shard_new(&shard);
+    aion_pool_init(&engine->pool);
+    aion_values_init(&engine->values);
+    iso_atoms_init(&engine->session_atoms);
+    engine->session_index = iso_atom_index_new();
+    iso_history_init(&engine->held_history);
+    aion_block_set(&engine->held, &engine->held_history);
+    return engine;
+}
+
+void iso_aion_free(struct iso_aion *engine)
+{
+    if (!engine)
+        return;
+    for (uint32_t s = 0; s < engine->shards; s++) {
+        iso_aion_shard_free(engine->shard[s]);
+        iso_free(engine->batch[s].parts);
+        iso_free(engine->batch[s].steps);
+        iso_free(engine->batch[s].elements);
+    }
+    aion_held_release(engine);
+    aion_block_release(&engine->block);
+    aion_seen_release(&engine->seen);
+    aion_values_release(&engine->values);
+    aion_pool_release(&engine->pool);
+    iso_atoms_release(&engine->session_atoms);
+    iso_atom_index_free(engine->session_index);
+    iso_column_free(engine->sessions, engine->session_capacity * sizeof *engine->sessions);
+    iso_column_free(engine->members, engine->member_capacity * sizeof *engine->members);
+    iso_free(engine->touches);
+    iso_free(engine->touch_slots);
+    iso_free(engine->ties);
+    iso_free(engine->arrivals.ring);
+    iso_free(engine);
+}
+
+void iso_aion_initial(struct iso_aion *engine, const struct iso_history *history)
+{
+    struct aion_block block = {0};
+    for (uint32_t s = 0; s < engine->shards; s++)
+        iso_aion_shard_initial(engine->shard[s], &history->atoms, history->initial_value);
+    aion_block_set(&block, history);
+    for (uint32_t i = 0; i < history->initial_count; i++) {
+        struct aion_block_key *key = aion_block_key(engine, &block, history->initial_key[i]);
+        struct iso_aion_shard *shard = engine->shard[key->shard];
+        bool append = history->initial_is_append[i];
+        iso_aion_shard_set_use(shard, key->number - 1, append ? ISO_KEY_LIST : ISO_KEY_SCALAR);
+        iso_aion_shard_initial_key(shard, key->number - 1, &history->atoms, history->initial_of_key[i],
+                                   append);
+    }
+    aion_block_release(&block);
+}
+
+void iso_aion_block(struct iso_aion *engine, const struct iso_history *history)
+{
+    assert(history->finished || history->clock != ISO_CLOCK_PAIR);
+    aion_block_set(&engine->block, history);
+}
+
+/* ---- the shards, all at once ---- */
+
+struct task {
+    struct iso_aion *engine;
+    enum { APPLY, ADVANCE, TICK, END, SWEEP } what;
+};
+
+static void do_task(void *argument, uint32_t number)
+{
+    const struct task *task = argument;
+    struct iso_aion *engine = task->engine;
+    struct iso_aion_shard *shard = engine->shard[number];
+    switch (task->what) {
+    case APPLY:
+        iso_aion_shard_apply(shard, &engine->batch[number]);
+        break;
+    case ADVANCE:
+        iso_aion_shard_advance(shard, engine->limit, engine->passed, engine->floor, engine->now);
+        break;
+    case TICK:
+        iso_aion_shard_tick(shard, engine->now);
+        break;
+    case END:
+        iso_aion_shard_end(shard, engine->now);
+        break;
+    case SWEEP:
+        iso_aion_shard_sweep(shard);
+        break;
+    }
+}
+
+static void run(struct iso_aion *engine, int what)
+{
+    struct task task = {engine, what};
+    if (engine->options.run)
+        engine->options.run(engine->options.runner, do_task, &task, engine->shards);
+    else
+        for (uint32_t s = 0; s < engine->shards; s++)
+            do_task(&task, s);
+    aion_deliver(engine);
+}
+
+void aion_run_batches(struct iso_aion *engine)
+{
+    run(engine, APPLY);
+    for (uint32_t s = 0; s < engine->shards; s++)
+        engine->batch[s].part_count = engine->batch[s].step_count = engine->batch[s].element_count = 0;
+}
+
+/* ---- adding ---- */
+
+static void fetch_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
+{
+    const struct iso_history *history = engine->block.history;
+    if (t >= end)
+        return;
+    aion_seen_fetch(&engine->seen, aion_tid_digest(history, t));
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        if (history->key[o] < engine->block.key_count)
+            __builtin_prefetch(&engine->block.keys[history->key[o]]);
+    }
+}
+
+static void note_arrival(struct iso_aion *engine, uint64_t now, uint64_t cts)
+{
+    struct aion_arrivals *arrivals = &engine->arrivals;
+    if (arrivals->count) {
+        struct aion_arrival *last =
+            &arrivals->ring[(arrivals->first + arrivals->count - 1) % arrivals->capacity];
+        if (last->arrival == now) {
+            last->cts = cts > last->cts ? cts : last->cts;
+            return;
+        }
+    }
+    if (arrivals->count == arrivals->capacity) {
+        uint32_t capacity = arrivals->capacity ? arrivals->capacity * 2 : 64;
+        struct aion_arrival *ring = iso_allocate(capacity * sizeof *ring);
+        for (uint32_t i = 0; i < arrivals->count; i++)
+            ring[i] = arrivals->ring[(arrivals->first + i) % arrivals->capacity];
+        iso_free(arrivals->ring);
+        *arrivals = (struct aion_arrivals){ring, 0, arrivals->count, capacity};
+    }
+    arrivals->ring[(arrivals->first + arrivals->count++) % arrivals->capacity] =
+        (struct aion_arrival){now, cts};
+}
+
+enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t count, uint64_t now,
+                             uint32_t *taken, struct iso_error *error)
+{
+    const struct iso_history *history = engine->block.history;
+    uint32_t batch = engine->shards > 1 ? BATCH_PARALLEL : BATCH, t = first, end = first + count;
+    enum iso_status status = ISO_OK;
+    assert(end <= history->transaction_count);
+    engine->now = now > engine->now ? now : engine->now;
+    for (uint32_t ahead = first; ahead < first + FETCH_AHEAD; ahead++)
+        fetch_ahead(engine, ahead, end);
+    for (; t < end; t++) {
+        fetch_ahead(engine, t + FETCH_AHEAD, end);
+        status = aion_take(engine, &engine->block, t, false, engine->now, error);
+        if (status != ISO_OK)
+            break;
+        if (engine->options.finality_timeout_ms && iso_status_of(history, t) == ISO_COMMITTED)
+            note_arrival(engine, engine->now, history->cts[t]);
+        if ((t - first + 1) % batch == 0)
+            aion_run_batches(engine);
+    }
+    aion_run_batches(engine);
+    if (taken)
+        *taken = t - first;
+    return status;
+}
+
+/* ---- time ---- */
+
+static uint64_t less(uint64_t left, uint64_t right)
+{
+    return left > right ? left - right : 0;
+}
+
+/* Keeps what the retention says below where watermark and deadlines have come. */
+static void set_floor(struct iso_aion *engine)
+{
+    uint64_t reached = engine->limit > engine->settled ? engine->limit : engine->settled;
+    uint64_t floor = less(reached, engine->retention), passed = less(engine->settled, engine->retention);
+    passed = passed > engine->limit ? passed : engine->limit;
+    engine->passed = passed > engine->passed ? passed : engine->passed;
+    engine->floor = floor > engine->floor ? floor : engine->floor;
+}
+
+static uint64_t bytes_of(const struct iso_aion *engine)
+{
+    uint64_t bytes = engine->pool.in_use + aion_values_bytes(&engine->values) +
+                     (uint64_t)engine->members_in_use * sizeof *engine->members +
+                     (uint64_t)engine->session_count * sizeof *engine->sessions +
+                     (engine->seen.slots ? (engine->seen.mask + 1) * sizeof *engine->seen.slots : 0);
+    for (uint32_t s = 0; s < engine->shards; s++)
+        bytes += iso_aion_shard_bytes(engine->shard[s]);
+    return bytes;
+}
+
+/* Over the memory limit the retention halves, until what is left lies above the watermark. */
+static void fit_memory(struct iso_aion *engine)
+{
+    uint64_t reached = engine->limit > engine->settled ? engine->limit : engine->settled;
+    if (!engine->options.memory_limit)
+        return;
+    while (engine->floor < reached && bytes_of(engine) > engine->options.memory_limit) {
+        engine->retention = less(reached, engine->floor) / 2;
+        set_floor(engine);
+        run(engine, ADVANCE);
+        run(engine, SWEEP);
+        aion_sessions_trim(engine);
+        if (engine->seen.slots)
+            aion_seen_rebuild(&engine->seen, engine->floor);
+    }
+}
+
+static void advance(struct iso_aion *engine)
+{
+    set_floor(engine);
+    run(engine, ADVANCE);
+    aion_ties_settle(engine);
+    fit_memory(engine);
+}
+
+void iso_aion_watermark(struct iso_aion *engine, uint64_t timestamp, uint64_t now)
+{
+    engine->now = now > engine->now ? now : engine->now;
+    if (timestamp < engine->limit)
+        return;
+    engine->limit = timestamp == UINT64_MAX ? UINT64_MAX : timestamp + 1;
+    advance(engine);
+}
+
+void iso_aion_tick(struct iso_aion *engine, uint64_t now)
+{
+    struct aion_arrivals *arrivals = &engine->arrivals;
+    engine->now = now > engine->now ? now : engine->now;
+    run(engine, TICK);
+    bool settled = false;
+    while (arrivals->count && less(engine->now, arrivals->ring[arrivals->first].arrival) >=
+                                  engine->options.finality_timeout_ms) {
+        uint64_t cts = arrivals->ring[arrivals->first].cts;
+        arrivals->first = (arrivals->first + 1) % arrivals->capacity;
+        arrivals->count--;
+        settled |= cts > engine->settled;
+        engine->settled = cts > engine->settled ? cts : engine->settled;
+    }
+    if (settled)
+        advance(engine);
+}
+
+void iso_aion_end(struct iso_aion *engine, uint64_t now)
+{
+    engine->now = now > engine->now ? now : engine->now;
+    engine->limit = engine->passed = UINT64_MAX;
+    run(engine, END);
+    aion_ties_settle(engine);
+}
+
+/* ---- looking in ---- */
+
+void iso_aion_stats(const struct iso_aion *engine, struct iso_aion_stats *stats)
+{
+    *stats = engine->stats;
+    stats->sessions = engine->session_count;
+    stats->open_unknown = engine->held_open;
+    for (uint32_t s = 0; s < engine->shards; s++)
+        iso_aion_shard_stats(engine->shard[s], stats);
+    stats->bytes = bytes_of(engine);
+}

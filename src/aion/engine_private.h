@@ -1,0 +1,201 @@
+/* The engine: what stands in front of the shards, and what brings their findings to the caller. */
+#ifndef ISO_AION_ENGINE_PRIVATE_H
+#define ISO_AION_ENGINE_PRIVATE_H
+
+#include "aion/aion.h"
+#include "aion/run.h"
+#include "aion/shard.h"
+#include "aion/values.h"
+
+struct iso_atom_index;
+
+/* A key of a block: where the engine knows it. */
+struct aion_block_key {
+    uint32_t number; /* in its shard, + 1; 0: not looked up yet */
+    uint8_t shard, use;
+    uint64_t digest;
+};
+
+/* A history that transactions are taken from. */
+struct aion_block {
+    const struct iso_history *history;
+    struct aion_block_key *keys;
+    uint32_t key_count; /* entries that exist; zeroed when new */
+    uint32_t *sessions; /* the engine's session, + 1 */
+    uint32_t session_count;
+    uint32_t *breach; /* by transaction, or NULL */
+    uint32_t breach_count;
+};
+
+/* A committed transaction's times, with defaults filled in. */
+struct aion_times {
+    uint64_t sts, cts;
+    bool point;
+};
+
+/* ---- repeats (seen.c) ---- */
+
+struct aion_sight {
+    uint64_t tid, content; /* digests; tid 0: free */
+    uint64_t stamp;        /* cts, or what there is; forgotten below the floor */
+};
+
+struct aion_seen {
+    struct aion_sight *slots;
+    uint64_t mask, used;
+};
+
+enum aion_seen_as { AION_NEW, AION_REPEAT, AION_OTHER_CONTENT };
+
+enum aion_seen_as aion_seen_note(struct aion_seen *seen, uint64_t tid, uint64_t content, uint64_t stamp,
+                                 uint64_t floor);
+void aion_seen_rebuild(struct aion_seen *seen, uint64_t floor); /* only what is not below the floor */
+void aion_seen_release(struct aion_seen *seen);
+static inline void aion_seen_fetch(const struct aion_seen *seen, uint64_t tid)
+{
+    if (seen->slots)
+        __builtin_prefetch(&seen->slots[tid & seen->mask], 1);
+}
+
+/* ---- sessions (session.c) ---- */
+
+/* A committed transaction, as its session keeps it. */
+struct aion_member {
+    uint64_t sts, cts, origin;
+    uint32_t tid;     /* value of the front */
+    uint32_t holders; /* its entry, and entries whose latest predecessor or self it is; 0: free */
+    bool point, told;
+};
+
+/* Entries by sno: hold = largest cts up to and including it, detail = the member that has it, transaction =
+ * its own. */
+struct aion_session {
+    struct aion_run members;
+    uint64_t arrived; /* transactions of any status: the sno where none is given */
+    bool dropped;     /* entries before the first one existed */
+};
+
+/* ---- one transaction and one key (front.c) ---- */
+
+struct aion_touch {
+    uint32_t key;                     /* of the block */
+    uint32_t last;                    /* value that was read or written last; lists: unused */
+    uint64_t bound;                   /* of the read before */
+    uint64_t opened;                  /* bound of the first write */
+    uint32_t first_write, last_write; /* operations of the block */
+    uint32_t writes, external;
+    uint32_t first_step; /* of the external reads, in the shard's batch */
+    uint64_t before;     /* lists: prefix of the read before, in `element` */
+    uint32_t before_count;
+    bool list, read, int_told, locked;
+};
+
+struct aion_tie {
+    uint64_t cts, sts, origin;
+    uint32_t shard, key, tid, breach;
+    uint8_t what; /* AION_FOUND_READER, AION_FOUND_WRITER, AION_TIE_BREACH */
+};
+#define AION_TIE_BREACH 100
+
+struct aion_arrivals { /* where deadlines say how far time has come */
+    struct aion_arrival {
+        uint64_t arrival, cts;
+    } * ring;
+    uint32_t first, count, capacity;
+};
+
+/* An unknown transaction, kept whole until its outcome is told. */
+struct aion_held {
+    uint64_t tid;         /* digest */
+    uint32_t transaction; /* in `held.history` */
+    bool open;
+};
+
+struct iso_aion {
+    struct iso_aion_options options;
+    uint32_t shards;
+    struct iso_aion_shard *shard[ISO_AION_SHARDS];
+    struct aion_batch batch[ISO_AION_SHARDS];
+    uint32_t part_of[ISO_AION_SHARDS]; /* part of the transaction at hand, + 1 */
+    struct aion_block block, held;
+    struct iso_history held_history;
+    struct aion_held *open;
+    uint32_t open_count, open_capacity, held_open;
+    struct aion_seen seen;
+    struct aion_values values; /* tids of sessions and ties */
+    struct aion_pool pool;     /* runs of sessions */
+    struct iso_atoms session_atoms;
+    struct iso_atom_index *session_index;
+    struct aion_session *sessions;
+    uint32_t session_count, session_capacity;
+    struct aion_member *members;
+    uint32_t member_count, member_capacity, free_member, members_in_use;
+    struct aion_touch *touches;
+    uint32_t touch_count, touch_capacity;
+    uint64_t *touch_slots; /* for transactions with many keys: stamp << 32 | touch */
+    uint32_t touch_mask, touch_stamp;
+    struct aion_tie *ties;
+    uint32_t tie_count, tie_capacity;
+    struct aion_arrivals arrivals;
+    uint64_t now, limit, settled, passed, floor;
+    uint64_t retention; /* what the memory limit leaves of it */
+    struct iso_aion_stats stats;
+};
+
+/* front.c */
+enum iso_status aion_take(struct iso_aion *engine, struct aion_block *block, uint32_t transaction,
+                          bool resolved, uint64_t arrival, struct iso_error *error);
+void aion_forget_unknown(struct iso_aion *engine, struct aion_block *block, uint32_t transaction,
+                         uint64_t arrival);
+
+/* block.c */
+void aion_block_set(struct aion_block *block, const struct iso_history *history);
+void aion_block_release(struct aion_block *block);
+struct aion_block_key *aion_block_find_key(struct iso_aion *engine, struct aion_block *block, uint32_t key);
+uint32_t aion_block_find_session(struct iso_aion *engine, struct aion_block *block, uint32_t session);
+
+static inline struct aion_block_key *aion_block_key(struct iso_aion *engine, struct aion_block *block,
+                                                    uint32_t key)
+{
+    if (key < block->key_count && block->keys[key].number)
+        return &block->keys[key];
+    return aion_block_find_key(engine, block, key);
+}
+
+static inline uint32_t aion_block_session(struct iso_aion *engine, struct aion_block *block, uint32_t session)
+{
+    if (session < block->session_count && block->sessions[session])
+        return block->sessions[session] - 1;
+    return aion_block_find_session(engine, block, session);
+}
+
+/* digest.c */
+uint64_t aion_tid_digest(const struct iso_history *history, uint32_t transaction); /* never 0 */
+uint64_t aion_content_digest(struct iso_aion *engine, struct aion_block *block, uint32_t transaction);
+uint64_t aion_event_id(const struct iso_aion_event *event);
+
+/* session.c */
+void aion_session_add(struct iso_aion *engine, const struct aion_block *block, uint32_t transaction,
+                      const struct aion_times *times, uint32_t session, uint64_t sno);
+
+void aion_sessions_trim(struct iso_aion *engine); /* all of them */
+
+/* deliver.c */
+void aion_run_batches(struct iso_aion *engine);
+void aion_deliver(struct iso_aion *engine);
+void aion_emit(struct iso_aion *engine, struct iso_aion_event *event);
+struct iso_aion_event aion_event_of(const struct iso_aion *engine, enum iso_axiom axiom);
+struct iso_aion_party aion_party_in(const struct iso_aion *engine, const struct aion_block *block,
+                                    uint32_t transaction);
+
+/* cycle.c */
+void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie, const struct iso_atoms *atoms,
+                  iso_atom tid);
+void aion_ties_settle(struct iso_aion *engine);
+
+/* unknown.c */
+void aion_hold(struct iso_aion *engine, const struct aion_block *block, uint32_t transaction, uint64_t sno);
+bool aion_is_held(const struct iso_aion *engine, uint64_t tid);
+void aion_held_release(struct iso_aion *engine);
+
+#endif

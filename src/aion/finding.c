@@ -1,0 +1,65 @@
+/* Findings: what a shard has to tell, holding on to the texts that they name. */
+#include "aion/shard_private.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+struct aion_finding *aion_finding_new(struct iso_aion_shard *shard, enum aion_finding_what what, uint32_t key)
+{
+    if (shard->finding_count == shard->finding_capacity) {
+        shard->finding_capacity = shard->finding_capacity ? shard->finding_capacity * 2 : 16;
+        shard->findings = iso_reallocate(shard->findings, shard->finding_capacity * sizeof *shard->findings);
+    }
+    struct aion_finding *finding = &shard->findings[shard->finding_count++];
+    struct aion_party nobody = {.tid = ISO_ABSENT};
+    *finding = (struct aion_finding){.what = what,
+                                     .key = key,
+                                     .operation = ISO_NONE,
+                                     .transaction = nobody,
+                                     .other = nobody,
+                                     .writer_expected = nobody,
+                                     .writer_actual = nobody,
+                                     .cause = nobody};
+    return finding;
+}
+
+struct aion_party aion_party_of(struct iso_aion_shard *shard, uint32_t number)
+{
+    if (number == ISO_NONE)
+        return (struct aion_party){.tid = ISO_ABSENT};
+    const struct aion_transaction *transaction = &shard->transactions[number];
+    return (struct aion_party){.tid = aion_values_hold(&shard->values, transaction->tid),
+                               .origin = transaction->origin,
+                               .sts = transaction->sts,
+                               .cts = transaction->cts};
+}
+
+static void drop_words(struct iso_aion_shard *shard, struct aion_words *words)
+{
+    for (uint32_t i = 0; words->is_list && i < words->count; i++)
+        aion_values_drop(&shard->values, words->elements[i]);
+    if (!words->is_list && words->count)
+        aion_values_drop(&shard->values, words->atom);
+    iso_free(words->elements);
+}
+
+const struct aion_finding *iso_aion_shard_findings(const struct iso_aion_shard *shard, uint32_t *count)
+{
+    *count = shard->finding_count;
+    return shard->findings;
+}
+
+void iso_aion_shard_clear(struct iso_aion_shard *shard)
+{
+    for (uint32_t i = 0; i < shard->finding_count; i++) {
+        struct aion_finding *finding = &shard->findings[i];
+        aion_values_drop(&shard->values, finding->transaction.tid);
+        aion_values_drop(&shard->values, finding->other.tid);
+        aion_values_drop(&shard->values, finding->writer_expected.tid);
+        aion_values_drop(&shard->values, finding->writer_actual.tid);
+        aion_values_drop(&shard->values, finding->cause.tid);
+        drop_words(shard, &finding->expected);
+        drop_words(shard, &finding->actual);
+    }
+    shard->finding_count = 0;
+}

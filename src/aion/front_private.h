@@ -1,0 +1,26 @@
+/* What the files of the front share: a transaction that is being taken. */
+#ifndef ISO_AION_FRONT_PRIVATE_H
+#define ISO_AION_FRONT_PRIVATE_H
+
+#include "aion/engine_private.h"
+
+struct aion_taking {
+    struct iso_aion *engine;
+    struct aion_block *block;
+    const struct iso_history *history;
+    uint32_t transaction;
+    uint8_t flags; /* of the part */
+    struct aion_times times;
+    uint64_t arrival;
+};
+
+/* Of a committed transaction: nothing is known of it but its versions. */
+static inline bool aion_is_foreign(const struct iso_aion *engine, uint8_t flags)
+{
+    return engine->options.level == ISO_SI && !(flags & ISO_HAS_STS);
+}
+
+/* touch.c: judges INT and makes the steps for the shards, batch by batch. */
+void aion_touch_operations(const struct aion_taking *taking);
+
+#endif

@@ -1,0 +1,68 @@
+#define _GNU_SOURCE
+#include "aion/pool.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/memory.h"
+
+/* From the start large enough for a mapping of its own, and so aligned to cache lines. */
+enum { FIRST_UNITS = 1 << 15 };
+
+void aion_pool_init(struct aion_pool *pool)
+{
+    memset(pool, 0, sizeof *pool);
+    pool->used = 1;
+}
+
+void aion_pool_release(struct aion_pool *pool)
+{
+    iso_column_free(pool->base, (size_t)pool->capacity * AION_UNIT);
+    aion_pool_init(pool);
+}
+
+void aion_advise_huge(void *column, size_t bytes)
+{
+    if (((uintptr_t)column & 4095) == 0)
+        madvise(column, bytes, MADV_HUGEPAGE); /* only advice: nothing depends on its success */
+}
+
+static void grow(struct aion_pool *pool, uint64_t need)
+{
+    uint64_t next = pool->capacity ? (uint64_t)pool->capacity * 2 : FIRST_UNITS;
+    while (next < need)
+        next *= 2;
+    if (next > UINT32_MAX)
+        next = UINT32_MAX;
+    if (next < need)
+        iso_out_of_memory((size_t)need * AION_UNIT);
+    pool->base = iso_column_grow(pool->base, (size_t)pool->capacity * AION_UNIT, (size_t)next * AION_UNIT);
+    pool->capacity = (uint32_t)next;
+    aion_advise_huge(pool->base, (size_t)pool->capacity * AION_UNIT);
+}
+
+uint32_t aion_pool_take(struct aion_pool *pool, unsigned size)
+{
+    assert(size < AION_SIZES);
+    uint32_t block = pool->free[size];
+    pool->in_use += (uint64_t)AION_UNIT << size;
+    if (block) {
+        memcpy(&pool->free[size], aion_pool_at(pool, block), sizeof pool->free[size]);
+        return block;
+    }
+    uint64_t need = pool->used + ((uint64_t)1 << size);
+    if (need > pool->capacity)
+        grow(pool, need);
+    block = pool->used;
+    pool->used = (uint32_t)need;
+    return block;
+}
+
+void aion_pool_give(struct aion_pool *pool, uint32_t block, unsigned size)
+{
+    assert(block && size < AION_SIZES);
+    pool->in_use -= (uint64_t)AION_UNIT << size;
+    memcpy(aion_pool_at(pool, block), &pool->free[size], sizeof pool->free[size]);
+    pool->free[size] = block;
+}

@@ -1,0 +1,201 @@
+/* External reads: judged when they come, kept while a late version may change the verdict, judged again then.
+ */
+#include <assert.h>
+
+#include "aion/shard_private.h"
+#include "base/memory.h"
+
+/* True if an element of the list, or the value itself, is `wanted`. */
+static bool holds_value(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value,
+                        uint32_t wanted)
+{
+    if (!aion_key_is_list(key))
+        return value == wanted;
+    if (value == ISO_ABSENT)
+        return false;
+    const struct aion_list *list = aion_pool_at(&shard->pool, value);
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->elements[i] == wanted)
+            return true;
+    }
+    return false;
+}
+
+/* True if a transaction of unknown outcome may have written what was read. */
+static bool is_held(const struct iso_aion_shard *shard, const struct aion_key *key,
+                    const struct aion_look *look)
+{
+    if (!key->rare)
+        return false;
+    const struct aion_run *spares = &shard->rares[key->rare].spares;
+    struct aion_place place = aion_run_begin();
+    for (;; aion_run_next(&shard->pool, spares, &place)) {
+        const struct aion_entry *spare = aion_run_get(&shard->pool, spares, place);
+        if (!spare)
+            return false;
+        bool counts = spare->detail == AION_SPARE_UNKNOWN_FINAL ||
+                      (spare->detail == AION_SPARE_UNKNOWN && aion_key_is_list(key));
+        if (counts && (!spare->hold || spare->hold - 1 < look->before) &&
+            holds_value(shard, key, look->value, spare->value))
+            return true;
+    }
+}
+
+enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *key,
+                           const struct aion_look *look, uint32_t transaction)
+{
+    enum aion_state state = aion_compare(shard, key, look, transaction);
+    return state == AION_WRONG && is_held(shard, key, look) ? AION_HELD : state;
+}
+
+/* The case of a part's read that is one of several. */
+static uint32_t group_case(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction,
+                           const struct aion_look *look)
+{
+    for (uint32_t i = 0; i < shard->group_count; i++) {
+        if (shard->cases[shard->groups[i]].key == key) {
+            aion_case_add(shard, shard->groups[i], look);
+            return shard->groups[i];
+        }
+    }
+    if (shard->group_count == shard->group_capacity) {
+        shard->group_capacity = shard->group_capacity ? shard->group_capacity * 2 : 16;
+        shard->groups = iso_reallocate(shard->groups, shard->group_capacity * sizeof *shard->groups);
+    }
+    uint32_t number = aion_case_new(shard, key, transaction, look);
+    shard->groups[shard->group_count++] = number;
+    return number;
+}
+
+static void keep_read(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_look *look,
+                      uint32_t transaction, uint32_t detail)
+{
+    struct aion_entry entry = {.time = look->bound,
+                               .hold = look->before,
+                               .value = look->value,
+                               .transaction = aion_transaction_hold(shard, transaction),
+                               .detail = detail,
+                               .operation = look->operation | (look->own ? AION_READ_OWN : 0)};
+    if (aion_run_full(&key->reads))
+        aion_trim(shard, key);
+    struct aion_place place = look->bound >= key->last_read
+                                  ? aion_run_end(&shard->pool, &key->reads)
+                                  : aion_run_lower(&shard->pool, &key->reads, look->bound);
+    aion_run_insert(&shard->pool, &key->reads, place, &entry);
+    key->last_read = look->bound > key->last_read ? look->bound : key->last_read;
+    if (look->own)
+        key->flags |= AION_KEY_OWN;
+    shard->stats.open_reads++;
+}
+
+/* SER: a writer of the key at the reader's own cts makes an edge. */
+static void note_tie(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t transaction)
+{
+    const struct aion_transaction *reader = &shard->transactions[transaction];
+    if (shard->level != ISO_SER || (reader->flags & ISO_POINT) || key->newest_time < reader->cts)
+        return;
+    struct aion_place place = aion_run_lower(&shard->pool, &key->versions, reader->cts);
+    for (;; aion_run_next(&shard->pool, &key->versions, &place)) {
+        const struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, place);
+        if (!version || version->time != reader->cts)
+            return;
+        if (version->transaction != transaction) {
+            aion_tie_note(shard, key, reader->cts);
+            return;
+        }
+    }
+}
+
+void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
+               uint32_t transaction)
+{
+    struct aion_key *key = &shard->keys[step->key];
+    struct aion_look look = {.bound = step->time,
+                             .before = step->before,
+                             .operation = step->operation,
+                             .own = step->flags & AION_OWN};
+    uint32_t detail = 0;
+    if (step->kind == AION_READ_LIST)
+        look.value =
+            aion_list_new(shard, batch->atoms, batch->elements + step->value, step->count, step->tail);
+    else
+        look.value = aion_values_take(&shard->values, batch->atoms, step->value);
+    look.state = aion_judge(shard, key, &look, transaction);
+    if (look.state == AION_UNDECIDED)
+        shard->stats.reads_undecided++;
+    if (key->versions.count)
+        note_tie(shard, key, transaction);
+    if (step->flags & AION_GROUP) {
+        detail = group_case(shard, step->key, transaction, &look) + 1;
+    } else if (look.state == AION_WRONG || look.state == AION_HELD) {
+        detail = aion_case_new(shard, step->key, transaction, &look) + 1;
+        aion_case_start(shard, detail - 1);
+    }
+    if (aion_may_drop_read(shard, look.bound) || look.state == AION_UNDECIDED)
+        aion_value_drop(shard, key, look.value);
+    else
+        keep_read(shard, key, &look, transaction, detail);
+}
+
+/* ---- judging again ---- */
+
+static void recheck(struct iso_aion_shard *shard, struct aion_key *key, struct aion_entry *read,
+                    uint32_t cause)
+{
+    uint32_t number = (uint32_t)(key - shard->keys);
+    struct aion_look look = {.bound = read->time,
+                             .before = read->hold,
+                             .value = read->value,
+                             .operation = read->operation & ~AION_READ_OWN,
+                             .own = read->operation & AION_READ_OWN};
+    enum aion_state state = aion_judge(shard, key, &look, read->transaction);
+    shard->stats.rechecks++;
+    if (!read->detail && state == AION_RIGHT)
+        return;
+    if (!read->detail) {
+        look.state = AION_RIGHT;
+        read->detail = aion_case_new(shard, number, read->transaction, &look) + 1;
+        aion_case_start(shard, read->detail - 1);
+    }
+    aion_case_set(shard, read->detail - 1, look.operation, state, cause);
+}
+
+/* A version has come: of registers, the reads between it and its successor see it now; of lists all above it
+ * do. */
+void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
+                          const struct aion_entry *version, uint64_t successor)
+{
+    if (key->last_read <= version->time || !key->reads.count)
+        return;
+    if (aion_key_is_list(key) || (key->flags & AION_KEY_OWN))
+        successor = UINT64_MAX;
+    uint64_t from = version->time < shard->passed ? shard->passed : version->time;
+    struct aion_place place = aion_run_lower(&shard->pool, &key->reads, from + 1);
+    uint32_t cause = version->transaction;
+    for (;; aion_run_next(&shard->pool, &key->reads, &place)) {
+        struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
+        if (!read || read->time > successor)
+            return;
+        if (read->transaction != cause || (read->operation & AION_READ_OWN))
+            recheck(shard, key, read, cause);
+    }
+}
+
+/* What transactions of unknown outcome wrote has changed. */
+void aion_recheck_cases(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t cause)
+{
+    if (!key->rare)
+        return;
+    for (uint32_t at = shard->rares[key->rare].first_case, next; at; at = next) {
+        next = shard->cases[at - 1].next;
+        for (uint32_t i = 0; i < shard->cases[at - 1].look_count; i++) {
+            struct aion_case *subject = &shard->cases[at - 1];
+            const struct aion_look *look = subject->more ? &subject->more[i] : &subject->look;
+            if (look->state != AION_WRONG && look->state != AION_HELD)
+                continue;
+            enum aion_state state = aion_judge(shard, key, look, subject->transaction);
+            shard->stats.rechecks++;
+            aion_case_set(shard, at - 1, look->operation, state, cause);
+        }
+    }
+}

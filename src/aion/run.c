@@ -1,0 +1,289 @@
+#include "aion/run.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* So many entries are tried one by one from the end before the search by halves. */
+enum { NEAR_END = 6 };
+
+static struct aion_ref *refs_of(const struct aion_pool *pool, const struct aion_run *run)
+{
+    return aion_pool_at(pool, run->at);
+}
+
+static void set_block(struct aion_run *run, uint32_t at, uint32_t chunks, unsigned size)
+{
+    run->at = at;
+    run->chunks = chunks | size << AION_CHUNKS_BITS;
+}
+
+struct aion_place aion_run_end(const struct aion_pool *pool, const struct aion_run *run)
+{
+    uint32_t chunks = aion_run_chunks(run);
+    if (chunks <= 1)
+        return (struct aion_place){0, run->count};
+    return (struct aion_place){chunks - 1, refs_of(pool, run)[chunks - 1].count};
+}
+
+/* The last chunk that starts below `time`, or the first: the place is in it or at its end. */
+static uint32_t find_chunk(const struct aion_ref *refs, uint32_t chunks, uint64_t time)
+{
+    uint32_t low = 0, high = chunks;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (refs[middle].first < time)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct aion_place aion_run_lower(const struct aion_pool *pool, const struct aion_run *run, uint64_t time)
+{
+    uint32_t chunks = aion_run_chunks(run), chunk = chunks ? chunks - 1 : 0, count;
+    if (!run->count)
+        return (struct aion_place){0, 0};
+    const struct aion_entry *entries = aion_run_chunk(pool, run, chunk, &count);
+    for (uint32_t near = 0; near < NEAR_END && near < count; near++) {
+        if (entries[count - 1 - near].time < time)
+            return (struct aion_place){chunk, count - near};
+    }
+    if (chunks > 1 && entries[0].time >= time) {
+        chunk = find_chunk(refs_of(pool, run), chunks, time);
+        entries = aion_run_chunk(pool, run, chunk, &count);
+    }
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (entries[middle].time < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == count && chunk + 1 < chunks)
+        return (struct aion_place){chunk + 1, 0};
+    return (struct aion_place){chunk, low};
+}
+
+void aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place,
+                   uint64_t hold)
+{
+    uint32_t chunks = aion_run_chunks(run);
+    if (chunks <= 1)
+        return;
+    const struct aion_ref *refs = refs_of(pool, run);
+    while (refs[place->chunk].low >= hold && place->chunk + 1 < chunks)
+        *place = (struct aion_place){place->chunk + 1, 0};
+    if (refs[place->chunk].low >= hold)
+        place->index = refs[place->chunk].count;
+}
+
+/* ---- inserting ---- */
+
+static void put(struct aion_entry *entries, uint32_t count, uint32_t index, const struct aion_entry *entry)
+{
+    if (index < count)
+        memmove(entries + index + 1, entries + index, (count - index) * sizeof *entries);
+    entries[index] = *entry;
+}
+
+static void widen(struct aion_pool *pool, struct aion_run *run)
+{
+    unsigned size = aion_run_size(run);
+    uint32_t wider = aion_pool_take(pool, size + 1);
+    memcpy(aion_pool_at(pool, wider), aion_pool_at(pool, run->at), run->count * sizeof(struct aion_entry));
+    aion_pool_give(pool, run->at, size);
+    set_block(run, wider, 1, size + 1);
+}
+
+static uint64_t least_hold(const struct aion_entry *entries, uint32_t count)
+{
+    uint64_t low = UINT64_MAX;
+    for (uint32_t i = 0; i < count; i++)
+        low = entries[i].hold < low ? entries[i].hold : low;
+    return low;
+}
+
+static void describe(const struct aion_pool *pool, struct aion_ref *ref)
+{
+    const struct aion_entry *entries = aion_pool_at(pool, ref->at);
+    ref->first = entries[0].time;
+    ref->low = least_hold(entries, ref->count);
+}
+
+/* One full chunk becomes a directory with one ref. */
+static void start_directory(struct aion_pool *pool, struct aion_run *run)
+{
+    unsigned size = aion_pool_size(2 * sizeof(struct aion_ref));
+    uint32_t directory = aion_pool_take(pool, size);
+    struct aion_ref *ref = aion_pool_at(pool, directory);
+    *ref = (struct aion_ref){.at = run->at, .count = run->count};
+    describe(pool, ref);
+    set_block(run, directory, 1, size);
+}
+
+/* Room for one more ref. */
+static void widen_directory(struct aion_pool *pool, struct aion_run *run, uint32_t chunks)
+{
+    unsigned size = aion_run_size(run);
+    if ((chunks + 1) * sizeof(struct aion_ref) <= (size_t)AION_UNIT << size)
+        return;
+    uint32_t wider = aion_pool_take(pool, size + 1);
+    memcpy(aion_pool_at(pool, wider), aion_pool_at(pool, run->at), chunks * sizeof(struct aion_ref));
+    aion_pool_give(pool, run->at, size);
+    set_block(run, wider, chunks, size + 1);
+}
+
+/* Splits full chunk `chunk` of a directory; its upper half (nothing at the end of the run) goes to a new one.
+ */
+static void split(struct aion_pool *pool, struct aion_run *run, uint32_t chunk, uint32_t chunks, bool at_end)
+{
+    uint32_t kept = at_end ? AION_CHUNK : AION_CHUNK / 2, moved = AION_CHUNK - kept;
+    uint32_t block = aion_pool_take(pool, AION_CHUNK_SIZE);
+    widen_directory(pool, run, chunks);
+    struct aion_ref *refs = refs_of(pool, run);
+    memmove(refs + chunk + 2, refs + chunk + 1, (chunks - chunk - 1) * sizeof *refs);
+    struct aion_entry *from = aion_pool_at(pool, refs[chunk].at);
+    memcpy(aion_pool_at(pool, block), from + kept, moved * sizeof *from);
+    refs[chunk].count = kept;
+    refs[chunk + 1] = (struct aion_ref){.at = block, .count = moved, .low = UINT64_MAX};
+    describe(pool, &refs[chunk]);
+    if (moved)
+        describe(pool, &refs[chunk + 1]);
+    set_block(run, run->at, chunks + 1, aion_run_size(run));
+}
+
+static struct aion_place insert_in_directory(struct aion_pool *pool, struct aion_run *run,
+                                             struct aion_place place, const struct aion_entry *entry)
+{
+    uint32_t chunks = aion_run_chunks(run);
+    struct aion_ref *refs = refs_of(pool, run);
+    if (!place.index && place.chunk && refs[place.chunk].count == AION_CHUNK &&
+        refs[place.chunk - 1].count < AION_CHUNK)
+        place = (struct aion_place){place.chunk - 1, refs[place.chunk - 1].count};
+    if (refs[place.chunk].count == AION_CHUNK) {
+        bool at_end = place.chunk == chunks - 1 && place.index == AION_CHUNK;
+        split(pool, run, place.chunk, chunks, at_end);
+        refs = refs_of(pool, run);
+        if (place.index > refs[place.chunk].count || at_end)
+            place = (struct aion_place){place.chunk + 1, place.index - refs[place.chunk].count};
+    }
+    struct aion_ref *ref = &refs[place.chunk];
+    struct aion_entry *entries = aion_pool_at(pool, ref->at);
+    put(entries, ref->count++, place.index, entry);
+    ref->first = entries[0].time;
+    ref->low = entry->hold < ref->low ? entry->hold : ref->low;
+    run->count++;
+    return place;
+}
+
+struct aion_place aion_run_insert(struct aion_pool *pool, struct aion_run *run, struct aion_place place,
+                                  const struct aion_entry *entry)
+{
+    if (!run->at)
+        set_block(run, aion_pool_take(pool, 0), 1, 0);
+    if (aion_run_chunks(run) == 1) {
+        unsigned size = aion_run_size(run);
+        if (run->count == 2u << size && size == AION_CHUNK_SIZE) {
+            start_directory(pool, run);
+            return insert_in_directory(pool, run, place, entry);
+        }
+        if (run->count == 2u << size)
+            widen(pool, run);
+        put(aion_pool_at(pool, run->at), run->count++, place.index, entry);
+        return place;
+    }
+    return insert_in_directory(pool, run, place, entry);
+}
+
+/* ---- dropping ---- */
+
+/* A directory of one chunk becomes that chunk; one of none is given back. */
+static void end_directory(struct aion_pool *pool, struct aion_run *run)
+{
+    struct aion_ref ref = refs_of(pool, run)[0];
+    aion_pool_give(pool, run->at, aion_run_size(run));
+    set_block(run, ref.at, 1, AION_CHUNK_SIZE);
+}
+
+static void drop_chunks(struct aion_pool *pool, struct aion_run *run, uint32_t first, uint32_t count)
+{
+    struct aion_ref *refs = refs_of(pool, run);
+    uint32_t chunks = aion_run_chunks(run);
+    for (uint32_t i = first; i < first + count; i++)
+        aion_pool_give(pool, refs[i].at, AION_CHUNK_SIZE);
+    memmove(refs + first, refs + first + count, (chunks - first - count) * sizeof *refs);
+    set_block(run, run->at, chunks - count, aion_run_size(run));
+    if (chunks - count == 1)
+        end_directory(pool, run);
+}
+
+void aion_run_remove(struct aion_pool *pool, struct aion_run *run, struct aion_place place)
+{
+    uint32_t count;
+    struct aion_entry *entries = aion_run_chunk(pool, run, place.chunk, &count);
+    assert(place.index < count);
+    memmove(entries + place.index, entries + place.index + 1, (count - place.index - 1) * sizeof *entries);
+    run->count--;
+    if (!run->count) {
+        aion_run_release(pool, run);
+    } else if (aion_run_chunks(run) > 1) {
+        struct aion_ref *ref = &refs_of(pool, run)[place.chunk];
+        if (--ref->count)
+            ref->first = entries[0].time;
+        else
+            drop_chunks(pool, run, place.chunk, 1);
+    }
+}
+
+/* Drops `left` entries from the only chunk; one that is nearly empty then becomes a smaller one. */
+static void narrow(struct aion_pool *pool, struct aion_run *run, uint32_t left)
+{
+    unsigned size = aion_run_size(run), smaller = aion_pool_size(2 * run->count * sizeof(struct aion_entry));
+    struct aion_entry *entries = aion_pool_at(pool, run->at);
+    if (smaller + 2 > size) {
+        memmove(entries, entries + left, run->count * sizeof *entries);
+        return;
+    }
+    uint32_t block = aion_pool_take(pool, smaller);
+    entries = aion_pool_at(pool, run->at);
+    memcpy(aion_pool_at(pool, block), entries + left, run->count * sizeof *entries);
+    aion_pool_give(pool, run->at, size);
+    set_block(run, block, 1, smaller);
+}
+
+void aion_run_drop(struct aion_pool *pool, struct aion_run *run, uint32_t count)
+{
+    assert(count <= run->count);
+    if (count == run->count) {
+        aion_run_release(pool, run);
+        return;
+    }
+    run->count -= count;
+    uint32_t whole = 0, left = count;
+    if (aion_run_chunks(run) > 1) {
+        struct aion_ref *refs = refs_of(pool, run);
+        while (left >= refs[whole].count)
+            left -= refs[whole++].count;
+        refs[whole].count -= left;
+        struct aion_entry *entries = aion_pool_at(pool, refs[whole].at);
+        memmove(entries, entries + left, refs[whole].count * sizeof *entries);
+        refs[whole].first = entries[0].time;
+        if (whole)
+            drop_chunks(pool, run, 0, whole);
+        return;
+    }
+    narrow(pool, run, left);
+}
+
+void aion_run_release(struct aion_pool *pool, struct aion_run *run)
+{
+    if (run->at && aion_run_chunks(run) > 1) {
+        for (uint32_t i = 0; i < aion_run_chunks(run); i++)
+            aion_pool_give(pool, refs_of(pool, run)[i].at, AION_CHUNK_SIZE);
+    }
+    if (run->at)
+        aion_pool_give(pool, run->at, aion_run_size(run));
+    memset(run, 0, sizeof *run);
+}

@@ -1,0 +1,405 @@
+/* A shard's tables: keys, transactions, what few keys have; and the way a batch takes through it. */
+#include "aion/shard_private.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "history/index.h"
+
+#define GROW(column, old, next)                                                                              \
+    ((column) =                                                                                              \
+         iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
+
+/* Steps ahead: first the key's line is fetched, then the end of the run that the step will change, in two
+ * steps where that has a directory. */
+enum { FETCH_KEY = 16, FETCH_RUN = 8, FETCH_CHUNK = 4 };
+
+struct iso_aion_shard *iso_aion_shard_new(const struct aion_shard_options *options)
+{
+    struct iso_aion_shard *shard = iso_allocate_zeroed(1, sizeof *shard);
+    shard->level = options->level;
+    shard->timeout = options->finality_timeout_ms;
+    aion_pool_init(&shard->pool);
+    aion_values_init(&shard->values);
+    iso_atoms_init(&shard->key_atoms);
+    shard->key_index = iso_atom_index_new();
+    shard->initial = ISO_ABSENT;
+    shard->rare_count = 1; /* 0 stands for none */
+    return shard;
+}
+
+void iso_aion_shard_free(struct iso_aion_shard *shard)
+{
+    if (!shard)
+        return;
+    iso_aion_shard_clear(shard);
+    for (uint32_t i = 0; i < shard->case_count; i++)
+        iso_free(shard->cases[i].more);
+    iso_column_free(shard->keys, shard->key_capacity * sizeof *shard->keys);
+    iso_column_free(shard->rares, shard->rare_capacity * sizeof *shard->rares);
+    iso_column_free(shard->transactions, shard->transaction_capacity * sizeof *shard->transactions);
+    iso_column_free(shard->cases, shard->case_capacity * sizeof *shard->cases);
+    iso_free(shard->finals.heap);
+    iso_free(shard->deadlines.heap);
+    iso_free(shard->ties.heap);
+    iso_free(shard->fresh.heap);
+    iso_free(shard->findings);
+    iso_free(shard->groups);
+    aion_pool_release(&shard->pool);
+    aion_values_release(&shard->values);
+    iso_atoms_release(&shard->key_atoms);
+    iso_atom_index_free(shard->key_index);
+    iso_free(shard);
+}
+
+/* ---- keys ---- */
+
+static void grow_keys(struct iso_aion_shard *shard)
+{
+    /* in steps of 16,384 keys, so that the column is a mapping from the start and keys fall on cache lines */
+    size_t old = shard->key_capacity, next = old ? old * 2 : 16384;
+    GROW(shard->keys, old, next);
+    shard->key_capacity = (uint32_t)next;
+    aion_advise_huge(shard->keys, next * sizeof *shard->keys);
+}
+
+uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key)
+{
+    iso_atom atom = iso_atoms_copy(&shard->key_atoms, atoms, key);
+    uint32_t number = iso_atom_index_get(shard->key_index, atom, shard->key_count);
+    if (number < shard->key_count)
+        return number;
+    if (shard->key_count == shard->key_capacity)
+        grow_keys(shard);
+    shard->keys[number] = (struct aion_key){.newest_value = shard->initial, .atom = atom};
+    shard->key_count++;
+    return number;
+}
+
+uint8_t iso_aion_shard_use(const struct iso_aion_shard *shard, uint32_t key)
+{
+    return shard->keys[key].flags & AION_KEY_USE;
+}
+
+void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t use)
+{
+    struct aion_key *entry = &shard->keys[key];
+    if ((use & ISO_KEY_LIST) && !aion_key_is_list(entry) && !entry->versions.count)
+        entry->newest_value = ISO_ABSENT; /* `initial` is for registers */
+    entry->flags |= use & AION_KEY_USE;
+}
+
+struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    if (key->rare)
+        return &shard->rares[key->rare];
+    if (shard->rare_count >= shard->rare_capacity) {
+        size_t old = shard->rare_capacity, next = iso_column_capacity(old, old + 1);
+        GROW(shard->rares, old, next);
+        shard->rare_capacity = (uint32_t)next;
+    }
+    key->rare = shard->rare_count++;
+    shard->rares[key->rare] = (struct aion_rare){.initial = shard->initial, .base = ISO_ABSENT};
+    return &shard->rares[key->rare];
+}
+
+void iso_aion_shard_initial(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom value)
+{
+    assert(!shard->key_count);
+    shard->initial = aion_values_take(&shard->values, atoms, value);
+}
+
+void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t number, const struct iso_atoms *atoms,
+                                iso_atom value, bool is_append)
+{
+    struct aion_key *key = &shard->keys[number];
+    if (is_append) {
+        struct aion_entry entry = {.value = aion_list_new(shard, atoms, &value, 1, 0)};
+        aion_list_fold(shard, key, &entry);
+    } else {
+        aion_rare_of(shard, key)->initial = key->newest_value =
+            aion_values_take(&shard->values, atoms, value);
+    }
+}
+
+/* ---- transactions ---- */
+
+static uint32_t new_transaction(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                                const struct aion_part *part)
+{
+    uint32_t number = shard->free_transaction - 1;
+    if (shard->free_transaction) {
+        shard->free_transaction = shard->transactions[number].tid;
+    } else {
+        if (shard->transaction_count == shard->transaction_capacity) {
+            size_t old = shard->transaction_capacity, next = old ? old * 2 : 16384;
+            GROW(shard->transactions, old, next);
+            shard->transaction_capacity = (uint32_t)next;
+            aion_advise_huge(shard->transactions, next * sizeof *shard->transactions);
+        }
+        number = shard->transaction_count++;
+    }
+    shard->transactions_in_use++;
+    shard->transactions[number] =
+        (struct aion_transaction){.sts = part->sts,
+                                  .cts = part->cts,
+                                  .origin = part->origin,
+                                  .arrival = part->arrival,
+                                  .tid = aion_values_take(&shard->values, batch->atoms, part->tid),
+                                  .holders = 1,
+                                  .flags = part->flags};
+    return number;
+}
+
+void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t number)
+{
+    struct aion_transaction *transaction = &shard->transactions[number];
+    assert(transaction->holders);
+    if (--transaction->holders)
+        return;
+    if (transaction->flips) {
+        uint32_t often = transaction->flips < ISO_AION_FLIPS ? transaction->flips : ISO_AION_FLIPS;
+        shard->stats.flipped++;
+        shard->stats.flips[often - 1]++;
+    }
+    aion_values_drop(&shard->values, transaction->tid);
+    transaction->tid = shard->free_transaction;
+    shard->transactions_in_use--;
+    shard->free_transaction = number + 1;
+}
+
+/* Lets go of one whose line has long left the caches: asks for the line now and comes back for it later. */
+void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t number)
+{
+    uint32_t *place = &shard->leaving[shard->leaving_at++ % AION_LEAVING], before = *place;
+    __builtin_prefetch(&shard->transactions[number], 1);
+    *place = number + 1;
+    if (before)
+        aion_transaction_drop(shard, before - 1);
+}
+
+/* ---- what is due at a time: a heap, the earliest at its root ---- */
+
+static bool is_earlier(const struct aion_due *left, const struct aion_due *right)
+{
+    return left->time != right->time ? left->time < right->time : left->subject < right->subject;
+}
+
+void aion_dues_push(struct aion_dues *dues, uint64_t time, uint32_t subject, uint32_t generation)
+{
+    if (dues->count == dues->capacity) {
+        dues->capacity = dues->capacity ? dues->capacity * 2 : 64;
+        dues->heap = iso_reallocate(dues->heap, dues->capacity * sizeof *dues->heap);
+    }
+    struct aion_due due = {time, subject, generation};
+    uint32_t at = dues->count++;
+    for (; at && is_earlier(&due, &dues->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        dues->heap[at] = dues->heap[(at - 1) / 2];
+    dues->heap[at] = due;
+}
+
+struct aion_due aion_dues_pop(struct aion_dues *dues)
+{
+    struct aion_due top = dues->heap[0], last = dues->heap[--dues->count];
+    uint32_t at = 0;
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child + 1 < dues->count && is_earlier(&dues->heap[child + 1], &dues->heap[child]))
+            child++;
+        if (child >= dues->count || !is_earlier(&dues->heap[child], &last))
+            break;
+        dues->heap[at] = dues->heap[child];
+        at = child;
+    }
+    dues->heap[at] = last;
+    return top;
+}
+
+/* ---- batches ---- */
+
+static inline void fetch_key(const struct iso_aion_shard *shard, const struct aion_batch *batch,
+                             uint32_t step)
+{
+    if (step < batch->step_count)
+        __builtin_prefetch(&shard->keys[batch->steps[step].key], 1);
+}
+
+static inline void fetch_run(const struct iso_aion_shard *shard, const struct aion_batch *batch,
+                             uint32_t step)
+{
+    if (step >= batch->step_count)
+        return;
+    const struct aion_key *key = &shard->keys[batch->steps[step].key];
+    bool reads = batch->steps[step].kind <= AION_READ_LIST;
+    const struct aion_run *run = reads ? &key->reads : &key->versions;
+    uint32_t chunks = aion_run_chunks(run);
+    if (!run->at)
+        return;
+    if (chunks > 1)
+        __builtin_prefetch((const struct aion_ref *)aion_pool_at(&shard->pool, run->at) + chunks - 1, 1);
+    else if (aion_run_full(run)) /* it will be trimmed: from its start */
+        __builtin_prefetch(aion_pool_at(&shard->pool, run->at), 1);
+    else
+        __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, run->at) + run->count, 1);
+}
+
+/* Of a run with a directory: the end of its last chunk. */
+static inline void fetch_chunk(const struct iso_aion_shard *shard, const struct aion_batch *batch,
+                               uint32_t step)
+{
+    if (step >= batch->step_count)
+        return;
+    const struct aion_key *key = &shard->keys[batch->steps[step].key];
+    const struct aion_run *run = batch->steps[step].kind <= AION_READ_LIST ? &key->reads : &key->versions;
+    uint32_t chunks = aion_run_chunks(run);
+    if (chunks < 2)
+        return;
+    const struct aion_ref *ref = (const struct aion_ref *)aion_pool_at(&shard->pool, run->at) + chunks - 1;
+    __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, ref->at) + ref->count, 1);
+}
+
+static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                       const struct aion_step *step, uint32_t transaction)
+{
+    switch ((enum aion_step_kind)step->kind) {
+    case AION_READ:
+    case AION_READ_LIST:
+        aion_read(shard, batch, step, transaction);
+        break;
+    case AION_VERSION:
+    case AION_VERSION_LIST:
+        aion_version(shard, batch, step, transaction);
+        break;
+    case AION_SPARE:
+        aion_spare(shard, batch, step, transaction);
+        break;
+    }
+}
+
+static void apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                       const struct aion_part *part)
+{
+    if (part->flags & AION_FORGET) {
+        aion_forget(shard, batch, part);
+        return;
+    }
+    uint32_t transaction = new_transaction(shard, batch, part);
+    for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++) {
+        fetch_key(shard, batch, i + FETCH_KEY);
+        fetch_run(shard, batch, i + FETCH_RUN);
+        fetch_chunk(shard, batch, i + FETCH_CHUNK);
+        apply_step(shard, batch, &batch->steps[i], transaction);
+    }
+    for (uint32_t i = 0; i < shard->group_count; i++)
+        aion_case_start(shard, shard->groups[i]);
+    shard->group_count = 0;
+    aion_transaction_drop(shard, transaction);
+}
+
+void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch *batch)
+{
+    for (uint32_t i = 0; i < FETCH_KEY; i++)
+        fetch_key(shard, batch, i);
+    for (uint32_t i = 0; i < batch->part_count; i++) {
+        if (batch->parts[i].arrival > shard->now)
+            shard->now = batch->parts[i].arrival;
+        apply_part(shard, batch, &batch->parts[i]);
+    }
+    aion_cases_tell_fresh(shard);
+    shard->work += batch->step_count;
+    aion_sweep_some(shard);
+}
+
+/* ---- time ---- */
+
+void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64_t passed, uint64_t floor,
+                            uint64_t now)
+{
+    shard->now = now > shard->now ? now : shard->now;
+    shard->limit = limit > shard->limit ? limit : shard->limit;
+    passed = passed > shard->limit ? passed : shard->limit;
+    shard->passed = passed > shard->passed ? passed : shard->passed;
+    floor = floor < shard->passed ? floor : shard->passed;
+    shard->floor = floor > shard->floor ? floor : shard->floor;
+    aion_ties_advance(shard);
+    aion_cases_advance(shard);
+}
+
+void iso_aion_shard_tick(struct iso_aion_shard *shard, uint64_t now)
+{
+    shard->now = now > shard->now ? now : shard->now;
+    aion_cases_tick(shard);
+}
+
+void iso_aion_shard_end(struct iso_aion_shard *shard, uint64_t now)
+{
+    shard->ended = true;
+    iso_aion_shard_advance(shard, UINT64_MAX, UINT64_MAX, 0, now);
+    for (uint32_t i = 0; i < shard->case_count; i++) {
+        if (shard->cases[i].look_count)
+            aion_dues_push(&shard->finals, 0, i, shard->cases[i].generation);
+    }
+    aion_cases_advance(shard);
+    /* transactions still held count as flipped when they go */
+    for (uint32_t i = 0; i < shard->transaction_count; i++) {
+        struct aion_transaction *transaction = &shard->transactions[i];
+        if (!transaction->holders || !transaction->flips)
+            continue;
+        uint32_t often = transaction->flips < ISO_AION_FLIPS ? transaction->flips : ISO_AION_FLIPS;
+        shard->stats.flipped++;
+        shard->stats.flips[often - 1]++;
+        transaction->flips = 0;
+    }
+}
+
+/* ---- looking in ---- */
+
+const struct iso_atoms *iso_aion_shard_atoms(const struct iso_aion_shard *shard)
+{
+    return &shard->values.atoms;
+}
+
+const struct iso_atoms *iso_aion_shard_key_atoms(const struct iso_aion_shard *shard)
+{
+    return &shard->key_atoms;
+}
+
+iso_atom iso_aion_shard_key_atom(const struct iso_aion_shard *shard, uint32_t key)
+{
+    return shard->keys[key].atom;
+}
+
+uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard)
+{
+    return shard->pool.in_use + aion_values_bytes(&shard->values) +
+           (uint64_t)shard->key_count * sizeof *shard->keys +
+           (uint64_t)shard->rare_count * sizeof *shard->rares +
+           (uint64_t)shard->transactions_in_use * sizeof *shard->transactions +
+           (uint64_t)shard->case_count * sizeof *shard->cases + shard->key_atoms.text_size +
+           (uint64_t)shard->key_atoms.count * 12;
+}
+
+void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_stats *stats)
+{
+    const struct iso_aion_stats *own = &shard->stats;
+    stats->keys += shard->key_count;
+    stats->reads_judged +=
+        own->reads_judged; /* wraps: what the front counted and was not judged in the end */
+    stats->reads_unjudged += own->reads_unjudged;
+    stats->reads_undecided += own->reads_undecided;
+    stats->writes_undecided += own->writes_undecided;
+    stats->counts[ISO_EXT] += own->counts[ISO_EXT];
+    stats->counts[ISO_NOCONFLICT] += own->counts[ISO_NOCONFLICT];
+    stats->tentative += own->tentative;
+    stats->retracted += own->retracted;
+    stats->flipped += own->flipped;
+    for (int i = 0; i < ISO_AION_FLIPS; i++)
+        stats->flips[i] += own->flips[i];
+    for (int i = 0; i < ISO_AION_DURATIONS; i++)
+        stats->wrong_for[i] += own->wrong_for[i];
+    stats->rechecks += own->rechecks;
+    stats->open_reads += own->open_reads;
+    stats->versions += own->versions;
+    stats->bytes += iso_aion_shard_bytes(shard);
+}

@@ -1,0 +1,216 @@
+/* What the files of a shard share. README.md draws it. */
+#ifndef ISO_AION_SHARD_PRIVATE_H
+#define ISO_AION_SHARD_PRIVATE_H
+
+#include "aion/run.h"
+#include "aion/shard.h"
+#include "aion/values.h"
+
+struct iso_atom_index;
+
+/* A key: one cache line. The newest version stands in it, so that a read of it looks at nothing else. */
+struct aion_key {
+    uint64_t newest_time; /* of the newest version; 0 if there is none */
+    uint64_t span;        /* the most that a version's time is above its hold */
+    uint64_t last_read;   /* the largest bound among the open reads */
+    struct aion_run versions, reads;
+    uint32_t newest_value; /* of the newest version, or the initial value */
+    iso_atom atom;         /* of `key_atoms` */
+    uint32_t rare;         /* what few keys have; 0: nothing */
+    uint32_t flags;
+};
+#define AION_KEY_USE 0x03u     /* ISO_KEY_SCALAR, ISO_KEY_LIST */
+#define AION_KEY_DROPPED 0x04u /* versions older than the first one here existed */
+#define AION_KEY_OWN 0x08u     /* some open read is above its own transaction's version */
+
+/* Versions: time = cts, hold = ots of the first write + 1 (under a lock: cts), detail = AION_VERSION_ bits;
+ * lists: value is a list of the appended elements. Reads: time = bound (versions below it are visible), hold
+ * = `before` of the step, detail = the case + 1; operation: with AION_READ_OWN. Lists: value is a list, or
+ * ISO_ABSENT if empty. */
+#define AION_VERSION_UNJUDGED 0x01u
+#define AION_READ_OWN 0x80000000u
+
+struct aion_rare {
+    struct aion_run
+        spares; /* writes that are no version: time = when they may go, hold = sts + 1 or 0, detail = */
+    uint32_t first_case; /* + 1; cases of the key, chained */
+    uint32_t initial;    /* a register's initial value */
+    uint32_t base;       /* a list's initial elements and those of dropped versions; ISO_ABSENT: none */
+};
+enum aion_spare {
+    AION_SPARE_ABORTED = 1,
+    AION_SPARE_INTERMEDIATE,
+    AION_SPARE_UNKNOWN,
+    AION_SPARE_UNKNOWN_FINAL
+};
+
+/* A transaction, as long as an entry or a case names it: one cache line. */
+struct aion_transaction {
+    uint64_t sts, cts, origin, arrival;
+    uint32_t tid;
+    uint32_t holders; /* 0: free, `tid` is the next free one + 1 */
+    uint32_t flips;
+    uint32_t flags;
+    uint64_t unused[2];
+};
+
+/* A list in the pool. */
+struct aion_list {
+    uint32_t holders, count;
+    uint32_t tail; /* more elements behind `count`: the reader's own, which others did not write */
+    uint32_t size; /* of its block */
+    uint32_t elements[];
+};
+
+enum aion_state { AION_RIGHT, AION_WRONG, AION_HELD, AION_UNDECIDED };
+
+/* A read as a case keeps it. */
+struct aion_look {
+    uint64_t bound, before;
+    uint32_t value, operation;
+    uint8_t state;
+    bool own;
+};
+
+/* A case: one instance (EXT, transaction, key) that was wrong at some time, or has several reads. */
+struct aion_case {
+    uint32_t key, transaction;
+    uint32_t next;       /* + 1; of the same key, or the next free one */
+    uint32_t look_count; /* 0: the case is free */
+    struct aion_look look;
+    struct aion_look *more; /* all looks, if there are several */
+    uint64_t bound;         /* the largest of its looks */
+    uint64_t wrong_since, deadline;
+    uint32_t generation;
+    uint8_t state;
+    bool told, told_final, waiting; /* tentative or final; final; past the watermark but held */
+};
+
+/* A place in time at which a case has to be looked at. */
+struct aion_due {
+    uint64_t time;
+    uint32_t subject, generation;
+};
+
+struct aion_dues {
+    struct aion_due *heap;
+    uint32_t count, capacity;
+};
+
+enum { AION_LEAVING = 32 };
+
+struct iso_aion_shard {
+    enum iso_level level;
+    uint64_t timeout, now;
+    uint64_t limit, passed, floor; /* as given to iso_aion_shard_advance */
+    bool ended, thorough; /* nothing comes any more; every entry that may go goes */
+    struct aion_pool pool;
+    struct aion_values values;
+    struct iso_atoms key_atoms;
+    struct iso_atom_index *key_index;
+    struct aion_key *keys;
+    uint32_t key_count, key_capacity;
+    struct aion_rare *rares;
+    uint32_t rare_count, rare_capacity;
+    struct aion_transaction *transactions;
+    uint32_t transaction_count, transaction_capacity, free_transaction, transactions_in_use;
+    struct aion_case *cases;
+    uint32_t case_count, case_capacity, free_case;
+    struct aion_dues finals, deadlines;
+    struct aion_dues fresh; /* cases that went wrong in this batch: told at its end if they still are */
+    struct aion_dues ties;  /* SER: keys with readers and writers that share a cts */
+    struct aion_finding *findings;
+    uint32_t finding_count, finding_capacity;
+    uint32_t *groups; /* cases of the part at hand that have several reads */
+    uint32_t group_count, group_capacity;
+    uint32_t leaving[AION_LEAVING]; /* transactions to be dropped, + 1 */
+    uint32_t leaving_at;
+    uint32_t initial; /* of every register */
+    uint32_t hand;    /* the key that the sweep looks at next */
+    uint64_t work;    /* steps since the last sweep */
+    struct iso_aion_stats stats;
+};
+
+/* shard.c */
+struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key);
+void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t transaction);
+void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t transaction);
+void aion_dues_push(struct aion_dues *dues, uint64_t time, uint32_t subject, uint32_t generation);
+struct aion_due aion_dues_pop(struct aion_dues *dues);
+
+static inline uint32_t aion_transaction_hold(struct iso_aion_shard *shard, uint32_t transaction)
+{
+    shard->transactions[transaction].holders++;
+    return transaction;
+}
+
+static inline bool aion_key_is_list(const struct aion_key *key)
+{
+    return key->flags & ISO_KEY_LIST;
+}
+
+/* A read that no version to come can change; at SER one tick later, until ties at its cts are told. */
+static inline bool aion_may_drop_read(const struct iso_aion_shard *shard, uint64_t bound)
+{
+    return shard->level == ISO_SER ? bound < shard->passed : bound <= shard->passed;
+}
+
+/* list.c: lists; the frontier of a key, be it a list or a register */
+uint32_t aion_list_new(struct iso_aion_shard *shard, const struct iso_atoms *atoms, const iso_atom *elements,
+                       uint32_t count, uint32_t tail);
+uint32_t aion_value_hold(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
+void aion_value_drop(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
+void aion_list_fold(struct iso_aion_shard *shard, struct aion_key *key, struct aion_entry *version);
+enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key *key,
+                             const struct aion_look *look, uint32_t transaction);
+struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                uint64_t bound, uint32_t own);
+struct aion_words aion_expected_words(struct iso_aion_shard *shard, const struct aion_key *key,
+                                      const struct aion_look *look, uint32_t own);
+struct aion_words aion_value_words(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
+
+/* read.c */
+void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
+               uint32_t transaction);
+enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *key,
+                           const struct aion_look *look, uint32_t transaction);
+void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
+                          const struct aion_entry *version, uint64_t successor);
+void aion_recheck_cases(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t cause);
+
+/* write.c */
+void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
+                  uint32_t transaction);
+void aion_spare(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
+                uint32_t transaction);
+void aion_forget(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part);
+
+/* case.c */
+uint32_t aion_case_new(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction,
+                       const struct aion_look *look);
+void aion_case_add(struct iso_aion_shard *shard, uint32_t number, const struct aion_look *look);
+void aion_case_start(struct iso_aion_shard *shard, uint32_t number); /* all looks are there */
+void aion_case_set(struct iso_aion_shard *shard, uint32_t number, uint32_t operation, enum aion_state state,
+                   uint32_t cause);
+void aion_cases_advance(struct iso_aion_shard *shard);
+void aion_cases_tell_fresh(struct iso_aion_shard *shard);
+void aion_cases_tick(struct iso_aion_shard *shard);
+
+/* kind.c */
+void aion_explain(struct iso_aion_shard *shard, const struct aion_case *subject, const struct aion_look *look,
+                  struct aion_finding *finding);
+
+/* tie.c: SER, transactions that share a cts */
+void aion_tie_note(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t time);
+void aion_ties_advance(struct iso_aion_shard *shard);
+
+/* finding.c */
+struct aion_finding *aion_finding_new(struct iso_aion_shard *shard, enum aion_finding_what what,
+                                      uint32_t key);
+struct aion_party aion_party_of(struct iso_aion_shard *shard, uint32_t transaction); /* ISO_NONE: nobody */
+
+/* trim.c */
+void aion_trim(struct iso_aion_shard *shard, struct aion_key *key);
+void aion_sweep_some(struct iso_aion_shard *shard);
+
+#endif

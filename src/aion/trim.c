@@ -1,0 +1,116 @@
+/* Letting go: reads that no version to come can change, versions that no read to come may need. */
+#include "aion/shard_private.h"
+
+/* How many entries stand before a place. */
+static uint32_t position(const struct iso_aion_shard *shard, const struct aion_run *run,
+                         struct aion_place place)
+{
+    uint32_t before = place.index, count;
+    for (uint32_t i = 0; i < place.chunk; i++) {
+        aion_run_chunk(&shard->pool, run, i, &count);
+        before += count;
+    }
+    return before;
+}
+
+/* Dropping moves what stays: below a quarter of the run it is not worth that, unless memory is short. */
+static bool is_too_little(const struct iso_aion_shard *shard, uint32_t count, const struct aion_run *run)
+{
+    return !shard->thorough && count * 4 < run->count;
+}
+
+static void trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    struct aion_place place = aion_run_begin();
+    const struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
+    if (!read || !aion_may_drop_read(shard, read->time))
+        return;
+    uint64_t first_kept =
+        shard->level == ISO_SER || shard->passed == UINT64_MAX ? shard->passed : shard->passed + 1;
+    uint32_t count = position(shard, &key->reads, aion_run_lower(&shard->pool, &key->reads, first_kept));
+    if (is_too_little(shard, count, &key->reads))
+        return;
+    for (uint32_t i = 0; i < count; i++, aion_run_next(&shard->pool, &key->reads, &place)) {
+        read = aion_run_get(&shard->pool, &key->reads, place);
+        aion_value_drop(shard, key, read->value);
+        aion_transaction_drop_later(shard, read->transaction);
+    }
+    aion_run_drop(&shard->pool, &key->reads, count);
+    shard->stats.open_reads -= count;
+    if (!key->reads.count)
+        key->flags &= ~AION_KEY_OWN;
+}
+
+static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    const struct aion_entry *first = aion_run_get(&shard->pool, &key->versions, aion_run_begin());
+    if (!first || first->time >= shard->floor)
+        return;
+    uint32_t old =
+        position(shard, &key->versions, aion_run_lower(&shard->pool, &key->versions, shard->floor));
+    if (old < 2 || is_too_little(shard, old - 1, &key->versions))
+        return;
+    struct aion_place place = aion_run_begin();
+    for (uint32_t i = 0; i < old; i++, aion_run_next(&shard->pool, &key->versions, &place)) {
+        struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, place);
+        if (aion_key_is_list(key)) {
+            aion_list_fold(shard, key, version);
+            version = aion_run_get(&shard->pool, &key->versions, place);
+            version->value = ISO_ABSENT;
+        }
+        if (i == old - 1)
+            break;
+        aion_value_drop(shard, key, version->value);
+        aion_transaction_drop_later(shard, version->transaction);
+    }
+    aion_run_drop(&shard->pool, &key->versions, old - 1);
+    shard->stats.versions -= old - 1;
+    key->flags |= AION_KEY_DROPPED;
+}
+
+static void trim_spares(struct iso_aion_shard *shard, struct aion_run *spares)
+{
+    struct aion_place place = aion_run_begin();
+    uint32_t count = 0;
+    for (;; aion_run_next(&shard->pool, spares, &place), count++) {
+        const struct aion_entry *spare = aion_run_get(&shard->pool, spares, place);
+        if (!spare || spare->time >= shard->floor)
+            break;
+        aion_values_drop(&shard->values, spare->value);
+        aion_transaction_drop_later(shard, spare->transaction);
+    }
+    if (count)
+        aion_run_drop(&shard->pool, spares, count);
+}
+
+void aion_trim(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    trim_reads(shard, key);
+    trim_versions(shard, key);
+    if (key->rare)
+        trim_spares(shard, &shard->rares[key->rare].spares);
+}
+
+/* A hand goes round the keys, one for 64 steps, so that a key which nobody touches any more lets go too. */
+void aion_sweep_some(struct iso_aion_shard *shard)
+{
+    uint64_t count = shard->work / 64;
+    if (!shard->passed || count < 64)
+        return;
+    shard->work = 0;
+    if (count > shard->key_count)
+        count = shard->key_count;
+    for (; count; count--) {
+        shard->hand = shard->hand + 1 < shard->key_count ? shard->hand + 1 : 0;
+        __builtin_prefetch(&shard->keys[shard->hand + 8 < shard->key_count ? shard->hand + 8 : 0]);
+        aion_trim(shard, &shard->keys[shard->hand]);
+    }
+}
+
+void iso_aion_shard_sweep(struct iso_aion_shard *shard)
+{
+    shard->thorough = true;
+    for (uint32_t i = 0; i < shard->key_count; i++)
+        aion_trim(shard, &shard->keys[i]);
+    shard->thorough = false;
+}

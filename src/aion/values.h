@@ -1,0 +1,67 @@
+/* Values and transaction ids that come and go: atoms with a count of who holds them.
+ *
+ * Integers from 0 to 2^31-1 and null are their own atoms, as everywhere, and cost nothing. Others have an
+ * entry, found by hash and compared in full; the last holder to let go frees it, and texts are moved together
+ * once half of their space is garbage, so that an endless stream of distinct values needs the memory of those
+ * that are held. Threads: one at a time.
+ */
+#ifndef ISO_AION_VALUES_H
+#define ISO_AION_VALUES_H
+
+#include "iso/atom.h"
+
+struct aion_values {
+    struct iso_atoms atoms; /* its entries and texts; its own slots are not used */
+    uint32_t *holders;      /* 0: a free entry, whose payload is the next free one + 1 */
+    uint32_t *hash;
+    uint32_t first_free; /* + 1; 0: none */
+    uint64_t *slots;     /* as in struct iso_atoms */
+    uint32_t slot_mask, used;
+    size_t garbage; /* bytes of text that belong to nobody */
+};
+
+void aion_values_init(struct aion_values *values);
+void aion_values_release(struct aion_values *values);
+uint64_t aion_values_bytes(const struct aion_values *values);
+
+/* The atom here of an atom there, held once more. */
+uint32_t aion_values_enter(struct aion_values *values, const struct iso_atoms *from, iso_atom atom);
+void aion_values_leave(struct aion_values *values, uint32_t value);
+
+static inline bool aion_value_is_entry(uint32_t value)
+{
+    return (value & ISO_ATOM_TABLE) && value != ISO_ABSENT;
+}
+
+static inline uint32_t aion_values_take(struct aion_values *values, const struct iso_atoms *from,
+                                        iso_atom atom)
+{
+    return aion_value_is_entry(atom) ? aion_values_enter(values, from, atom) : atom;
+}
+
+static inline uint32_t aion_values_hold(struct aion_values *values, uint32_t value)
+{
+    if (aion_value_is_entry(value))
+        values->holders[value & ~ISO_ATOM_TABLE]++;
+    return value;
+}
+
+static inline void aion_values_drop(struct aion_values *values, uint32_t value)
+{
+    if (aion_value_is_entry(value))
+        aion_values_leave(values, value);
+}
+
+/* A digest of an atom's text, the same in every table and every run. */
+uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom);
+
+static inline uint64_t aion_mix(uint64_t bits)
+{
+    bits ^= bits >> 32;
+    bits *= 0xd6e8feb86659fd93u;
+    bits ^= bits >> 32;
+    bits *= 0xd6e8feb86659fd93u;
+    return bits ^ bits >> 32;
+}
+
+#endif

@@ -1,0 +1,403 @@
+/* `isochron bench`: how fast it is on this machine, with this workload. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/bench_run.h"
+#include "base/memory.h"
+
+/* A new kind is its file and its row here. */
+static const struct bench_kind *const kinds[] = {&bench_chronos, &bench_aion, &bench_decode, &bench_kafka};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+#define KIND_NAMES "chronos|aion|decode|kafka"
+
+/* In the order of the choices of --sweep. */
+static const char *const sweep_names[] = {"all",  "none", "sessions", "txns",  "ops",
+                                          "keys", "dist", "reads",    "delay", "deviation"};
+
+enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_SVG, FORMAT_BY_NAME };
+
+struct command {
+    struct bench bench; /* the first, so that values of a sweep can be stored into a bench alone */
+    int sweep, format;
+    const char *values, *output, *baseline;
+    uint64_t repeats, tolerance;
+    bool quiet;
+};
+_Static_assert(offsetof(struct command, bench) == 0, "options of a bench have its offsets");
+
+#define PLACE(member) offsetof(struct command, member)
+
+static const struct app_option options[] = {
+    {.type = APP_GROUP, .help = "What to vary"},
+    {.type = APP_CHOICE,
+     .name = "sweep",
+     .choices = "all|none|sessions|txns|ops|keys|dist|reads|delay|deviation",
+     .offset = PLACE(sweep),
+     .help =
+         "The parameter to vary, by the name of its option below; the others\nkeep their values. all (the "
+         "default): each in turn; none: one run."},
+    {.type = APP_TEXT,
+     .name = "values",
+     .argument = "A,B,C",
+     .offset = PLACE(values),
+     .help = "The values that it takes; of txns else from a twentieth to ten times\nwhat --txns says."},
+    {.type = APP_GROUP, .help = "The workload (defaults: chronos / the others)"},
+    {.type = APP_NUMBER,
+     .name = "sessions",
+     .argument = "N",
+     .offset = PLACE(bench.sessions),
+     .least = 1,
+     .most = 1000000,
+     .help = "Sessions that run at the same time (50 / 24)."},
+    {.type = APP_NUMBER,
+     .name = "txns",
+     .argument = "N",
+     .offset = PLACE(bench.transactions),
+     .least = 1,
+     .most = 1000000000,
+     .help = "Transactions (100k). Numbers may end in k, M, G."},
+    {.type = APP_NUMBER,
+     .name = "ops",
+     .argument = "N",
+     .offset = PLACE(bench.operations),
+     .least = 1,
+     .most = 10000,
+     .help = "Operations in each (15 / 8)."},
+    {.type = APP_NUMBER,
+     .name = "keys",
+     .argument = "N",
+     .offset = PLACE(bench.keys),
+     .least = 1,
+     .most = 100000000,
+     .help = "Keys in use (1000)."},
+    {.type = APP_SHARE,
+     .name = "reads",
+     .argument = "SHARE",
+     .offset = PLACE(bench.reads),
+     .help = "Share of reads among operations (0.5)."},
+    {.type = APP_CHOICE,
+     .name = "dist",
+     .choices = "uniform|zipf|hotspot",
+     .offset = PLACE(bench.distribution),
+     .help = "Which keys: all alike, the i-th in proportion to 1/i (the default),\nor 80% of operations on "
+             "20% of "
+             "the keys."},
+    {.type = APP_CHOICE,
+     .name = "level",
+     .choices = "si|ser",
+     .offset = PLACE(bench.level),
+     .help = "What the simulated store keeps, and what is checked (si)."},
+    {.type = APP_NUMBER,
+     .name = "seed",
+     .argument = "N",
+     .offset = PLACE(bench.seed),
+     .most = UINT64_MAX,
+     .help = "The same seed gives the same workload on every machine (1)."},
+    {.type = APP_GROUP, .help = "Arrivals (aion)"},
+    {.type = APP_NUMBER,
+     .name = "rate",
+     .argument = "N",
+     .offset = PLACE(bench.rate),
+     .least = 1,
+     .most = 1000000000,
+     .help = "Transactions a second that arrive, for latencies and reordering (25k)."},
+    {.type = APP_NUMBER,
+     .name = "delay",
+     .argument = "MS",
+     .offset = PLACE(bench.delay),
+     .most = 3600000,
+     .help = "Mean of the arrival delay, normally distributed (100)."},
+    {.type = APP_NUMBER,
+     .name = "deviation",
+     .argument = "MS",
+     .offset = PLACE(bench.deviation),
+     .most = 3600000,
+     .help = "Its standard deviation (10)."},
+    {.type = APP_NUMBER,
+     .name = "batch",
+     .argument = "N",
+     .offset = PLACE(bench.batch),
+     .least = 1,
+     .most = 1000000,
+     .help = "The most transactions that the engine is given at once (500)."},
+    {.type = APP_NUMBER,
+     .name = "retention",
+     .argument = "N",
+     .offset = PLACE(bench.retention),
+     .most = UINT64_MAX,
+     .help = "What the engine keeps below the watermark, in units of timestamps;\n0, the default: "
+             "everything."},
+    {.type = APP_GROUP, .help = "Messages (decode, kafka)"},
+    {.type = APP_CHOICE,
+     .name = "encoding",
+     .choices = "all|json|avro|protobuf",
+     .offset = PLACE(bench.encoding),
+     .help = "Which decoder: all (the default), or the one that a capture needs\n(json)."},
+    {.type = APP_NUMBER,
+     .name = "partitions",
+     .argument = "N",
+     .offset = PLACE(bench.partitions),
+     .least = 1,
+     .most = 1000,
+     .help = "Of the new topic (4); mock brokers get more where records need them."},
+    {.type = APP_TEXTS,
+     .name = "property",
+     .letter = 'X',
+     .argument = "NAME=VALUE",
+     .offset = PLACE(bench.properties),
+     .help = "A property of librdkafka, or the name of a file of them. Secrets go\ninto a file."},
+    {.type = APP_GROUP, .help = "How to measure"},
+    {.type = APP_NUMBER,
+     .name = "repeat",
+     .argument = "N",
+     .offset = PLACE(repeats),
+     .least = 1,
+     .most = 1000,
+     .help = "Runs of each point, of which the median is told (3)."},
+    {.type = APP_NUMBER,
+     .name = "threads",
+     .argument = "N",
+     .offset = PLACE(bench.threads),
+     .least = 1,
+     .most = 64,
+     .help = "chronos: threads, as many as there are processors; aion: shards (1)."},
+    {.type = APP_GROUP, .help = "The report"},
+    {.type = APP_CHOICE,
+     .name = "format",
+     .choices = "table|csv|json|svg",
+     .offset = PLACE(format),
+     .help = "Default: by the end of FILE's name (.csv, .json, .svg), else table."},
+    {.type = APP_TEXT,
+     .name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .offset = PLACE(output),
+     .help = "Where it goes; else to standard output."},
+    {.type = APP_TEXT,
+     .name = "baseline",
+     .argument = "FILE",
+     .offset = PLACE(baseline),
+     .help =
+         "JSON of an earlier run with the same settings: prints what changed,\nand the exit status is 1 if "
+         "anything got worse by more than the\ntolerance."},
+    {.type = APP_SHARE,
+     .name = "tolerance",
+     .argument = "SHARE",
+     .offset = PLACE(tolerance),
+     .help = "How much worse is still the same (0.1)."},
+    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "No progress line."},
+    {.type = APP_END},
+};
+
+/* ---- the report ---- */
+
+typedef void write_figures(const struct iso_figures *figures, FILE *out);
+
+static enum format format_of(const struct command *command)
+{
+    static const struct {
+        const char *end;
+        enum format format;
+    } ends[] = {{".csv", FORMAT_CSV}, {".json", FORMAT_JSON}, {".svg", FORMAT_SVG}};
+    if (command->format != FORMAT_BY_NAME)
+        return (enum format)command->format;
+    size_t length = strlen(command->output);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t end = strlen(ends[i].end);
+        if (length > end && !strcmp(command->output + length - end, ends[i].end))
+            return ends[i].format;
+    }
+    return FORMAT_TABLE;
+}
+
+static void write_table(const struct iso_figures *figures, FILE *out)
+{
+    fprintf(out, "isochron bench %s\n\n", figures->settings);
+    iso_figures_write_text(figures, out);
+}
+
+/* What a function writes into a FILE, as text. */
+static FILE *open_text(char **text, size_t *size)
+{
+    FILE *out = open_memstream(text, size);
+    if (!out)
+        iso_out_of_memory(BUFSIZ);
+    return out;
+}
+
+static enum iso_status report(struct app *app, const struct command *command,
+                              const struct iso_figures *figures)
+{
+    static write_figures *const writers[] = {write_table, iso_figures_write_csv, iso_figures_write_json,
+                                             iso_figures_write_svg};
+    struct iso_output file, *output = &app->out;
+    char *text = NULL;
+    size_t size = 0;
+    bool to_file = strcmp(command->output, "-");
+    FILE *out = open_text(&text, &size);
+    writers[format_of(command)](figures, out);
+    fclose(out);
+    if (to_file)
+        iso_output_open(output = &file, command->output, &app->error);
+    if (app->error.status == ISO_OK) {
+        iso_output_bytes(output, text, size);
+        if (to_file)
+            iso_output_close(&file, &app->error);
+    }
+    free(text);
+    return app->error.status;
+}
+
+/* To standard output, but for a report there that programs read: then to stderr. */
+static enum iso_status compare(struct app *app, const struct command *command,
+                               const struct iso_figures *figures, const struct iso_figures *baseline)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_text(&text, &size);
+    size_t worse = iso_figures_compare(figures, baseline, (double)command->tolerance / 4294967296.0, out);
+    fprintf(out, "%zu worse than %s by more than %.4g\n", worse, command->baseline,
+            (double)command->tolerance / 4294967296.0);
+    fclose(out);
+    if (strcmp(command->output, "-") || format_of(command) == FORMAT_TABLE)
+        iso_output_format(&app->out, "\n%s", text);
+    else
+        fputs(text, stderr);
+    free(text);
+    return worse ? ISO_VIOLATED : ISO_OK;
+}
+
+/* ---- the command line ---- */
+
+static enum iso_status read_baseline(struct app *app, const struct command *command,
+                                     const struct iso_figures *figures, struct iso_figures *baseline)
+{
+    if (iso_figures_read(baseline, command->baseline, &app->error) != ISO_OK)
+        return app->error.status;
+    if (!baseline->settings || strcmp(baseline->settings, figures->settings))
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: measured with \"%s\", and now it is \"%s\"",
+                             command->baseline, baseline->settings ? baseline->settings : "unknown settings",
+                             figures->settings);
+    return ISO_OK;
+}
+
+static enum iso_status measure(struct app *app, const struct bench_kind *kind, const struct command *command,
+                               const struct app_texts *files)
+{
+    struct iso_figures figures, baseline;
+    char settings[512];
+    struct bench_run run = {.app = app,
+                            .kind = kind,
+                            .bench = &command->bench,
+                            .sweep = sweep_names[command->sweep],
+                            .values = command->values,
+                            .files = files,
+                            .repeats = command->repeats,
+                            .quiet = command->quiet,
+                            .figures = &figures};
+    iso_figures_init(&figures, kind->columns, kind->column_count);
+    iso_figures_init(&baseline, kind->columns, kind->column_count);
+    enum iso_status status = bench_check(&run);
+    bench_settings(&run, settings, sizeof settings);
+    iso_figures_set_settings(&figures, settings);
+    if (status == ISO_OK && command->baseline)
+        status = read_baseline(app, command, &figures, &baseline);
+    if (status == ISO_OK)
+        status = bench_measure(&run);
+    if (status == ISO_OK)
+        status = report(app, command, &figures);
+    if (status == ISO_OK && command->baseline)
+        status = compare(app, command, &figures, &baseline);
+    iso_figures_release(&figures);
+    iso_figures_release(&baseline);
+    return status;
+}
+
+/* The kind is the first argument, since defaults depend on it. */
+static const struct bench_kind *find_kind(const char *name)
+{
+    for (int i = 0; i < KINDS; i++) {
+        if (!strcmp(kinds[i]->name, name))
+            return kinds[i];
+    }
+    return NULL;
+}
+
+/* What only some kinds take. */
+static enum iso_status check_kind(struct app *app, const struct bench_kind *kind, struct command *command,
+                                  const struct app_texts *files)
+{
+    enum { FIRST = 1 }; /* json */
+    if (command->bench.encoding && !kind->has_encodings)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--encoding: bench %s has no encodings", kind->name);
+    if (kind->has_encodings && files->count && !command->bench.encoding)
+        command->bench.encoding = FIRST;
+    return ISO_OK;
+}
+
+static enum iso_status run(struct app *app, int count, char **arguments)
+{
+    struct command command = {.bench = {.transactions = 100000,
+                                        .keys = 1000,
+                                        .seed = 1,
+                                        .distribution = 1,
+                                        .rate = 25000,
+                                        .delay = 100,
+                                        .deviation = 10,
+                                        .batch = 500,
+                                        .partitions = 4},
+                              .format = FORMAT_BY_NAME,
+                              .output = "-",
+                              .repeats = 3,
+                              .tolerance = (uint64_t)(0.1 * 4294967296.0)};
+    struct app_texts files = {0};
+    bool done, named = count > 0 && arguments[0][0] != '-';
+    const struct bench_kind *kind = named ? find_kind(arguments[0]) : NULL;
+    if (named && !kind)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "bench %s: expected one of " KIND_NAMES,
+                             arguments[0]);
+    if (kind)
+        kind->set_defaults(&command.bench);
+    enum iso_status status = app_parse(app, count - named, arguments + named, &command, &files, &done);
+    if (status == ISO_OK && !done && !kind)
+        status = iso_error_set(&app->error, ISO_BAD_INPUT, "bench: what to measure comes first: " KIND_NAMES);
+    if (status == ISO_OK && !done)
+        status = check_kind(app, kind, &command, &files);
+    if (status == ISO_OK && !done)
+        status = measure(app, kind, &command, &files);
+    app_texts_release(&command.bench.properties);
+    app_texts_release(&files);
+    return status;
+}
+
+const struct app_command app_bench = {
+    .name = "bench",
+    .summary = "throughput, latency and memory on this machine",
+    .usage = KIND_NAMES " [OPTIONS] [FILE...]",
+    .intro = "Measures generated workloads, of which one parameter after the other varies\n"
+             "around its default, or your own files. Every run is a process of its own, so\n"
+             "that its peak memory is.\n\n"
+             "chronos   a whole offline check, from a history file to the verdict\n"
+             "aion      the online engine alone: transactions in the order of their commits,\n"
+             "          and as they arrive when each is delayed on its own way; microseconds\n"
+             "          from arrival to the first verdict, milliseconds to the final one\n"
+             "decode    decoders of history topics alone, on generated messages or on a\n"
+             "          capture\n"
+             "kafka     records into a new topic and out of it: of the broker that -X or the\n"
+             "          variable BOOTSTRAP names, else of mock brokers in the same process\n\n"
+             "Exit status: 0, or with --baseline 1 if something got worse; 2 bad usage or\n"
+             "input; 4 runtime failure.",
+    .examples =
+        "  isochron bench chronos --sweep txns\n"
+        "      How time and memory grow with the number of transactions.\n"
+        "  isochron bench chronos --sweep ops --values 8,16 --repeat 5 -o now.json --baseline before.json\n"
+        "      What changed since, as text, and the new figures beside it.\n"
+        "  isochron bench chronos mine.jsonl.zst\n"
+        "      Your own history.\n"
+        "  isochron bench aion --sweep deviation --level ser -o late.svg\n"
+        "      What late arrivals cost the online engine, as charts.\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,126 @@
+/* `isochron capture`: topics into a file. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "app/consume.h"
+#include "app/stream.h"
+
+enum { POLL_MS = 100, FLUSH_MS = 1000 };
+
+struct capture {
+    struct app_texts topics, properties;
+    const char *output, *from;
+    bool until_eof, wait_for_topics, quiet;
+    uint64_t threads;
+};
+
+#define PLACE(member) offsetof(struct capture, member)
+
+static const struct app_option options[] = {
+    {.type = APP_TEXTS, .name = "topic", .argument = "TOPIC", .offset = PLACE(topics),
+     .help = "A topic to record, with all its partitions. May be given often."},
+    {.type = APP_TEXT, .name = "output", .letter = 'o', .argument = "FILE", .offset = PLACE(output),
+     .help = "The capture; packed if it ends in .zst. Else to standard output."},
+    {.type = APP_TEXT, .name = "from", .argument = "PLACE", .offset = PLACE(from),
+     .help = "beginning (the default), end, or a time in milliseconds since 1970."},
+    {.type = APP_FLAG, .name = "until-eof", .offset = PLACE(until_eof), .help = "Stop where the partitions end now."},
+    {.type = APP_FLAG, .name = "wait-for-topics", .offset = PLACE(wait_for_topics),
+     .help = "A topic that does not exist may appear later."},
+    {.type = APP_TEXTS, .name = "property", .letter = 'X', .argument = "NAME=VALUE", .offset = PLACE(properties),
+     .help = "A property of librdkafka, or the name of a file of them. Secrets go\ninto a file."},
+    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "No closing line."},
+    {.type = APP_NUMBER, .name = "threads", .argument = "N", .offset = PLACE(threads), .least = 1, .most = 1024,
+     .help = "Every command takes it; capture writes with one."},
+    {.type = APP_END},
+};
+
+static enum iso_status record(struct iso_kafka_consumer *consumer, struct iso_capture_writer *writer,
+                              struct iso_error *error)
+{
+    volatile sig_atomic_t *stopped = app_catch_signals();
+    int64_t flushed = iso_kafka_now();
+    while (!*stopped && !iso_kafka_consumer_finished(consumer) && error->status == ISO_OK) {
+        const struct iso_message *messages;
+        uint32_t count;
+        iso_kafka_consumer_poll(consumer, POLL_MS, &messages, &count, error);
+        struct iso_error writing = {0};
+        for (uint32_t i = 0; i < count && writing.status == ISO_OK; i++)
+            iso_capture_write(writer, &messages[i], &writing);
+        int64_t now = iso_kafka_now();
+        if (writing.status == ISO_OK && now - flushed >= FLUSH_MS) {
+            flushed = now;
+            iso_capture_flush(writer, &writing);
+        }
+        if (writing.status != ISO_OK)
+            iso_error_set(error, writing.status, "%s", writing.text);
+    }
+    return error->status;
+}
+
+static enum iso_status capture_topics(struct app *app, const struct capture *capture)
+{
+    struct iso_error *error = &app->error;
+    struct iso_kafka_properties properties = {0};
+    struct iso_inputs inputs;
+    struct iso_kafka_consumer *consumer = NULL;
+    struct iso_capture_writer *writer = NULL;
+    struct iso_kafka_consumer_options settings = {
+        .properties = &properties, .topics = capture->topics.items, .topic_count = capture->topics.count,
+        .until_eof = capture->until_eof, .wait_for_topics = capture->wait_for_topics};
+    iso_inputs_init(&inputs);
+    if (app_properties(&properties, &capture->properties, error) != ISO_OK ||
+        app_consume_from(capture->from, &settings, error) != ISO_OK)
+        goto out;
+    consumer = iso_kafka_consumer_new(&settings, &inputs, error);
+    if (consumer)
+        writer = iso_capture_writer_new(capture->output, error);
+    if (!writer)
+        goto out;
+    record(consumer, writer, error);
+    if (!capture->quiet)
+        app_say("%" PRIu64 " messages of %u partitions captured", iso_kafka_consumer_counters(consumer)->messages,
+                inputs.count);
+out:
+    if (writer) {
+        struct iso_error closing = {0};
+        if (iso_capture_writer_close(writer, &closing) != ISO_OK)
+            iso_error_set(error, closing.status, "%s", closing.text);
+    }
+    iso_kafka_consumer_free(consumer);
+    iso_inputs_release(&inputs);
+    iso_kafka_properties_release(&properties);
+    return error->status;
+}
+
+static enum iso_status run(struct app *app, int count, char **arguments)
+{
+    struct capture capture = {.output = "-"};
+    struct app_texts files = {0};
+    bool done;
+    enum iso_status status = app_parse(app, count, arguments, &capture, &files, &done);
+    if (status == ISO_OK && !done && files.count)
+        status = iso_error_set(&app->error, ISO_BAD_INPUT, "%s: capture reads topics, expected --topic TOPIC", files.items[0]);
+    if (status == ISO_OK && !done && !capture.topics.count)
+        status = iso_error_set(&app->error, ISO_BAD_INPUT, "no topic: expected --topic TOPIC");
+    if (status == ISO_OK && !done)
+        status = capture_topics(app, &capture);
+    app_texts_release(&capture.topics);
+    app_texts_release(&capture.properties);
+    app_texts_release(&files);
+    return status;
+}
+
+const struct app_command app_capture = {
+    .name = "capture",
+    .summary = "record Kafka topics into a file, byte exact",
+    .usage = "--topic TOPIC... -X bootstrap.servers=HOST:PORT [OPTIONS] [-o FILE]",
+    .intro = "Writes every message with its key, headers, offset and time as a line of JSON, in\n"
+             "the form of `kcat -J`; bytes that are not UTF-8 as {\"base64\":\"...\"}. `replay`\n"
+             "reads it. Ctrl-C ends it with a whole file.",
+    .examples =
+        "  isochron capture --topic txns --until-eof -X bootstrap.servers=localhost:9092 -o run.capture.jsonl.zst\n"
+        "      What is there now, packed.\n",
+    .options = options,
+    .run = run,
+};

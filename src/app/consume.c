@@ -1,0 +1,54 @@
+#define _GNU_SOURCE
+#include "app/consume.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A signal handler has nothing else to write to. */
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int number)
+{
+    (void)number;
+    stopped = 1;
+}
+
+volatile sig_atomic_t *app_catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    return &stopped;
+}
+
+enum iso_status app_consume_from(const char *text, struct iso_kafka_consumer_options *options, struct iso_error *error)
+{
+    char *end;
+    if (!text || !strcmp(text, "beginning")) {
+        options->start = ISO_KAFKA_BEGINNING;
+        return ISO_OK;
+    }
+    if (!strcmp(text, "end")) {
+        options->start = ISO_KAFKA_END;
+        return ISO_OK;
+    }
+    errno = 0;
+    options->start = ISO_KAFKA_TIME;
+    options->start_time = strtoll(text, &end, 10);
+    if (!*text || *end || errno || options->start_time < 0)
+        return iso_error_set(error, ISO_BAD_INPUT, "--from %s: expected beginning, end, or milliseconds since 1970", text);
+    return ISO_OK;
+}
+
+enum iso_status app_properties(struct iso_kafka_properties *properties, const struct app_texts *texts,
+                               struct iso_error *error)
+{
+    for (uint32_t i = 0; i < texts->count && error->status == ISO_OK; i++) {
+        if (strchr(texts->items[i], '='))
+            iso_kafka_properties_argument(properties, texts->items[i], error);
+        else
+            iso_kafka_properties_file(properties, texts->items[i], error);
+    }
+    return error->status;
+}

@@ -1,0 +1,185 @@
+#include "app/stream.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app/consume.h"
+#include "app/source.h"
+#include "base/memory.h"
+#include "io/read.h"
+
+enum { FLUSH_SECONDS = 10 };
+
+void app_stream_options_init(struct app_stream_options *options)
+{
+    *options = (struct app_stream_options){.max_violations = 1000, .finality_timeout = 5, .threads = 1};
+}
+
+void app_stream_options_release(struct app_stream_options *options)
+{
+    app_texts_release(&options->sources);
+    app_texts_release(&options->properties);
+}
+
+/* ---- where verdicts go ---- */
+
+static enum iso_status to_stdout(void *context, const char *line, size_t length, struct iso_error *error)
+{
+    struct app_stream *stream = context;
+    iso_output_bytes(&stream->app->out, line, length);
+    if (stream->app->out.error)
+        return iso_error_set(error, ISO_FAILED, "standard output: %s", strerror(stream->app->out.error));
+    return ISO_OK;
+}
+
+/* The key is the verdict's id, so that all lines of one verdict come in order and a compacted topic keeps the last. */
+static enum iso_status to_topic(void *context, const char *line, size_t length, struct iso_error *error)
+{
+    struct app_stream *stream = context;
+    static const size_t id_place = sizeof "{\"id\":\"" - 1, id_length = 16;
+    struct iso_message message = {
+        .partition = ISO_KAFKA_ANY_PARTITION,
+        .key = {(const uint8_t *)line + id_place, (uint32_t)id_length},
+        .payload = {(const uint8_t *)line, (uint32_t)length - 1},
+    };
+    return iso_kafka_producer_send(stream->producer, &message, error);
+}
+
+static void on_bad(void *context, const struct iso_message *message, const char *reason)
+{
+    struct app_stream *stream = context;
+    struct iso_error error = {0};
+    app_say("topic %s partition %" PRId32 " offset %" PRId64 ": left out: %s", message->topic, message->partition,
+            message->offset, reason);
+    if (stream->dead_letter && iso_capture_write(stream->dead_letter, message, &error) != ISO_OK)
+        app_say("%s", error.text);
+}
+
+static void on_idle(void *context, const struct iso_inputs_entry *input, bool idle)
+{
+    (void)context;
+    app_say("topic %s partition %" PRId32 " %s", input->topic, input->partition,
+            idle ? "is idle and no longer waited for" : "is waited for again");
+}
+
+static enum iso_status open_outputs(struct app_stream *stream)
+{
+    const struct app_stream_options *options = stream->options;
+    struct iso_error *error = &stream->app->error;
+    if (options->out && strncmp(options->out, "kafka:", 6))
+        return iso_error_set(error, ISO_BAD_INPUT, "--out %s: expected kafka:TOPIC", options->out);
+    if ((options->on_bad_record == ISO_BAD_DEAD_LETTER) != (options->dead_letter != NULL))
+        return iso_error_set(error, ISO_BAD_INPUT, "--on-bad-record dead-letter and --dead-letter FILE go together");
+    if (options->out)
+        stream->producer = iso_kafka_producer_new(&stream->properties, options->out + 6, 1, error);
+    if (options->dead_letter && error->status == ISO_OK)
+        stream->dead_letter = iso_capture_writer_new(options->dead_letter, error);
+    return error->status;
+}
+
+/* ---- the pipeline ---- */
+
+static void make_pipeline(struct app_stream *stream, bool deadlines)
+{
+    const struct app_stream_options *options = stream->options;
+    struct iso_pipeline_options settings;
+    iso_pipeline_options_init(&settings);
+    settings.level = (enum iso_level)options->level;
+    settings.session_order = !options->no_session_order;
+    settings.shards = (uint32_t)options->threads;
+    settings.finality_timeout_ms = deadlines ? options->finality_timeout * 1000 : 0;
+    settings.idle_timeout_ms = options->idle_timeout * 1000;
+    settings.retention = options->retention ? options->retention : ISO_AION_FOREVER;
+    settings.memory_limit = options->memory;
+    settings.hlc_bits = (unsigned)options->hlc_bits;
+    settings.on_bad_record = (enum iso_on_bad_record)options->on_bad_record;
+    settings.max_violations = (uint32_t)options->max_violations;
+    settings.final_only = options->final_only;
+    settings.sink = stream->producer ? to_topic : options->json ? NULL : to_stdout;
+    settings.sink_context = stream;
+    settings.on_bad = on_bad;
+    settings.on_idle = on_idle;
+    settings.context = stream;
+    stream->pipeline = iso_pipeline_new(&settings);
+}
+
+static enum iso_status set_initial(struct app_stream *stream)
+{
+    const struct app_stream_options *options = stream->options;
+    struct iso_history history;
+    iso_history_init(&history);
+    if (options->initial_file)
+        iso_read_initial(options->initial_file, &history, &stream->app->error);
+    if (options->initial && strcmp(options->initial, "null"))
+        history.initial_value = iso_atoms_text(&history.atoms, options->initial, strlen(options->initial));
+    if (stream->app->error.status == ISO_OK)
+        iso_pipeline_initial(stream->pipeline, &history);
+    iso_history_release(&history);
+    return stream->app->error.status;
+}
+
+enum iso_status app_stream_open(struct app_stream *stream, struct app *app, const struct app_stream_options *options,
+                                bool deadlines)
+{
+    *stream = (struct app_stream){.app = app, .options = options};
+    if (!options->sources.count)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "no source: expected --source history:TOPIC");
+    if (app_properties(&stream->properties, &options->properties, &app->error) != ISO_OK ||
+        open_outputs(stream) != ISO_OK)
+        return app->error.status;
+    make_pipeline(stream, deadlines);
+    for (uint32_t i = 0; i < options->sources.count && app->error.status == ISO_OK; i++)
+        app_source_add(stream, options->sources.items[i]);
+    return app->error.status == ISO_OK ? set_initial(stream) : app->error.status;
+}
+
+enum iso_status app_stream_close(struct app_stream *stream)
+{
+    struct iso_error *error = &stream->app->error;
+    if (stream->producer && error->status == ISO_OK)
+        iso_kafka_producer_flush(stream->producer, FLUSH_SECONDS, error);
+    iso_kafka_producer_free(stream->producer);
+    if (stream->dead_letter)
+        iso_capture_writer_close(stream->dead_letter, error);
+    iso_pipeline_free(stream->pipeline);
+    for (uint32_t i = 0; i < stream->registry_count; i++)
+        iso_registry_free(stream->registries[i]);
+    for (uint32_t i = 0; i < stream->topic_count; i++)
+        iso_free(stream->topics[i]);
+    iso_free(stream->registries);
+    iso_free(stream->topics);
+    iso_kafka_properties_release(&stream->properties);
+    return error->status;
+}
+
+/* ---- the end ---- */
+
+static void say_summary(const struct app_stream *stream, enum iso_status outcome, const char *reason, double seconds)
+{
+    struct iso_pipeline_stats stats;
+    uint64_t violations = 0;
+    iso_pipeline_stats(stream->pipeline, &stats);
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
+        violations += stats.engine.counts[axiom];
+    app_say("%s at %s: %" PRIu64 " transactions, %" PRIu64 " violations, %" PRIu64 " messages in %.1f s%s%s",
+            outcome == ISO_VIOLATED ? "violated" : outcome == ISO_OK ? "holds" : "undecided",
+            iso_level_name((enum iso_level)stream->options->level), stats.engine.transactions, violations,
+            stats.messages, seconds, reason ? "; reason: " : "", reason ? reason : "");
+}
+
+enum iso_status app_stream_conclude(struct app_stream *stream, double seconds)
+{
+    const struct app_stream_options *options = stream->options;
+    const char *reason;
+    enum iso_status outcome = iso_pipeline_outcome(stream->pipeline, options->allow_unjudged, &reason);
+    if (options->json) {
+        struct iso_text text = {0};
+        iso_pipeline_summary(stream->pipeline, options->allow_unjudged, &text);
+        iso_output_bytes(&stream->app->out, text.bytes, text.used);
+        iso_text_release(&text);
+    }
+    if (!options->quiet)
+        say_summary(stream, outcome, reason, seconds);
+    return outcome;
+}

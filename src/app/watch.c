@@ -1,0 +1,188 @@
+/* `isochron watch`: live topics. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "app/consume.h"
+#include "app/stream.h"
+
+enum { POLL_MS = 50, STATUS_MS = 250 };
+
+struct watch {
+    struct app_stream_options stream;
+    const char *from, *record;
+    uint64_t messages; /* 0: no end */
+    bool until_eof, wait_for_topics;
+};
+
+#define PLACE(member) offsetof(struct watch, member)
+
+static const struct app_option options[] = {
+    APP_STREAM_ROWS(struct watch),
+    {.type = APP_GROUP, .help = "Which messages"},
+    {.type = APP_TEXT, .name = "from", .argument = "PLACE", .offset = PLACE(from),
+     .help = "beginning (the default), end, or a time in milliseconds since 1970."},
+    {.type = APP_FLAG, .name = "until-eof", .offset = PLACE(until_eof),
+     .help = "Stop where the partitions end now; everything is final then."},
+    {.type = APP_NUMBER, .name = "messages", .argument = "N", .offset = PLACE(messages), .least = 1, .most = UINT64_MAX,
+     .help = "Stop after so many messages; everything is final then."},
+    {.type = APP_FLAG, .name = "wait-for-topics", .offset = PLACE(wait_for_topics),
+     .help = "A topic that does not exist may appear later."},
+    {.type = APP_TEXT, .name = "record", .argument = "FILE", .offset = PLACE(record),
+     .help = "A capture of all that was read, in the order of its arrival: replay\nfinds the same in it."},
+    {.type = APP_NUMBER, .name = "finality-timeout", .argument = "SECONDS", .offset = APP_STREAM_PLACE(struct watch, finality_timeout),
+     .most = 86400, .help = "Without watermarks a verdict is final so long after its transaction\n(5). 0: only watermarks "
+             "make verdicts final."},
+    {.type = APP_NUMBER, .name = "idle-timeout", .argument = "SECONDS", .offset = APP_STREAM_PLACE(struct watch, idle_timeout),
+     .most = 86400, .help = "A partition without messages for so long is not waited for by the\nwatermark. 0, the default: "
+             "all are."},
+    {.type = APP_END},
+};
+
+struct watcher {
+    struct app_stream stream;
+    struct iso_kafka_consumer *consumer;
+    struct iso_capture_writer *record; /* NULL: none */
+    volatile sig_atomic_t *stopped;
+    uint64_t left;       /* messages to read */
+    uint32_t declared;   /* partitions that the pipeline knows of */
+    bool shown;          /* stderr is a terminal */
+    int64_t started, updated;
+};
+
+static void declare_partitions(struct watcher *watcher, uint64_t now)
+{
+    const struct iso_kafka_partition *partitions;
+    uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
+    for (; watcher->declared < count; watcher->declared++)
+        iso_pipeline_declare(watcher->stream.pipeline, partitions[watcher->declared].input, now);
+}
+
+static void draw(struct watcher *watcher, int64_t now)
+{
+    struct iso_pipeline_stats stats;
+    uint64_t violations = 0;
+    char trouble[200];
+    if (!watcher->shown || now - watcher->updated < STATUS_MS)
+        return;
+    watcher->updated = now;
+    iso_pipeline_stats(watcher->stream.pipeline, &stats);
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
+        violations += stats.engine.counts[axiom];
+    double seconds = (double)(now - watcher->started) / 1000;
+    fprintf(stderr, "\r\033[K%" PRIu64 " transactions  %.0f/s  %" PRIu64 " violations  %" PRIu64 " open reads", 
+            stats.engine.transactions, seconds > 0 ? (double)stats.engine.transactions / seconds : 0, violations,
+            stats.engine.open_reads);
+    if (stats.has_watermark)
+        fprintf(stderr, "  watermark %" PRIu64, stats.watermark);
+    if (iso_kafka_consumer_trouble(watcher->consumer, trouble, sizeof trouble))
+        fprintf(stderr, "  %.60s", trouble);
+    fflush(stderr);
+}
+
+static enum iso_status step(struct watcher *watcher, struct iso_error *error)
+{
+    const struct iso_message *messages;
+    uint32_t count;
+    struct app_stream *stream = &watcher->stream;
+    enum iso_status status = iso_kafka_consumer_poll(watcher->consumer, POLL_MS, &messages, &count, error);
+    int64_t now = iso_kafka_now();
+    declare_partitions(watcher, (uint64_t)now);
+    count = count < watcher->left ? count : (uint32_t)watcher->left;
+    watcher->left -= count;
+    for (uint32_t i = 0; watcher->record && i < count && error->status == ISO_OK; i++)
+        iso_capture_write(watcher->record, &messages[i], error);
+    if (count)
+        iso_pipeline_feed(stream->pipeline, messages, count, (uint64_t)now, error);
+    if (status == ISO_OK && error->status == ISO_OK)
+        iso_pipeline_tick(stream->pipeline, (uint64_t)now, error);
+    if (stream->producer && error->status == ISO_OK)
+        iso_kafka_producer_poll(stream->producer, error);
+    if (!count)
+        iso_output_flush(&stream->app->out); /* caught up: whoever reads the verdicts is to see them */
+    draw(watcher, now);
+    return error->status;
+}
+
+/* All that was asked for has come. */
+static bool is_finished(const struct watcher *watcher)
+{
+    return !watcher->left || iso_kafka_consumer_finished(watcher->consumer);
+}
+
+static enum iso_status watch_topics(struct watcher *watcher, const struct watch *watch)
+{
+    struct app_stream *stream = &watcher->stream;
+    struct iso_error *error = &stream->app->error;
+    struct iso_kafka_consumer_options settings = {
+        .properties = &stream->properties,
+        .topics = (const char *const *)stream->topics,
+        .topic_count = stream->topic_count,
+        .until_eof = watch->until_eof,
+        .wait_for_topics = watch->wait_for_topics,
+    };
+    double started = app_seconds();
+    if (app_consume_from(watch->from, &settings, error) != ISO_OK)
+        return error->status;
+    watcher->consumer = iso_kafka_consumer_new(&settings, iso_pipeline_inputs(stream->pipeline), error);
+    if (watcher->consumer && watch->record)
+        watcher->record = iso_capture_writer_new(watch->record, error);
+    if (error->status != ISO_OK)
+        return error->status;
+    watcher->left = watch->messages ? watch->messages : UINT64_MAX;
+    watcher->started = iso_kafka_now();
+    watcher->shown = isatty(STDERR_FILENO) && !watch->stream.quiet;
+    watcher->stopped = app_catch_signals();
+    declare_partitions(watcher, (uint64_t)watcher->started);
+    while (!*watcher->stopped && !is_finished(watcher))
+        if (step(watcher, error) != ISO_OK)
+            break;
+    if (watcher->shown)
+        fputs("\r\033[K", stderr);
+    if (error->status == ISO_OK && is_finished(watcher))
+        iso_pipeline_end(stream->pipeline, (uint64_t)iso_kafka_now(), error);
+    return error->status == ISO_OK ? app_stream_conclude(stream, app_seconds() - started) : error->status;
+}
+
+static enum iso_status run(struct app *app, int count, char **arguments)
+{
+    struct watch watch = {0};
+    struct app_texts files = {0};
+    struct watcher watcher = {.stream.app = app};
+    bool done;
+    app_stream_options_init(&watch.stream);
+    enum iso_status status = app_parse(app, count, arguments, &watch, &files, &done);
+    if (status == ISO_OK && files.count)
+        status = iso_error_set(&app->error, ISO_BAD_INPUT, "%s: watch reads topics; replay reads files", files.items[0]);
+    if (status == ISO_OK && !done) {
+        status = app_stream_open(&watcher.stream, app, &watch.stream, true);
+        if (status == ISO_OK)
+            status = watch_topics(&watcher, &watch);
+        iso_kafka_consumer_free(watcher.consumer);
+        if (watcher.record && iso_capture_writer_close(watcher.record, &app->error) != ISO_OK)
+            status = app->error.status;
+        if (app_stream_close(&watcher.stream) != ISO_OK)
+            status = app->error.status;
+    }
+    app_stream_options_release(&watch.stream);
+    app_texts_release(&files);
+    return status;
+}
+
+const struct app_command app_watch = {
+    .name = "watch",
+    .summary = "check live Kafka topics",
+    .usage = "--source KIND:TOPIC -X bootstrap.servers=HOST:PORT [OPTIONS]",
+    .intro = "Reads all partitions of the sources' topics and prints each step of each verdict\n"
+             "as a line of JSON: tentative, final, retracted. It belongs to no consumer group\n"
+             "and commits nothing. Ctrl-C ends it with what is known so far.",
+    .examples =
+        "  isochron watch --source history:txns -X bootstrap.servers=localhost:9092\n"
+        "      Whole transactions that clients publish as JSON.\n"
+        "  isochron watch --source history:txns,format=avro,registry=http://localhost:8081 -X kafka.properties\n"
+        "      Avro with a schema registry; broker and credentials from a file.\n"
+        "  isochron watch --source history:txns --until-eof --json -X bootstrap.servers=localhost:9092\n"
+        "      What is there now, and one object at the end.\n",
+    .options = options,
+    .run = run,
+};

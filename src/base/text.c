@@ -1,0 +1,86 @@
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+void iso_text_release(struct iso_text *text)
+{
+    iso_free(text->bytes);
+    *text = (struct iso_text){0};
+}
+
+char *iso_text_reserve(struct iso_text *text, size_t size)
+{
+    if (size > text->capacity - text->used) {
+        text->capacity = iso_column_capacity(text->capacity, text->used + size);
+        text->bytes = iso_reallocate(text->bytes, text->capacity);
+    }
+    return text->bytes + text->used;
+}
+
+void iso_text_put_bytes(struct iso_text *text, const void *bytes, size_t size)
+{
+    char *room = iso_text_reserve(text, size);
+    if (size)
+        memcpy(room, bytes, size);
+    text->used += size;
+}
+
+void iso_text_put(struct iso_text *text, const char *string)
+{
+    iso_text_put_bytes(text, string, strlen(string));
+}
+
+enum { NUMBER_ROOM = 24 };
+
+void iso_text_put_signed(struct iso_text *text, int64_t number)
+{
+    text->used += (size_t)snprintf(iso_text_reserve(text, NUMBER_ROOM), NUMBER_ROOM, "%" PRId64, number);
+}
+
+void iso_text_put_unsigned(struct iso_text *text, uint64_t number)
+{
+    text->used += (size_t)snprintf(iso_text_reserve(text, NUMBER_ROOM), NUMBER_ROOM, "%" PRIu64, number);
+}
+
+/* The letter of a short escape, or 0. */
+static char short_escape(uint8_t byte)
+{
+    switch (byte) {
+    case '"': return '"';
+    case '\\': return '\\';
+    case '\b': return 'b';
+    case '\f': return 'f';
+    case '\n': return 'n';
+    case '\r': return 'r';
+    case '\t': return 't';
+    default: return 0;
+    }
+}
+
+void iso_text_put_string(struct iso_text *text, const void *bytes, size_t size)
+{
+    static const char hexadecimal[] = "0123456789abcdef";
+    const uint8_t *at = bytes;
+    char *from = iso_text_reserve(text, size * 6 + 2), *to = from;
+    *to++ = '"';
+    for (size_t i = 0; i < size; i++) {
+        char letter;
+        if (at[i] >= 0x20 && at[i] != '"' && at[i] != '\\') {
+            *to++ = (char)at[i];
+        } else if ((letter = short_escape(at[i]))) {
+            *to++ = '\\';
+            *to++ = letter;
+        } else {
+            memcpy(to, "\\u00", 4);
+            to[4] = hexadecimal[at[i] >> 4];
+            to[5] = hexadecimal[at[i] & 15];
+            to += 6;
+        }
+    }
+    *to++ = '"';
+    text->used += (size_t)(to - from);
+}

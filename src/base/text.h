@@ -1,0 +1,29 @@
+/* A text that grows in memory: what is put together before it is written or sent.
+ *
+ * Ownership: a text owns its bytes, which move when it grows. Threads: one at a time.
+ */
+#ifndef ISO_BASE_TEXT_H
+#define ISO_BASE_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct iso_text {
+    char *bytes; /* no NUL at their end */
+    size_t used, capacity;
+};
+
+void iso_text_release(struct iso_text *text); /* a zeroed one is empty */
+
+/* Room for `size` more bytes; the caller then adds to `used`. */
+char *iso_text_reserve(struct iso_text *text, size_t size);
+
+void iso_text_put(struct iso_text *text, const char *string);
+void iso_text_put_bytes(struct iso_text *text, const void *bytes, size_t size);
+void iso_text_put_signed(struct iso_text *text, int64_t number);
+void iso_text_put_unsigned(struct iso_text *text, uint64_t number);
+
+/* Bytes that are UTF-8 as a JSON string, quotes included. */
+void iso_text_put_string(struct iso_text *text, const void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,42 @@
+/* Captures: Kafka messages in a file, byte exact, one a line, in the members that `kcat -J` prints.
+ *
+ *   {"topic":"t","partition":0,"offset":7,"tstype":"create","ts":1795251884292,"broker":1,
+ *    "headers":["name","value"],"key":null,"payload":"text"}
+ *
+ * A text is a JSON string if its bytes are UTF-8, else {"base64":"..."}; null is Kafka's null. `headers` alternates
+ * names and values and is left out where there are none; `tstype` and `ts` are left out without a timestamp, `broker`
+ * where it is not known. The reader takes the members in any order, ignores members it does not know, and takes
+ * kcat's own output, in which bytes that are not UTF-8 stand raw inside strings. `.zst` by name, "-" is stdin or
+ * stdout.
+ *
+ * Memory: a reader holds one batch (a few hundred kilobytes, or the longest line). Errors: ISO_BAD_INPUT names file
+ * and line; ISO_FAILED the file. Threads: one at a time.
+ */
+#ifndef ISO_IO_CAPTURE_H
+#define ISO_IO_CAPTURE_H
+
+#include "iso/error.h"
+#include "iso/inputs.h"
+#include "iso/message.h"
+
+struct iso_capture_reader;
+struct iso_capture_writer;
+
+/* NULL on error. Borrows `inputs`, in which it numbers the partitions that it meets. */
+struct iso_capture_reader *iso_capture_reader_new(const char *path, struct iso_inputs *inputs,
+                                                  struct iso_error *error);
+void iso_capture_reader_free(struct iso_capture_reader *reader);
+
+/* The next messages, in file order, valid until the next call; `*count` 0 at the end or on error. What stands before a
+ * bad line is handed out first. */
+enum iso_status iso_capture_read(struct iso_capture_reader *reader, const struct iso_message **messages,
+                                 uint32_t *count, struct iso_error *error);
+
+struct iso_capture_writer *iso_capture_writer_new(const char *path, struct iso_error *error);
+enum iso_status iso_capture_write(struct iso_capture_writer *writer, const struct iso_message *message,
+                                  struct iso_error *error);
+enum iso_status iso_capture_flush(struct iso_capture_writer *writer, struct iso_error *error);
+/* Ends the file and frees the writer; the status of the whole. */
+enum iso_status iso_capture_writer_close(struct iso_capture_writer *writer, struct iso_error *error);
+
+#endif

@@ -1,0 +1,97 @@
+/* Writing captures: messages to lines, each put together in one text. */
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "io/capture.h"
+#include "io/stream.h"
+
+struct iso_capture_writer {
+    struct iso_stream_writer *stream;
+    struct iso_text line;
+};
+
+struct iso_capture_writer *iso_capture_writer_new(const char *path, struct iso_error *error)
+{
+    struct iso_stream_writer *stream = iso_stream_writer_new(path, error);
+    if (!stream)
+        return NULL;
+    struct iso_capture_writer *writer = iso_allocate_zeroed(1, sizeof *writer);
+    writer->stream = stream;
+    return writer;
+}
+
+enum iso_status iso_capture_writer_close(struct iso_capture_writer *writer, struct iso_error *error)
+{
+    if (!writer)
+        return error->status;
+    iso_stream_writer_close(writer->stream, error);
+    iso_text_release(&writer->line);
+    iso_free(writer);
+    return error->status;
+}
+
+static void put_bytes(struct iso_text *line, struct iso_bytes bytes)
+{
+    if (!bytes.data) {
+        iso_text_put(line, "null");
+    } else if (iso_utf8_valid(bytes.data, bytes.size)) {
+        iso_text_put_string(line, bytes.data, bytes.size);
+    } else {
+        size_t length = iso_base64_length(bytes.size);
+        iso_text_put(line, "{\"base64\":\"");
+        iso_base64_encode(bytes.data, bytes.size, iso_text_reserve(line, length));
+        line->used += length;
+        iso_text_put(line, "\"}");
+    }
+}
+
+static void put_member(struct iso_text *line, const char *name, int64_t value)
+{
+    iso_text_put(line, name);
+    iso_text_put_signed(line, value);
+}
+
+static void put_headers(struct iso_text *line, const struct iso_message *message)
+{
+    for (uint32_t i = 0; i < message->header_count; i++) {
+        iso_text_put(line, i ? "," : ",\"headers\":[");
+        put_bytes(line, message->headers[i].name);
+        iso_text_put(line, ",");
+        put_bytes(line, message->headers[i].value);
+    }
+    if (message->header_count)
+        iso_text_put(line, "]");
+}
+
+enum iso_status iso_capture_write(struct iso_capture_writer *writer, const struct iso_message *message,
+                                  struct iso_error *error)
+{
+    struct iso_text *line = &writer->line;
+    line->used = 0;
+    iso_text_put(line, "{\"topic\":");
+    put_bytes(line, (struct iso_bytes){(const uint8_t *)message->topic, (uint32_t)strlen(message->topic)});
+    put_member(line, ",\"partition\":", message->partition);
+    put_member(line, ",\"offset\":", message->offset);
+    if (message->timestamp_type != ISO_TIMESTAMP_NONE) {
+        bool created = message->timestamp_type == ISO_TIMESTAMP_CREATE;
+        iso_text_put(line, created ? ",\"tstype\":\"create\"" : ",\"tstype\":\"logappend\"");
+        put_member(line, ",\"ts\":", message->timestamp);
+    }
+    if (message->broker >= 0)
+        put_member(line, ",\"broker\":", message->broker);
+    put_headers(line, message);
+    iso_text_put(line, ",\"key\":");
+    put_bytes(line, message->key);
+    iso_text_put(line, ",\"payload\":");
+    put_bytes(line, message->payload);
+    iso_text_put(line, "}\n");
+    return iso_stream_write(writer->stream, line->bytes, line->used, error);
+}
+
+enum iso_status iso_capture_flush(struct iso_capture_writer *writer, struct iso_error *error)
+{
+    return iso_stream_flush(writer->stream, error);
+}

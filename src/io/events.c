@@ -1,0 +1,41 @@
+#include "iso/source.h"
+
+#include "base/memory.h"
+
+void iso_events_init(struct iso_events *events)
+{
+    *events = (struct iso_events){0};
+    iso_history_init(&events->block);
+}
+
+void iso_events_release(struct iso_events *events)
+{
+    iso_history_release(&events->block);
+    iso_free(events->list);
+    *events = (struct iso_events){0};
+}
+
+void iso_events_clear(struct iso_events *events)
+{
+    iso_history_clear(&events->block);
+    events->count = 0;
+}
+
+void iso_events_add(struct iso_events *events, const struct iso_event *event)
+{
+    if (events->count == events->capacity) {
+        events->capacity = (uint32_t)iso_column_capacity(events->capacity, events->count + 1);
+        events->list = iso_reallocate(events->list, events->capacity * sizeof *events->list);
+    }
+    events->list[events->count++] = *event;
+}
+
+void iso_events_add_transaction(struct iso_events *events, uint32_t index, uint64_t origin)
+{
+    struct iso_event *last = events->count ? &events->list[events->count - 1] : NULL;
+    if (last && last->type == ISO_EVENT_TRANSACTIONS && last->first + last->count == index)
+        last->count++;
+    else
+        iso_events_add(events, &(struct iso_event){
+            .type = ISO_EVENT_TRANSACTIONS, .first = index, .count = 1, .origin = origin});
+}

@@ -1,0 +1,37 @@
+/* Lines out of an input (io/input.h), and bytes into a file that grows while others may read it.
+ *
+ * A reader hands out lines of any length up to a bound (a capture's line holds a whole Kafka message). A writer
+ * writes in place, packed where the name ends in `.zst`, "-" is stdout: unlike io/output.h, whose files appear whole or
+ * not at all, a capture that is cut off is readable up to its last flush.
+ * Ownership: streams own their file and buffers. Threads: one at a time. Errors name the file.
+ */
+#ifndef ISO_IO_STREAM_H
+#define ISO_IO_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "iso/error.h"
+
+struct iso_stream_reader;
+struct iso_stream_writer;
+
+struct iso_stream_reader *iso_stream_reader_new(const char *path, struct iso_error *error); /* NULL on error */
+void iso_stream_reader_free(struct iso_stream_reader *reader);
+
+/* The next line without its newline, valid until the next call; false at the end (error->status ISO_OK) or on error.
+ * The last line needs no newline. */
+bool iso_stream_read_line(struct iso_stream_reader *reader, const char **line, size_t *length,
+                          struct iso_error *error);
+
+struct iso_stream_writer *iso_stream_writer_new(const char *path, struct iso_error *error); /* NULL on error */
+
+/* Ends the stream, so that its bytes are in the file; the status of the whole. Frees the writer in any case. */
+enum iso_status iso_stream_writer_close(struct iso_stream_writer *writer, struct iso_error *error);
+
+enum iso_status iso_stream_write(struct iso_stream_writer *writer, const char *bytes, size_t length,
+                                 struct iso_error *error);
+enum iso_status iso_stream_flush(struct iso_stream_writer *writer, struct iso_error *error);
+
+#endif

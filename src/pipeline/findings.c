@@ -1,0 +1,85 @@
+/* Final violations for the summary: at most twice the limit are held, then the last of the order go. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "pipeline/pipeline_private.h"
+
+enum { SLACK = 2 };
+
+static iso_atom keep(struct findings *findings, const struct iso_atoms *atoms, iso_atom atom)
+{
+    return atoms && atom != ISO_ABSENT ? iso_atoms_copy(&findings->atoms, atoms, atom) : ISO_ABSENT;
+}
+
+void findings_add(struct findings *findings, const struct iso_aion_event *event, const char *text, size_t length)
+{
+    if (findings->count == findings->capacity) {
+        findings->capacity = iso_column_capacity(findings->capacity, findings->count + 1);
+        findings->list = iso_reallocate(findings->list, findings->capacity * sizeof *findings->list);
+    }
+    findings->list[findings->count++] = (struct finding){
+        .id = event->id,
+        .tids = {keep(findings, event->transaction.atoms, event->transaction.tid),
+                 keep(findings, event->other.atoms, event->other.tid)},
+        .key = keep(findings, event->key_atoms, event->key),
+        .axiom = event->axiom,
+        .text = iso_copy_text(text, length),
+        .length = length,
+    };
+    if (findings->limit && findings->count >= (size_t)SLACK * findings->limit)
+        findings_sort(findings);
+}
+
+void findings_remove(struct findings *findings, uint64_t id)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->list[i].id == id) {
+            iso_free(findings->list[i].text);
+            findings->list[i] = findings->list[--findings->count];
+            return;
+        }
+}
+
+static int compare(const void *left, const void *right, void *context)
+{
+    const struct iso_atoms *atoms = context;
+    const struct finding *a = left, *b = right;
+    int order = iso_atom_compare(atoms, a->tids[0], b->tids[0]);
+    order = order ? order : (int)a->axiom - (int)b->axiom;
+    order = order ? order : iso_atom_compare(atoms, a->key, b->key);
+    return order ? order : iso_atom_compare(atoms, a->tids[1], b->tids[1]);
+}
+
+/* Only the atoms of what is left. */
+static void forget_unused_atoms(struct findings *findings)
+{
+    struct iso_atoms all = findings->atoms;
+    iso_atoms_init(&findings->atoms);
+    for (size_t i = 0; i < findings->count; i++) {
+        struct finding *finding = &findings->list[i];
+        finding->tids[0] = keep(findings, &all, finding->tids[0]);
+        finding->tids[1] = keep(findings, &all, finding->tids[1]);
+        finding->key = keep(findings, &all, finding->key);
+    }
+    iso_atoms_release(&all);
+}
+
+void findings_sort(struct findings *findings)
+{
+    if (findings->count)
+        qsort_r(findings->list, findings->count, sizeof *findings->list, compare, &findings->atoms);
+    if (!findings->limit || findings->count <= findings->limit)
+        return;
+    while (findings->count > findings->limit)
+        iso_free(findings->list[--findings->count].text);
+    forget_unused_atoms(findings);
+}
+
+void findings_release(struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        iso_free(findings->list[i].text);
+    iso_free(findings->list);
+    iso_atoms_release(&findings->atoms);
+}

@@ -1,0 +1,274 @@
+#include "pipeline/pipeline.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "pipeline/pipeline_private.h"
+
+void iso_pipeline_options_init(struct iso_pipeline_options *options)
+{
+    *options = (struct iso_pipeline_options){
+        .level = ISO_SI, .session_order = true, .shards = 1, .retention = ISO_AION_FOREVER, .max_violations = 1000};
+}
+
+struct iso_pipeline *iso_pipeline_new(const struct iso_pipeline_options *options)
+{
+    struct iso_aion_options engine;
+    struct iso_pipeline *pipeline = iso_allocate_zeroed(1, sizeof *pipeline);
+    pipeline->options = *options;
+    iso_aion_options_init(&engine);
+    engine.level = options->level;
+    engine.session_order = options->session_order;
+    engine.shards = options->shards;
+    engine.finality_timeout_ms = options->finality_timeout_ms;
+    engine.retention = options->retention;
+    engine.memory_limit = options->memory_limit;
+    engine.emit = pipeline_emit;
+    engine.context = pipeline;
+    pipeline->engine = iso_aion_new(&engine);
+    iso_inputs_init(&pipeline->inputs);
+    iso_events_init(&pipeline->events);
+    iso_atoms_init(&pipeline->findings.atoms);
+    pipeline->findings.limit = options->max_violations;
+    return pipeline;
+}
+
+void iso_pipeline_free(struct iso_pipeline *pipeline)
+{
+    if (!pipeline)
+        return;
+    iso_aion_free(pipeline->engine);
+    for (uint32_t i = 0; i < pipeline->route_count; i++) {
+        pipeline->routes[i].decoder->class->destroy(pipeline->routes[i].decoder);
+        iso_free(pipeline->routes[i].topic);
+    }
+    iso_free(pipeline->routes);
+    iso_free(pipeline->states);
+    iso_events_release(&pipeline->events);
+    iso_inputs_release(&pipeline->inputs);
+    iso_text_release(&pipeline->line);
+    findings_release(&pipeline->findings);
+    iso_free(pipeline);
+}
+
+struct iso_inputs *iso_pipeline_inputs(struct iso_pipeline *pipeline)
+{
+    return &pipeline->inputs;
+}
+
+void iso_pipeline_route(struct iso_pipeline *pipeline, const char *topic, struct iso_decoder *decoder)
+{
+    pipeline->routes = iso_reallocate(pipeline->routes, (pipeline->route_count + 1) * sizeof *pipeline->routes);
+    pipeline->routes[pipeline->route_count++] = (struct route){iso_copy_text(topic, strlen(topic)), decoder};
+}
+
+void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_history *history)
+{
+    iso_aion_initial(pipeline->engine, history);
+}
+
+/* ---- bad records ---- */
+
+/* ISO_OK: it is left out. Otherwise the pipeline stops with topic, partition and offset. */
+static enum iso_status bad_record(struct iso_pipeline *pipeline, const struct iso_message *message, const char *reason,
+                                  struct iso_error *error)
+{
+    pipeline->stats.bad_records++;
+    if (pipeline->options.on_bad_record == ISO_BAD_FAIL)
+        return iso_error_set(error, ISO_BAD_INPUT, "topic %s partition %" PRId32 " offset %" PRId64 ": %s",
+                             message->topic, message->partition, message->offset, reason);
+    if (pipeline->options.on_bad)
+        pipeline->options.on_bad(pipeline->options.context, message, reason);
+    return ISO_OK;
+}
+
+/* The message of the batch that a transaction came from. */
+static const struct iso_message *message_of(const struct iso_pipeline *pipeline, uint64_t origin)
+{
+    for (uint32_t i = 0; i < pipeline->batch_count; i++) {
+        const struct iso_message *message = &pipeline->batch[i];
+        if (iso_origin(message->input, (uint64_t)message->offset) == origin)
+            return message;
+    }
+    return pipeline->batch;
+}
+
+/* ---- one batch ---- */
+
+static struct iso_decoder *find_decoder(struct iso_pipeline *pipeline, const struct iso_message *message)
+{
+    struct input *state = pipeline_input(pipeline, message->input);
+    for (uint32_t i = 0; !state->route && i < pipeline->route_count; i++)
+        if (!strcmp(pipeline->routes[i].topic, message->topic))
+            state->route = i + 1;
+    if (!state->route)
+        state->route = NO_ROUTE;
+    return state->route == NO_ROUTE ? NULL : pipeline->routes[state->route - 1].decoder;
+}
+
+/* The engine's errors name places by the block's inputs. */
+static void start_block(struct iso_pipeline *pipeline)
+{
+    iso_events_clear(&pipeline->events);
+    for (uint32_t i = 0; i < pipeline->inputs.count; i++) {
+        char name[320];
+        snprintf(name, sizeof name, "%s[%" PRId32 "]", pipeline->inputs.list[i].topic, pipeline->inputs.list[i].partition);
+        iso_history_input(&pipeline->events.block, name);
+    }
+    pipeline->events.block.clock = pipeline->clock;
+}
+
+static enum iso_status decode_batch(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
+{
+    for (uint32_t i = 0; i < pipeline->batch_count; i++) {
+        const struct iso_message *message = &pipeline->batch[i];
+        struct iso_error wrong = {0};
+        struct iso_decoder *decoder = find_decoder(pipeline, message);
+        if (!decoder) {
+            pipeline->stats.unrouted++;
+            continue;
+        }
+        pipeline_arrived(pipeline, message->input, now);
+        pipeline->stats.messages++;
+        pipeline->stats.bytes += message->key.size + message->payload.size;
+        if (decoder->class->decode(decoder, message, &pipeline->events, &wrong) == ISO_OK)
+            continue;
+        if (wrong.status != ISO_BAD_INPUT)
+            return iso_error_set(error, wrong.status, "%s", wrong.text);
+        if (bad_record(pipeline, message, wrong.text, error) != ISO_OK)
+            return error->status;
+    }
+    return ISO_OK;
+}
+
+static bool pack(uint64_t *physical, const uint64_t *logical, uint64_t index, unsigned bits)
+{
+    if (!bits || bits > 63 || physical[index] >> (64 - bits) || logical[index] >> bits)
+        return false;
+    physical[index] = physical[index] << bits | logical[index];
+    return true;
+}
+
+/* Pairs become scalars, in place; false at the first that does not fit, whose transaction is `*culprit`. */
+static bool pack_pairs(struct iso_history *block, unsigned bits, uint32_t *culprit)
+{
+    for (uint32_t t = 0; t < block->transaction_count; t++) {
+        *culprit = t;
+        if ((block->flags[t] & ISO_HAS_STS) && !pack(block->sts, block->sts_logical, t, bits))
+            return false;
+        if ((block->flags[t] & ISO_HAS_CTS) && !pack(block->cts, block->cts_logical, t, bits))
+            return false;
+        for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++)
+            if ((block->kind[o] & ISO_OPERATION_OTS) && !pack(block->ots, block->ots_logical, o, bits))
+                return false;
+    }
+    block->clock = ISO_CLOCK_SCALAR;
+    return true;
+}
+
+/* The engine takes plain numbers only. */
+static enum iso_status make_scalar(struct iso_pipeline *pipeline, struct iso_error *error)
+{
+    struct iso_history *block = &pipeline->events.block;
+    uint32_t culprit = 0;
+    if (block->clock != ISO_CLOCK_NONE)
+        pipeline->clock = block->clock;
+    if (block->snapshot_count)
+        return iso_error_set(error, ISO_BAD_INPUT, "%s: snapshots in a stream need a CDC source to be joined with",
+                             block->inputs[0]);
+    if (block->clock != ISO_CLOCK_PAIR || pack_pairs(block, pipeline->options.hlc_bits, &culprit))
+        return ISO_OK;
+    char place[400];
+    iso_history_place_text(block, culprit, place, sizeof place);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: a timestamp {p,l} does not fit into 64 bits, expected --hlc-bits "
+                         "with room for both", place);
+}
+
+static enum iso_status add_transactions(struct iso_pipeline *pipeline, const struct iso_event *event, uint64_t now,
+                                        struct iso_error *error)
+{
+    uint32_t first = event->first, end = event->first + event->count, taken;
+    while (first < end) {
+        struct iso_error wrong = {0};
+        if (iso_aion_add(pipeline->engine, first, end - first, now, &taken, &wrong) == ISO_OK)
+            return ISO_OK;
+        if (wrong.status != ISO_BAD_INPUT)
+            return iso_error_set(error, wrong.status, "%s", wrong.text);
+        uint64_t origin = pipeline->events.block.origin[first + taken];
+        if (bad_record(pipeline, message_of(pipeline, origin), wrong.text, error) != ISO_OK)
+            return error->status;
+        first += taken + 1;
+    }
+    return ISO_OK;
+}
+
+static enum iso_status process(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
+{
+    iso_aion_block(pipeline->engine, &pipeline->events.block);
+    for (uint32_t i = 0; i < pipeline->events.count && error->status == ISO_OK; i++) {
+        const struct iso_event *event = &pipeline->events.list[i];
+        switch ((enum iso_event_type)event->type) {
+        case ISO_EVENT_TRANSACTIONS:
+            add_transactions(pipeline, event, now, error);
+            break;
+        case ISO_EVENT_WATERMARK:
+            pipeline_watermark(pipeline, iso_origin_input(event->origin), event->cts.physical, now);
+            break;
+        case ISO_EVENT_IGNORED:
+        case ISO_EVENT_HEARTBEAT:
+        case ISO_EVENT_SCHEMA:
+            pipeline->stats.ignored++;
+            break;
+        default:
+            iso_error_set(error, ISO_BAD_INPUT, "%s: a change stream, which a history source cannot carry",
+                          pipeline->events.block.inputs[iso_origin_input(event->origin)]);
+        }
+    }
+    return error->status;
+}
+
+static enum iso_status check_sink(struct iso_pipeline *pipeline, struct iso_error *error)
+{
+    if (pipeline->failure.status != ISO_OK)
+        iso_error_set(error, pipeline->failure.status, "%s", pipeline->failure.text);
+    return error->status;
+}
+
+enum iso_status iso_pipeline_feed(struct iso_pipeline *pipeline, const struct iso_message *messages, uint32_t count,
+                                  uint64_t now, struct iso_error *error)
+{
+    struct iso_error undecodable = {0};
+    if (!count)
+        return ISO_OK;
+    pipeline->batch = messages;
+    pipeline->batch_count = count;
+    start_block(pipeline);
+    decode_batch(pipeline, now, &undecodable);
+    /* What came before a record that stops the pipeline is judged first. */
+    if (make_scalar(pipeline, error) == ISO_OK)
+        process(pipeline, now, error);
+    if (undecodable.status != ISO_OK)
+        iso_error_set(error, undecodable.status, "%s", undecodable.text);
+    return check_sink(pipeline, error);
+}
+
+enum iso_status iso_pipeline_tick(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
+{
+    pipeline_idle(pipeline, now);
+    iso_aion_tick(pipeline->engine, now);
+    return check_sink(pipeline, error);
+}
+
+enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
+{
+    iso_aion_end(pipeline->engine, now);
+    return check_sink(pipeline, error);
+}
+
+void iso_pipeline_stats(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats)
+{
+    *stats = pipeline->stats;
+    iso_aion_stats(pipeline->engine, &stats->engine);
+}

@@ -1,0 +1,104 @@
+/* The pipeline: messages in, verdicts out. The same object judges a live run (`watch`) and its capture (`replay`).
+ *
+ *   messages -> decoder of their topic -> events -> watermarks, aion -> verdict lines -> sinks
+ *
+ * Everything it does follows from the order in which messages, ends of inputs and clock readings are passed in; time
+ * is a number that the caller gives. Without deadlines (finality_timeout_ms 0) and idle inputs, final verdicts follow
+ * from the messages alone: a run on the capture of a live run says the same, byte for byte.
+ *
+ * Watermarks. Each input (topic, partition) has its own, from the records in it; the pipeline's is the least of all
+ * inputs that it was told of. An input that ended, or that is idle by the caller's choice (idle_timeout_ms after its
+ * last message), is left out; being idle is reported and counted, and ends with the next message.
+ *
+ * Records that cannot be taken (they do not decode, or contradict an earlier one) stop the pipeline, or are counted
+ * and passed to `on_bad`. After that, what they wrote is unknown: EXT verdicts are told as doubtful and are no reason
+ * for the verdict "violated" any more.
+ *
+ * Memory: one batch of decoded messages, the engine's state, at most twice max_violations verdicts.
+ * Threads: one at a time; the engine's shards run on the caller's thread.
+ */
+#ifndef ISO_PIPELINE_H
+#define ISO_PIPELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aion/aion.h"
+#include "base/text.h"
+#include "iso/inputs.h"
+#include "iso/source.h"
+
+enum iso_on_bad_record { ISO_BAD_FAIL, ISO_BAD_SKIP, ISO_BAD_DEAD_LETTER };
+
+/* Takes a line (with its newline). ISO_FAILED stops the pipeline. */
+typedef enum iso_status (*iso_pipeline_sink)(void *context, const char *line, size_t length, struct iso_error *error);
+
+struct iso_pipeline_options {
+    enum iso_level level;
+    bool session_order;
+    uint32_t shards;
+    uint64_t finality_timeout_ms; /* 0: no deadlines */
+    uint64_t idle_timeout_ms;     /* 0: every input is waited for */
+    uint64_t retention, memory_limit; /* as in struct iso_aion_options */
+    unsigned hlc_bits;            /* timestamps {p,l} become p << hlc_bits | l; 0: pairs are refused */
+    enum iso_on_bad_record on_bad_record;
+    uint32_t max_violations;      /* in the summary; 0: all */
+    bool final_only;              /* no tentative and no retracted lines but for what had been final */
+    iso_pipeline_sink sink;       /* verdict lines; NULL: only the summary */
+    void *sink_context;
+    void (*on_bad)(void *context, const struct iso_message *message, const char *reason);
+    void (*on_idle)(void *context, const struct iso_inputs_entry *input, bool idle);
+    void *context;                /* of the two above */
+};
+
+struct iso_pipeline_stats {
+    uint64_t messages, bytes;
+    uint64_t watermarks;    /* records */
+    uint64_t ignored;       /* tombstones and the like */
+    uint64_t unrouted;      /* of topics that no source names */
+    uint64_t bad_records;
+    uint64_t went_idle;     /* times that an input was left behind */
+    uint64_t final, tentative, retracted; /* lines told */
+    uint64_t watermark;     /* the pipeline's */
+    bool has_watermark;
+    struct iso_aion_stats engine;
+};
+
+struct iso_pipeline;
+
+/* SI, SESSION on, one shard, no timeouts, fail, 1000 violations. */
+void iso_pipeline_options_init(struct iso_pipeline_options *options);
+
+struct iso_pipeline *iso_pipeline_new(const struct iso_pipeline_options *options);
+void iso_pipeline_free(struct iso_pipeline *pipeline);
+
+/* The table in which sources number their partitions. */
+struct iso_inputs *iso_pipeline_inputs(struct iso_pipeline *pipeline);
+
+/* Messages of `topic` go through `decoder`, which the pipeline then owns. */
+void iso_pipeline_route(struct iso_pipeline *pipeline, const char *topic, struct iso_decoder *decoder);
+
+/* Initial values: `initial_*` of a history. Before any message. */
+void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_history *history);
+
+/* An input whose watermark counts from now on. Those that are not declared count from their first message. */
+void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_t now);
+
+enum iso_status iso_pipeline_feed(struct iso_pipeline *pipeline, const struct iso_message *messages, uint32_t count,
+                                  uint64_t now, struct iso_error *error);
+
+/* Lets deadlines and idle timeouts pass. */
+enum iso_status iso_pipeline_tick(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error);
+
+/* Nothing more will come: everything becomes final. */
+enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error);
+
+void iso_pipeline_stats(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);
+
+/* What is known so far: violated (1), undecided (3), or holds (0). */
+enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool allow_unjudged, const char **reason);
+
+/* The object of `check --json` without its times, with the stream's own counts; one line. */
+void iso_pipeline_summary(struct iso_pipeline *pipeline, bool allow_unjudged, struct iso_text *text);
+
+#endif

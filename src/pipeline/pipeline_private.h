@@ -1,0 +1,74 @@
+/* The pipeline's parts. */
+#ifndef ISO_PIPELINE_PRIVATE_H
+#define ISO_PIPELINE_PRIVATE_H
+
+#include "pipeline/pipeline.h"
+
+/* One input's place in the pipeline. */
+struct input {
+    bool counts;        /* its watermark is waited for */
+    bool idle;
+    bool has_watermark;
+    uint64_t watermark;
+    uint64_t latest;    /* when its last message came */
+    uint32_t route;     /* + 1; 0: not looked up; NO_ROUTE */
+};
+
+#define NO_ROUTE UINT32_MAX
+
+struct route {
+    char *topic;
+    struct iso_decoder *decoder;
+};
+
+/* A final violation, kept for the summary. */
+struct finding {
+    uint64_t id;
+    iso_atom tids[2], key; /* in `finding_atoms` */
+    enum iso_axiom axiom;
+    char *text;            /* its JSON object */
+    size_t length;
+};
+
+struct findings {
+    struct iso_atoms atoms;
+    struct finding *list;
+    size_t count, capacity;
+    uint32_t limit; /* 0: none */
+};
+
+struct iso_pipeline {
+    struct iso_pipeline_options options;
+    struct iso_aion *engine;
+    struct iso_inputs inputs;
+    struct input *states; /* by input */
+    uint32_t state_count;
+    struct route *routes;
+    uint32_t route_count;
+    struct iso_events events;
+    uint32_t named_inputs;  /* inputs of the block that have their names */
+    const struct iso_message *batch; /* being fed */
+    uint32_t batch_count;
+    enum iso_clock clock;   /* of all records */
+    struct iso_pipeline_stats stats;
+    struct iso_text line;
+    struct findings findings;
+    struct iso_error failure; /* of a sink, met inside the engine's callback */
+};
+
+/* watermark.c */
+struct input *pipeline_input(struct iso_pipeline *pipeline, uint32_t input);
+void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t now);
+void pipeline_watermark(struct iso_pipeline *pipeline, uint32_t input, uint64_t timestamp, uint64_t now);
+void pipeline_idle(struct iso_pipeline *pipeline, uint64_t now);
+
+/* line.c: the engine's callback, and the JSON object of an event. */
+void pipeline_emit(void *context, const struct iso_aion_event *event);
+
+/* findings.c */
+void findings_add(struct findings *findings, const struct iso_aion_event *event, const char *text, size_t length);
+void findings_remove(struct findings *findings, uint64_t id);
+void findings_sort(struct findings *findings); /* into the order of reports, cut to the limit */
+void findings_release(struct findings *findings);
+
+#endif

@@ -1,0 +1,118 @@
+/* The whole run as one JSON object. */
+#include <string.h>
+
+#include "iso/version.h"
+#include "pipeline/pipeline_private.h"
+
+enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool allow_unjudged, const char **reason)
+{
+    struct iso_pipeline_stats stats;
+    iso_pipeline_stats(pipeline, &stats);
+    const struct iso_aion_stats *engine = &stats.engine;
+    uint64_t violations = 0;
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
+        violations += axiom == ISO_EXT && stats.bad_records ? 0 : engine->counts[axiom];
+    *reason = NULL;
+    if (violations)
+        return ISO_VIOLATED;
+    if (stats.bad_records)
+        *reason = "skipped-records";
+    else if (!engine->transactions)
+        *reason = "nothing-judged";
+    else if (engine->reads_undecided || engine->writes_undecided || engine->sessions_undecided ||
+             engine->beyond_retention)
+        *reason = "retention";
+    else if (engine->reads_unjudged && !allow_unjudged)
+        *reason = "unknown-writer";
+    return *reason ? ISO_UNDECIDED : ISO_OK;
+}
+
+static void put_count(struct iso_text *text, const char *member, uint64_t value)
+{
+    iso_text_put(text, ",\"");
+    iso_text_put(text, member);
+    iso_text_put(text, "\":");
+    iso_text_put_unsigned(text, value);
+}
+
+static void put_totals(struct iso_text *text, const struct iso_pipeline_stats *stats)
+{
+    const struct iso_aion_stats *engine = &stats->engine;
+    put_count(text, "transactions", engine->transactions);
+    put_count(text, "aborted", engine->aborted);
+    put_count(text, "unknown", engine->unknown);
+    put_count(text, "operations", engine->operations);
+    put_count(text, "sessions", engine->sessions);
+    put_count(text, "keys", engine->keys);
+    put_count(text, "reads_judged", engine->reads_judged);
+    put_count(text, "reads_unjudged", engine->reads_unjudged);
+    iso_text_put(text, ",\"unjudged\":{\"unknown-writer\":");
+    iso_text_put_unsigned(text, engine->reads_unjudged);
+    iso_text_put(text, "}");
+    if (engine->writes_unjudged)
+        put_count(text, "writes_unjudged", engine->writes_unjudged);
+    iso_text_put(text, engine->per_operation ? ",\"per_operation\":true" : ",\"per_operation\":false");
+}
+
+static void put_stream(struct iso_text *text, const struct iso_pipeline_stats *stats)
+{
+    const struct iso_aion_stats *engine = &stats->engine;
+    iso_text_put(text, ",\"stream\":{\"messages\":");
+    iso_text_put_unsigned(text, stats->messages);
+    put_count(text, "bad_records", stats->bad_records);
+    put_count(text, "ignored", stats->ignored);
+    put_count(text, "unrouted", stats->unrouted);
+    put_count(text, "repeats", engine->repeats);
+    put_count(text, "foreign", engine->foreign);
+    put_count(text, "below_watermark", engine->below_watermark);
+    put_count(text, "retracted", stats->retracted);
+    put_count(text, "flipped", engine->flipped);
+    put_count(text, "undecided", engine->reads_undecided + engine->writes_undecided + engine->sessions_undecided);
+    put_count(text, "beyond_retention", engine->beyond_retention);
+    iso_text_put(text, "}");
+}
+
+static void put_counts(struct iso_text *text, const struct iso_aion_stats *engine)
+{
+    iso_text_put(text, ",\"counts\":{");
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++) {
+        iso_text_put(text, axiom ? ",\"" : "\"");
+        iso_text_put(text, iso_axiom_name((enum iso_axiom)axiom));
+        iso_text_put(text, "\":");
+        iso_text_put_unsigned(text, engine->counts[axiom]);
+    }
+    iso_text_put(text, "}");
+}
+
+static void put_findings(struct iso_text *text, struct findings *findings)
+{
+    findings_sort(findings);
+    iso_text_put(text, ",\"violations\":[");
+    for (size_t i = 0; i < findings->count; i++) {
+        iso_text_put(text, i ? ",{" : "{");
+        iso_text_put_bytes(text, findings->list[i].text, findings->list[i].length);
+    }
+    iso_text_put(text, "]");
+}
+
+void iso_pipeline_summary(struct iso_pipeline *pipeline, bool allow_unjudged, struct iso_text *text)
+{
+    struct iso_pipeline_stats stats;
+    const char *reason;
+    enum iso_status outcome = iso_pipeline_outcome(pipeline, allow_unjudged, &reason);
+    iso_pipeline_stats(pipeline, &stats);
+    iso_text_put(text, "{\"isochron\":\"" ISO_VERSION "\",\"level\":\"");
+    iso_text_put(text, iso_level_name(pipeline->options.level));
+    iso_text_put(text, "\",\"engine\":\"aion\",\"verdict\":\"");
+    iso_text_put(text, outcome == ISO_VIOLATED ? "violated" : outcome == ISO_OK ? "holds" : "undecided");
+    iso_text_put(text, "\",\"reason\":");
+    if (reason)
+        iso_text_put_string(text, reason, strlen(reason));
+    else
+        iso_text_put(text, "null");
+    put_totals(text, &stats);
+    put_counts(text, &stats.engine);
+    put_stream(text, &stats);
+    put_findings(text, &pipeline->findings);
+    iso_text_put(text, "}\n");
+}

@@ -1,0 +1,91 @@
+/* Watermarks: one an input, the least of them for the engine. */
+#include "base/memory.h"
+#include "pipeline/pipeline_private.h"
+
+struct input *pipeline_input(struct iso_pipeline *pipeline, uint32_t input)
+{
+    if (input >= pipeline->state_count) {
+        uint32_t count = (uint32_t)iso_column_capacity(pipeline->state_count, input + 1);
+        pipeline->states = iso_reallocate(pipeline->states, count * sizeof *pipeline->states);
+        for (uint32_t i = pipeline->state_count; i < count; i++)
+            pipeline->states[i] = (struct input){0};
+        pipeline->state_count = count;
+    }
+    return &pipeline->states[input];
+}
+
+void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_t now)
+{
+    struct input *state = pipeline_input(pipeline, input);
+    if (state->counts)
+        return;
+    state->counts = true;
+    state->latest = now;
+}
+
+void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t now)
+{
+    struct input *state = pipeline_input(pipeline, input);
+    state->counts = true;
+    state->latest = now;
+    if (!state->idle)
+        return;
+    state->idle = false;
+    if (pipeline->options.on_idle)
+        pipeline->options.on_idle(pipeline->options.context, &pipeline->inputs.list[input], false);
+}
+
+/* The least watermark of the inputs that are waited for; false if one of them has none yet, or there is no input. */
+static bool least(const struct iso_pipeline *pipeline, uint64_t *watermark)
+{
+    bool any = false;
+    *watermark = UINT64_MAX;
+    for (uint32_t i = 0; i < pipeline->state_count; i++) {
+        const struct input *state = &pipeline->states[i];
+        if (!state->counts || state->idle)
+            continue;
+        if (!state->has_watermark)
+            return false;
+        any = true;
+        *watermark = state->watermark < *watermark ? state->watermark : *watermark;
+    }
+    return any;
+}
+
+static void advance(struct iso_pipeline *pipeline, uint64_t now)
+{
+    uint64_t watermark;
+    if (!least(pipeline, &watermark) || (pipeline->stats.has_watermark && watermark <= pipeline->stats.watermark))
+        return;
+    pipeline->stats.watermark = watermark;
+    pipeline->stats.has_watermark = true;
+    iso_aion_watermark(pipeline->engine, watermark, now);
+}
+
+void pipeline_watermark(struct iso_pipeline *pipeline, uint32_t input, uint64_t timestamp, uint64_t now)
+{
+    struct input *state = pipeline_input(pipeline, input);
+    pipeline->stats.watermarks++;
+    if (state->has_watermark && timestamp <= state->watermark)
+        return;
+    state->watermark = timestamp;
+    state->has_watermark = true;
+    advance(pipeline, now);
+}
+
+void pipeline_idle(struct iso_pipeline *pipeline, uint64_t now)
+{
+    uint64_t patience = pipeline->options.idle_timeout_ms;
+    bool changed = false;
+    for (uint32_t i = 0; patience && i < pipeline->state_count; i++) {
+        struct input *state = &pipeline->states[i];
+        if (!state->counts || state->idle || now - state->latest < patience)
+            continue;
+        state->idle = changed = true;
+        pipeline->stats.went_idle++;
+        if (pipeline->options.on_idle)
+            pipeline->options.on_idle(pipeline->options.context, &pipeline->inputs.list[i], true);
+    }
+    if (changed)
+        advance(pipeline, now);
+}

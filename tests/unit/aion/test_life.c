@@ -1,0 +1,403 @@
+/* The life of a verdict: tentative, final, retracted; watermarks, deadlines, unknown outcomes, repeats,
+ * memory. */
+#include "aion/aion.h"
+#include "tests/support/history.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+
+enum { MOST_EVENTS = 64 };
+
+struct told {
+    enum iso_aion_state state;
+    enum iso_axiom axiom;
+    enum iso_violation_kind kind;
+    bool by_deadline;
+    uint64_t id;
+    uint32_t tid, other, cause, expected, actual, writer_expected, writer_actual;
+};
+
+struct fixture {
+    struct iso_history block;
+    struct iso_aion_options options;
+    struct iso_aion *engine;
+    struct told events[MOST_EVENTS];
+    uint32_t count;
+    uint64_t now;
+};
+
+static void note(void *context, const struct iso_aion_event *event)
+{
+    struct fixture *fixture = context;
+    assert_in_range(fixture->count, 0, MOST_EVENTS - 1);
+    fixture->events[fixture->count++] =
+        (struct told){event->state,
+                      event->axiom,
+                      event->kind,
+                      event->by_deadline,
+                      event->id,
+                      event->transaction.tid,
+                      event->other.tid,
+                      event->cause.tid,
+                      event->expected.count ? event->expected.elements[0] : ISO_ABSENT,
+                      event->actual.count ? event->actual.elements[0] : ISO_ABSENT,
+                      event->writer_expected.tid,
+                      event->writer_actual.tid};
+}
+
+static void start(struct fixture *fixture, enum iso_level level, uint64_t timeout)
+{
+    memset(fixture, 0, sizeof *fixture);
+    iso_history_init(&fixture->block);
+    fixture->block.clock = ISO_CLOCK_SCALAR;
+    iso_history_input(&fixture->block, "topic[0]");
+    iso_aion_options_init(&fixture->options);
+    fixture->options.level = level;
+    fixture->options.finality_timeout_ms = timeout;
+    fixture->options.emit = note;
+    fixture->options.context = fixture;
+}
+
+static void open_engine(struct fixture *fixture)
+{
+    fixture->engine = iso_aion_new(&fixture->options);
+    iso_aion_block(fixture->engine, &fixture->block);
+}
+
+static void stop(struct fixture *fixture)
+{
+    iso_aion_free(fixture->engine);
+    iso_history_release(&fixture->block);
+}
+
+static void begin(struct fixture *fixture, uint32_t tid, uint64_t sts, uint64_t cts, uint8_t status)
+{
+    struct iso_history *block = &fixture->block;
+    iso_history_begin(block, tid, tid, status, iso_origin(0, tid));
+    iso_history_set_sts(block, (struct iso_stamp){.physical = sts});
+    if (cts)
+        iso_history_set_cts(block, (struct iso_stamp){.physical = cts});
+}
+
+static enum iso_status arrive(struct fixture *fixture)
+{
+    struct iso_error error = {.status = ISO_OK};
+    return iso_aion_add(fixture->engine, fixture->block.transaction_count - 1, 1, fixture->now, NULL, &error);
+}
+
+/* tid writes `value` to `key`. */
+static void writer(struct fixture *fixture, uint32_t tid, uint64_t sts, uint64_t cts, uint32_t key,
+                   uint32_t value)
+{
+    begin(fixture, tid, sts, cts, ISO_COMMITTED);
+    iso_history_operation(&fixture->block, ISO_WRITE, key, value);
+    assert_int_equal(arrive(fixture), ISO_OK);
+}
+
+static void reader(struct fixture *fixture, uint32_t tid, uint64_t sts, uint32_t key, uint32_t value)
+{
+    begin(fixture, tid, sts, 0, ISO_COMMITTED);
+    iso_history_operation(&fixture->block, ISO_READ, key, value);
+    assert_int_equal(arrive(fixture), ISO_OK);
+}
+
+static struct iso_aion_stats stats_of(const struct fixture *fixture)
+{
+    struct iso_aion_stats stats;
+    iso_aion_stats(fixture->engine, &stats);
+    return stats;
+}
+
+static void test_late_version_sets_right(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    open_engine(&f);
+    reader(&f, 2, 20, 7, 100);
+    assert_int_equal(f.count, 1);
+    assert_int_equal(f.events[0].state, ISO_AION_TENTATIVE);
+    assert_int_equal(f.events[0].axiom, ISO_EXT);
+    assert_int_equal(f.events[0].kind, ISO_KIND_NONE);
+    f.now = 30;
+    writer(&f, 1, 5, 10, 7, 100);
+    assert_int_equal(f.count, 2);
+    assert_int_equal(f.events[1].state, ISO_AION_RETRACTED);
+    assert_int_equal(f.events[1].cause, 1);
+    assert_true(f.events[1].id == f.events[0].id);
+    iso_aion_watermark(f.engine, 50, 40);
+    iso_aion_end(f.engine, 50);
+    assert_int_equal(f.count, 2);
+    struct iso_aion_stats stats = stats_of(&f);
+    assert_int_equal(stats.flipped, 1);
+    assert_int_equal(stats.flips[0], 1);
+    assert_int_equal(stats.wrong_for[2], 1); /* 30 ms */
+    assert_int_equal(stats.counts[ISO_EXT], 0);
+    stop(&f);
+}
+
+static void test_final_at_the_watermark(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    open_engine(&f);
+    writer(&f, 1, 1, 10, 7, 100);
+    writer(&f, 2, 11, 15, 7, 200);
+    reader(&f, 3, 20, 7, 100);
+    iso_aion_watermark(f.engine, 19, 0);
+    assert_int_equal(f.count, 1);
+    iso_aion_watermark(f.engine, 20, 0);
+    assert_int_equal(f.count, 2);
+    assert_int_equal(f.events[1].state, ISO_AION_FINAL);
+    assert_false(f.events[1].by_deadline);
+    assert_int_equal(f.events[1].kind, ISO_STALE);
+    assert_int_equal(f.events[1].writer_expected, 2);
+    assert_int_equal(f.events[1].writer_actual, 1);
+    assert_int_equal(f.events[1].expected, 200);
+    assert_int_equal(f.events[1].actual, 100);
+    iso_aion_end(f.engine, 0);
+    assert_int_equal(f.count, 2);
+    stop(&f);
+}
+
+static void test_deadline_and_retraction(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start(&f, ISO_SI, 1000);
+    open_engine(&f);
+    f.now = 100;
+    reader(&f, 2, 20, 7, 100);
+    iso_aion_tick(f.engine, 1099);
+    assert_int_equal(f.count, 1);
+    iso_aion_tick(f.engine, 1100);
+    assert_int_equal(f.count, 2);
+    assert_int_equal(f.events[1].state, ISO_AION_FINAL);
+    assert_true(f.events[1].by_deadline);
+    assert_int_equal(stats_of(&f).counts[ISO_EXT], 1);
+    f.now = 2000;
+    writer(&f, 1, 5, 10, 7, 100);
+    assert_int_equal(f.count, 3);
+    assert_int_equal(f.events[2].state, ISO_AION_RETRACTED);
+    assert_int_equal(f.events[2].cause, 1);
+    assert_int_equal(stats_of(&f).counts[ISO_EXT], 0);
+    f.now = 2500; /* and wrong again, past the deadline: at once */
+    writer(&f, 3, 12, 15, 7, 300);
+    assert_int_equal(f.count, 4);
+    assert_int_equal(f.events[3].state, ISO_AION_FINAL);
+    assert_int_equal(f.events[3].cause, 3);
+    stop(&f);
+}
+
+static void test_late_writer_meets_only_overlaps(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    open_engine(&f);
+    writer(&f, 1, 10, 20, 7, 1);
+    writer(&f, 2, 20, 30, 7, 2);
+    writer(&f, 3, 40, 50, 7, 3);
+    assert_int_equal(f.count, 0);
+    writer(&f, 4, 25, 35, 7, 4);
+    assert_int_equal(f.count, 1);
+    assert_int_equal(f.events[0].axiom, ISO_NOCONFLICT);
+    assert_int_equal(f.events[0].state, ISO_AION_FINAL);
+    assert_int_equal(f.events[0].tid, 4);
+    assert_int_equal(f.events[0].other, 2);
+    stop(&f);
+}
+
+static void test_unknown_outcome(void **state)
+{
+    static const bool outcomes[] = {true, false};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct fixture f;
+        start(&f, ISO_SI, 0);
+        open_engine(&f);
+        begin(&f, 1, 5, 0, ISO_UNKNOWN);
+        iso_history_operation(&f.block, ISO_WRITE, 7, 100);
+        assert_int_equal(arrive(&f), ISO_OK);
+        reader(&f, 2, 20, 7, 100);
+        assert_int_equal(f.count, 0); /* held: no alarm */
+        assert_int_equal(stats_of(&f).open_unknown, 1);
+        assert_true(iso_aion_resolve(f.engine, &f.block.atoms, 1, outcomes[i], 10, 0));
+        assert_false(iso_aion_resolve(f.engine, &f.block.atoms, 1, outcomes[i], 10, 0));
+        iso_aion_watermark(f.engine, 100, 0);
+        assert_int_equal(stats_of(&f).counts[ISO_EXT], outcomes[i] ? 0 : 1);
+        if (!outcomes[i]) {
+            assert_int_equal(f.events[f.count - 1].kind, ISO_UNCOMMITTED);
+            assert_int_equal(f.events[f.count - 1].writer_actual, 1);
+        }
+        assert_int_equal(stats_of(&f).open_unknown, 0);
+        stop(&f);
+    }
+}
+
+static void test_unknown_at_the_end(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    open_engine(&f);
+    begin(&f, 1, 5, 0, ISO_UNKNOWN);
+    iso_history_operation(&f.block, ISO_WRITE, 7, 100);
+    assert_int_equal(arrive(&f), ISO_OK);
+    reader(&f, 2, 20, 7, 100);
+    iso_aion_watermark(f.engine, 100, 0);
+    iso_aion_end(f.engine, 0);
+    assert_int_equal(f.count, 0);
+    assert_int_equal(stats_of(&f).reads_unjudged, 1);
+    assert_int_equal(stats_of(&f).reads_judged, 0);
+    stop(&f);
+}
+
+static void test_repeats(void **state)
+{
+    struct iso_error error = {.status = ISO_OK};
+    struct fixture f;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    open_engine(&f);
+    writer(&f, 1, 1, 10, 7, 100);
+    writer(&f, 1, 1, 10, 7, 100);
+    assert_int_equal(stats_of(&f).repeats, 1);
+    assert_int_equal(stats_of(&f).transactions, 1);
+    begin(&f, 1, 1, 10, ISO_COMMITTED);
+    iso_history_operation(&f.block, ISO_WRITE, 7, 101);
+    assert_int_equal(iso_aion_add(f.engine, 2, 1, 0, NULL, &error), ISO_BAD_INPUT);
+    assert_non_null(strstr(error.text, "topic[0]:1: transaction 1 came before with other content"));
+    assert_int_equal(f.count, 0);
+    stop(&f);
+}
+
+static void test_list_and_register(void **state)
+{
+    struct iso_error error = {.status = ISO_OK};
+    struct fixture f;
+    uint32_t taken = 99;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    open_engine(&f);
+    writer(&f, 1, 1, 10, 7, 100);
+    begin(&f, 2, 1, 11, ISO_COMMITTED);
+    iso_history_operation(&f.block, ISO_APPEND, 7, 101);
+    assert_int_equal(iso_aion_add(f.engine, 1, 1, 0, &taken, &error), ISO_BAD_INPUT);
+    assert_int_equal(taken, 0);
+    assert_non_null(strstr(error.text, "topic[0]:2: transaction 2 uses a key as a list"));
+    stop(&f);
+}
+
+static void test_session_told_again_for_a_later_predecessor(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    open_engine(&f);
+    for (uint32_t i = 0; i < 3; i++) { /* snos 3, 1, 2 of one session; starts 5, commits 10, 20, 30 */
+        begin(&f, i + 1, 5 + i, 10 * (i + 1), ISO_COMMITTED);
+        f.block.session[i] = iso_history_session(&f.block, 77);
+        iso_history_set_sno(&f.block, i ? i : 3);
+        iso_history_operation(&f.block, ISO_WRITE, 7 + i, 1);
+        assert_int_equal(arrive(&f), ISO_OK);
+    }
+    assert_int_equal(f.count, 3);
+    assert_int_equal(f.events[0].tid, 1);
+    assert_int_equal(f.events[0].other, 2);
+    assert_int_equal(f.events[1].tid, 3);
+    assert_int_equal(f.events[2].tid, 1);
+    assert_int_equal(f.events[2].other, 3);
+    assert_true(f.events[2].id == f.events[0].id);
+    assert_int_equal(stats_of(&f).counts[ISO_SESSION], 2);
+    stop(&f);
+}
+
+static void test_what_was_dropped_is_undecided(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    f.options.retention = 10;
+    open_engine(&f);
+    for (uint32_t i = 1; i <= 200; i++) {
+        writer(&f, i, 10 * i, 10 * i + 5, 7, i);
+        iso_aion_watermark(f.engine, 10 * i + 5, 0);
+    }
+    assert_in_range(stats_of(&f).versions, 1, 16);
+    begin(&f, 1000, 100, 5000, ISO_COMMITTED); /* began long ago, and read what was right then */
+    iso_history_operation(&f.block, ISO_READ, 7, 9);
+    iso_history_operation(&f.block, ISO_WRITE, 7, 9999);
+    assert_int_equal(arrive(&f), ISO_OK);
+    iso_aion_end(f.engine, 0);
+    assert_int_equal(stats_of(&f).reads_undecided, 1);
+    assert_int_equal(stats_of(&f).writes_undecided, 1);
+    assert_int_equal(stats_of(&f).counts[ISO_EXT], 0);
+    stop(&f);
+}
+
+static void test_memory_limit(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    f.options.memory_limit = 3 << 20;
+    open_engine(&f);
+    for (uint32_t i = 1; i <= 30000; i++) {
+        iso_history_clear(&f.block);
+        f.block.clock = ISO_CLOCK_SCALAR;
+        iso_aion_block(f.engine, &f.block);
+        begin(&f, i, 10 * i, 10 * i + 5, ISO_COMMITTED);
+        f.block.session[0] = iso_history_session(&f.block, 1);
+        iso_history_operation(&f.block, ISO_WRITE, i % 50, i);
+        assert_int_equal(arrive(&f), ISO_OK);
+        if (i % 100 == 0) {
+            iso_aion_watermark(f.engine, 10 * i + 5, 0);
+            assert_in_range(stats_of(&f).bytes, 1, 3 << 20);
+        }
+    }
+    assert_int_equal(f.count, 0);
+    stop(&f);
+}
+
+static void test_shared_cts_waits_for_the_watermark(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start(&f, ISO_SER, 0);
+    open_engine(&f);
+    writer(&f, 5, 1, 10, 7, 1);
+    writer(&f, 3, 2, 10, 7, 2);
+    assert_int_equal(f.count, 0);
+    iso_aion_watermark(f.engine, 9, 0);
+    assert_int_equal(f.count, 0);
+    iso_aion_watermark(f.engine, 10, 0);
+    assert_int_equal(f.count, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(f.events[i].axiom, ISO_TIMESTAMP);
+        assert_int_equal(f.events[i].kind, ISO_SHARED_CTS);
+        assert_int_equal(f.events[i].other, f.events[i].tid == 5 ? 3 : 5);
+    }
+    stop(&f);
+}
+
+int main(void)
+{
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_late_version_sets_right),
+        cmocka_unit_test(test_final_at_the_watermark),
+        cmocka_unit_test(test_deadline_and_retraction),
+        cmocka_unit_test(test_late_writer_meets_only_overlaps),
+        cmocka_unit_test(test_unknown_outcome),
+        cmocka_unit_test(test_unknown_at_the_end),
+        cmocka_unit_test(test_repeats),
+        cmocka_unit_test(test_list_and_register),
+        cmocka_unit_test(test_session_told_again_for_a_later_predecessor),
+        cmocka_unit_test(test_what_was_dropped_is_undecided),
+        cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_shared_cts_waits_for_the_watermark),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

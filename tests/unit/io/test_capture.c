@@ -1,0 +1,226 @@
+/* Captures: every published capture is read; what is written is read back; one bad line of each kind is located. */
+#define _GNU_SOURCE
+#include <glob.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "io/capture.h"
+#include "io/stream.h"
+
+static void write_file(const char *path, const char *text)
+{
+    struct iso_error error = {0};
+    struct iso_stream_writer *writer = iso_stream_writer_new(path, &error);
+    assert_non_null(writer);
+    assert_int_equal(iso_stream_write(writer, text, strlen(text), &error), ISO_OK);
+    assert_int_equal(iso_stream_writer_close(writer, &error), ISO_OK);
+}
+
+static uint64_t copy(const char *from, const char *to)
+{
+    struct iso_error error = {0};
+    struct iso_inputs inputs;
+    const struct iso_message *messages;
+    uint32_t count;
+    uint64_t total = 0;
+    iso_inputs_init(&inputs);
+    struct iso_capture_reader *reader = iso_capture_reader_new(from, &inputs, &error);
+    struct iso_capture_writer *writer = iso_capture_writer_new(to, &error);
+    assert_non_null(reader);
+    assert_non_null(writer);
+    while (iso_capture_read(reader, &messages, &count, &error) == ISO_OK && count) {
+        total += count;
+        for (uint32_t i = 0; i < count; i++)
+            assert_int_equal(iso_capture_write(writer, &messages[i], &error), ISO_OK);
+    }
+    assert_string_equal(error.text, "");
+    assert_int_equal(iso_capture_writer_close(writer, &error), ISO_OK);
+    iso_capture_reader_free(reader);
+    iso_inputs_release(&inputs);
+    return total;
+}
+
+static void assert_equal_lines(const char *left, const char *right)
+{
+    struct iso_error error = {0};
+    struct iso_stream_reader *a = iso_stream_reader_new(left, &error), *b = iso_stream_reader_new(right, &error);
+    const char *line_a, *line_b;
+    size_t length_a, length_b;
+    while (iso_stream_read_line(a, &line_a, &length_a, &error)) {
+        assert_true(iso_stream_read_line(b, &line_b, &length_b, &error));
+        assert_int_equal(length_a, length_b);
+        assert_memory_equal(line_a, line_b, length_a);
+    }
+    assert_false(iso_stream_read_line(b, &line_b, &length_b, &error));
+    assert_int_equal(error.status, ISO_OK);
+    iso_stream_reader_free(a);
+    iso_stream_reader_free(b);
+}
+
+/* kcat wrote most of these, byte for byte as our writer does. */
+static void published_captures_come_back_byte_for_byte(void **state)
+{
+    (void)state;
+    glob_t found;
+    uint64_t total = 0;
+    if (glob("../shared/captures/*/*.capture.jsonl*", 0, NULL, &found) != 0)
+        skip();
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char path[] = "/tmp/isochron-capture-XXXXXX.zst";
+        close(mkstemps(path, 4));
+        total += copy(found.gl_pathv[i], path);
+        assert_equal_lines(found.gl_pathv[i], path);
+        unlink(path);
+    }
+    assert_true(total > 158000);
+    globfree(&found);
+}
+
+static const struct iso_message *read_one(const char *text, struct iso_inputs *inputs,
+                                          struct iso_capture_reader **reader, struct iso_error *error)
+{
+    char path[] = "/tmp/isochron-capture-XXXXXX";
+    const struct iso_message *messages;
+    uint32_t count;
+    close(mkstemp(path));
+    write_file(path, text);
+    *reader = iso_capture_reader_new(path, inputs, error);
+    enum iso_status status = iso_capture_read(*reader, &messages, &count, error);
+    unlink(path);
+    return status == ISO_OK && count == 1 ? messages : NULL;
+}
+
+static void any_order_and_unknown_members(void **state)
+{
+    (void)state;
+    struct iso_error error = {0};
+    struct iso_inputs inputs;
+    struct iso_capture_reader *reader;
+    iso_inputs_init(&inputs);
+    const struct iso_message *message = read_one(
+        " {\"key_schema_id\":{\"a\":[1,-2.5e3,{}],\"b\":true}, \"payload\":{\"base64\":\"/wA=\"}, \"offset\":9223372036854775807,"
+        "\"headers\":[\"h\",null,{\"base64\":\"gA==\"},\"\"],\"partition\":3,\"key\":\"\\u00e9\\ud83d\\ude00\\n\",\"topic\":\"t\"}\r\n",
+        &inputs, &reader, &error);
+    assert_non_null(message);
+    assert_string_equal(message->topic, "t");
+    assert_int_equal(message->partition, 3);
+    assert_true(message->offset == INT64_MAX);
+    assert_int_equal(message->broker, -1);
+    assert_int_equal(message->timestamp_type, ISO_TIMESTAMP_NONE);
+    assert_int_equal(message->payload.size, 2);
+    assert_memory_equal(message->payload.data, "\xff\0", 2);
+    assert_int_equal(message->key.size, 7);
+    assert_memory_equal(message->key.data, "\xc3\xa9\xf0\x9f\x98\x80\n", 7);
+    assert_int_equal(message->header_count, 2);
+    assert_null(message->headers[0].value.data);
+    assert_memory_equal(message->headers[1].name.data, "\x80", 1);
+    assert_non_null(message->headers[1].value.data);
+    assert_int_equal(message->headers[1].value.size, 0);
+    iso_capture_reader_free(reader);
+    iso_inputs_release(&inputs);
+}
+
+static void bad_lines_are_located(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *expected;
+    } cases[] = {
+        {"[]", "byte 1: expected an object: one message a line"},
+        {"{\"topic\":\"t\"}", "byte 14: expected the members topic, partition and offset"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":-1}", "byte 39: expected an integer in range"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1.5}", "byte 38: expected an integer"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":9223372036854775808}", "byte 56: expected an integer"},
+        {"{\"topic\":\"t\",\"partition\":2147483648,\"offset\":0}", "byte 36: expected an integer in range"},
+        {"{\"topic\":\"\",\"partition\":0,\"offset\":1}", "expected the members topic, partition and offset"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":\"a", "expected the end of a string"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":\"\\ud800x\"}", "a pair of surrogates"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":{\"base64\":\"A\"}}", "padded base64"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":{\"x\":\"\"}}", "the member \"base64\""},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":7}", "a string, {\"base64\":\"...\"}"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"headers\":[\"a\"]}", "a header's value"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"tstype\":\"x\"}", "\"create\", \"logappend\" or \"unknown\""},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1} x", "the end of the line"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct iso_error error = {0};
+        struct iso_inputs inputs;
+        struct iso_capture_reader *reader;
+        iso_inputs_init(&inputs);
+        assert_null(read_one(cases[i].line, &inputs, &reader, &error));
+        assert_int_equal(error.status, ISO_BAD_INPUT);
+        assert_non_null(strstr(error.text, ":1: "));
+        if (!strstr(error.text, cases[i].expected))
+            fail_msg("'%s' gave '%s', expected '%s'", cases[i].line, error.text, cases[i].expected);
+        iso_capture_reader_free(reader);
+        iso_inputs_release(&inputs);
+    }
+}
+
+static void good_lines_before_a_bad_one_are_handed_out(void **state)
+{
+    (void)state;
+    struct iso_error error = {0};
+    struct iso_inputs inputs;
+    struct iso_capture_reader *reader;
+    const struct iso_message *messages;
+    uint32_t count;
+    iso_inputs_init(&inputs);
+    assert_non_null(read_one("{\"topic\":\"t\",\"partition\":0,\"offset\":1}\n\nx\n", &inputs, &reader, &error));
+    assert_int_equal(iso_capture_read(reader, &messages, &count, &error), ISO_BAD_INPUT);
+    assert_int_equal(count, 0);
+    assert_non_null(strstr(error.text, ":3: byte 1: expected an object"));
+    iso_capture_reader_free(reader);
+    iso_inputs_release(&inputs);
+}
+
+static void cut_compressed_file_is_an_error(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/isochron-capture-XXXXXX.zst";
+    struct iso_error error = {0};
+    struct iso_inputs inputs;
+    const struct iso_message *messages;
+    uint32_t count;
+    iso_inputs_init(&inputs);
+    close(mkstemps(path, 4));
+    write_file(path, "{\"topic\":\"t\",\"partition\":0,\"offset\":1}\n");
+    assert_int_equal(truncate(path, 20), 0);
+    struct iso_capture_reader *reader = iso_capture_reader_new(path, &inputs, &error);
+    assert_int_equal(iso_capture_read(reader, &messages, &count, &error), ISO_BAD_INPUT);
+    assert_non_null(strstr(error.text, "cut off: the zstd data end inside a frame"));
+    iso_capture_reader_free(reader);
+    iso_inputs_release(&inputs);
+    unlink(path);
+}
+
+static void file_that_is_not_there(void **state)
+{
+    (void)state;
+    struct iso_error error = {0};
+    struct iso_inputs inputs;
+    iso_inputs_init(&inputs);
+    assert_null(iso_capture_reader_new("/nowhere/x.jsonl", &inputs, &error));
+    assert_int_equal(error.status, ISO_BAD_INPUT);
+    assert_string_equal(error.text, "/nowhere/x.jsonl: cannot be opened: No such file or directory");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published_captures_come_back_byte_for_byte),
+        cmocka_unit_test(any_order_and_unknown_members),
+        cmocka_unit_test(bad_lines_are_located),
+        cmocka_unit_test(good_lines_before_a_bad_one_are_handed_out),
+        cmocka_unit_test(cut_compressed_file_is_an_error),
+        cmocka_unit_test(file_that_is_not_there),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,299 @@
+/* The consumer against mock brokers: everything once and in order, whatever the brokers do. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "connectors/kafka/consumer.h"
+#include "connectors/kafka/mock.h"
+#include "connectors/kafka/producer.h"
+
+enum { PARTITIONS = 4, PATIENCE_MS = 20000 };
+
+struct world {
+    struct iso_kafka_mock *mock;
+    struct iso_kafka_properties properties;
+    struct iso_inputs inputs;
+    struct iso_error error;
+    uint64_t seen[16][2]; /* by partition: count and the next number that is due */
+};
+
+static int start(void **state)
+{
+    struct world *world = calloc(1, sizeof *world);
+    world->mock = iso_kafka_mock_new(3, &world->error);
+    assert_non_null(world->mock);
+    iso_kafka_properties_set(&world->properties, "bootstrap.servers", iso_kafka_mock_address(world->mock));
+    iso_inputs_init(&world->inputs);
+    *state = world;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    struct world *world = *state;
+    iso_kafka_properties_release(&world->properties);
+    iso_inputs_release(&world->inputs);
+    iso_kafka_mock_free(world->mock);
+    free(world);
+    return 0;
+}
+
+/* Message i of a partition says "i", and its partition has header p. */
+static void produce(struct world *world, const char *topic, uint64_t from, uint64_t to)
+{
+    struct iso_kafka_producer *producer = iso_kafka_producer_new(&world->properties, topic, PARTITIONS, &world->error);
+    assert_string_equal(world->error.text, "");
+    assert_int_equal(iso_kafka_producer_partitions(producer), PARTITIONS);
+    for (uint64_t i = from; i < to; i++)
+        for (int32_t p = 0; p < PARTITIONS; p++) {
+            char text[32];
+            uint8_t digit = (uint8_t)('0' + p);
+            struct iso_header header = {{(const uint8_t *)"p", 1}, {&digit, 1}};
+            struct iso_message message = {
+                .partition = p, .headers = &header, .header_count = 1,
+                .payload = {(const uint8_t *)text, (uint32_t)snprintf(text, sizeof text, "%llu", (unsigned long long)i)},
+            };
+            assert_int_equal(iso_kafka_producer_send(producer, &message, &world->error), ISO_OK);
+        }
+    assert_int_equal(iso_kafka_producer_flush(producer, 10, &world->error), ISO_OK);
+    assert_int_equal(iso_kafka_producer_delivered(producer), (to - from) * PARTITIONS);
+    iso_kafka_producer_free(producer);
+}
+
+static void check(struct world *world, const struct iso_message *message)
+{
+    char text[32];
+    uint64_t *seen = world->seen[message->partition];
+    int length = snprintf(text, sizeof text, "%llu", (unsigned long long)seen[1]);
+    assert_int_equal(message->payload.size, length);
+    assert_memory_equal(message->payload.data, text, length);
+    assert_int_equal(message->header_count, 1);
+    assert_int_equal(message->headers[0].value.data[0], '0' + message->partition);
+    assert_null(message->key.data);
+    seen[0]++;
+    seen[1]++;
+}
+
+/* Polls until `count` messages of every partition have been seen. */
+static void consume(struct world *world, struct iso_kafka_consumer *consumer, uint64_t count)
+{
+    int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+    uint64_t total = 0;
+    while (total < count * PARTITIONS) {
+        const struct iso_message *messages;
+        uint32_t got;
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        for (uint32_t i = 0; i < got; i++)
+            check(world, &messages[i]);
+        total += got;
+        if (iso_kafka_now() > deadline)
+            fail_msg("%llu of %llu messages came", (unsigned long long)total, (unsigned long long)count * PARTITIONS);
+    }
+    for (int p = 0; p < PARTITIONS; p++)
+        assert_int_equal(world->seen[p][0], count);
+    memset(world->seen, 0, sizeof world->seen);
+}
+
+static struct iso_kafka_consumer *open_consumer(struct world *world, struct iso_kafka_consumer_options options)
+{
+    static const char *const topics[] = {"t"};
+    options.properties = &world->properties;
+    options.topics = options.topics ? options.topics : topics;
+    options.topic_count = 1;
+    return iso_kafka_consumer_new(&options, &world->inputs, &world->error);
+}
+
+static void all_partitions_once_until_the_end(void **state)
+{
+    struct world *world = *state;
+    const struct iso_message *messages;
+    uint32_t got;
+    produce(world, "t", 0, 5000);
+    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
+    assert_non_null(consumer);
+    produce(world, "t", 5000, 5100); /* behind the snapshot of the ends */
+    assert_false(iso_kafka_consumer_finished(consumer));
+    consume(world, consumer, 5000);
+    assert_true(iso_kafka_consumer_finished(consumer));
+    assert_int_equal(iso_kafka_consumer_poll(consumer, 200, &messages, &got, &world->error), ISO_OK);
+    assert_int_equal(got, 0);
+    assert_int_equal(iso_kafka_consumer_counters(consumer)->missing, 0);
+    iso_kafka_consumer_free(consumer);
+}
+
+static void starts_at_end_and_at_positions(void **state)
+{
+    struct world *world = *state;
+    produce(world, "t", 0, 100);
+    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){.start = ISO_KAFKA_END});
+    assert_non_null(consumer);
+    produce(world, "t", 100, 200);
+    for (int p = 0; p < PARTITIONS; p++)
+        world->seen[p][1] = 100;
+    consume(world, consumer, 100);
+    iso_kafka_consumer_free(consumer);
+    const struct iso_kafka_position positions[] = {{"t", 0, 150}, {"t", 1, 150}, {"t", 2, 150}, {"t", 3, 150}};
+    consumer = open_consumer(world, (struct iso_kafka_consumer_options){
+        .start = ISO_KAFKA_POSITIONS, .positions = positions, .position_count = 4});
+    assert_non_null(consumer);
+    for (int p = 0; p < PARTITIONS; p++)
+        world->seen[p][1] = 150;
+    consume(world, consumer, 50);
+    iso_kafka_consumer_free(consumer);
+}
+
+static void stored_offset_that_is_gone(void **state)
+{
+    struct world *world = *state;
+    produce(world, "t", 0, 10);
+    const struct iso_kafka_position positions[] = {{"t", 2, 11}};
+    assert_null(open_consumer(world, (struct iso_kafka_consumer_options){
+        .start = ISO_KAFKA_POSITIONS, .positions = positions, .position_count = 1}));
+    assert_int_equal(world->error.status, ISO_FAILED);
+    assert_string_equal(world->error.text, "topic t partition 2 offset 11: not on the broker, which has 0 to 10");
+}
+
+static void pausing_and_resuming_loses_nothing(void **state)
+{
+    struct world *world = *state;
+    produce(world, "t", 0, 10000);
+    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){
+        .until_eof = true, .high_water = 10, .low_water = 1});
+    const struct iso_message *messages;
+    uint32_t got;
+    int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+    for (uint64_t round = 0; !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline; round++) {
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 5, &messages, &got, &world->error), ISO_OK);
+        for (uint32_t i = 0; i < got; i++)
+            check(world, &messages[i]);
+        iso_kafka_consumer_backlog(consumer, round % 8 ? 0 : 10);
+    }
+    for (int p = 0; p < PARTITIONS; p++)
+        assert_int_equal(world->seen[p][0], 10000);
+    assert_true(iso_kafka_consumer_counters(consumer)->pauses > 0);
+    assert_int_equal(iso_kafka_consumer_counters(consumer)->missing, 0);
+    printf("# %llu pauses, %llu seeks\n", (unsigned long long)iso_kafka_consumer_counters(consumer)->pauses,
+           (unsigned long long)iso_kafka_consumer_counters(consumer)->seeks);
+    iso_kafka_consumer_free(consumer);
+}
+
+static void brokers_down_and_back(void **state)
+{
+    struct world *world = *state;
+    char trouble[256];
+    const struct iso_message *messages;
+    uint32_t got;
+    produce(world, "t", 0, 1000);
+    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){0});
+    consume(world, consumer, 1000);
+    for (int32_t broker = 1; broker <= 3; broker++)
+        iso_kafka_mock_down(world->mock, broker, true);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        assert_int_equal(got, 0);
+    }
+    assert_true(iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble));
+    for (int32_t broker = 1; broker <= 3; broker++)
+        iso_kafka_mock_down(world->mock, broker, false);
+    produce(world, "t", 1000, 2000);
+    for (int p = 0; p < PARTITIONS; p++)
+        world->seen[p][1] = 1000;
+    consume(world, consumer, 1000);
+    assert_false(iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble));
+    iso_kafka_consumer_free(consumer);
+}
+
+static void leaders_change_and_answers_are_slow(void **state)
+{
+    struct world *world = *state;
+    produce(world, "t", 0, 2000);
+    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
+    assert_non_null(consumer);
+    for (int32_t p = 0; p < PARTITIONS; p++)
+        iso_kafka_mock_leader(world->mock, "t", p, 1 + (p + 1) % 3);
+    for (int32_t broker = 1; broker <= 3; broker++)
+        iso_kafka_mock_latency(world->mock, broker, 100);
+    consume(world, consumer, 2000);
+    iso_kafka_consumer_free(consumer);
+}
+
+static void fetch_errors_that_heal(void **state)
+{
+    struct world *world = *state;
+    produce(world, "t", 0, 2000);
+    iso_kafka_mock_fail_fetches(world->mock, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION, 3);
+    iso_kafka_mock_fail_fetches(world->mock, RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR, 2);
+    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){0});
+    consume(world, consumer, 2000);
+    iso_kafka_consumer_free(consumer);
+}
+
+static void topic_that_appears_later(void **state)
+{
+    struct world *world = *state;
+    static const char *const later[] = {"later"};
+    const struct iso_message *messages;
+    uint32_t got;
+    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){
+        .topics = later, .wait_for_topics = true, .refresh_seconds = 1, .start = ISO_KAFKA_END});
+    if (!consumer)
+        fail_msg("%s", world->error.text);
+    assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+    produce(world, "later", 0, 50);
+    consume(world, consumer, 50);
+    iso_kafka_consumer_free(consumer);
+}
+
+static void broker_that_never_answers(void **state)
+{
+    struct world *world = *state;
+    static const char *const topics[] = {"t"};
+    struct iso_kafka_properties properties = {0};
+    iso_kafka_properties_set(&properties, "bootstrap.servers", "127.0.0.1:1");
+    int64_t begin = iso_kafka_now();
+    assert_null(iso_kafka_consumer_new(&(struct iso_kafka_consumer_options){
+        .properties = &properties, .topics = topics, .topic_count = 1, .connect_seconds = 2}, &world->inputs, &world->error));
+    assert_in_range(iso_kafka_now() - begin, 1500, 5000);
+    assert_int_equal(world->error.status, ISO_FAILED);
+    assert_non_null(strstr(world->error.text, "Kafka broker 127.0.0.1:1 did not answer within 2 s: "));
+    assert_non_null(strstr(world->error.text, "Connection refused"));
+    iso_kafka_properties_release(&properties);
+}
+
+static void wrong_properties(void **state)
+{
+    struct world *world = *state;
+    struct iso_kafka_properties properties = {0};
+    struct iso_error error = {0};
+    assert_int_equal(iso_kafka_properties_argument(&properties, "sasl.password=x", &error), ISO_BAD_INPUT);
+    assert_non_null(strstr(error.text, "-X sasl.password: a secret on the command line"));
+    error = (struct iso_error){0};
+    assert_int_equal(iso_kafka_properties_argument(&properties, "nonsense", &error), ISO_BAD_INPUT);
+    iso_kafka_properties_set(&world->properties, "no.such.property", "1");
+    assert_null(open_consumer(world, (struct iso_kafka_consumer_options){0}));
+    assert_int_equal(world->error.status, ISO_BAD_INPUT);
+    assert_non_null(strstr(world->error.text, "Kafka property no.such.property: "));
+    iso_kafka_properties_release(&properties);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(all_partitions_once_until_the_end, start, stop),
+        cmocka_unit_test_setup_teardown(starts_at_end_and_at_positions, start, stop),
+        cmocka_unit_test_setup_teardown(stored_offset_that_is_gone, start, stop),
+        cmocka_unit_test_setup_teardown(pausing_and_resuming_loses_nothing, start, stop),
+        cmocka_unit_test_setup_teardown(brokers_down_and_back, start, stop),
+        cmocka_unit_test_setup_teardown(leaders_change_and_answers_are_slow, start, stop),
+        cmocka_unit_test_setup_teardown(fetch_errors_that_heal, start, stop),
+        cmocka_unit_test_setup_teardown(topic_that_appears_later, start, stop),
+        cmocka_unit_test_setup_teardown(broker_that_never_answers, start, stop),
+        cmocka_unit_test_setup_teardown(wrong_properties, start, stop),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

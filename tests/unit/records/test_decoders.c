@@ -1,0 +1,406 @@
+/* Client records in three formats: the same transaction from each, watermarks, framing, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <transaction.pb-c.h>
+
+#include "connectors/history/record.h"
+
+static const char published[] =
+#include <transaction.avsc.h>
+    ;
+
+static const char sample[] =
+    "{\"tid\":7,\"sid\":\"s1\",\"sno\":3,\"sts\":\"467257846263971800\",\"cts\":467257846263971855,\"status\":\"unknown\",\"ops\":["
+    "{\"t\":\"r\",\"k\":-5,\"v\":null},{\"t\":\"w\",\"k\":\"caf\xc3\xa9\",\"v\":2},{\"t\":\"r\",\"k\":9,\"v\":1,\"ots\":\"467257846263971801\"},"
+    "{\"t\":\"r\",\"k\":3,\"v\":[4,\"x\"]},{\"t\":\"d\",\"k\":8},{\"t\":\"a\",\"k\":3,\"v\":6},{\"t\":\"w\",\"k\":1,\"v\":2,\"lock\":true}]}";
+
+struct world {
+    struct iso_decoder *decoder;
+    struct iso_events events;
+    struct iso_error error;
+};
+
+static void open_world(struct world *world, struct iso_decoder_options options)
+{
+    *world = (struct world){0};
+    iso_events_init(&world->events);
+    world->decoder = iso_record_decoder.create(&options, &world->error);
+    assert_string_equal(world->error.text, "");
+}
+
+static void close_world(struct world *world)
+{
+    iso_record_decoder.destroy(world->decoder);
+    iso_events_release(&world->events);
+}
+
+static enum iso_status decode(struct world *world, const void *payload, size_t size)
+{
+    struct iso_message message = {.topic = "t", .input = 2, .offset = 41, .payload = {payload, (uint32_t)size}};
+    world->error = (struct iso_error){0};
+    return iso_record_decoder.decode(world->decoder, &message, &world->events, &world->error);
+}
+
+/* The block as text, so that two can be compared. */
+static void describe(const struct iso_history *block, char *text, size_t size)
+{
+    size_t used = 0;
+#define PUT(...) (used += (size_t)snprintf(text + used, used < size ? size - used : 0, __VA_ARGS__))
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    for (uint32_t t = 0; t < block->transaction_count; t++) {
+        const char *tid = iso_atom_text(&block->atoms, block->tid[t], buffer, &length);
+        PUT("T%.*s ", (int)length, tid);
+        const char *sid = iso_atom_text(&block->atoms, block->session_atom[block->session[t]], buffer, &length);
+        PUT("S%.*s f%02x %llu %llu #%llu o%llx\n", (int)length, sid, block->flags[t], (unsigned long long)block->sts[t],
+            (unsigned long long)block->cts[t], (unsigned long long)(block->sno ? block->sno[t] : 0),
+            (unsigned long long)block->origin[t]);
+        for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++) {
+            const char *key = iso_atom_text(&block->atoms, block->key_atom[block->key[o]], buffer, &length);
+            PUT(" %02x %.*s ots %llu", block->kind[o], (int)length, key,
+                (unsigned long long)(block->kind[o] & ISO_OPERATION_OTS ? block->ots[o] : 0));
+            if (iso_kind_of(block, o) == ISO_READ_LIST) {
+                for (uint64_t e = block->list_first[block->value[o]]; e < block->list_first[block->value[o] + 1]; e++) {
+                    const char *element = iso_atom_text(&block->atoms, block->element[e], buffer, &length);
+                    PUT(" [%.*s]", (int)length, element);
+                }
+            } else if (block->value[o] != ISO_ABSENT) {
+                const char *value = iso_atom_text(&block->atoms, block->value[o], buffer, &length);
+                PUT(" = %.*s", (int)length, value);
+            }
+            PUT("\n");
+        }
+    }
+#undef PUT
+    assert_in_range(used, 1, size - 1);
+}
+
+static void expected_text(char *text, size_t size)
+{
+    struct world world;
+    open_world(&world, (struct iso_decoder_options){.format = "json"});
+    assert_int_equal(decode(&world, sample, strlen(sample)), ISO_OK);
+    assert_int_equal(world.events.count, 1);
+    describe(&world.events.block, text, size);
+    assert_non_null(strstr(text, "T7 Ss1 "));
+    assert_non_null(strstr(text, "caf\xc3\xa9"));
+    close_world(&world);
+}
+
+static void assert_same_as_json(struct world *world)
+{
+    char expected[4096], actual[4096];
+    expected_text(expected, sizeof expected);
+    describe(&world->events.block, actual, sizeof actual);
+    assert_string_equal(actual, expected);
+}
+
+/* ---- JSON ---- */
+
+static void json_watermarks_and_tombstones(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, (struct iso_decoder_options){0});
+    static const char watermark[] = " { \"watermark\" : \"467257846263971800\", \"by\":[1] }", plain[] = "{\"watermark\":7}";
+    assert_int_equal(decode(&world, watermark, strlen(watermark)), ISO_OK);
+    assert_int_equal(decode(&world, plain, strlen(plain)), ISO_OK);
+    assert_int_equal(decode(&world, NULL, 0), ISO_OK);
+    assert_int_equal(world.events.count, 3);
+    assert_int_equal(world.events.list[0].type, ISO_EVENT_WATERMARK);
+    assert_true(world.events.list[0].cts.physical == 467257846263971800u);
+    assert_true(world.events.list[0].origin == iso_origin(2, 41));
+    assert_int_equal(world.events.list[1].cts.physical, 7);
+    assert_int_equal(world.events.list[2].type, ISO_EVENT_IGNORED);
+    close_world(&world);
+}
+
+static void json_that_is_refused_leaves_nothing(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"", "{", "[]", "{\"tid\":1}", "{\"watermark\":-1}", "{\"watermark\":\"x\"}",
+                                        "{\"watermark\":1", "{\"watermark\":1.5}", "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"q\",\"k\":1}]}",
+                                        "{\"tid\":1,\"sid\":1,\"sts\":{\"p\":1,\"l\":2},\"ops\":[]}"};
+    struct world world;
+    open_world(&world, (struct iso_decoder_options){0});
+    assert_int_equal(decode(&world, sample, strlen(sample)), ISO_OK);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(decode(&world, wrong[i], strlen(wrong[i])), ISO_BAD_INPUT);
+        assert_true(strlen(world.error.text) > 0);
+        assert_int_equal(world.events.count, 1);
+    }
+    assert_same_as_json(&world);
+    close_world(&world);
+}
+
+/* ---- Protobuf ---- */
+
+static Isochron__Value *number(Isochron__Value *value, int64_t n)
+{
+    isochron__value__init(value);
+    value->value_case = ISOCHRON__VALUE__VALUE_NUMBER;
+    value->number = n;
+    return value;
+}
+
+static Isochron__Value *text(Isochron__Value *value, const char *bytes)
+{
+    isochron__value__init(value);
+    value->value_case = ISOCHRON__VALUE__VALUE_TEXT;
+    value->text = (ProtobufCBinaryData){strlen(bytes), (uint8_t *)bytes};
+    return value;
+}
+
+static Isochron__Timestamp *stamp(Isochron__Timestamp *timestamp, uint64_t physical)
+{
+    isochron__timestamp__init(timestamp);
+    timestamp->physical = physical;
+    return timestamp;
+}
+
+/* The sample, packed behind `head` bytes; returns the size of all. */
+static size_t pack_sample(uint8_t *bytes, size_t head)
+{
+    static const Isochron__Kind kinds[] = {ISOCHRON__KIND__READ, ISOCHRON__KIND__WRITE, ISOCHRON__KIND__READ,
+        ISOCHRON__KIND__READ, ISOCHRON__KIND__DELETE, ISOCHRON__KIND__APPEND, ISOCHRON__KIND__WRITE};
+    Isochron__Operation operations[7], *pointers[7];
+    Isochron__Value keys[7], values[7], elements[2], *element_pointers[2], tid, sid;
+    Isochron__Timestamp sts, cts, ots;
+    Isochron__List list = ISOCHRON__LIST__INIT;
+    Isochron__Transaction transaction = ISOCHRON__TRANSACTION__INIT;
+    Isochron__Record record = ISOCHRON__RECORD__INIT;
+    for (int i = 0; i < 7; i++) {
+        isochron__operation__init(&operations[i]);
+        operations[i].kind = kinds[i];
+        pointers[i] = &operations[i];
+    }
+    operations[0].key = number(&keys[0], -5);
+    operations[1].key = text(&keys[1], "caf\xc3\xa9");
+    operations[1].value = number(&values[1], 2);
+    operations[2].key = text(&keys[2], "9");
+    operations[2].value = number(&values[2], 1);
+    operations[2].ots = stamp(&ots, 467257846263971801u);
+    operations[3].key = number(&keys[3], 3);
+    operations[3].list = &list;
+    list.n_elements = 2;
+    list.elements = element_pointers;
+    element_pointers[0] = number(&elements[0], 4);
+    element_pointers[1] = text(&elements[1], "x");
+    operations[4].key = number(&keys[4], 8);
+    operations[5].key = number(&keys[5], 3);
+    operations[5].value = text(&values[5], "6");
+    operations[6].key = number(&keys[6], 1);
+    operations[6].value = number(&values[6], 2);
+    operations[6].lock = true;
+    transaction.tid = number(&tid, 7);
+    transaction.sid = text(&sid, "s1");
+    transaction.position_case = ISOCHRON__TRANSACTION__POSITION_SNO;
+    transaction.sno = 3;
+    transaction.sts = stamp(&sts, 467257846263971800u);
+    transaction.cts = stamp(&cts, 467257846263971855u);
+    transaction.status = ISOCHRON__STATUS__UNKNOWN;
+    transaction.n_ops = 7;
+    transaction.ops = pointers;
+    record.record_case = ISOCHRON__RECORD__RECORD_TRANSACTION;
+    record.transaction = &transaction;
+    return head + isochron__record__pack(&record, bytes + head);
+}
+
+static void protobuf_says_the_same(void **state)
+{
+    (void)state;
+    uint8_t bytes[1024];
+    struct world world;
+    open_world(&world, (struct iso_decoder_options){.format = "protobuf"});
+    assert_int_equal(decode(&world, bytes, pack_sample(bytes, 0)), ISO_OK);
+    assert_same_as_json(&world);
+    close_world(&world);
+}
+
+static void protobuf_in_confluent_framing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *head;
+        size_t size;
+        enum iso_status status;
+    } heads[] = {
+        {"\0\0\1\x86\xa1\0", 6, ISO_OK},          /* id 100001, indexes [0] */
+        {"\0\0\0\0\7\2\0", 7, ISO_OK},            /* [0], written out */
+        {"\0\0\0\0\7\2\2", 7, ISO_BAD_INPUT},     /* [1] */
+        {"\1\0\0\0\7\0", 6, ISO_BAD_INPUT},       /* magic 1 */
+        {"\0\0\0\0\7\x80", 6, ISO_BAD_INPUT},
+    };
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        uint8_t bytes[1024];
+        struct world world;
+        open_world(&world, (struct iso_decoder_options){.format = "protobuf", .framed = true});
+        memcpy(bytes, heads[i].head, heads[i].size);
+        size_t size = pack_sample(bytes, heads[i].size);
+        assert_int_equal(decode(&world, bytes, size), heads[i].status);
+        if (heads[i].status == ISO_OK)
+            assert_same_as_json(&world);
+        else
+            assert_int_equal(world.events.count, 0);
+        for (size_t cut = 0; cut < heads[i].size; cut++)
+            assert_int_equal(decode(&world, bytes, cut), ISO_BAD_INPUT);
+        close_world(&world);
+    }
+}
+
+static void protobuf_cut_anywhere_is_no_crash(void **state)
+{
+    (void)state;
+    uint8_t bytes[1024];
+    struct world world;
+    size_t size = pack_sample(bytes, 0), refused = 0;
+    open_world(&world, (struct iso_decoder_options){.format = "protobuf"});
+    for (size_t cut = 0; cut < size; cut++)
+        refused += decode(&world, bytes, cut) == ISO_BAD_INPUT;
+    assert_int_equal(refused, size);
+    assert_int_equal(world.events.block.transaction_count, 0);
+    close_world(&world);
+}
+
+/* ---- Avro ---- */
+
+static void put_long(uint8_t **at, int64_t value)
+{
+    uint64_t bits = (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+    for (; bits > 127; bits >>= 7)
+        *(*at)++ = (uint8_t)(bits | 128);
+    *(*at)++ = (uint8_t)bits;
+}
+
+/* A branch of a union, then a long. */
+static void put_branch(uint8_t **at, int branch, int64_t value)
+{
+    put_long(at, branch);
+    put_long(at, value);
+}
+
+static void put_text(uint8_t **at, int branch, const char *text)
+{
+    put_branch(at, branch, (int64_t)strlen(text));
+    memcpy(*at, text, strlen(text));
+    *at += strlen(text);
+}
+
+/* The sample by hand, after the Avro specification and the published schema. */
+static size_t write_sample(uint8_t *bytes)
+{
+    uint8_t *at = bytes;
+    put_long(&at, 0); /* Transaction */
+    put_branch(&at, 0, 7);
+    put_text(&at, 1, "s1");
+    put_branch(&at, 1, 3);
+    put_branch(&at, 1, 467257846263971800);
+    put_branch(&at, 1, 467257846263971855);
+    put_long(&at, 2);
+    put_long(&at, 7);
+    put_long(&at, 0), put_branch(&at, 0, -5), put_long(&at, 0), put_long(&at, 0), *at++ = 0;
+    put_long(&at, 1), put_text(&at, 1, "caf\xc3\xa9"), put_branch(&at, 1, 2), put_long(&at, 0), *at++ = 0;
+    put_long(&at, 0), put_branch(&at, 0, 9), put_text(&at, 2, "1"), put_branch(&at, 1, 467257846263971801), *at++ = 0;
+    put_long(&at, 0), put_branch(&at, 0, 3), put_branch(&at, 3, 2), put_branch(&at, 0, 4), put_text(&at, 1, "x"),
+        put_long(&at, 0), put_long(&at, 0), *at++ = 0;
+    put_long(&at, 2), put_branch(&at, 0, 8), put_long(&at, 0), put_long(&at, 0), *at++ = 0;
+    put_long(&at, 3), put_branch(&at, 0, 3), put_branch(&at, 1, 6), put_long(&at, 0), *at++ = 0;
+    put_long(&at, 1), put_branch(&at, 0, 1), put_branch(&at, 1, 2), put_long(&at, 0), *at++ = 1;
+    put_long(&at, 0);
+    return (size_t)(at - bytes);
+}
+
+static void avro_says_the_same(void **state)
+{
+    (void)state;
+    uint8_t bytes[1024], *at = bytes;
+    struct world world;
+    open_world(&world, (struct iso_decoder_options){.format = "avro"});
+    assert_int_equal(decode(&world, bytes, write_sample(bytes)), ISO_OK);
+    assert_same_as_json(&world);
+    put_branch(&at, 1, 99); /* Watermark */
+    assert_int_equal(decode(&world, bytes, (size_t)(at - bytes)), ISO_OK);
+    assert_int_equal(world.events.list[1].type, ISO_EVENT_WATERMARK);
+    assert_int_equal(world.events.list[1].cts.physical, 99);
+    close_world(&world);
+}
+
+static void avro_cut_anywhere_is_no_crash(void **state)
+{
+    (void)state;
+    uint8_t bytes[1024];
+    struct world world;
+    size_t size = write_sample(bytes), refused = 0;
+    open_world(&world, (struct iso_decoder_options){.format = "avro"});
+    for (size_t cut = 0; cut < size; cut++)
+        refused += decode(&world, bytes, cut) == ISO_BAD_INPUT;
+    assert_int_equal(refused, size);
+    close_world(&world);
+}
+
+static unsigned asked;
+
+static enum iso_status find_schema(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
+{
+    (void)context;
+    asked++;
+    if (id != 7)
+        return iso_error_set(error, ISO_FAILED, "no schema %u", id);
+    *schema = (struct iso_schema){ISO_SCHEMA_AVRO, published, strlen(published)};
+    return ISO_OK;
+}
+
+static void avro_asks_the_registry_once(void **state)
+{
+    (void)state;
+    struct iso_schema_provider provider = {find_schema, NULL};
+    uint8_t bytes[1024] = {0, 0, 0, 0, 7};
+    struct world world;
+    asked = 0;
+    open_world(&world, (struct iso_decoder_options){.format = "avro", .framed = true, .registry = &provider});
+    size_t size = 5 + write_sample(bytes + 5);
+    assert_int_equal(decode(&world, bytes, size), ISO_OK);
+    assert_same_as_json(&world);
+    assert_int_equal(decode(&world, bytes, size), ISO_OK);
+    assert_int_equal(asked, 1);
+    bytes[4] = 8;
+    assert_int_equal(decode(&world, bytes, size), ISO_FAILED);
+    assert_string_equal(world.error.text, "no schema 8");
+    close_world(&world);
+}
+
+static void wrong_options(void **state)
+{
+    (void)state;
+    struct iso_error error = {0};
+    assert_null(iso_record_decoder.create(&(struct iso_decoder_options){.format = "xml"}, &error));
+    assert_string_equal(error.text, "format=xml of a history source: expected json, avro or protobuf");
+    error = (struct iso_error){0};
+    assert_null(iso_record_decoder.create(&(struct iso_decoder_options){.format = "avro", .schema = "{"}, &error));
+    assert_int_equal(error.status, ISO_BAD_INPUT);
+    error = (struct iso_error){0};
+    assert_null(iso_record_decoder.create(&(struct iso_decoder_options){.format = "avro", .framed = true}, &error));
+    assert_int_equal(error.status, ISO_BAD_INPUT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_watermarks_and_tombstones),
+        cmocka_unit_test(json_that_is_refused_leaves_nothing),
+        cmocka_unit_test(protobuf_says_the_same),
+        cmocka_unit_test(protobuf_in_confluent_framing),
+        cmocka_unit_test(protobuf_cut_anywhere_is_no_crash),
+        cmocka_unit_test(avro_says_the_same),
+        cmocka_unit_test(avro_cut_anywhere_is_no_crash),
+        cmocka_unit_test(avro_asks_the_registry_once),
+        cmocka_unit_test(wrong_options),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
