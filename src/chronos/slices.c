@@ -2,8 +2,9 @@
  *
  * Shards by key all walk through every event and pick what is theirs, which costs nearly as much as judging
  * it. A slice of time touches its own events only. But it starts in the middle: it looks back for the newest
- * version of each key, until all are found. Slices start between two bounds, so that each commits whole
- * groups of one cts. A key that two slices find contested is judged once all the same (conflict.c).
+ * version of each key, until all are found. It commits what its first read does not see and the next slice's
+ * first read does, so whole groups of one cts. A key that two slices find contested is judged once all the
+ * same (conflict.c).
  *
  * Only a history of registers whose transactions read at one time, below their cts, is sliced: the prefixes
  * of lists, the version before the frontier and operations with times of their own depend on more than that.
@@ -25,16 +26,6 @@ void chronos_choose_shards(struct chronos *check)
     bool sliced = !lists && !check->inverted && states <= STATES_LIMIT / check->shards;
     check->slices = sliced ? check->shards : 1;
     check->parts = sliced ? 1 : check->shards;
-}
-
-/* The first read of slice `slice`: the first one of its bound. */
-static uint32_t first_read(const struct chronos *check, unsigned slice)
-{
-    const struct chronos_events *reads = &check->reads;
-    uint32_t read = (uint32_t)((uint64_t)reads->count * slice / check->slices);
-    while (slice < check->slices && read && reads->time[read - 1] == reads->time[read])
-        read--;
-    return read;
 }
 
 /* The first commit that a read at `bound` does not see. */
@@ -115,7 +106,7 @@ static void find_frontier(struct chronos_shard *shard)
 /* Where slice `slice` starts, or the last one ends. */
 static void find_start(const struct chronos *check, unsigned slice, uint32_t *read, uint32_t *commit)
 {
-    *read = first_read(check, slice);
+    *read = (uint32_t)((uint64_t)check->reads.count * slice / check->slices);
     if (slice == check->slices)
         *commit = check->commits.count;
     else
