@@ -78,6 +78,34 @@ static inline unsigned iso_bytes_special(const char *at)
 #endif
 }
 
+/* Where `byte` first stands among the `count` bytes at `at`, a multiple of 16 up to 64, all of which are
+ * read; `count` if it does not. */
+static inline unsigned iso_bytes_find_portable(const char *at, char byte, unsigned count)
+{
+    for (unsigned i = 0; i < count; i += 8) {
+        const uint64_t ones = 0x0101010101010101u;
+        uint64_t word = iso_bytes_load8(at + i) ^ ones * (unsigned char)byte;
+        uint64_t found = (word - ones) & ~word & ones << 7; /* the lowest bit set is exact */
+        if (found)
+            return i + (unsigned)__builtin_ctzll(found) / 8;
+    }
+    return count;
+}
+
+static inline unsigned iso_bytes_find(const char *at, char byte, unsigned count)
+{
+#if defined(__SSE2__)
+    uint64_t found = 0;
+    for (unsigned i = 0; i < count; i += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(at + i));
+        found |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte))) << i;
+    }
+    return found ? (unsigned)__builtin_ctzll(found) : count;
+#else
+    return iso_bytes_find_portable(at, byte, count);
+#endif
+}
+
 /* How often `byte` stands in [at, end). Reads nothing else. */
 static inline uint64_t iso_bytes_count(const char *at, const char *end, char byte)
 {

@@ -59,11 +59,15 @@ static enum iso_status check_timestamps_given(const struct iso_history *history,
 static void survey(struct chronos *check)
 {
     const struct iso_history *history = check->history;
+    bool inverted = false;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         uint32_t operations = history->first_operation[t + 1] - history->first_operation[t];
         check->most_operations = operations > check->most_operations ? operations : check->most_operations;
         check->own_times |= (history->flags[t] & (ISO_STATUS_MASK | ISO_OWN_TIMES)) == ISO_OWN_TIMES;
+        inverted |= (history->flags[t] & (ISO_STATUS_MASK | ISO_WRITES)) == ISO_WRITES &&
+                    history->cts[t] <= history->sts[t];
     }
+    check->inverted = check->si && (inverted || check->own_times);
     if (!history->breach_count)
         return;
     check->first_breach =
@@ -99,16 +103,27 @@ static void judge_shard(void *context, unsigned index)
     shard.picked = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.picked);
     shard.sorted = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.sorted);
     judge_transactions(check, shard.verdict, index);
+    chronos_slice_init(&shard);
     chronos_extras_collect(&shard);
     chronos_sweep(&shard);
     chronos_explain(&shard);
-    if (check->si)
-        chronos_judge_conflicts(&shard);
     chronos_extras_release(&shard);
+    chronos_slice_release(&shard);
     iso_column_free(shard.suspects, shard.suspect_capacity * sizeof *shard.suspects);
-    iso_free(shard.contested);
     iso_free(shard.picked);
     iso_free(shard.sorted);
+    check->contested[index] = shard.contested;
+}
+
+static void judge_conflicts(void *context, unsigned index)
+{
+    struct chronos *check = context;
+    struct chronos_shard shard = {.check = check,
+                                  .history = check->history,
+                                  .verdict = &check->verdicts[index].verdict,
+                                  .part = index,
+                                  .keys = check->keys};
+    chronos_judge_conflicts(&shard);
 }
 
 /* ---- all ---- */
@@ -118,9 +133,18 @@ static void judge(struct chronos *check, struct iso_verdict *verdict)
     check->verdicts = iso_allocate_zeroed(check->shards, sizeof *check->verdicts);
     for (unsigned i = 0; i < check->shards; i++)
         iso_verdict_init(&check->verdicts[i].verdict, check->history, check->options->level, verdict->limit);
+    check->contested = iso_allocate_zeroed(check->shards, sizeof *check->contested);
     iso_parallel(check->shards, judge_shard, check);
+    bool contested = false;
     for (unsigned i = 0; i < check->shards; i++)
+        contested |= check->contested[i].count > 0;
+    if (contested)
+        iso_parallel(check->shards, judge_conflicts, check);
+    for (unsigned i = 0; i < check->shards; i++) {
         iso_verdict_merge(verdict, &check->verdicts[i].verdict);
+        iso_free(check->contested[i].keys);
+    }
+    iso_free(check->contested);
     iso_free(check->verdicts);
     if (!check->si && check->first_breach) /* needs to know who shares a cts */
         chronos_check_timestamps(check, verdict, 0, check->history->transaction_count);
@@ -140,6 +164,7 @@ enum iso_status iso_chronos_check(const struct iso_history *history, const struc
     if (status != ISO_OK)
         return status;
     survey(&check);
+    chronos_choose_shards(&check);
     chronos_events_init(&check);
     verdict->seconds_sort = now() - start;
     start = now();

@@ -4,8 +4,9 @@
  * the bound cts, and a version is visible iff its cts < bound. Bounds of operations are compared where the
  * axioms compare their ots; they never overflow, since UINT64_MAX is no timestamp.
  *
- * Shards. Every key belongs to one shard, and a shard is one thread's: it alone touches the state of its keys
- * and its verdict. What lies in one cache line belongs to one shard.
+ * Shards. A shard is one thread's: it sweeps either a *slice* of time, on all keys, or all of time on its
+ * *part* of the keys. It alone touches its verdict and the state of its keys; what lies in one cache line
+ * belongs to one shard.
  */
 #ifndef ISO_CHRONOS_PRIVATE_H
 #define ISO_CHRONOS_PRIVATE_H
@@ -52,22 +53,31 @@ struct chronos_verdict {
     char padding[128];
 };
 
+/* Keys two writers of which may overlap. */
+struct chronos_contested {
+    uint32_t *keys;
+    uint32_t count, capacity;
+};
+
 /* One check; read only while shards run, but for the elements of key columns that are a shard's own. */
 struct chronos {
     const struct iso_history *history;
     const struct iso_check_options *options;
     bool si;
-    unsigned shards;
+    unsigned shards, slices, parts; /* shards = slices * parts, and one of these is 1 */
     struct chronos_events reads, commits;
     uint32_t most_operations; /* of a transaction */
     bool own_times;           /* some committed transaction has operations with times of their own */
-    struct chronos_key *keys; /* on a cache line's start */
+    bool inverted;            /* SI: some transaction commits before it reads, or may */
+    struct chronos_key *keys; /* on a cache line's start; slices have their own, and these are as before the
+                                 first event */
     void *keys_memory;
-    struct chronos_list *lists;        /* by key; NULL if no key is a list */
-    iso_atom *initial;                 /* by key; NULL if no key has an initial value of its own */
-    struct chronos_previous *previous; /* by key; NULL if no transaction commits before it reads */
-    uint32_t *first_breach;            /* by transaction; NULL if there is none */
-    struct chronos_verdict *verdicts;  /* by shard */
+    struct chronos_list *lists;          /* by key; NULL if no key is a list */
+    iso_atom *initial;                   /* by key; NULL if no key has an initial value of its own */
+    struct chronos_previous *previous;   /* by key; NULL unless `inverted` */
+    uint32_t *first_breach;              /* by transaction; NULL if there is none */
+    struct chronos_verdict *verdicts;    /* by shard */
+    struct chronos_contested *contested; /* by shard: what its sweep found */
 };
 
 /* An external read that did not return what it should have: EXT, or unjudged. */
@@ -87,18 +97,20 @@ struct chronos_shard {
     struct chronos *check;
     const struct iso_history *history;
     struct iso_verdict *verdict;
-    unsigned index;
-    uint32_t *picked; /* room for the operations of one transaction */
-    uint64_t *sorted; /* the same, as key << 32 | operation */
-    bool deferring;   /* external reads become extras instead of being judged */
+    unsigned index, part;
+    uint32_t first_read, end_read, first_commit, end_commit; /* the slice */
+    struct chronos_key *keys;
+    void *keys_memory; /* of a slice; NULL: the check's */
+    uint32_t *picked;  /* room for the operations of one transaction */
+    uint64_t *sorted;  /* the same, as key << 32 | operation */
+    bool deferring;    /* external reads become extras instead of being judged */
 
     struct chronos_extra *extras;
     uint64_t *extra_time; /* bounds, in the end sorted */
     uint32_t *extra_order;
     uint32_t extra_count, extra_capacity;
 
-    uint32_t *contested; /* keys */
-    uint32_t contested_count, contested_capacity;
+    struct chronos_contested contested;
 
     struct chronos_suspect *suspects;
     uint32_t suspect_count, suspect_capacity;
@@ -143,10 +155,16 @@ static inline uint64_t chronos_visible_bound(const struct chronos *check, uint32
 /* ---- shards ---- */
 
 /* Fibonacci hashing spreads neighbours evenly; the two keys of a cache line stay together. */
-static inline bool chronos_owns(uint32_t key, unsigned shard, unsigned shards)
+static inline bool chronos_owns(uint32_t key, unsigned part, unsigned parts)
 {
-    return (uint64_t)((key >> 1) * 0x9e3779b1u) * shards >> 32 == shard;
+    return (uint64_t)((key >> 1) * 0x9e3779b1u) * parts >> 32 == part;
 }
+
+/* Decides between slices and parts; sets a shard's slice and brings its keys to where they stand at its
+ * start. */
+void chronos_choose_shards(struct chronos *check);
+void chronos_slice_init(struct chronos_shard *shard);
+void chronos_slice_release(struct chronos_shard *shard);
 
 /* The operations of a transaction on keys of this shard, or only those that write, to `shard->sorted`, by key
  * and in their own order. Returns how many. */
@@ -171,6 +189,7 @@ void chronos_defer(struct chronos_shard *shard, uint32_t transaction, uint32_t o
 
 void chronos_keys_init(struct chronos *check);
 void chronos_keys_release(struct chronos *check);
+struct chronos_key *chronos_keys_allocate(uint32_t count, void **memory); /* iso_free(memory) */
 iso_atom chronos_initial_value(const struct chronos *check, uint32_t key);
 
 void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first,
@@ -203,7 +222,8 @@ struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_at
 void chronos_commit_group(struct chronos_shard *shard, const uint32_t *transactions, uint32_t count);
 void chronos_append(struct chronos_list *list, iso_atom element);
 
-/* NOCONFLICT, on the keys that the sweep found contested. */
+/* NOCONFLICT, on the keys that any shard's sweep found contested, when all of them are done: whatever the
+ * shards of the sweep were, here each has a part of the keys. */
 void chronos_contest(struct chronos_shard *shard, uint32_t key);
 void chronos_judge_conflicts(struct chronos_shard *shard);
 

@@ -40,16 +40,35 @@ struct conflicts {
 
 void chronos_contest(struct chronos_shard *shard, uint32_t key)
 {
-    struct chronos_key *state = &shard->check->keys[key];
+    struct chronos_key *state = &shard->keys[key];
+    struct chronos_contested *contested = &shard->contested;
     if (state->contested)
         return;
-    if (shard->contested_count == shard->contested_capacity) {
-        shard->contested_capacity = shard->contested_capacity ? shard->contested_capacity * 2 : 64;
-        shard->contested =
-            iso_reallocate(shard->contested, shard->contested_capacity * sizeof *shard->contested);
+    if (contested->count == contested->capacity) {
+        contested->capacity = contested->capacity ? contested->capacity * 2 : 64;
+        contested->keys = iso_reallocate(contested->keys, contested->capacity * sizeof *contested->keys);
     }
-    shard->contested[shard->contested_count++] = key;
-    state->contested = shard->contested_count;
+    contested->keys[contested->count++] = key;
+    state->contested = contested->count;
+}
+
+/* The shard's part of what all sweeps found, each key once; slices may have found the same. */
+static void gather_contested(struct chronos_shard *shard)
+{
+    struct chronos *check = shard->check;
+    for (int numbering = 0; numbering < 2; numbering++) {
+        for (unsigned from = 0; from < check->shards; from++) {
+            for (uint32_t i = 0; i < check->contested[from].count; i++) {
+                uint32_t key = check->contested[from].keys[i];
+                if (!chronos_owns(key, shard->part, check->shards))
+                    continue;
+                if (numbering)
+                    chronos_contest(shard, key);
+                else
+                    check->keys[key].contested = 0;
+            }
+        }
+    }
 }
 
 /* ---- the writers of contested keys ---- */
@@ -68,8 +87,8 @@ static void add_writes(struct conflicts *conflicts, uint32_t transaction, bool o
     for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
          o++) {
         uint32_t key = history->key[o];
-        if (!iso_kind_writes(history->kind[o]) ||
-            !chronos_owns(key, conflicts->shard->index, check->shards) || !check->keys[key].contested)
+        if (!iso_kind_writes(history->kind[o]) || !chronos_owns(key, conflicts->shard->part, check->shards) ||
+            !check->keys[key].contested)
             continue;
         uint32_t number = check->keys[key].contested - 1;
         if (conflicts->toucher[number] == transaction)
@@ -88,7 +107,7 @@ static void add_writes(struct conflicts *conflicts, uint32_t transaction, bool o
 static void collect_writers(struct conflicts *conflicts)
 {
     const struct chronos_events *commits = &conflicts->shard->check->commits;
-    uint32_t keys = conflicts->shard->contested_count;
+    uint32_t keys = conflicts->shard->contested.count;
     conflicts->first = iso_allocate_zeroed((size_t)keys + 2, sizeof *conflicts->first);
     conflicts->toucher = iso_allocate(keys * sizeof *conflicts->toucher);
     for (int filling = 0; filling < 2; filling++) {
@@ -204,14 +223,14 @@ static void judge_writer(struct conflicts *conflicts, uint32_t key, uint32_t fir
 
 static void judge_keys(struct conflicts *conflicts)
 {
-    conflicts->inverted = iso_allocate(((size_t)conflicts->first[conflicts->shard->contested_count] + 1) *
+    conflicts->inverted = iso_allocate(((size_t)conflicts->first[conflicts->shard->contested.count] + 1) *
                                        sizeof *conflicts->inverted);
-    for (uint32_t key = 0; key < conflicts->shard->contested_count; key++) {
+    for (uint32_t key = 0; key < conflicts->shard->contested.count; key++) {
         uint32_t first = conflicts->first[key], end = conflicts->first[key + 1];
         order_ties(conflicts, first, end);
         conflicts->inverted_count = 0;
         for (uint32_t writer = first; writer < end; writer++)
-            judge_writer(conflicts, conflicts->shard->contested[key], first, writer);
+            judge_writer(conflicts, conflicts->shard->contested.keys[key], first, writer);
     }
 }
 
@@ -249,7 +268,8 @@ static void list_violations(struct conflicts *conflicts)
 void chronos_judge_conflicts(struct chronos_shard *shard)
 {
     struct conflicts conflicts = {.shard = shard};
-    if (!shard->contested_count)
+    gather_contested(shard);
+    if (!shard->contested.count)
         return;
     collect_writers(&conflicts);
     judge_keys(&conflicts);
@@ -259,4 +279,5 @@ void chronos_judge_conflicts(struct chronos_shard *shard)
     iso_free(conflicts.toucher);
     iso_free(conflicts.inverted);
     iso_free(conflicts.ranges);
+    iso_free(shard->contested.keys);
 }

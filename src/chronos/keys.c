@@ -50,27 +50,16 @@ static void init_lists(struct chronos *check)
         check->lists[key].initial = check->lists[key].count;
 }
 
-/* True if some transaction's own version may be the newest when it reads. */
-static bool needs_previous(const struct chronos *check)
+struct chronos_key *chronos_keys_allocate(uint32_t count, void **memory)
 {
-    const struct iso_history *history = check->history;
-    if (!check->si)
-        return false;
-    if (check->own_times)
-        return true;
-    for (uint32_t i = 0; i < check->commits.count; i++) {
-        uint32_t t = check->commits.transaction[i];
-        if (check->commits.time[i] <= history->sts[t])
-            return true;
-    }
-    return false;
+    *memory = iso_allocate(((size_t)count + 1) * sizeof(struct chronos_key) + CACHE_LINE);
+    return (void *)(((uintptr_t)*memory + CACHE_LINE - 1) & ~(uintptr_t)(CACHE_LINE - 1));
 }
 
 void chronos_keys_init(struct chronos *check)
 {
     const struct iso_history *history = check->history;
-    check->keys_memory = iso_allocate(((size_t)history->key_count + 1) * sizeof *check->keys + CACHE_LINE);
-    check->keys = (void *)(((uintptr_t)check->keys_memory + CACHE_LINE - 1) & ~(uintptr_t)(CACHE_LINE - 1));
+    check->keys = chronos_keys_allocate(history->key_count, &check->keys_memory);
     init_initial(check);
     init_lists(check);
     for (uint32_t key = 0; key < history->key_count; key++) {
@@ -81,7 +70,7 @@ void chronos_keys_init(struct chronos *check)
                                  .toucher = ISO_NONE,
                                  .int_found = ISO_NONE};
     }
-    if (needs_previous(check))
+    if (check->inverted)
         check->previous = iso_allocate(((size_t)history->key_count + 1) * sizeof *check->previous);
 }
 

@@ -37,7 +37,7 @@ uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transacti
     uint32_t count = 0;
     for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
          o++) {
-        if (!chronos_owns(history->key[o], shard->index, shard->check->shards))
+        if (!chronos_owns(history->key[o], shard->part, shard->check->parts))
             continue;
         if (!only_writes || iso_kind_writes(history->kind[o]))
             shard->sorted[count++] = (uint64_t)history->key[o] << 32 | o;
@@ -81,7 +81,7 @@ static void judge_register(struct chronos_shard *shard, uint32_t transaction, co
 /* The version that the transaction may see where the newest is its own. */
 static struct chronos_previous frontier(struct chronos_shard *shard, uint32_t transaction, uint32_t key)
 {
-    const struct chronos_key *state = &shard->check->keys[key];
+    const struct chronos_key *state = &shard->keys[key];
     if (state->writer == transaction)
         return shard->check->previous[key];
     return (struct chronos_previous){state->value, state->writer};

@@ -69,10 +69,12 @@ static void check_in_input_order(struct chronos *check, struct iso_verdict *verd
 {
     const struct iso_history *history = check->history;
     struct latest *latest = iso_allocate(((size_t)history->session_count + 1) * sizeof *latest);
+    uint32_t first = (uint32_t)((uint64_t)history->session_count * part / check->shards),
+             count = (uint32_t)((uint64_t)history->session_count * (part + 1) / check->shards) - first;
     for (uint32_t s = 0; s < history->session_count; s++)
         latest[s] = (struct latest){.transaction = ISO_NONE};
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (history->session[t] % check->shards == part)
+        if (history->session[t] - first < count)
             check_next(check, verdict, t, &latest[history->session[t]]);
     }
     iso_free(latest);

@@ -1,4 +1,4 @@
-/* The sweep: reads and commits in time order, one shard's keys.
+/* The sweep: reads and commits in time order, one shard's.
  *
  * A read event at bound b comes after every commit with cts < b and before every other one. The fast path
  * takes a transaction all of whose operations read at one time, below its own cts: it goes through them in
@@ -11,18 +11,20 @@ enum { AHEAD = 12, FAR_AHEAD = 24 }; /* events; no more than CHRONOS_PADDING */
 
 /* ---- which operations are ours ---- */
 
-/* Branches on the shard would be mispredicted every other time, so the operations are picked without one. */
-static inline uint32_t pick(struct chronos_shard *shard, uint32_t transaction, bool only_writes)
+/* The operations on our part of the keys (`parts` 1: any), or only those that write. Branches on either would
+ * be mispredicted every other time, so the operations are picked without one. */
+static inline uint32_t pick(struct chronos_shard *shard, uint32_t transaction, bool only_writes,
+                            unsigned parts)
 {
     const struct iso_history *history = shard->history;
     const uint32_t *keys = history->key;
     const uint8_t *kinds = history->kind;
     uint32_t *restrict picked = shard->picked, count = 0, end = history->first_operation[transaction + 1];
-    unsigned index = shard->index, shards = shard->check->shards;
+    unsigned part = shard->part;
     for (uint32_t o = history->first_operation[transaction]; o < end; o++) {
         picked[count] = o;
         unsigned wanted = !only_writes || iso_kind_writes(kinds[o]),
-                 ours = chronos_owns(keys[o], index, shards);
+                 ours = parts == 1 || chronos_owns(keys[o], part, parts);
         count += wanted & ours;
     }
     return count;
@@ -72,24 +74,27 @@ static inline void touch(struct chronos_shard *shard, struct chronos_key *key, u
     key->last = value;
 }
 
-static bool needs_care(const struct chronos *check, uint32_t transaction)
+static inline bool needs_care(const struct chronos *check, uint32_t transaction)
 {
     const struct iso_history *history = check->history;
+    if (!check->own_times && !check->inverted)
+        return false;
     uint8_t flags = history->flags[transaction];
     return (flags & ISO_OWN_TIMES) ||
            (check->si && (flags & ISO_WRITES) && history->cts[transaction] <= history->sts[transaction]);
 }
 
-/* All operations of a transaction that are picked; the number of list operations among them is returned, and
- * they stand in `sorted`. */
-static uint32_t touch_all(struct chronos_shard *shard, uint32_t transaction, uint32_t count)
+/* Operations `picked[0..count)`, or where that is NULL the `count` from `first`, of a transaction; the number
+ * of list operations among them is returned, and they stand in `sorted`. */
+static inline uint32_t touch_all(struct chronos_shard *shard, uint32_t transaction, const uint32_t *picked,
+                                 uint32_t first, uint32_t count)
 {
-    const uint32_t *keys = shard->history->key, *values = shard->history->value, *picked = shard->picked;
+    const uint32_t *keys = shard->history->key, *values = shard->history->value;
     const uint8_t *kinds = shard->history->kind;
-    struct chronos_key *states = shard->check->keys;
+    struct chronos_key *states = shard->keys;
     uint32_t writes = 0, lists = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t operation = picked[i], key = keys[operation];
+        uint32_t operation = picked ? picked[i] : first + i, key = keys[operation];
         uint8_t kind = kinds[operation];
         if (__builtin_expect(kind > ISO_DELETE, 0)) {
             shard->sorted[lists++] = (uint64_t)key << 32 | operation;
@@ -103,14 +108,22 @@ static uint32_t touch_all(struct chronos_shard *shard, uint32_t transaction, uin
     return lists;
 }
 
+static uint32_t touch_ours(struct chronos_shard *shard, uint32_t transaction)
+{
+    const uint32_t *first = shard->history->first_operation + transaction;
+    unsigned parts = shard->check->parts;
+    if (parts == 1)
+        return touch_all(shard, transaction, NULL, first[0], first[1] - first[0]);
+    return touch_all(shard, transaction, shard->picked, 0, pick(shard, transaction, false, parts));
+}
+
 static void read_all(struct chronos_shard *shard, uint32_t transaction)
 {
     if (needs_care(shard->check, transaction)) {
         chronos_judge_transaction(shard, transaction);
         return;
     }
-    uint32_t count = pick(shard, transaction, false);
-    uint32_t lists = touch_all(shard, transaction, count);
+    uint32_t lists = touch_ours(shard, transaction);
     if (lists) {
         chronos_sort_numbers(shard->sorted, lists);
         chronos_judge_runs(shard, transaction, shard->sorted, lists);
@@ -131,11 +144,12 @@ static void commit(struct chronos_shard *shard, uint32_t transaction)
 {
     struct chronos *check = shard->check;
     const struct iso_history *history = check->history;
-    uint32_t count = pick(shard, transaction, true);
+    unsigned parts = check->parts;
+    uint32_t count = parts == 1 ? pick(shard, transaction, true, 1) : pick(shard, transaction, true, parts);
     uint64_t bound = check->si ? history->sts[transaction] + 1 : UINT64_MAX, cts = history->cts[transaction];
     for (uint32_t i = 0; i < count; i++) {
         uint32_t operation = shard->picked[i], key = history->key[operation];
-        struct chronos_key *state = &check->keys[key];
+        struct chronos_key *state = &shard->keys[key];
         if (__builtin_expect(state->judged_cts >= bound, 0) && state->writer != transaction)
             chronos_contest(shard, key);
         state->judged_cts = cts;
@@ -166,11 +180,11 @@ static uint32_t commit_at(struct chronos_shard *shard, uint32_t at)
 void chronos_sweep(struct chronos_shard *shard)
 {
     const struct chronos_events *reads = &shard->check->reads, *commits = &shard->check->commits;
-    uint32_t read = 0, extra = 0, committed = 0;
-    while (read < reads->count || extra < shard->extra_count) {
+    uint32_t read = shard->first_read, extra = 0, committed = shard->first_commit;
+    while (read < shard->end_read || extra < shard->extra_count) {
         bool extra_first = extra < shard->extra_count && shard->extra_time[extra] <= reads->time[read];
         uint64_t bound = extra_first ? shard->extra_time[extra] : reads->time[read];
-        while (committed < commits->count && commits->time[committed] < bound)
+        while (committed < shard->end_commit && commits->time[committed] < bound)
             committed = commit_at(shard, committed);
         if (extra_first) {
             read_extra(shard, &shard->extras[shard->extra_order[extra++]]);
@@ -179,6 +193,6 @@ void chronos_sweep(struct chronos_shard *shard)
             read_all(shard, reads->transaction[read++]);
         }
     }
-    while (committed < commits->count) /* nothing reads these, but they may conflict */
+    while (committed < shard->end_commit) /* nothing reads these, but they may conflict */
         committed = commit_at(shard, committed);
 }

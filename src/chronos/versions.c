@@ -63,7 +63,7 @@ static int compare(const void *left, const void *right, void *context)
 
 static void watch_conflicts(struct chronos_shard *shard, const struct version *version, uint32_t first_write)
 {
-    struct chronos_key *key = &shard->check->keys[version->key];
+    struct chronos_key *key = &shard->keys[version->key];
     if (chronos_is_lock(shard->history->kind[first_write])) {
         shard->verdict->writes_unjudged++;
         return;
@@ -77,7 +77,7 @@ static void apply(struct chronos_shard *shard, const struct group *group, const 
 {
     struct chronos *check = shard->check;
     const struct iso_history *history = check->history;
-    struct chronos_key *key = &check->keys[version->key];
+    struct chronos_key *key = &shard->keys[version->key];
     if (check->previous)
         check->previous[version->key] = (struct chronos_previous){key->value, key->writer};
     if (check->si)

@@ -73,6 +73,10 @@ static void append_values(struct iso_history *history, const struct iso_history 
                           uint32_t list_base)
 {
     uint32_t *to = history->value + history->operation_count;
+    if (!block->atoms.count && !block->list_count) {
+        memcpy(to, block->value, block->operation_count * sizeof *to);
+        return;
+    }
     for (uint32_t i = 0; i < block->operation_count; i++) {
         uint32_t value = block->value[i];
         if (iso_kind_of(block, i) == ISO_READ_LIST)

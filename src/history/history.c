@@ -161,16 +161,20 @@ uint32_t iso_history_begin(struct iso_history *history, iso_atom tid, iso_atom s
 
 void iso_history_close(struct iso_history *history)
 {
-    uint32_t transaction = history->transaction_count - 1;
-    uint8_t flags = history->flags[transaction];
-    for (uint32_t o = history->first_operation[transaction]; o < history->operation_count; o++) {
-        uint8_t kind = history->kind[o];
-        history->key_use[history->key[o]] |= history_key_use(kind & ISO_KIND_MASK, history->value[o]);
-        flags |= iso_kind_writes(kind) ? ISO_WRITES : 0;
-        flags |= kind & ~ISO_KIND_MASK ? ISO_OWN_TIMES : 0;
+    static const uint8_t kind_flags[ISO_KIND_MASK + 1] = {
+        [ISO_WRITE] = ISO_WRITES, [ISO_DELETE] = ISO_WRITES, [ISO_APPEND] = ISO_WRITES};
+    uint32_t transaction = history->transaction_count - 1, end = history->operation_count;
+    const uint8_t *kinds = history->kind;
+    const uint32_t *keys = history->key, *values = history->value;
+    uint8_t *key_use = history->key_use, flags = history->flags[transaction], all = 0;
+    for (uint32_t o = history->first_operation[transaction]; o < end; o++) {
+        uint8_t kind = kinds[o] & ISO_KIND_MASK;
+        key_use[keys[o]] |= history_key_use(kind, values[o]);
+        flags |= kind_flags[kind];
+        all |= kinds[o];
     }
-    history->flags[transaction] = flags;
-    history->first_operation[transaction + 1] = history->operation_count;
+    history->flags[transaction] = flags | (all & ~ISO_KIND_MASK ? ISO_OWN_TIMES : 0);
+    history->first_operation[transaction + 1] = end;
 }
 
 struct iso_history_mark iso_history_mark(const struct iso_history *history)

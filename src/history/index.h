@@ -30,6 +30,12 @@ static inline uint32_t iso_atom_index_get(struct iso_atom_index *index, iso_atom
     return iso_atom_index_get_slow(index, atom, next);
 }
 
+/* The number of `atom` if it stands in the array, else ISO_NONE. */
+static inline uint32_t iso_atom_index_known(const struct iso_atom_index *index, iso_atom atom)
+{
+    return atom < index->direct_capacity ? index->direct[atom] - 1 : UINT32_MAX;
+}
+
 /* The number of `atom`, or ISO_NONE. */
 uint32_t iso_atom_index_find(const struct iso_atom_index *index, iso_atom atom);
 

@@ -36,79 +36,7 @@ void iso_native_release(struct iso_native *native)
     iso_json_release(&native->json);
 }
 
-/* ---- operations: the usual shapes ---- */
-
-/* A key or a value that is a plain number, or a string of ASCII without escapes. Returns the byte behind it,
- * or NULL: something else, and nothing was taken. Reads at most 32 bytes from `at`, or to `end` + 16. */
-static inline const char *plain_atom(const char *at, const char *end, struct iso_atoms *atoms, iso_atom *atom)
-{
-    uint64_t number;
-    unsigned digits = iso_json_digits(at, &number), plain;
-    if (digits) {
-        *atom = iso_atoms_unsigned(atoms, number);
-        return at + digits;
-    }
-    if (*at++ != '"')
-        return NULL;
-    const char *first = at;
-    do {
-        plain = iso_bytes_special(at);
-        at += plain;
-    } while (plain == 16 && at < end);
-    if (at >= end || *at != '"')
-        return NULL;
-    *atom = iso_atoms_text(atoms, first, (size_t)(at - first));
-    return at + 1;
-}
-
-/* The first `length` bytes of a literal of 8; the compiler makes a constant of it. */
-static inline bool starts_with(const char *at, const char *literal, unsigned length)
-{
-    return iso_bytes_load(at, length) == iso_bytes_load(literal, length);
-}
-
-/* {"t":"w","k":7,"v":2} or, with `blanks`, {"t": "w", "k": 7, "v": 2}: a read or write of a plain value or
- * null, an append of a plain value. Returns the byte behind it, or NULL, having added nothing, if it is
- * anything else. */
-static inline const char *plain_operation(const char *at, const char *end, bool blanks,
-                                          struct iso_history *history)
-{
-    iso_atom key, value = ISO_ABSENT;
-    enum iso_operation_kind kind;
-    if (blanks ? !starts_with(at, "{\"t\": \" ", 7) || !starts_with(at + 8, "\", \"k\": ", 8)
-               : !starts_with(at, "{\"t\":\"  ", 6) || !starts_with(at + 7, "\",\"k\":  ", 6))
-        return NULL;
-    switch (at[blanks ? 7 : 6]) {
-    case 'r':
-        kind = ISO_READ;
-        break;
-    case 'w':
-        kind = ISO_WRITE;
-        break;
-    case 'a':
-        kind = ISO_APPEND;
-        break;
-    default:
-        return NULL;
-    }
-    at = plain_atom(at + (blanks ? 16 : 13), end, &history->atoms, &key);
-    if (!at || at >= end || (blanks ? !starts_with(at, ", \"v\":  ", 7) : !starts_with(at, ",\"v\":   ", 5)))
-        return NULL;
-    at += blanks ? 7 : 5;
-    if (kind != ISO_APPEND && starts_with(at, "null    ", 4))
-        at += 4;
-    else
-        at = plain_atom(at, end, &history->atoms, &value);
-    if (!at || at >= end || *at != '}')
-        return NULL;
-    uint32_t operation = history->operation_count++;
-    history->kind[operation] = (uint8_t)kind;
-    history->key[operation] = iso_history_key(history, key);
-    history->value[operation] = value;
-    return at + 1;
-}
-
-/* ---- operations: any shape ---- */
+/* ---- operations ---- */
 
 static bool add_operation(struct iso_native *native, struct iso_history *history,
                           struct transaction *transaction)
@@ -122,6 +50,8 @@ static bool add_operation(struct iso_native *native, struct iso_history *history
     if (history->clock == ISO_CLOCK_NONE)
         history->clock = read.clock;
     transaction->clock = read.clock;
+    if (history->operation_count == history->operation_capacity)
+        iso_history_reserve_operations(history, 1);
     uint32_t operation = history->operation_count++;
     history->kind[operation] = (uint8_t)(read.is_list ? ISO_READ_LIST : read.kind);
     history->key[operation] = iso_history_key(history, read.key);
@@ -146,14 +76,8 @@ static bool read_operations(struct iso_native *native, struct iso_history *histo
     if (!iso_json_enter_array(json))
         return native_scanner_fault(native);
     while (iso_json_element(json)) {
-        if (history->operation_count == history->operation_capacity)
-            iso_history_reserve_operations(history, 1);
         iso_json_space(json);
-        const char *behind = json->at[5] == ' ' ? plain_operation(json->at, json->end, true, history)
-                                                : plain_operation(json->at, json->end, false, history);
-        if (behind)
-            json->at = behind;
-        else if (!add_operation(native, history, transaction))
+        if (!native_read_plain(json, history) && !add_operation(native, history, transaction))
             return false;
     }
     return json->code == ISO_JSON_FINE || native_scanner_fault(native);

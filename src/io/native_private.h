@@ -37,6 +37,10 @@ bool native_read_snapshot(struct iso_native *native, struct iso_history *history
 bool native_read_operation(struct iso_native *native, struct iso_history *history,
                            struct native_operation *operation);
 
+/* Adds the operation at the cursor if it is of a usual shape, and those behind it as long as they are. False:
+ * it is not, and nothing was taken. */
+bool native_read_plain(struct iso_json *json, struct iso_history *history);
+
 /* True if null stands here, and passes over it. */
 static inline bool native_is_null(struct iso_native *native)
 {

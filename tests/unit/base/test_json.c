@@ -295,6 +295,25 @@ static void find_special_agrees_with_a_loop(void **state)
     }
 }
 
+static void finding_agrees_with_a_loop(void **state)
+{
+    (void)state;
+    uint64_t seed = 20240612;
+    char bytes[64];
+    for (int round = 0; round < 100000; round++) {
+        for (size_t i = 0; i < sizeof bytes; i++)
+            bytes[i] = (char)(test_random(&seed) % 30 ? '|' - test_random(&seed) % 2 * 0x80 : test_random(&seed));
+        bytes[test_random(&seed) % sizeof bytes] = '}';
+        for (unsigned count = 16; count <= sizeof bytes; count += 16) {
+            unsigned expected = 0;
+            while (expected < count && bytes[expected] != '}')
+                expected++;
+            assert_int_equal(iso_bytes_find(bytes, '}', count), expected);
+            assert_int_equal(iso_bytes_find_portable(bytes, '}', count), expected);
+        }
+    }
+}
+
 static void counting_agrees_with_a_loop(void **state)
 {
     (void)state;
@@ -328,6 +347,7 @@ int main(void)
         cmocka_unit_test(strings_stay_until_the_next_start),
         cmocka_unit_test(the_first_error_stays),
         cmocka_unit_test(find_special_agrees_with_a_loop),
+        cmocka_unit_test(finding_agrees_with_a_loop),
         cmocka_unit_test(counting_agrees_with_a_loop),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
