@@ -38,6 +38,16 @@ void aion_block_release(struct aion_block *block)
     memset(block, 0, sizeof *block);
 }
 
+uint16_t aion_block_stamp(struct aion_block *block)
+{
+    if (!++block->stamp) {
+        for (uint32_t i = 0; i < block->key_count; i++)
+            block->keys[i].stamp = 0;
+        block->stamp = 1;
+    }
+    return block->stamp;
+}
+
 /* The shard takes the key's digest from its high bits; tables use the low ones. */
 static uint8_t shard_of(const struct iso_aion *engine, uint64_t digest)
 {

@@ -2,30 +2,25 @@
  * name. */
 #include "aion/engine_private.h"
 
-static inline uint64_t fold(uint64_t digest, uint64_t word)
-{
-    digest = (digest ^ word) * 0x9e3779b97f4a7c15u;
-    return digest ^ digest >> 29;
-}
-
 static inline uint64_t value_digest(const struct iso_history *history, iso_atom atom)
 {
     return aion_value_is_entry(atom) ? aion_atom_digest(&history->atoms, atom) : atom;
 }
 
-static uint64_t fold_operation(const struct iso_history *history, uint64_t digest, uint64_t key,
-                               uint32_t operation)
+/* An operation that is more than a read or write of a small value. */
+uint64_t aion_content_rare(const struct iso_history *history, uint64_t digest, uint64_t key,
+                           uint32_t operation)
 {
     uint8_t kind = history->kind[operation];
     uint32_t value = history->value[operation];
-    digest = fold(digest, key + kind);
+    digest = aion_fold(digest, key + kind);
     if (kind & ISO_OPERATION_OTS)
-        digest = fold(digest, history->ots[operation]);
+        digest = aion_fold(digest, history->ots[operation]);
     if ((kind & ISO_KIND_MASK) != ISO_READ_LIST)
-        return fold(digest, value_digest(history, value));
-    digest = fold(digest, history->list_first[value + 1] - history->list_first[value]);
+        return aion_fold(digest, value_digest(history, value));
+    digest = aion_fold(digest, history->list_first[value + 1] - history->list_first[value]);
     for (uint64_t i = history->list_first[value]; i < history->list_first[value + 1]; i++)
-        digest = fold(digest, value_digest(history, history->element[i]));
+        digest = aion_fold(digest, value_digest(history, history->element[i]));
     return digest;
 }
 
@@ -35,21 +30,20 @@ uint64_t aion_tid_digest(const struct iso_history *history, uint32_t t)
     return digest ? digest : 1;
 }
 
-uint64_t aion_content_digest(struct iso_aion *engine, struct aion_block *block, uint32_t t)
+/* What stands before the operations. */
+uint64_t aion_content_start(struct iso_aion *engine, struct aion_block *block, uint32_t t)
 {
     const struct iso_history *history = block->history;
     uint8_t flags = history->flags[t];
-    uint64_t digest = fold(flags & (ISO_STATUS_MASK | ISO_HAS_STS | ISO_HAS_CTS | ISO_HAS_SNO), 1);
+    uint64_t digest = aion_fold(flags & (ISO_STATUS_MASK | ISO_HAS_STS | ISO_HAS_CTS | ISO_HAS_SNO), 1);
     if (history->session[t] != ISO_NONE)
-        digest = fold(digest, aion_block_session(engine, block, history->session[t]) + 1);
+        digest = aion_fold(digest, aion_block_session(engine, block, history->session[t]) + 1);
     if (flags & ISO_HAS_SNO)
-        digest = fold(digest, history->sno[t]);
+        digest = aion_fold(digest, history->sno[t]);
     if (flags & ISO_HAS_STS)
-        digest = fold(digest, history->sts[t]);
+        digest = aion_fold(digest, history->sts[t]);
     if (flags & ISO_HAS_CTS)
-        digest = fold(digest, history->cts[t]);
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-        digest = fold_operation(history, digest, aion_block_key(engine, block, history->key[o])->digest, o);
+        digest = aion_fold(digest, history->cts[t]);
     return digest;
 }
 
@@ -57,11 +51,11 @@ uint64_t aion_content_digest(struct iso_aion *engine, struct aion_block *block, 
  */
 uint64_t aion_event_id(const struct iso_aion_event *event)
 {
-    uint64_t digest = fold((uint64_t)event->level << 8 | event->axiom, 0x15075);
-    digest = fold(digest, aion_atom_digest(event->transaction.atoms, event->transaction.tid));
+    uint64_t digest = aion_fold((uint64_t)event->level << 8 | event->axiom, 0x15075);
+    digest = aion_fold(digest, aion_atom_digest(event->transaction.atoms, event->transaction.tid));
     if (event->axiom == ISO_NOCONFLICT)
-        digest = fold(digest, aion_atom_digest(event->other.atoms, event->other.tid));
+        digest = aion_fold(digest, aion_atom_digest(event->other.atoms, event->other.tid));
     if (event->key != ISO_ABSENT)
-        digest = fold(digest, aion_atom_digest(event->key_atoms, event->key));
+        digest = aion_fold(digest, aion_atom_digest(event->key_atoms, event->key));
     return aion_mix(digest);
 }

@@ -13,6 +13,7 @@ struct iso_atom_index;
 struct aion_block_key {
     uint32_t number; /* in its shard, + 1; 0: not looked up yet */
     uint8_t shard, use;
+    uint16_t stamp; /* of the transaction that named it last, see aion_block_stamp */
     uint64_t digest;
 };
 
@@ -21,6 +22,7 @@ struct aion_block {
     const struct iso_history *history;
     struct aion_block_key *keys;
     uint32_t key_count; /* entries that exist; zeroed when new */
+    uint16_t stamp;     /* of the transaction at hand */
     uint32_t *sessions; /* the engine's session, + 1 */
     uint32_t session_count;
     uint32_t *breach; /* by transaction, or NULL */
@@ -151,6 +153,7 @@ void aion_forget_unknown(struct iso_aion *engine, struct aion_block *block, uint
 /* block.c */
 void aion_block_set(struct aion_block *block, const struct iso_history *history);
 void aion_block_release(struct aion_block *block);
+uint16_t aion_block_stamp(struct aion_block *block); /* one that no key bears */
 struct aion_block_key *aion_block_find_key(struct iso_aion *engine, struct aion_block *block, uint32_t key);
 uint32_t aion_block_find_session(struct iso_aion *engine, struct aion_block *block, uint32_t session);
 
@@ -171,8 +174,27 @@ static inline uint32_t aion_block_session(struct iso_aion *engine, struct aion_b
 
 /* digest.c */
 uint64_t aion_tid_digest(const struct iso_history *history, uint32_t transaction); /* never 0 */
-uint64_t aion_content_digest(struct iso_aion *engine, struct aion_block *block, uint32_t transaction);
+uint64_t aion_content_start(struct iso_aion *engine, struct aion_block *block, uint32_t transaction);
+uint64_t aion_content_rare(const struct iso_history *history, uint64_t digest, uint64_t key,
+                           uint32_t operation);
 uint64_t aion_event_id(const struct iso_aion_event *event);
+
+static inline uint64_t aion_fold(uint64_t digest, uint64_t word)
+{
+    digest = (digest ^ word) * 0x9e3779b97f4a7c15u;
+    return digest ^ digest >> 29;
+}
+
+/* The digest of the content up to and including an operation on the key of digest `key`. */
+static inline uint64_t aion_content_fold(const struct iso_history *history, uint64_t digest, uint64_t key,
+                                         uint32_t operation)
+{
+    uint8_t kind = history->kind[operation];
+    uint32_t value = history->value[operation];
+    if (kind > ISO_WRITE || aion_value_is_entry(value))
+        return aion_content_rare(history, digest, key, operation);
+    return aion_fold(digest, key + kind * 0xbf58476d1ce4e5b9u + value * 0x94d049bb133111ebu);
+}
 
 /* session.c */
 void aion_session_add(struct iso_aion *engine, const struct aion_block *block, uint32_t transaction,

@@ -46,24 +46,45 @@ static uint8_t use_of(const struct iso_history *history, uint32_t operation)
     return kind == ISO_READ && history->value[operation] == ISO_ABSENT ? 0 : ISO_KEY_SCALAR;
 }
 
+static enum iso_status learn_use(struct iso_aion *engine, const struct iso_history *history, uint32_t t,
+                                 struct aion_block_key *key, uint8_t use, struct iso_error *error)
+{
+    use |= iso_aion_shard_use(engine->shard[key->shard], key->number - 1);
+    if (use == (ISO_KEY_LIST | ISO_KEY_SCALAR))
+        return refuse(history, t, error, "uses a key as a list and as a single value, or another one does",
+                      "a key is one or the other");
+    iso_aion_shard_set_use(engine->shard[key->shard], key->number - 1, use);
+    key->use = use;
+    return ISO_OK;
+}
+
+/* What the first walk over the operations finds. */
+struct survey {
+    uint64_t content; /* digest */
+    bool plain;       /* as in `struct aion_taking` */
+};
+
 /* Looks up every key, and refuses one that would be a list and a register. */
-static enum iso_status check_keys(struct iso_aion *engine, struct aion_block *block, uint32_t t,
-                                  struct iso_error *error)
+static enum iso_status survey_operations(struct iso_aion *engine, struct aion_block *block, uint32_t t,
+                                         struct survey *survey, struct iso_error *error)
 {
     const struct iso_history *history = block->history;
+    uint64_t content = aion_content_start(engine, block, t);
+    uint16_t stamp = aion_block_stamp(block);
+    bool plain = true;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         struct aion_block_key *key = aion_block_key(engine, block, history->key[o]);
         uint8_t use = use_of(history, o);
-        if ((key->use | use) == key->use)
-            continue;
-        use |= iso_aion_shard_use(engine->shard[key->shard], key->number - 1);
-        if (use == (ISO_KEY_LIST | ISO_KEY_SCALAR))
-            return refuse(history, t, error,
-                          "uses a key as a list and as a single value, or another one does",
-                          "a key is one or the other");
-        iso_aion_shard_set_use(engine->shard[key->shard], key->number - 1, use);
-        key->use = use;
+        if ((key->use | use) != key->use) {
+            enum iso_status status = learn_use(engine, history, t, key, use, error);
+            if (status != ISO_OK)
+                return status;
+        }
+        plain &= (history->kind[o] <= ISO_WRITE) & !(key->use & ISO_KEY_LIST) & (key->stamp != stamp);
+        key->stamp = stamp;
+        content = aion_content_fold(history, content, key->digest, o);
     }
+    *survey = (struct survey){content, plain};
     return ISO_OK;
 }
 
@@ -190,7 +211,8 @@ static void count(struct iso_aion *engine, const struct aion_taking *taking, uin
 /* True if it is a repeat, or comes from below what is kept; `*status` says if it contradicts what came
  * before. */
 static bool is_refused(struct iso_aion *engine, struct aion_block *block, uint32_t t,
-                       const struct aion_times *times, enum iso_status *status, struct iso_error *error)
+                       const struct aion_times *times, uint64_t content, enum iso_status *status,
+                       struct iso_error *error)
 {
     const struct iso_history *history = block->history;
     uint64_t tid = aion_tid_digest(history, t);
@@ -199,8 +221,7 @@ static bool is_refused(struct iso_aion *engine, struct aion_block *block, uint32
         engine->stats.beyond_retention++;
         return true;
     }
-    enum aion_seen_as seen =
-        aion_seen_note(&engine->seen, tid, aion_content_digest(engine, block, t), stamp, engine->floor);
+    enum aion_seen_as seen = aion_seen_note(&engine->seen, tid, content, stamp, engine->floor);
     if (seen == AION_OTHER_CONTENT)
         *status = refuse(history, t, error, "came before with other content", "a tid names one transaction");
     engine->stats.repeats += seen == AION_REPEAT;
@@ -215,13 +236,16 @@ enum iso_status aion_take(struct iso_aion *engine, struct aion_block *block, uin
     const char *lacks = lacking(engine, flags);
     if (lacks)
         return refuse_lacking(history, t, lacks, error);
-    enum iso_status status = check_keys(engine, block, t, error);
+    struct survey survey;
+    enum iso_status status = survey_operations(engine, block, t, &survey, error);
     if (status != ISO_OK)
         return status;
     struct aion_taking taking = {
-        engine, block, history, t, flags & (ISO_STATUS_MASK | ISO_HAS_STS), times_of(history, t), arrival};
+        engine, block, history, t, flags & (ISO_STATUS_MASK | ISO_HAS_STS), times_of(history, t), arrival,
+        false};
+    taking.plain = survey.plain && state == ISO_COMMITTED && !aion_is_foreign(engine, flags);
     taking.flags |= taking.times.point ? ISO_POINT : 0;
-    if (!resolved && is_refused(engine, block, t, &taking.times, &status, error))
+    if (!resolved && is_refused(engine, block, t, &taking.times, survey.content, &status, error))
         return status;
     uint64_t sno = place_in_session(engine, block, t, resolved);
     count(engine, &taking, state);
@@ -237,7 +261,7 @@ enum iso_status aion_take(struct iso_aion *engine, struct aion_block *block, uin
 void aion_forget_unknown(struct iso_aion *engine, struct aion_block *block, uint32_t t, uint64_t arrival)
 {
     struct aion_taking taking = {engine, block, block->history, t, AION_FORGET, times_of(block->history, t),
-                                 arrival};
+                                 arrival, false};
     taking.flags |= ISO_UNKNOWN;
     aion_touch_operations(&taking);
 }

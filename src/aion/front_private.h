@@ -12,6 +12,7 @@ struct aion_taking {
     uint8_t flags; /* of the part */
     struct aion_times times;
     uint64_t arrival;
+    bool plain; /* every operation reads or writes a register, at the transaction's times, and no key twice */
 };
 
 /* Of a committed transaction: nothing is known of it but its versions. */

@@ -137,6 +137,25 @@ static inline bool aion_run_full(const struct aion_run *run)
     return chunks > 1 ? run->count % AION_CHUNK == 0 : run->count == (2u << aion_run_size(run)) || !run->at;
 }
 
+/* An entry more at the end where the last chunk has room for it, or NULL: then it takes aion_run_insert. The
+ * caller fills it in. */
+static inline struct aion_entry *aion_run_append(const struct aion_pool *pool, struct aion_run *run,
+                                                 uint64_t hold)
+{
+    uint32_t chunks = aion_run_chunks(run);
+    if (chunks <= 1) {
+        if (!run->at || run->count == 2u << aion_run_size(run))
+            return NULL;
+        return (struct aion_entry *)aion_pool_at(pool, run->at) + run->count++;
+    }
+    struct aion_ref *ref = (struct aion_ref *)aion_pool_at(pool, run->at) + chunks - 1;
+    if (ref->count == AION_CHUNK)
+        return NULL;
+    ref->low = hold < ref->low ? hold : ref->low;
+    run->count++;
+    return (struct aion_entry *)aion_pool_at(pool, ref->at) + ref->count++;
+}
+
 /* Puts an entry before `place`; says where it is now. */
 struct aion_place aion_run_insert(struct aion_pool *pool, struct aion_run *run, struct aion_place place,
                                   const struct aion_entry *entry);

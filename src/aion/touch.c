@@ -4,6 +4,9 @@
  * external, which are internal and wrong. The second goes over the touches and tells what was written. A
  * transaction with a few keys finds its touches by looking at all of them, one with many by a small hash
  * table.
+ *
+ * A plain transaction, which is nearly every one, needs no touches: INT says nothing of it, and each operation
+ * is one step.
  */
 #include <assert.h>
 #include <string.h>
@@ -35,14 +38,12 @@ static inline uint64_t bound_of(const struct iso_history *history, const struct 
 
 /* ---- steps ---- */
 
-static struct aion_part *part_of(const struct aion_taking *taking, uint8_t shard)
+static struct aion_part *new_part(const struct aion_taking *taking, uint8_t shard)
 {
     struct iso_aion *engine = taking->engine;
     const struct iso_history *history = taking->history;
     struct aion_batch *batch = &engine->batch[shard];
     uint32_t t = taking->transaction;
-    if (engine->part_of[shard])
-        return &batch->parts[engine->part_of[shard] - 1];
     if (batch->part_count == batch->part_capacity) {
         batch->part_capacity = batch->part_capacity ? batch->part_capacity * 2 : 256;
         batch->parts = iso_reallocate(batch->parts, batch->part_capacity * sizeof *batch->parts);
@@ -60,14 +61,20 @@ static struct aion_part *part_of(const struct aion_taking *taking, uint8_t shard
     return part;
 }
 
-static struct aion_step *new_step(const struct aion_taking *taking, const struct aion_block_key *key)
+static void widen_steps(struct aion_batch *batch)
 {
-    struct aion_batch *batch = &taking->engine->batch[key->shard];
-    part_of(taking, key->shard)->step_count++;
-    if (batch->step_count == batch->step_capacity) {
-        batch->step_capacity = batch->step_capacity ? batch->step_capacity * 2 : 2048;
-        batch->steps = iso_reallocate(batch->steps, batch->step_capacity * sizeof *batch->steps);
-    }
+    batch->step_capacity = batch->step_capacity ? batch->step_capacity * 2 : 2048;
+    batch->steps = iso_reallocate(batch->steps, batch->step_capacity * sizeof *batch->steps);
+}
+
+static inline struct aion_step *new_step(const struct aion_taking *taking, const struct aion_block_key *key)
+{
+    struct iso_aion *engine = taking->engine;
+    struct aion_batch *batch = &engine->batch[key->shard];
+    uint32_t part = engine->part_of[key->shard];
+    (part ? &batch->parts[part - 1] : new_part(taking, key->shard))->step_count++;
+    if (batch->step_count == batch->step_capacity)
+        widen_steps(batch);
     struct aion_step *step = &batch->steps[batch->step_count++];
     step->key = key->number - 1;
     step->flags = 0;
@@ -404,9 +411,35 @@ static void walk_operations(const struct aion_taking *taking)
     }
 }
 
+static void plain_steps(const struct aion_taking *taking)
+{
+    const struct iso_history *history = taking->history;
+    const struct aion_times *times = &taking->times;
+    uint32_t first = history->first_operation[taking->transaction], reads = 0;
+    uint32_t end = history->first_operation[taking->transaction + 1];
+    bool ser = taking->engine->options.level == ISO_SER;
+    uint64_t bound = ser ? times->cts + times->point : times->sts + 1;
+    uint64_t before = ser ? times->cts : times->sts;
+    for (uint32_t o = first; o < end; o++) {
+        bool writes = history->kind[o] == ISO_WRITE;
+        struct aion_step *step = new_step(taking, &taking->block->keys[history->key[o]]);
+        step->kind = writes ? AION_VERSION : AION_READ;
+        step->time = writes ? times->sts + 1 : bound;
+        step->before = before;
+        step->value = history->value[o];
+        step->operation = o - first;
+        reads += !writes;
+    }
+    taking->engine->stats.reads_judged += reads;
+}
+
 void aion_touch_operations(const struct aion_taking *taking)
 {
     memset(taking->engine->part_of, 0, taking->engine->shards * sizeof *taking->engine->part_of);
+    if (taking->plain) {
+        plain_steps(taking);
+        return;
+    }
     walk_operations(taking);
     finish_touches(taking);
 }

@@ -126,10 +126,38 @@ static struct aion_entry version_of(struct iso_aion_shard *shard, const struct a
     return version;
 }
 
+/* The short way of nearly every version: newer than all versions and reads of its key, it overlaps none of
+ * them, and there is room. False: nothing was done. */
+static inline bool append_version(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                                  const struct aion_step *step, struct aion_key *key, uint32_t transaction)
+{
+    uint64_t time = shard->transactions[transaction].cts;
+    bool overlaps = shard->level == ISO_SI && key->newest_time >= step->time;
+    if (step->kind != AION_VERSION || step->flags || overlaps || !key->versions.count ||
+        key->newest_time >= time || key->last_read >= time)
+        return false;
+    struct aion_entry *entry = aion_run_append(&shard->pool, &key->versions, step->time);
+    if (!entry)
+        return false;
+    *entry = (struct aion_entry){.time = time,
+                                 .hold = step->time,
+                                 .value = aion_values_take(&shard->values, batch->atoms, step->value),
+                                 .transaction = aion_transaction_hold(shard, transaction),
+                                 .operation = step->operation};
+    if (time > step->time && time - step->time > key->span)
+        key->span = time - step->time;
+    key->newest_time = time;
+    key->newest_value = entry->value;
+    shard->stats.versions++;
+    return true;
+}
+
 void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
                   uint32_t transaction)
 {
     struct aion_key *key = &shard->keys[step->key];
+    if (append_version(shard, batch, step, key, transaction))
+        return;
     struct aion_entry version = version_of(shard, batch, step, transaction);
     if (aion_run_full(&key->versions))
         aion_trim(shard, key);
