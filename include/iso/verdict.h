@@ -64,6 +64,7 @@ struct iso_verdict {
     const char *reason;  /* of an undecided verdict: "nothing-judged", "unknown-writer"; NULL otherwise */
     enum iso_outcome outcome; /* set by iso_verdict_conclude */
     uint64_t reads_judged, reads_unjudged; /* external and internal reads; unjudged: their writer's outcome is unknown */
+    uint64_t repeats;                      /* transactions that stood in the input again, and were ignored */
     uint64_t writes_unjudged;              /* (transaction, key): written under a lock only, NOCONFLICT not judged */
     bool per_operation;
     uint64_t counts[ISO_AXIOMS];

@@ -94,14 +94,17 @@ static enum iso_status parse(struct app *app, int count, char **arguments, struc
     return app_need_files(app, files);
 }
 
+/* To aion the file is a stream, and streams repeat themselves. */
 static enum iso_status load(struct app *app, const struct check *check, const struct app_texts *files,
-                            struct iso_history *history)
+                            struct iso_history *history, uint64_t *repeats)
 {
     enum iso_status status = app_load(app, &check->load, files, history);
     if (status == ISO_OK && check->initial_file)
         status = iso_read_initial(check->initial_file, history, &app->error);
     if (status == ISO_OK && check->initial && strcmp(check->initial, "null"))
         history->initial_value = iso_atoms_text(&history->atoms, check->initial, strlen(check->initial));
+    if (status == ISO_OK && check->engine == ENGINE_AION)
+        *repeats = iso_history_drop_repeats(history);
     if (status == ISO_OK)
         status = iso_history_finish(history, &app->error);
     return status;
@@ -144,7 +147,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     iso_verdict_init(&verdict, &history, (enum iso_level)check.level, (uint32_t)check.max_violations);
     if (status != ISO_OK || done)
         goto out;
-    status = load(app, &check, &files, &history);
+    status = load(app, &check, &files, &history, &verdict.repeats);
     if (status != ISO_OK)
         goto out;
     verdict.seconds_load = app_seconds() - started;

@@ -148,6 +148,8 @@ static void write_totals(struct iso_output *output, const struct iso_verdict *ve
     write_count(output, ",\"reads_unjudged\":", verdict->reads_unjudged);
     write_count(output, ",\"unjudged\":{\"unknown-writer\":", verdict->reads_unjudged);
     iso_output_char(output, '}');
+    if (verdict->repeats)
+        write_count(output, ",\"repeats\":", verdict->repeats);
     if (verdict->writes_unjudged)
         write_count(output, ",\"writes_unjudged\":", verdict->writes_unjudged);
     LITERAL(output, ",\"per_operation\":");
