@@ -60,6 +60,10 @@ struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consume
 {
     struct iso_kafka_consumer *consumer = iso_allocate_zeroed(1, sizeof *consumer);
     consumer->inputs = inputs;
+    if (options->start == ISO_KAFKA_STORED && !iso_kafka_properties_get(options->properties, "group.id")) {
+        iso_error_set(error, ISO_BAD_INPUT, "stored offsets belong to a consumer group: expected the property group.id");
+        goto out;
+    }
     if (iso_kafka_client_open(&consumer->client, RD_KAFKA_CONSUMER, options->properties, defaults, NULL, error) != ISO_OK)
         goto out;
     copy_options(consumer, options);

@@ -1,7 +1,7 @@
 /* A Kafka consumer that never leaves a message out: all partitions of the named topics, assigned by hand.
  *
- * There is no consumer group: every start offset is made absolute first (from the broker's own beginning, end or
- * times, or from stored positions), each partition is consumed from there, and a gap detector per partition checks
+ * No consumer group is joined and nothing is committed: every start offset is made absolute first (from the broker's
+ * own beginning, end or times, from positions, or from what a group committed), each partition is consumed from there, and a gap detector per partition checks
  * that offsets rise without holes. Holes are normal where topics are compacted or transactional, and a client's fault
  * otherwise (librdkafka 2.0.2 may skip messages in batches around pause and resume): the consumer seeks back to the
  * first hole, and takes it for real only if the broker says so again. After CONFIRMED_GAPS such holes in a row a
@@ -32,7 +32,8 @@ enum iso_kafka_start {
     ISO_KAFKA_BEGINNING,
     ISO_KAFKA_END,
     ISO_KAFKA_TIME,     /* the first message at or after `start_time` */
-    ISO_KAFKA_POSITIONS /* `positions`; partitions that are not listed start at their beginning */
+    ISO_KAFKA_POSITIONS, /* `positions`; partitions that are not listed start at their beginning */
+    ISO_KAFKA_STORED     /* what the group `group.id` committed; partitions where it did not, at their beginning */
 };
 
 struct iso_kafka_position {

@@ -101,18 +101,38 @@ static rd_kafka_resp_err_t offset_of_time(struct iso_kafka_consumer *consumer, c
     return failure;
 }
 
-static enum iso_status stored_offset(struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
-                                     int64_t low, int64_t high, int64_t *offset, struct iso_error *error)
+/* What the group committed, or `low` where it committed nothing. */
+static rd_kafka_resp_err_t committed_offset(struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
+                                            int64_t low, int timeout_ms, int64_t *offset)
 {
-    *offset = low;
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_t *element = rd_kafka_topic_partition_list_add(list, topic, partition);
+    rd_kafka_resp_err_t failure = rd_kafka_committed(consumer->client.handle, list, timeout_ms);
+    if (!failure)
+        failure = element->err;
+    *offset = element->offset >= 0 ? element->offset : low;
+    rd_kafka_topic_partition_list_destroy(list);
+    return failure;
+}
+
+static int64_t given_position(const struct iso_kafka_consumer *consumer, const char *topic, int32_t partition, int64_t low)
+{
+    int64_t offset = low;
     for (uint32_t i = 0; i < consumer->position_count; i++) {
         const struct iso_kafka_position *position = &consumer->positions[i];
         if (position->partition == partition && !strcmp(position->topic, topic))
-            *offset = position->offset;
+            offset = position->offset;
     }
-    if (*offset < low || *offset > high)
+    return offset;
+}
+
+/* An offset that retention removed, or that never was, is told before anything is consumed. */
+static enum iso_status within(const char *topic, int32_t partition, int64_t low, int64_t high, int64_t offset,
+                              struct iso_error *error)
+{
+    if (offset < low || offset > high)
         return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 " offset %" PRId64
-                             ": not on the broker, which has %" PRId64 " to %" PRId64, topic, partition, *offset, low, high);
+                             ": not on the broker, which has %" PRId64 " to %" PRId64, topic, partition, offset, low, high);
     return ISO_OK;
 }
 
@@ -129,12 +149,14 @@ static enum iso_status resolve(struct iso_kafka_consumer *consumer, const struct
         *offset = high;
     if (!failure && first && consumer->start == ISO_KAFKA_TIME)
         failure = offset_of_time(consumer, topic->name, partition, high, timeout_ms, offset);
+    if (!failure && first && consumer->start == ISO_KAFKA_STORED)
+        failure = committed_offset(consumer, topic->name, partition, low, timeout_ms, offset);
+    if (!failure && first && consumer->start == ISO_KAFKA_POSITIONS)
+        *offset = given_position(consumer, topic->name, partition, low);
     if (failure)
         return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 ": asking for its offsets: %s", topic->name,
                              partition, rd_kafka_err2str(failure));
-    if (first && consumer->start == ISO_KAFKA_POSITIONS)
-        return stored_offset(consumer, topic->name, partition, low, high, offset, error);
-    return ISO_OK;
+    return within(topic->name, partition, low, high, *offset, error);
 }
 
 static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *consumer, uint32_t topic)

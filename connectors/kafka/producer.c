@@ -165,6 +165,11 @@ uint64_t iso_kafka_producer_delivered(const struct iso_kafka_producer *producer)
     return producer->delivered;
 }
 
+uint64_t iso_kafka_producer_waiting(const struct iso_kafka_producer *producer)
+{
+    return (uint64_t)rd_kafka_outq_len(producer->client.handle);
+}
+
 static enum iso_status check(struct iso_kafka_producer *producer, struct iso_error *error)
 {
     if (producer->client.fatal)

@@ -34,6 +34,9 @@ enum iso_status iso_kafka_producer_poll(struct iso_kafka_producer *producer, str
 enum iso_status iso_kafka_producer_flush(struct iso_kafka_producer *producer, unsigned seconds,
                                          struct iso_error *error);
 
+/* Sent and not delivered yet. */
+uint64_t iso_kafka_producer_waiting(const struct iso_kafka_producer *producer);
+
 /* Delivered so far. */
 uint64_t iso_kafka_producer_delivered(const struct iso_kafka_producer *producer);
 

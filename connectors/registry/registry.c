@@ -52,7 +52,7 @@ static enum iso_status request(struct iso_registry *registry, uint32_t id, long 
         registry->answer.used = 0;
         result = curl_easy_perform(registry->curl);
         curl_easy_getinfo(registry->curl, CURLINFO_RESPONSE_CODE, code);
-        if (result == CURLE_OK && *code < 500)
+        if ((result == CURLE_OK && *code < 500) || result == CURLE_OPERATION_TIMEDOUT)
             break;
     }
     curl_easy_setopt(registry->curl, CURLOPT_ERRORBUFFER, NULL);
@@ -197,6 +197,11 @@ struct iso_registry *iso_registry_new(const char *url, struct iso_error *error)
     curl_easy_setopt(registry->curl, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(registry->curl, CURLOPT_PROTOCOLS_STR, "http,https");
     return registry;
+}
+
+void iso_registry_patience(struct iso_registry *registry, long milliseconds)
+{
+    curl_easy_setopt(registry->curl, CURLOPT_TIMEOUT_MS, milliseconds);
 }
 
 void iso_registry_free(struct iso_registry *registry)

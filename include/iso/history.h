@@ -206,6 +206,10 @@ uint32_t iso_history_session(struct iso_history *history, iso_atom session);
  * `input` replaces its input). The block stays as it is. Its clock must fit. */
 void iso_history_append(struct iso_history *history, const struct iso_history *block, uint32_t input, uint64_t line_base);
 
+/* Before the end of building: takes out transactions that repeat an earlier one of the same tid in all but their place,
+ * and returns their number. Those of other content stay, for iso_history_finish to refuse. */
+uint32_t iso_history_drop_repeats(struct iso_history *history);
+
 /* Ends building. ISO_BAD_INPUT, with file and line, if a tid stands twice, a key is list and register at once, or
  * kinds of timestamps are mixed. */
 enum iso_status iso_history_finish(struct iso_history *history, struct iso_error *error);

@@ -65,6 +65,7 @@ struct iso_verdict {
     enum iso_outcome outcome; /* set by iso_verdict_conclude */
     const char *any_order; /* what polygraph says of all orders, if it was asked; NULL: not asked */
     uint64_t reads_judged, reads_unjudged; /* external and internal reads; unjudged: their writer's outcome is unknown */
+    uint64_t repeats;                      /* transactions that stood in the input again, and were ignored */
     uint64_t writes_unjudged;              /* (transaction, key): written under a lock only, NOCONFLICT not judged */
     bool per_operation;
     uint64_t counts[ISO_AXIOMS];

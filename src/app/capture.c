@@ -23,7 +23,8 @@ static const struct app_option options[] = {
     {.type = APP_TEXT, .name = "output", .letter = 'o', .argument = "FILE", .offset = PLACE(output),
      .help = "The capture; packed if it ends in .zst. Else to standard output."},
     {.type = APP_TEXT, .name = "from", .argument = "PLACE", .offset = PLACE(from),
-     .help = "beginning (the default), end, or a time in milliseconds since 1970."},
+     .help = "beginning (the default), end, a time in milliseconds since 1970, or\nstored: where the group of -X group.id=GROUP "
+             "has committed to."},
     {.type = APP_FLAG, .name = "until-eof", .offset = PLACE(until_eof), .help = "Stop where the partitions end now."},
     {.type = APP_FLAG, .name = "wait-for-topics", .offset = PLACE(wait_for_topics),
      .help = "A topic that does not exist may appear later."},

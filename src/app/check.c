@@ -146,7 +146,8 @@ static enum iso_status no_evidence(struct app *app)
 }
 
 static enum iso_status judge_by_timestamps(struct app *app, const struct app_check *check,
-                                           const struct iso_history *history, double seconds_load, double started)
+                                           const struct iso_history *history, uint64_t repeats, double seconds_load,
+                                           double started)
 {
     struct iso_check_options options = {.level = (enum iso_level)check->level,
                                         .session_order = !check->no_session_order,
@@ -155,6 +156,7 @@ static enum iso_status judge_by_timestamps(struct app *app, const struct app_che
     struct iso_verdict verdict;
     iso_verdict_init(&verdict, history, options.level, options.max_violations);
     verdict.seconds_load = seconds_load;
+    verdict.repeats = repeats;
     enum iso_status status = check->engine == ENGINE_AION
                                  ? iso_aion_check(history, &options, &verdict, &app->error)
                                  : iso_chronos_check(history, &options, &verdict, &app->error);
@@ -181,12 +183,14 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     struct app_texts files = {0};
     struct iso_history history;
     bool done;
+    uint64_t repeats = 0;
     double started = app_seconds();
     iso_history_init(&history);
     enum iso_status status = parse(app, count, arguments, &check, &files, &done);
     if (status != ISO_OK || done)
         goto out;
-    status = app_load_finished(app, &check.load, &files, &history);
+    /* To aion the file is a stream, and streams repeat themselves. */
+    status = app_load_finished(app, &check.load, &files, check.engine == ENGINE_AION ? &repeats : NULL, &history);
     if (status != ISO_OK)
         goto out;
     double seconds_load = app_seconds() - started;
@@ -195,7 +199,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     else if (check.evidence && !check.any_order)
         status = no_evidence(app);
     else
-        status = judge_by_timestamps(app, &check, &history, seconds_load, started);
+        status = judge_by_timestamps(app, &check, &history, repeats, seconds_load, started);
 out:
     iso_history_release(&history);
     app_texts_release(&files);

@@ -7,7 +7,7 @@
 #include "app/options.h"
 #include "connectors/kafka/consumer.h"
 
-/* "beginning", "end", or milliseconds since 1970. */
+/* "beginning", "end", "stored", or milliseconds since 1970; the options' properties are set already. */
 enum iso_status app_consume_from(const char *text, struct iso_kafka_consumer_options *options, struct iso_error *error);
 
 /* -X options as properties: name=value, or a file of them. */

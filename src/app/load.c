@@ -107,11 +107,13 @@ enum iso_status app_load_initial(struct app *app, const struct app_load *load, s
 }
 
 enum iso_status app_load_finished(struct app *app, const struct app_load *load, const struct app_texts *files,
-                                  struct iso_history *history)
+                                  uint64_t *repeats, struct iso_history *history)
 {
     enum iso_status status = app_load(app, load, files, history);
     if (status == ISO_OK)
         status = app_load_initial(app, load, history);
+    if (status == ISO_OK && repeats)
+        *repeats = iso_history_drop_repeats(history);
     if (status == ISO_OK)
         status = iso_history_finish(history, &app->error);
     return status;

@@ -23,9 +23,10 @@ enum iso_status app_load(struct app *app, const struct app_load *load, const str
 /* Adds the initial values that were asked for. */
 enum iso_status app_load_initial(struct app *app, const struct app_load *load, struct iso_history *history);
 
-/* Both, and finishes the history. */
+/* Both, and finishes the history. `repeats`: drops transactions that stand there again with equal content and says how
+ * many; NULL: they are an error, as are those with other content in any case. */
 enum iso_status app_load_finished(struct app *app, const struct app_load *load, const struct app_texts *files,
-                                  struct iso_history *history);
+                                  uint64_t *repeats, struct iso_history *history);
 
 /* An error unless there is a file at all. */
 enum iso_status app_need_files(struct app *app, const struct app_texts *files);

@@ -52,7 +52,7 @@ static enum iso_status confirm(struct app *app, const struct app_load *load, con
     struct app_texts histories = {files->items, files->count - 1};
     iso_history_init(&history);
     iso_evidence_init(&evidence);
-    enum iso_status status = app_load_finished(app, load, &histories, &history);
+    enum iso_status status = app_load_finished(app, load, &histories, NULL, &history);
     if (status == ISO_OK)
         status = iso_evidence_read(files->items[files->count - 1], &history, &evidence, &app->error);
     if (status == ISO_OK)

@@ -8,6 +8,10 @@
 
 enum { POLL_MS = 50, STATUS_MS = 250 };
 
+/* Verdict lines that a topic has not taken yet. The engine itself keeps nothing waiting: it has judged a batch before
+ * the next is asked for; and the producer's queue, of 100,000 messages, never fills up. */
+enum { WAITING_HIGH = 10000, WAITING_LOW = 1000 };
+
 struct watch {
     struct app_stream_options stream;
     const char *from, *record;
@@ -21,7 +25,8 @@ static const struct app_option options[] = {
     APP_STREAM_ROWS(struct watch),
     {.type = APP_GROUP, .help = "Which messages"},
     {.type = APP_TEXT, .name = "from", .argument = "PLACE", .offset = PLACE(from),
-     .help = "beginning (the default), end, or a time in milliseconds since 1970."},
+     .help = "beginning (the default), end, a time in milliseconds since 1970, or\nstored: where the group of -X group.id=GROUP "
+             "has committed to."},
     {.type = APP_FLAG, .name = "until-eof", .offset = PLACE(until_eof),
      .help = "Stop where the partitions end now; everything is final then."},
     {.type = APP_NUMBER, .name = "messages", .argument = "N", .offset = PLACE(messages), .least = 1, .most = UINT64_MAX,
@@ -96,8 +101,10 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
         iso_pipeline_feed(stream->pipeline, messages, count, (uint64_t)now, error);
     if (status == ISO_OK && error->status == ISO_OK)
         iso_pipeline_tick(stream->pipeline, (uint64_t)now, error);
-    if (stream->producer && error->status == ISO_OK)
+    if (stream->producer && error->status == ISO_OK) {
         iso_kafka_producer_poll(stream->producer, error);
+        iso_kafka_consumer_backlog(watcher->consumer, iso_kafka_producer_waiting(stream->producer));
+    }
     if (!count)
         iso_output_flush(&stream->app->out); /* caught up: whoever reads the verdicts is to see them */
     draw(watcher, now);
@@ -120,6 +127,8 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
         .topic_count = stream->topic_count,
         .until_eof = watch->until_eof,
         .wait_for_topics = watch->wait_for_topics,
+        .high_water = WAITING_HIGH,
+        .low_water = WAITING_LOW,
     };
     double started = app_seconds();
     if (app_consume_from(watch->from, &settings, error) != ISO_OK)

@@ -1,7 +1,8 @@
 /* Verdicts for programs (JSON) and for people (text).
  *
  * The JSON object is the contract of design, section 7: equal verdicts are equal bytes but for times and
- * memory. Members that only some verdicts have: `writes_unjudged` (NOCONFLICT not judged, written under a
+ * memory. Members that only some verdicts have: `repeats` (transactions that came again, aion
+ * only), `writes_unjudged` (NOCONFLICT not judged, written under a
  * lock only) where it is not zero, and `note` on a snapshot-order violation. Both take a concluded verdict
  * and its finished history. Write errors stay in the output. Threads: one at a time.
  */

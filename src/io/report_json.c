@@ -153,6 +153,8 @@ static void write_totals(struct iso_output *output, const struct iso_verdict *ve
     report_json_count(output, ",\"reads_unjudged\":", verdict->reads_unjudged);
     report_json_count(output, ",\"unjudged\":{\"unknown-writer\":", verdict->reads_unjudged);
     iso_output_char(output, '}');
+    if (verdict->repeats)
+        report_json_count(output, ",\"repeats\":", verdict->repeats);
     if (verdict->writes_unjudged)
         report_json_count(output, ",\"writes_unjudged\":", verdict->writes_unjudged);
     LITERAL(output, ",\"per_operation\":");

@@ -357,6 +357,11 @@ static void say_gaps(struct iso_output *output, const struct iso_verdict *verdic
                                 "  Record whether those committed (\"status\"), or accept such reads with "
                                 "--allow-unjudged.\n");
     }
+    if (verdict->repeats) {
+        iso_output_text(output, "  ");
+        report_say_count(output, verdict->repeats, "transaction came", "transactions came");
+        iso_output_text(output, " again with the same content, ignored.\n");
+    }
     if (verdict->writes_unjudged) {
         iso_output_text(output, "  ");
         report_say_count(output, verdict->writes_unjudged, "write was", "writes were");

@@ -357,6 +357,78 @@ static void many_snapshots_beside_a_long_transaction(void **state)
     iso_history_release(&history);
 }
 
+static void read_list(struct iso_history *history, const char *key, const char *element)
+{
+    uint32_t list = iso_history_list(history);
+    iso_history_element(history, test_atom(history, element));
+    iso_history_operation(history, ISO_READ_LIST, test_atom(history, key), list);
+}
+
+/* A transaction that uses every column; `change` picks one to differ in. */
+static void add_full(struct iso_history *history, const char *tid, int change)
+{
+    uint32_t snapshot;
+    begin(history, tid, change == 1 ? "t" : "s", history->transaction_count + 1);
+    history->clock = ISO_CLOCK_PAIR;
+    iso_history_set_sts(history, (struct iso_stamp){10, change == 2});
+    iso_history_set_cts(history, (struct iso_stamp){20 + (change == 3), 0});
+    iso_history_set_sno(history, 4 + (change == 4));
+    iso_history_set_xid(history, 700 + (change == 5));
+    assert_true(iso_history_snapshot(history, change == 6 ? "5:9:6" : "5:9:7", 5, &snapshot));
+    iso_history_set_snapshot(history, snapshot);
+    read_list(history, "l", change == 7 ? "2" : "1");
+    iso_history_operation(history, change == 8 ? ISO_APPEND : ISO_READ, test_atom(history, "l"), ISO_ABSENT);
+    iso_history_operation(history, ISO_WRITE, test_atom(history, change == 9 ? "k" : "j"), test_atom(history, "v"));
+    iso_history_set_ots(history, (struct iso_stamp){15, change == 10});
+    if (change == 11)
+        iso_history_operation(history, ISO_DELETE, test_atom(history, "j"), ISO_ABSENT);
+}
+
+static void test_repeats_are_dropped(void **state)
+{
+    enum { CHANGES = 11 };
+    (void)state;
+    struct iso_history history = empty();
+    assert_int_equal(iso_history_drop_repeats(&history), 0);
+    add_full(&history, "1", 0);
+    add_full(&history, "1", 0);
+    for (int change = 1; change <= CHANGES; change++)
+        add_full(&history, "1", change);
+    add_full(&history, "2", 0);
+    add_full(&history, "1", 0);
+    add_full(&history, "2", 0);
+    add_full(&history, "3", 11);
+    assert_int_equal(iso_history_drop_repeats(&history), 3);
+    assert_int_equal(history.transaction_count, 1 + CHANGES + 2);
+    assert_int_equal(history.operation_count, 3 * (1 + CHANGES + 2) + 2);
+    assert_int_equal(history.origin[1], 3); /* the first that differs moved up, whole */
+    assert_int_equal(history.origin[1 + CHANGES], 2 + CHANGES + 1);
+    uint32_t last = history.transaction_count - 1;
+    assert_int_equal(history.tid[last], test_atom(&history, "3"));
+    assert_int_equal(history.first_operation[last + 1] - history.first_operation[last], 4);
+    assert_int_equal(iso_kind_of(&history, history.operation_count - 1), ISO_DELETE);
+    assert_int_equal(history.ots[history.operation_count - 2], 15);
+    iso_history_release(&history);
+}
+
+/* Defaults of sno count what is left. */
+static void test_dropped_repeats_leave_no_place(void **state)
+{
+    (void)state;
+    struct iso_history history = empty();
+    for (uint64_t line = 1; line <= 3; line++) {
+        begin(&history, line < 3 ? "1" : "2", "s", line);
+        scalar(&history, line < 3 ? 1 : 3, line < 3 ? 2 : 4);
+    }
+    assert_int_equal(iso_history_drop_repeats(&history), 1);
+    finishes(&history);
+    assert_int_equal(history.transaction_count, 2);
+    assert_int_equal(history.session_first[1], 2);
+    assert_int_equal(history.session_order[1], 1);
+    assert_int_equal(history.origin[1], 3);
+    iso_history_release(&history);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +443,8 @@ int main(void)
         cmocka_unit_test(explicit_timestamps_win_over_snapshots),
         cmocka_unit_test(an_xid_is_one_transaction),
         cmocka_unit_test(what_is_a_snapshot),
+        cmocka_unit_test(test_repeats_are_dropped),
+        cmocka_unit_test(test_dropped_repeats_leave_no_place),
         cmocka_unit_test(many_snapshots_beside_a_long_transaction),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -146,6 +146,65 @@ static void starts_at_end_and_at_positions(void **state)
     iso_kafka_consumer_free(consumer);
 }
 
+/* As the group's own consumer would, which may have committed some partitions only. */
+static void commit(struct world *world, const char *group, const int64_t *offsets, int32_t count)
+{
+    struct iso_kafka_client client = {0};
+    static const char *const defaults[] = {NULL};
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(count);
+    iso_kafka_properties_set(&world->properties, "group.id", group);
+    assert_int_equal(iso_kafka_client_open(&client, RD_KAFKA_CONSUMER, &world->properties, defaults, NULL, &world->error),
+                     ISO_OK);
+    for (int32_t p = 0; p < count; p++)
+        rd_kafka_topic_partition_list_add(list, "t", p)->offset = offsets[p];
+    assert_int_equal(rd_kafka_commit(client.handle, list, 0), RD_KAFKA_RESP_ERR_NO_ERROR);
+    rd_kafka_topic_partition_list_destroy(list);
+    iso_kafka_client_close(&client);
+}
+
+static void starts_where_the_group_has_committed(void **state)
+{
+    struct world *world = *state;
+    const int64_t offsets[] = {90, 100, 0};
+    const uint64_t due[PARTITIONS] = {10, 0, 100, 100}; /* the last: nothing committed */
+    const struct iso_message *messages;
+    uint32_t got;
+    produce(world, "t", 0, 100);
+    commit(world, "auditors", offsets, 3);
+    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){
+        .start = ISO_KAFKA_STORED, .until_eof = true});
+    assert_string_equal(world->error.text, "");
+    for (int p = 0; p < PARTITIONS; p++)
+        world->seen[p][1] = 100 - due[p];
+    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+         !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline;) {
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        for (uint32_t i = 0; i < got; i++)
+            check(world, &messages[i]);
+    }
+    for (int p = 0; p < PARTITIONS; p++)
+        assert_int_equal(world->seen[p][0], due[p]);
+    iso_kafka_consumer_free(consumer);
+}
+
+static void committed_offset_that_is_gone(void **state)
+{
+    struct world *world = *state;
+    const int64_t offsets[] = {0, 11};
+    produce(world, "t", 0, 10);
+    commit(world, "auditors", offsets, 2);
+    assert_null(open_consumer(world, (struct iso_kafka_consumer_options){.start = ISO_KAFKA_STORED}));
+    assert_string_equal(world->error.text, "topic t partition 1 offset 11: not on the broker, which has 0 to 10");
+}
+
+static void stored_offsets_without_a_group(void **state)
+{
+    struct world *world = *state;
+    assert_null(open_consumer(world, (struct iso_kafka_consumer_options){.start = ISO_KAFKA_STORED}));
+    assert_int_equal(world->error.status, ISO_BAD_INPUT);
+    assert_string_equal(world->error.text, "stored offsets belong to a consumer group: expected the property group.id");
+}
+
 static void stored_offset_that_is_gone(void **state)
 {
     struct world *world = *state;
@@ -178,6 +237,44 @@ static void pausing_and_resuming_loses_nothing(void **state)
     assert_int_equal(iso_kafka_consumer_counters(consumer)->missing, 0);
     printf("# %llu pauses, %llu seeks\n", (unsigned long long)iso_kafka_consumer_counters(consumer)->pauses,
            (unsigned long long)iso_kafka_consumer_counters(consumer)->seeks);
+    iso_kafka_consumer_free(consumer);
+}
+
+/* What `watch` does with its verdicts: as long as many wait for a slow broker, nothing more is read. */
+static void slow_topic_pauses_the_consumer(void **state)
+{
+    struct world *world = *state;
+    const struct iso_message *messages;
+    uint32_t got;
+    uint64_t most = 0, total = 0;
+    produce(world, "t", 0, 5000);
+    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){
+        .until_eof = true, .high_water = 1000, .low_water = 100});
+    struct iso_kafka_producer *producer = iso_kafka_producer_new(&world->properties, "verdicts", 1, &world->error);
+    assert_string_equal(world->error.text, "");
+    for (int32_t broker = 1; broker <= 3; broker++)
+        iso_kafka_mock_latency(world->mock, broker, 50);
+    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+         !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline; total += got) {
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 20, &messages, &got, &world->error), ISO_OK);
+        for (uint32_t i = 0; i < got; i++) {
+            struct iso_message verdict = {.partition = 0, .payload = messages[i].payload};
+            check(world, &messages[i]);
+            assert_int_equal(iso_kafka_producer_send(producer, &verdict, &world->error), ISO_OK);
+        }
+        uint64_t waiting = iso_kafka_producer_waiting(producer);
+        most = waiting > most ? waiting : most;
+        assert_int_equal(iso_kafka_producer_poll(producer, &world->error), ISO_OK);
+        iso_kafka_consumer_backlog(consumer, waiting);
+    }
+    assert_int_equal(total, 5000 * PARTITIONS);
+    assert_true(iso_kafka_consumer_counters(consumer)->pauses > 0);
+    printf("# %llu pauses, at most %llu waiting\n",
+           (unsigned long long)iso_kafka_consumer_counters(consumer)->pauses, (unsigned long long)most);
+    assert_int_equal(iso_kafka_producer_flush(producer, 10, &world->error), ISO_OK);
+    assert_int_equal(iso_kafka_producer_delivered(producer), total);
+    assert_int_equal(iso_kafka_producer_waiting(producer), 0);
+    iso_kafka_producer_free(producer);
     iso_kafka_consumer_free(consumer);
 }
 
@@ -286,7 +383,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_partitions_once_until_the_end, start, stop),
         cmocka_unit_test_setup_teardown(starts_at_end_and_at_positions, start, stop),
         cmocka_unit_test_setup_teardown(stored_offset_that_is_gone, start, stop),
+        cmocka_unit_test_setup_teardown(starts_where_the_group_has_committed, start, stop),
+        cmocka_unit_test_setup_teardown(committed_offset_that_is_gone, start, stop),
+        cmocka_unit_test_setup_teardown(stored_offsets_without_a_group, start, stop),
         cmocka_unit_test_setup_teardown(pausing_and_resuming_loses_nothing, start, stop),
+        cmocka_unit_test_setup_teardown(slow_topic_pauses_the_consumer, start, stop),
         cmocka_unit_test_setup_teardown(brokers_down_and_back, start, stop),
         cmocka_unit_test_setup_teardown(leaders_change_and_answers_are_slow, start, stop),
         cmocka_unit_test_setup_teardown(fetch_errors_that_heal, start, stop),

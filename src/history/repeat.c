@@ -1,0 +1,130 @@
+/* Repeats: transactions that stand in the input again, word for word. */
+#include <string.h>
+
+#include "history/history_private.h"
+
+static bool same_stamp(const uint64_t *physical, const uint64_t *logical, uint32_t a, uint32_t b)
+{
+    return physical[a] == physical[b] && (!logical || logical[a] == logical[b]);
+}
+
+static bool same_snapshot(const struct iso_history *history, uint64_t a, uint64_t b)
+{
+    const struct iso_snapshot *left = &history->snapshots[a], *right = &history->snapshots[b];
+    return left->xmin == right->xmin && left->xmax == right->xmax && left->xip_count == right->xip_count &&
+           !memcmp(history->snapshot_xips + left->first_xip, history->snapshot_xips + right->first_xip,
+                   left->xip_count * sizeof *history->snapshot_xips);
+}
+
+static bool same_list(const struct iso_history *history, uint32_t a, uint32_t b)
+{
+    uint64_t first = history->list_first[a], other = history->list_first[b];
+    uint64_t count = history->list_first[a + 1] - first;
+    return count == history->list_first[b + 1] - other &&
+           !memcmp(history->element + first, history->element + other, count * sizeof *history->element);
+}
+
+static bool same_operation(const struct iso_history *history, uint32_t a, uint32_t b)
+{
+    uint8_t kind = history->kind[a];
+    if (kind != history->kind[b] || history->key[a] != history->key[b])
+        return false;
+    if ((kind & ISO_OPERATION_SNAPSHOT) && !same_snapshot(history, history->ots[a], history->ots[b]))
+        return false;
+    if ((kind & ISO_OPERATION_OTS) && !(kind & ISO_OPERATION_SNAPSHOT) &&
+        !same_stamp(history->ots, history->ots_logical, a, b))
+        return false;
+    if (iso_kind_of(history, a) == ISO_READ_LIST)
+        return same_list(history, history->value[a], history->value[b]);
+    return history->value[a] == history->value[b];
+}
+
+static bool same_place_in_time(const struct iso_history *history, uint32_t a, uint32_t b)
+{
+    uint8_t flags = history->flags[a];
+    uint32_t left = history->snapshot ? history->snapshot[a] : ISO_NONE;
+    uint32_t right = history->snapshot ? history->snapshot[b] : ISO_NONE;
+    return (!(flags & ISO_HAS_STS) || same_stamp(history->sts, history->sts_logical, a, b)) &&
+           (!(flags & ISO_HAS_CTS) || same_stamp(history->cts, history->cts_logical, a, b)) &&
+           (!(flags & ISO_HAS_SNO) || history->sno[a] == history->sno[b]) &&
+           (!history->xid || history->xid[a] == history->xid[b]) &&
+           (left == right || (left != ISO_NONE && right != ISO_NONE && same_snapshot(history, left, right)));
+}
+
+static bool same_content(const struct iso_history *history, uint32_t a, uint32_t b)
+{
+    uint32_t left = history->first_operation[a], right = history->first_operation[b];
+    uint32_t count = history->first_operation[a + 1] - left;
+    if (history->flags[a] != history->flags[b] || history->session[a] != history->session[b] ||
+        count != history->first_operation[b + 1] - right || !same_place_in_time(history, a, b))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!same_operation(history, left + i, right + i))
+            return false;
+    return true;
+}
+
+#define MOVE(column, to, from) ((column) ? (void)((column)[to] = (column)[from]) : (void)0)
+
+static void move_operations(struct iso_history *history, uint32_t to, uint32_t from, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        MOVE(history->kind, to + i, from + i);
+        MOVE(history->key, to + i, from + i);
+        MOVE(history->value, to + i, from + i);
+        MOVE(history->ots, to + i, from + i);
+        MOVE(history->ots_logical, to + i, from + i);
+    }
+}
+
+/* Down to index `to`, whose operations begin where those of the one before end. */
+static void move_transaction(struct iso_history *history, uint32_t to, uint32_t from)
+{
+    uint32_t first = history->first_operation[from], count = history->first_operation[from + 1] - first;
+    MOVE(history->flags, to, from);
+    MOVE(history->tid, to, from);
+    MOVE(history->session, to, from);
+    MOVE(history->sts, to, from);
+    MOVE(history->cts, to, from);
+    MOVE(history->origin, to, from);
+    MOVE(history->sno, to, from);
+    MOVE(history->xid, to, from);
+    MOVE(history->snapshot, to, from);
+    MOVE(history->sts_logical, to, from);
+    MOVE(history->cts_logical, to, from);
+    move_operations(history, history->first_operation[to], first, count);
+    history->first_operation[to + 1] = history->first_operation[to] + count;
+}
+
+/* The slot of `tid`: of its first transaction, or empty. */
+static size_t find(const struct iso_history *history, const uint32_t *slots, size_t mask, iso_atom tid)
+{
+    size_t slot = (tid * 0x9e3779b97f4a7c15u >> 24) & mask;
+    while (slots[slot] != ISO_NONE && history->tid[slots[slot]] != tid)
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+uint32_t iso_history_drop_repeats(struct iso_history *history)
+{
+    uint32_t kept = 0, count = history->transaction_count;
+    size_t size = 64;
+    while (size < (size_t)count * 2)
+        size *= 2;
+    uint32_t *slots = iso_allocate(size * sizeof *slots);
+    memset(slots, 0xff, size * sizeof *slots); /* ISO_NONE */
+    for (uint32_t t = 0; t < count; t++) {
+        size_t slot = find(history, slots, size - 1, history->tid[t]);
+        if (slots[slot] != ISO_NONE && same_content(history, slots[slot], t))
+            continue;
+        if (kept != t)
+            move_transaction(history, kept, t);
+        if (slots[slot] == ISO_NONE)
+            slots[slot] = kept;
+        kept++;
+    }
+    iso_free(slots);
+    history->transaction_count = kept;
+    history->operation_count = count ? history->first_operation[kept] : 0;
+    return count - kept;
+}
