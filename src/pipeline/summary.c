@@ -10,13 +10,17 @@ enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool a
     iso_pipeline_stats(pipeline, &stats);
     const struct iso_aion_stats *engine = &stats.engine;
     uint64_t violations = 0;
+    /* What was left out, or came behind a watermark that excluded it, may have explained a read. */
+    bool doubtful = stats.bad_records || engine->below_watermark;
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        violations += axiom == ISO_EXT && stats.bad_records ? 0 : engine->counts[axiom];
+        violations += axiom == ISO_EXT && doubtful ? 0 : engine->counts[axiom];
     *reason = NULL;
     if (violations)
         return ISO_VIOLATED;
     if (stats.bad_records)
         *reason = "skipped-records";
+    else if (engine->below_watermark)
+        *reason = "below-watermark";
     else if (!engine->transactions)
         *reason = "nothing-judged";
     else if (engine->reads_undecided || engine->writes_undecided || engine->sessions_undecided ||

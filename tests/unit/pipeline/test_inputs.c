@@ -1,0 +1,218 @@
+/* Inputs that fall silent, and clocks that jump: what the watermark waits for, and what becomes of what comes late. */
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "connectors/history/record.h"
+#include "pipeline/pipeline.h"
+
+enum { IDLE_MS = 1000, YEAR = 31536000 };
+
+struct bench {
+    struct iso_pipeline *pipeline;
+    struct iso_text lines;
+    char idle[256]; /* what on_idle was told */
+    int64_t offsets[2];
+};
+
+static enum iso_status sink(void *context, const char *line, size_t length, struct iso_error *error)
+{
+    struct bench *bench = context;
+    (void)error;
+    iso_text_put_bytes(&bench->lines, line, length);
+    return ISO_OK;
+}
+
+static void on_idle(void *context, const struct iso_inputs_entry *input, bool idle)
+{
+    struct bench *bench = context;
+    size_t used = strlen(bench->idle);
+    snprintf(bench->idle + used, sizeof bench->idle - used, "%s[%d] %s;", input->topic, (int)input->partition,
+             idle ? "idle" : "back");
+}
+
+static void open_bench(struct bench *bench, uint64_t idle_timeout_ms)
+{
+    struct iso_pipeline_options options;
+    struct iso_error error = {.status = ISO_OK};
+    *bench = (struct bench){.pipeline = NULL};
+    iso_pipeline_options_init(&options);
+    options.idle_timeout_ms = idle_timeout_ms;
+    options.sink = sink;
+    options.sink_context = options.context = bench;
+    options.on_idle = on_idle;
+    bench->pipeline = iso_pipeline_new(&options);
+    iso_pipeline_route(bench->pipeline, "t", iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
+    for (int32_t partition = 0; partition < 2; partition++)
+        iso_pipeline_declare(bench->pipeline, iso_inputs_number(iso_pipeline_inputs(bench->pipeline), "t", 1, partition), 0);
+}
+
+static void close_bench(struct bench *bench)
+{
+    iso_pipeline_free(bench->pipeline);
+    iso_text_release(&bench->lines);
+}
+
+static void feed(struct bench *bench, int32_t partition, uint64_t now, const char *record)
+{
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_message message = {.topic = "t", .partition = partition, .input = (uint32_t)partition,
+                                  .offset = bench->offsets[partition]++,
+                                  .payload = {(const uint8_t *)record, (uint32_t)strlen(record)}};
+    iso_pipeline_feed(bench->pipeline, &message, 1, now, &error);
+    assert_string_equal(error.text, "");
+}
+
+static void tick(struct bench *bench, uint64_t now)
+{
+    struct iso_error error = {.status = ISO_OK};
+    assert_int_equal(iso_pipeline_tick(bench->pipeline, now, &error), ISO_OK);
+}
+
+static struct iso_pipeline_stats stats_of(const struct bench *bench)
+{
+    struct iso_pipeline_stats stats;
+    iso_pipeline_stats(bench->pipeline, &stats);
+    return stats;
+}
+
+/* The lines told since last asked, as text. */
+static const char *lines(struct bench *bench)
+{
+    *iso_text_reserve(&bench->lines, 1) = 0;
+    bench->lines.used = 0;
+    return bench->lines.bytes;
+}
+
+static void silent_partition_holds_the_watermark(void **state)
+{
+    struct bench bench;
+    (void)state;
+    open_bench(&bench, 0);
+    feed(&bench, 0, 0, "{\"tid\":1,\"sid\":1,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
+    feed(&bench, 0, 1, "{\"watermark\":100}");
+    tick(&bench, 1000 * IDLE_MS);
+    assert_false(stats_of(&bench).has_watermark);
+    assert_null(strstr(lines(&bench), "\"final\""));
+    assert_int_equal(stats_of(&bench).went_idle, 0);
+    close_bench(&bench);
+}
+
+static void silent_partition_is_left_out_aloud(void **state)
+{
+    struct bench bench;
+    (void)state;
+    open_bench(&bench, IDLE_MS);
+    feed(&bench, 0, IDLE_MS / 2, "{\"tid\":1,\"sid\":1,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
+    feed(&bench, 0, IDLE_MS / 2, "{\"watermark\":100}");
+    tick(&bench, IDLE_MS - 1);
+    assert_string_equal(bench.idle, "");
+    assert_false(stats_of(&bench).has_watermark);
+    assert_null(strstr(lines(&bench), "\"final\""));
+    tick(&bench, IDLE_MS);
+    assert_string_equal(bench.idle, "t[1] idle;");
+    assert_int_equal(stats_of(&bench).went_idle, 1);
+    assert_int_equal(stats_of(&bench).watermark, 100);
+    assert_non_null(strstr(lines(&bench), "\"state\":\"final\""));
+    tick(&bench, IDLE_MS + 1); /* told once */
+    assert_int_equal(stats_of(&bench).went_idle, 1);
+    close_bench(&bench);
+}
+
+/* What a partition says after it was left out may explain reads whose verdict is final: it is taken and counted, and
+ * EXT verdicts are no reason for "violated" any more. */
+static void late_message_of_an_idle_partition(void **state)
+{
+    struct bench bench;
+    const char *reason;
+    (void)state;
+    open_bench(&bench, IDLE_MS);
+    feed(&bench, 0, IDLE_MS / 2, "{\"tid\":1,\"sid\":1,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
+    feed(&bench, 0, IDLE_MS / 2, "{\"watermark\":100}");
+    tick(&bench, IDLE_MS);
+    assert_non_null(strstr(lines(&bench), "\"state\":\"final\""));
+    assert_int_equal(iso_pipeline_outcome(bench.pipeline, false, &reason), ISO_VIOLATED);
+    feed(&bench, 1, IDLE_MS + 10, "{\"tid\":2,\"sid\":2,\"sts\":30,\"cts\":40,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
+    assert_string_equal(bench.idle, "t[1] idle;t[1] back;");
+    assert_int_equal(stats_of(&bench).engine.below_watermark, 1);
+    assert_int_equal(iso_pipeline_outcome(bench.pipeline, false, &reason), ISO_UNDECIDED);
+    assert_string_equal(reason, "below-watermark");
+    /* It is waited for again, and the watermark never goes back. */
+    feed(&bench, 0, IDLE_MS + 20, "{\"watermark\":200}");
+    assert_int_equal(stats_of(&bench).watermark, 100);
+    feed(&bench, 1, IDLE_MS + 30, "{\"watermark\":150}");
+    assert_int_equal(stats_of(&bench).watermark, 150);
+    close_bench(&bench);
+}
+
+/* A sender whose clock jumps a year ahead and back: its timestamps are what the database says, so they stand; they
+ * make nobody else late, and what lies below the watermark is dropped as before. */
+static void clock_that_jumps_a_year(void **state)
+{
+    enum { TRANSACTIONS = 40000, JUMPED = 200, KEYS = 50, STEP = 10 };
+    struct iso_pipeline_options options;
+    struct iso_error error = {.status = ISO_OK};
+    struct bench bench;
+    uint64_t half = 0, most = 0;
+    (void)state;
+    open_bench(&bench, 0);
+    iso_pipeline_free(bench.pipeline);
+    iso_pipeline_options_init(&options);
+    options.retention = 100 * STEP;
+    options.session_order = false;
+    options.sink = sink;
+    options.sink_context = options.context = &bench;
+    bench.pipeline = iso_pipeline_new(&options);
+    iso_pipeline_route(bench.pipeline, "t", iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
+    iso_pipeline_declare(bench.pipeline, iso_inputs_number(iso_pipeline_inputs(bench.pipeline), "t", 1, 0), 0);
+    for (uint64_t i = 1; i <= TRANSACTIONS; i++) {
+        char record[256];
+        bool jumps = i > TRANSACTIONS / 4 && i <= TRANSACTIONS / 4 + JUMPED;
+        uint64_t sts = i * STEP + (jumps ? YEAR : 0);
+        /* Those that jumped write keys of their own, which the two reads at the end look at. */
+        snprintf(record, sizeof record,
+                 "{\"tid\":%llu,\"sid\":1,\"sts\":%llu,\"cts\":%llu,\"ops\":[{\"t\":\"w\",\"k\":\"%s%llu\",\"v\":%llu}]}",
+                 (unsigned long long)i, (unsigned long long)sts, (unsigned long long)sts + 1, jumps ? "j" : "",
+                 (unsigned long long)i % KEYS, (unsigned long long)i);
+        feed(&bench, 0, i, record);
+        if (!jumps && i % 100 == 0) {
+            snprintf(record, sizeof record, "{\"watermark\":%llu}", (unsigned long long)i * STEP - 500);
+            feed(&bench, 0, i, record);
+        }
+        uint64_t bytes = stats_of(&bench).engine.bytes;
+        if (i <= TRANSACTIONS / 2)
+            half = bytes > half ? bytes : half;
+        else
+            most = bytes > most ? bytes : most;
+    }
+    assert_true(most <= half + half / 4);
+    /* A read of the future sees them, one of the present does not. */
+    feed(&bench, 0, TRANSACTIONS + 1, "{\"tid\":\"present\",\"sid\":2,\"sts\":400010,\"cts\":400010,"
+                                      "\"ops\":[{\"t\":\"r\",\"k\":\"j7\",\"v\":10157}]}");
+    feed(&bench, 0, TRANSACTIONS + 1, "{\"tid\":\"future\",\"sid\":2,\"sts\":32000000,\"cts\":32000000,"
+                                      "\"ops\":[{\"t\":\"r\",\"k\":\"j7\",\"v\":10157}]}");
+    assert_int_equal(iso_pipeline_end(bench.pipeline, TRANSACTIONS + 2, &error), ISO_OK);
+    assert_int_equal(stats_of(&bench).engine.below_watermark, 0);
+    assert_int_equal(stats_of(&bench).engine.beyond_retention, 0);
+    assert_int_equal(stats_of(&bench).engine.transactions, TRANSACTIONS + 2);
+    assert_int_equal(stats_of(&bench).engine.counts[ISO_EXT], 1);
+    assert_int_equal(stats_of(&bench).engine.counts[ISO_NOCONFLICT], 0);
+    const char *told = lines(&bench);
+    assert_non_null(strstr(told, "\"kind\":\"future\",\"tids\":[\"present\"]"));
+    assert_null(strstr(told, "\"tids\":[\"future\"]"));
+    printf("# at most %llu bytes in the first half, %llu in the second\n", (unsigned long long)half, (unsigned long long)most);
+    close_bench(&bench);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(silent_partition_holds_the_watermark),
+        cmocka_unit_test(silent_partition_is_left_out_aloud),
+        cmocka_unit_test(late_message_of_an_idle_partition),
+        cmocka_unit_test(clock_that_jumps_a_year),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
