@@ -180,9 +180,10 @@ fuzz-smoke: ## Each fuzz target for a few seconds over its seeds
 ## Measuring and tidying
 
 .PHONY: bench format format-check clean help
-bench: ## Speed and memory, as ratios to md5sum in one run; needs deps
+bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone and from a broker; needs deps
 	@$(MAKE) -s -j$(JOBS) all
 	@BUILD=$(BUILD) bench/run.sh
+	@BUILD=$(BUILD) bench/online.sh
 
 FORMATTED = $(shell find include src connectors tests bench -name '*.[ch]')
 format: ## Format the sources with clang-format-14
