@@ -35,14 +35,23 @@ void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t no
         pipeline->options.on_idle(pipeline->options.context, &pipeline->inputs.list[input], false);
 }
 
-/* The least watermark of the inputs that are waited for; false if one of them has none yet, or there is no input. */
+static bool all_idle(const struct iso_pipeline *pipeline)
+{
+    for (uint32_t i = 0; i < pipeline->state_count; i++)
+        if (pipeline->states[i].counts && !pipeline->states[i].idle)
+            return false;
+    return true;
+}
+
+/* The least watermark of the inputs that are waited for; false if one of them has none yet, or there is no input. If
+ * all are idle, what they promised before still holds: then it is the least of those that have one. */
 static bool least(const struct iso_pipeline *pipeline, uint64_t *watermark)
 {
-    bool any = false;
+    bool any = false, idle = all_idle(pipeline);
     *watermark = UINT64_MAX;
     for (uint32_t i = 0; i < pipeline->state_count; i++) {
         const struct input *state = &pipeline->states[i];
-        if (!state->counts || state->idle)
+        if (!state->counts || state->idle != idle || (idle && !state->has_watermark))
             continue;
         if (!state->has_watermark)
             return false;

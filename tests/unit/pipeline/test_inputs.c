@@ -120,6 +120,22 @@ static void silent_partition_is_left_out_aloud(void **state)
     close_bench(&bench);
 }
 
+/* A stream that pauses as a whole: what was promised before still holds. */
+static void all_partitions_fall_silent(void **state)
+{
+    struct bench bench;
+    (void)state;
+    open_bench(&bench, IDLE_MS);
+    feed(&bench, 0, 0, "{\"tid\":1,\"sid\":1,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
+    feed(&bench, 0, 0, "{\"watermark\":100}");
+    tick(&bench, IDLE_MS);
+    assert_string_equal(bench.idle, "t[0] idle;t[1] idle;");
+    assert_true(stats_of(&bench).has_watermark);
+    assert_int_equal(stats_of(&bench).watermark, 100);
+    assert_non_null(strstr(lines(&bench), "\"state\":\"final\""));
+    close_bench(&bench);
+}
+
 /* What a partition says after it was left out may explain reads whose verdict is final: it is taken and counted, and
  * EXT verdicts are no reason for "violated" any more. */
 static void late_message_of_an_idle_partition(void **state)
@@ -210,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silent_partition_holds_the_watermark),
         cmocka_unit_test(silent_partition_is_left_out_aloud),
+        cmocka_unit_test(all_partitions_fall_silent),
         cmocka_unit_test(late_message_of_an_idle_partition),
         cmocka_unit_test(clock_that_jumps_a_year),
     };
