@@ -415,18 +415,21 @@ static void plain_steps(const struct aion_taking *taking)
 {
     const struct iso_history *history = taking->history;
     const struct aion_times *times = &taking->times;
+    const struct aion_block_key *keys = taking->block->keys;
+    const uint8_t *kind = history->kind;
+    const uint32_t *key = history->key, *value = history->value; /* steps are written: no reloading of these */
     uint32_t first = history->first_operation[taking->transaction], reads = 0;
     uint32_t end = history->first_operation[taking->transaction + 1];
     bool ser = taking->engine->options.level == ISO_SER;
     uint64_t bound = ser ? times->cts + times->point : times->sts + 1;
-    uint64_t before = ser ? times->cts : times->sts;
+    uint64_t before = ser ? times->cts : times->sts, opened = times->sts + 1;
     for (uint32_t o = first; o < end; o++) {
-        bool writes = history->kind[o] == ISO_WRITE;
-        struct aion_step *step = new_step(taking, &taking->block->keys[history->key[o]]);
+        bool writes = kind[o] == ISO_WRITE;
+        struct aion_step *step = new_step(taking, &keys[key[o]]);
         step->kind = writes ? AION_VERSION : AION_READ;
-        step->time = writes ? times->sts + 1 : bound;
+        step->time = writes ? opened : bound;
         step->before = before;
-        step->value = history->value[o];
+        step->value = value[o];
         step->operation = o - first;
         reads += !writes;
     }

@@ -13,22 +13,29 @@ static uint32_t position(const struct iso_aion_shard *shard, const struct aion_r
     return before;
 }
 
-/* Dropping moves what stays: below a quarter of the run it is not worth that, unless memory is short. */
-static bool is_too_little(const struct iso_aion_shard *shard, uint32_t count, const struct aion_run *run)
+/* Dropping moves what stays: below a quarter of the run it is not worth that, unless memory is short. Looked
+ * up without a search: in the directory, or in the only chunk. */
+static bool is_too_little(const struct iso_aion_shard *shard, const struct aion_run *run, uint64_t first_kept)
 {
-    return !shard->thorough && count * 4 < run->count;
+    uint32_t chunks = aion_run_chunks(run);
+    if (shard->thorough)
+        return false;
+    if (chunks > 1)
+        return ((const struct aion_ref *)aion_pool_at(&shard->pool, run->at))[(chunks + 2) / 4].first >=
+               first_kept;
+    return ((const struct aion_entry *)aion_pool_at(&shard->pool, run->at))[run->count / 4].time >= first_kept;
 }
 
 static void trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    struct aion_place place = aion_run_begin();
-    const struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
-    if (!read || !aion_may_drop_read(shard, read->time))
-        return;
     uint64_t first_kept =
         shard->level == ISO_SER || shard->passed == UINT64_MAX ? shard->passed : shard->passed + 1;
+    if (!key->reads.count || is_too_little(shard, &key->reads, first_kept))
+        return;
+    struct aion_place place = aion_run_begin();
+    const struct aion_entry *read;
     uint32_t count = position(shard, &key->reads, aion_run_lower(&shard->pool, &key->reads, first_kept));
-    if (is_too_little(shard, count, &key->reads))
+    if (!count)
         return;
     for (uint32_t i = 0; i < count; i++, aion_run_next(&shard->pool, &key->reads, &place)) {
         read = aion_run_get(&shard->pool, &key->reads, place);
@@ -43,12 +50,11 @@ static void trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
 
 static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    const struct aion_entry *first = aion_run_get(&shard->pool, &key->versions, aion_run_begin());
-    if (!first || first->time >= shard->floor)
+    if (key->versions.count < 2 || is_too_little(shard, &key->versions, shard->floor))
         return;
     uint32_t old =
         position(shard, &key->versions, aion_run_lower(&shard->pool, &key->versions, shard->floor));
-    if (old < 2 || is_too_little(shard, old - 1, &key->versions))
+    if (old < 2)
         return;
     struct aion_place place = aion_run_begin();
     for (uint32_t i = 0; i < old; i++, aion_run_next(&shard->pool, &key->versions, &place)) {
