@@ -255,7 +255,7 @@ static void read_list(const struct aion_taking *taking, struct aion_touch *touch
         iso_kind_of(history, operation) == ISO_READ; /* not finished: null stands for the empty list */
     uint64_t first = null ? 0 : history->list_first[history->value[operation]];
     uint32_t count = null ? 0 : (uint32_t)(history->list_first[history->value[operation] + 1] - first);
-    const iso_atom *elements = history->element + first;
+    const iso_atom *elements = count ? history->element + first : NULL; /* a block may have no elements at all */
     uint64_t bound = bound_of(history, &taking->times, operation);
     uint32_t prefix = count;
     bool ends_right = ends_with_own(taking, touch, operation, elements, &prefix);
