@@ -114,7 +114,8 @@ bare: ## Prove `make demo` and `make test` in a minimal Debian 12 root (as root;
 
 ## Tests. A test is a program or a script that prints TAP; tests/run.sh runs and counts them.
 
-# EFFORT=long gives property tests the arguments of tests/property/long.txt: their full number of histories.
+# EFFORT=long gives property tests the arguments of tests/property/long.txt: their full number of histories. Sanitizers make
+# each history 10 to 50 times dearer: they run those of tests/property/sanitized.txt.
 EFFORT ?= short
 FLAVOUR ?= check
 RESULTS ?= build/results
@@ -141,7 +142,7 @@ check: ## Unit, property, command line and include tests, in under two minutes; 
 	 BUILD=$(BUILD) ISOCHRON=$(CURDIR)/$(BUILD)/isochron \
 	 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 \
 	 tests/run.sh --name $(FLAVOUR) --results $(RESULTS) --limit $(if $(filter long,$(EFFORT)),1800,600) \
-	 $(if $(filter long,$(EFFORT)),--arguments tests/property/long.txt) $(TESTS)
+	 $(if $(filter long,$(EFFORT)),--arguments tests/property/long.txt,$(if $(SANITIZE),--arguments tests/property/sanitized.txt)) $(TESTS)
 
 test: deps ## Everything: all flavours, long property runs, corpus, fuzz smoke; last line "N passed, N failed"
 	@MAKE="$(MAKE)" RESULTS=$(RESULTS) tests/test.sh
