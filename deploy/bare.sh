@@ -57,15 +57,15 @@ mount_in /dev dev --bind
 mount_in devpts dev/pts -t devpts
 mount_in tmpfs dev/shm -t tmpfs
 
-rm -rf "$root/root/work"
-git clone -q --no-hardlinks . "$root/root/work/isochron"
-if [ -d ../shared ]; then mount_in "$(cd ../shared && pwd)" root/work/shared --bind -o ro; fi
+rm -rf "$root/srv/checkout"
+git clone -q --no-hardlinks . "$root/srv/checkout/isochron"
+if [ -d ../shared ]; then mount_in "$(cd ../shared && pwd)" srv/checkout/shared --bind -o ro; fi
 
 # What README tells to type, in a shell that knows nothing of this machine.
 inside() {
     env -i HOME=/root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
         ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
-        chroot "$root" /bin/sh -c "cd /root/work/isochron && $1"
+        chroot "$root" /bin/sh -c "cd /srv/checkout/isochron && $1"
 }
 
 echo "== apt-get install make"
