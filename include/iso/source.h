@@ -40,6 +40,7 @@ enum iso_row_operation { ISO_ROW_INSERT, ISO_ROW_UPDATE, ISO_ROW_DELETE, ISO_ROW
 #define ISO_EVENT_HAS_BEFORE 0x10u   /* the whole row before, or its absence, is known */
 #define ISO_EVENT_HAS_AFTER 0x20u
 #define ISO_EVENT_HAS_COUNT 0x40u
+#define ISO_EVENT_IN_BAND 0x80u      /* TRANSACTIONS: the record travelled inside `transaction_id`, which it describes */
 
 struct iso_event {
     uint8_t type;      /* enum iso_event_type */
@@ -78,6 +79,13 @@ struct iso_schema {
     size_t length;
 };
 
+/* What a source's before images hold (PostgreSQL's replica identity). */
+enum iso_row_identity {
+    ISO_IDENTITY_LEARN,   /* whole rows only where the source says so, or has shown so */
+    ISO_IDENTITY_DEFAULT, /* the key alone */
+    ISO_IDENTITY_FULL     /* whole rows */
+};
+
 /* Gives the schema with a registry's id; the same answer for the same id, for ever. */
 struct iso_schema_provider {
     enum iso_status (*find)(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error);
@@ -89,6 +97,9 @@ struct iso_decoder_options {
     const struct iso_schema_provider *registry; /* NULL: none; framed messages are refused */
     const char *schema;                         /* Avro without framing: the writer's schema; NULL: the published one */
     bool framed;                                /* Confluent framing stands before each payload */
+    const char *value;                          /* a row's value is this column; NULL: canonical JSON of all but the key */
+    enum iso_row_identity identity;
+    const char *compression;                    /* of payloads: "none", "gzip", "lz4", "snappy", "zstd"; NULL: none */
 };
 
 struct iso_decoder;
