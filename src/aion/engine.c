@@ -11,6 +11,9 @@
  * run. */
 enum { BATCH = 128, BATCH_PARALLEL = 4096, TELL_EVERY = 4096, FETCH_AHEAD = 8 };
 
+/* So many keys of a block stay in the second level cache. */
+enum { KEYS_IN_CACHE = 1 << 14 };
+
 void iso_aion_options_init(struct iso_aion_options *options)
 {
     *options = (struct iso_aion_options){
@@ -44,6 +47,7 @@ void iso_aion_free(struct iso_aion *engine)
         iso_aion_shard_free(engine->shard[s]);
         iso_free(engine->batch[s].parts);
         iso_free(engine->batch[s].steps);
+        iso_free(engine->batch[s].details);
         iso_free(engine->batch[s].elements);
     }
     aion_held_release(engine);
@@ -55,6 +59,7 @@ void iso_aion_free(struct iso_aion *engine)
     iso_atom_index_free(engine->session_index);
     iso_column_free(engine->sessions, engine->session_capacity * sizeof *engine->sessions);
     iso_column_free(engine->members, engine->member_capacity * sizeof *engine->members);
+    iso_column_free(engine->free_members, engine->member_capacity * sizeof *engine->free_members);
     iso_free(engine->touches);
     iso_free(engine->touch_slots);
     iso_free(engine->ties);
@@ -133,8 +138,10 @@ static void run(struct iso_aion *engine, int what)
 void aion_run_batches(struct iso_aion *engine, bool tell)
 {
     run(engine, tell ? APPLY_AND_TELL : APPLY);
-    for (uint32_t s = 0; s < engine->shards; s++)
-        engine->batch[s].part_count = engine->batch[s].step_count = engine->batch[s].element_count = 0;
+    for (uint32_t s = 0; s < engine->shards; s++) {
+        struct aion_batch *batch = &engine->batch[s];
+        batch->part_count = batch->step_count = batch->detail_count = batch->element_count = 0;
+    }
 }
 
 /* ---- adding ---- */
@@ -145,6 +152,8 @@ static void fetch_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
     if (t >= end)
         return;
     aion_seen_fetch(&engine->seen, aion_tid_digest(history, t));
+    if (engine->block.key_count <= KEYS_IN_CACHE)
+        return;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         if (history->key[o] < engine->block.key_count)
             __builtin_prefetch(&engine->block.keys[history->key[o]]);
@@ -220,7 +229,7 @@ static void set_floor(struct iso_aion *engine)
 static uint64_t bytes_of(const struct iso_aion *engine)
 {
     uint64_t bytes = engine->pool.in_use + aion_values_bytes(&engine->values) +
-                     (uint64_t)engine->members_in_use * sizeof *engine->members +
+                     (uint64_t)(engine->member_count - engine->free_member_count) * sizeof *engine->members +
                      (uint64_t)engine->session_count * sizeof *engine->sessions +
                      (engine->seen.slots ? (engine->seen.mask + 1) * sizeof *engine->seen.slots : 0);
     for (uint32_t s = 0; s < engine->shards; s++)

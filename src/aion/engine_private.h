@@ -61,11 +61,10 @@ static inline void aion_seen_fetch(const struct aion_seen *seen, uint64_t tid)
 
 /* ---- sessions (session.c) ---- */
 
-/* A committed transaction, as its session keeps it. */
+/* A committed transaction, as its session keeps it: two in a cache line. */
 struct aion_member {
     uint64_t sts, cts, origin;
-    uint32_t tid;     /* value of the front */
-    uint32_t holders; /* its entry, and entries whose latest predecessor or self it is; 0: free */
+    uint32_t tid; /* value of the front */
     bool point, told;
 };
 
@@ -73,6 +72,7 @@ struct aion_member {
  * its own. */
 struct aion_session {
     struct aion_run members;
+    uint32_t pinned;  /* + 1; a member without an entry that the first entries hold */
     uint64_t arrived; /* transactions of any status: the sno where none is given */
     bool dropped;     /* entries before the first one existed */
 };
@@ -131,7 +131,9 @@ struct iso_aion {
     struct aion_session *sessions;
     uint32_t session_count, session_capacity;
     struct aion_member *members;
-    uint32_t member_count, member_capacity, free_member, members_in_use;
+    uint32_t member_count, member_capacity;
+    uint32_t *free_members; /* a stack */
+    uint32_t free_member_count;
     struct aion_touch *touches;
     uint32_t touch_count, touch_capacity;
     uint64_t *touch_slots; /* for transactions with many keys: stamp << 32 | touch */
@@ -185,6 +187,11 @@ static inline uint64_t aion_fold(uint64_t digest, uint64_t word)
     return digest ^ digest >> 29;
 }
 
+static inline uint64_t aion_content_fold_plain(uint64_t digest, uint64_t key, uint8_t kind, uint32_t value)
+{
+    return aion_fold(digest, key + kind * 0xbf58476d1ce4e5b9u + value * 0x94d049bb133111ebu);
+}
+
 /* The digest of the content up to and including an operation on the key of digest `key`. */
 static inline uint64_t aion_content_fold(const struct iso_history *history, uint64_t digest, uint64_t key,
                                          uint32_t operation)
@@ -193,7 +200,7 @@ static inline uint64_t aion_content_fold(const struct iso_history *history, uint
     uint32_t value = history->value[operation];
     if (kind > ISO_WRITE || aion_value_is_entry(value))
         return aion_content_rare(history, digest, key, operation);
-    return aion_fold(digest, key + kind * 0xbf58476d1ce4e5b9u + value * 0x94d049bb133111ebu);
+    return aion_content_fold_plain(digest, key, kind, value);
 }
 
 /* session.c */

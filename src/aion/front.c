@@ -64,27 +64,47 @@ struct survey {
     bool plain;       /* as in `struct aion_taking` */
 };
 
+/* An operation that is more than a read or write of a small value, or a key not yet known as a register. */
+static enum iso_status survey_rare(struct iso_aion *engine, struct aion_block *block, uint32_t t,
+                                   uint32_t operation, struct survey *survey, struct iso_error *error)
+{
+    const struct iso_history *history = block->history;
+    struct aion_block_key *key = aion_block_key(engine, block, history->key[operation]);
+    uint8_t use = use_of(history, operation);
+    if ((key->use | use) != key->use) {
+        enum iso_status status = learn_use(engine, history, t, key, use, error);
+        if (status != ISO_OK)
+            return status;
+    }
+    survey->plain &= history->kind[operation] <= ISO_WRITE && !(key->use & ISO_KEY_LIST) &&
+                     key->stamp != block->stamp;
+    key->stamp = block->stamp;
+    survey->content = aion_content_fold(history, survey->content, key->digest, operation);
+    return ISO_OK;
+}
+
 /* Looks up every key, and refuses one that would be a list and a register. */
 static enum iso_status survey_operations(struct iso_aion *engine, struct aion_block *block, uint32_t t,
                                          struct survey *survey, struct iso_error *error)
 {
     const struct iso_history *history = block->history;
-    uint64_t content = aion_content_start(engine, block, t);
+    const uint8_t *kind = history->kind; /* keys are written: no reloading of these */
+    const uint32_t *keys = history->key, *value = history->value;
     uint16_t stamp = aion_block_stamp(block);
-    bool plain = true;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        struct aion_block_key *key = aion_block_key(engine, block, history->key[o]);
-        uint8_t use = use_of(history, o);
-        if ((key->use | use) != key->use) {
-            enum iso_status status = learn_use(engine, history, t, key, use, error);
+    uint32_t end = history->first_operation[t + 1];
+    *survey = (struct survey){aion_content_start(engine, block, t), true};
+    for (uint32_t o = history->first_operation[t]; o < end; o++) {
+        struct aion_block_key *key = keys[o] < block->key_count ? &block->keys[keys[o]] : NULL;
+        if (!key || key->use != ISO_KEY_SCALAR || kind[o] > ISO_WRITE || aion_value_is_entry(value[o])) {
+            enum iso_status status = survey_rare(engine, block, t, o, survey, error);
             if (status != ISO_OK)
                 return status;
+            continue;
         }
-        plain &= (history->kind[o] <= ISO_WRITE) & !(key->use & ISO_KEY_LIST) & (key->stamp != stamp);
+        survey->plain &= key->stamp != stamp;
         key->stamp = stamp;
-        content = aion_content_fold(history, content, key->digest, o);
+        survey->content = aion_content_fold_plain(survey->content, key->digest, kind[o], value[o]);
     }
-    *survey = (struct survey){content, plain};
     return ISO_OK;
 }
 
