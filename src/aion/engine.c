@@ -7,9 +7,7 @@
 #include "base/memory.h"
 #include "history/index.h"
 
-/* Transactions a batch: steps of one shard stay in the second level cache; several shards share the cost of a
- * run. */
-enum { BATCH = 128, BATCH_PARALLEL = 4096, TELL_EVERY = 4096, FETCH_AHEAD = 8 };
+enum { FETCH_AHEAD = 8 };
 
 /* So many keys of a block stay in the second level cache. */
 enum { KEYS_IN_CACHE = 1 << 14 };
@@ -51,6 +49,7 @@ void iso_aion_free(struct iso_aion *engine)
         iso_free(engine->batch[s].elements);
     }
     aion_held_release(engine);
+    aion_group_release(&engine->group);
     aion_block_release(&engine->block);
     aion_seen_release(&engine->seen);
     aion_values_release(&engine->values);
@@ -187,7 +186,8 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
                              uint32_t *taken, struct iso_error *error)
 {
     const struct iso_history *history = engine->block.history;
-    uint32_t batch = engine->shards > 1 ? BATCH_PARALLEL : BATCH, t = first, end = first + count;
+    uint32_t t = first, end = first + count;
+    struct aion_accepted accepted;
     enum iso_status status = ISO_OK;
     assert(end <= history->transaction_count);
     engine->now = now > engine->now ? now : engine->now;
@@ -195,15 +195,15 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
         fetch_ahead(engine, ahead, end);
     for (; t < end; t++) {
         fetch_ahead(engine, t + FETCH_AHEAD, end);
-        status = aion_take(engine, &engine->block, t, false, engine->now, error);
+        status = aion_accept(engine, &engine->block, t, false, &accepted, error);
         if (status != ISO_OK)
             break;
         if (engine->options.finality_timeout_ms && iso_status_of(history, t) == ISO_COMMITTED)
             note_arrival(engine, engine->now, history->cts[t]);
-        if ((t - first + 1) % batch == 0)
-            aion_run_batches(engine, (t - first + 1) % TELL_EVERY == 0);
+        if (accepted.transaction != ISO_NONE)
+            aion_group_add(engine, &accepted);
     }
-    aion_run_batches(engine, true);
+    aion_group_end(engine);
     if (taken)
         *taken = t - first;
     return status;

@@ -35,6 +35,26 @@ struct aion_times {
     bool point;
 };
 
+/* One that was accepted and waits to be taken. */
+struct aion_accepted {
+    struct aion_times times;
+    uint64_t sno;
+    uint32_t transaction;
+    uint32_t number; /* of all accepted ones, wraps */
+    bool plain;      /* as in `struct aion_taking` */
+};
+
+/* What iso_aion_add has accepted and not yet taken (group.c). */
+struct aion_group {
+    struct aion_accepted *accepted;
+    struct aion_place_in_time {
+        uint64_t time;
+        uint32_t number; /* in `accepted` */
+    } * order, *spare;
+    uint32_t count, untold; /* untold: taken since the shards told what is tentative */
+    bool sorted;
+};
+
 /* ---- repeats (seen.c) ---- */
 
 struct aion_sight {
@@ -68,7 +88,7 @@ struct aion_member {
     bool point, told;
 };
 
-/* Entries by sno: hold = largest cts up to and including it, detail = the member that has it, transaction =
+/* Entries by sno, equal ones as they were accepted (their `operation`): hold = largest cts up to and including it, detail = the member that has it, transaction =
  * its own. */
 struct aion_session {
     struct aion_run members;
@@ -120,6 +140,8 @@ struct iso_aion {
     struct aion_batch batch[ISO_AION_SHARDS];
     uint32_t part_of[ISO_AION_SHARDS]; /* part of the transaction at hand, + 1 */
     struct aion_block block, held;
+    struct aion_group group;
+    uint32_t accepted; /* how many, wraps */
     struct iso_history held_history;
     struct aion_held *open;
     uint32_t open_count, open_capacity, held_open;
@@ -146,11 +168,19 @@ struct iso_aion {
     struct iso_aion_stats stats;
 };
 
-/* front.c */
-enum iso_status aion_take(struct iso_aion *engine, struct aion_block *block, uint32_t transaction,
-                          bool resolved, uint64_t arrival, struct iso_error *error);
+/* front.c. A transaction is accepted in the order of arrival: it may be refused, or be a repeat (then
+ * `accepted->transaction` is ISO_NONE). Then it is taken, in any order of what was accepted. */
+enum iso_status aion_accept(struct iso_aion *engine, struct aion_block *block, uint32_t transaction,
+                            bool resolved, struct aion_accepted *accepted, struct iso_error *error);
+void aion_take(struct iso_aion *engine, struct aion_block *block, const struct aion_accepted *accepted,
+               uint64_t arrival);
 void aion_forget_unknown(struct iso_aion *engine, struct aion_block *block, uint32_t transaction,
                          uint64_t arrival);
+
+/* group.c */
+void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepted);
+void aion_group_end(struct iso_aion *engine); /* takes what waits, and has everything told */
+void aion_group_release(struct aion_group *group);
 
 /* block.c */
 void aion_block_set(struct aion_block *block, const struct iso_history *history);
@@ -204,8 +234,8 @@ static inline uint64_t aion_content_fold(const struct iso_history *history, uint
 }
 
 /* session.c */
-void aion_session_add(struct iso_aion *engine, const struct aion_block *block, uint32_t transaction,
-                      const struct aion_times *times, uint32_t session, uint64_t sno);
+void aion_session_add(struct iso_aion *engine, const struct aion_block *block,
+                      const struct aion_accepted *accepted, uint32_t session);
 
 void aion_sessions_trim(struct iso_aion *engine); /* all of them */
 

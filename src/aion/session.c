@@ -21,11 +21,12 @@ static void widen_members(struct iso_aion *engine)
     engine->member_capacity = (uint32_t)next;
 }
 
-static uint32_t new_member(struct iso_aion *engine, const struct aion_block *block, uint32_t t,
-                           const struct aion_times *times)
+static uint32_t new_member(struct iso_aion *engine, const struct aion_block *block,
+                           const struct aion_accepted *accepted)
 {
     const struct iso_history *history = block->history;
-    uint32_t number;
+    const struct aion_times *times = &accepted->times;
+    uint32_t number, t = accepted->transaction;
     if (engine->free_member_count) {
         number = engine->free_members[--engine->free_member_count];
     } else {
@@ -183,7 +184,7 @@ static void pass_on(struct iso_aion *engine, struct aion_session *session, struc
 }
 
 static void insert(struct iso_aion *engine, struct aion_session *session, struct aion_place place,
-                   uint64_t sno, uint32_t number)
+                   const struct aion_accepted *accepted, uint32_t number)
 {
     struct aion_place before = place;
     uint32_t latest = number;
@@ -195,8 +196,11 @@ static void insert(struct iso_aion *engine, struct aion_session *session, struct
     } else if (session->dropped) {
         engine->stats.sessions_undecided++;
     }
-    struct aion_entry entry = {
-        .time = sno, .hold = engine->members[latest].cts, .transaction = number, .detail = latest};
+    struct aion_entry entry = {.time = accepted->sno,
+                               .hold = engine->members[latest].cts,
+                               .transaction = number,
+                               .detail = latest,
+                               .operation = accepted->number};
     place = aion_run_insert(&engine->pool, &session->members, place, &entry);
     if (latest == number)
         pass_on(engine, session, place, number);
@@ -207,37 +211,49 @@ static void insert(struct iso_aion *engine, struct aion_session *session, struct
 /* The short way of nearly every member: the last of its session so far, after all others there. False:
  * nothing was done. */
 static bool append(struct iso_aion *engine, struct aion_session *session, const struct aion_block *block,
-                   uint32_t t, const struct aion_times *times, uint64_t sno)
+                   const struct aion_accepted *accepted)
 {
+    const struct aion_times *times = &accepted->times;
     if (!session->members.count)
         return false;
     const struct aion_entry *last = aion_run_last(&engine->pool, &session->members);
     bool follows = engine->options.level == ISO_SER || times->sts >= last->hold;
-    if (last->time > sno || times->cts <= last->hold || !follows)
+    if (last->time >= accepted->sno || times->cts <= last->hold || !follows)
         return false;
     struct aion_entry *entry = aion_run_append(&engine->pool, &session->members, times->cts);
     if (!entry)
         return false;
-    uint32_t number = new_member(engine, block, t, times);
-    *entry = (struct aion_entry){.time = sno, .hold = times->cts, .transaction = number, .detail = number};
+    uint32_t number = new_member(engine, block, accepted);
+    *entry = (struct aion_entry){.time = accepted->sno,
+                                 .hold = times->cts,
+                                 .transaction = number,
+                                 .detail = number,
+                                 .operation = accepted->number};
     return true;
 }
 
-void aion_session_add(struct iso_aion *engine, const struct aion_block *block, uint32_t transaction,
-                      const struct aion_times *times, uint32_t session, uint64_t sno)
+static struct aion_place place_of(const struct iso_aion *engine, const struct aion_session *session,
+                                  const struct aion_accepted *accepted)
+{
+    const struct aion_run *members = &session->members;
+    if (!members->count || aion_run_last(&engine->pool, members)->time < accepted->sno)
+        return aion_run_end(&engine->pool, members);
+    struct aion_place place = aion_run_lower(&engine->pool, members, accepted->sno);
+    const struct aion_entry *other;
+    while ((other = aion_run_get(&engine->pool, members, place)) && other->time == accepted->sno &&
+           (int32_t)(other->operation - accepted->number) < 0)
+        aion_run_next(&engine->pool, members, &place);
+    return place;
+}
+
+void aion_session_add(struct iso_aion *engine, const struct aion_block *block,
+                      const struct aion_accepted *accepted, uint32_t session)
 {
     struct aion_session *entry = &engine->sessions[session];
-    if (append(engine, entry, block, transaction, times, sno))
+    if (append(engine, entry, block, accepted))
         return;
-    uint32_t number = new_member(engine, block, transaction, times);
+    uint32_t number = new_member(engine, block, accepted);
     if (aion_run_full(&entry->members))
         trim(engine, entry);
-    struct aion_place place = aion_run_end(&engine->pool, &entry->members);
-    if (entry->members.count && aion_run_last(&engine->pool, &entry->members)->time > sno) {
-        place = aion_run_lower(&engine->pool, &entry->members, sno);
-        const struct aion_entry *other;
-        while ((other = aion_run_get(&engine->pool, &entry->members, place)) && other->time == sno)
-            aion_run_next(&engine->pool, &entry->members, &place);
-    }
-    insert(engine, entry, place, sno, number);
+    insert(engine, entry, place_of(engine, entry, accepted), accepted, number);
 }
