@@ -163,11 +163,54 @@ static struct aion_look look_of(struct iso_aion_shard *shard, const struct aion_
     return look;
 }
 
+/* The value of the version that a read of a register sees, if that stands near the end of the versions. */
+static inline bool value_near(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
+                              uint32_t *value)
+{
+    struct aion_near near;
+    *value = key->newest_value;
+    if (key->newest_time < bound)
+        return true;
+    if (!key->versions.count || !aion_run_near(&shard->pool, &key->versions, bound, &near) || !near.index)
+        return false;
+    *value = near.entries[near.index - 1].value;
+    return true;
+}
+
+/* The way of most others: right, of one of the last versions, among the last reads. False: nothing was done
+ * that counts. */
+static inline bool read_near(struct iso_aion_shard *shard, const struct aion_part *part,
+                             const struct aion_step *step, struct aion_key *key, uint32_t transaction)
+{
+    uint32_t expected;
+    struct aion_near near;
+    if (step->kind != AION_READ || step->detail || aion_value_is_entry(step->value) || aion_key_is_list(key) ||
+        (shard->level == ISO_SER && key->newest_time >= part->cts) ||
+        !value_near(shard, key, part->bound, &expected) || step->value != expected)
+        return false;
+    if (aion_may_drop_read(shard, part->bound))
+        return true;
+    if (!key->reads.count || !aion_run_near(&shard->pool, &key->reads, part->bound, &near) || !near.has_room)
+        return false;
+    struct aion_entry entry = {.time = part->bound,
+                               .hold = part->before,
+                               .value = step->value,
+                               .transaction = transaction,
+                               .operation = step->operation};
+    aion_run_put_near(&shard->pool, &key->reads, &near, &entry);
+    key->last_read = part->bound > key->last_read ? part->bound : key->last_read;
+    aion_note_reader(shard, part->bound);
+    shard->stats.open_reads++;
+    return true;
+}
+
 __attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shard, const struct aion_batch *batch,
                                                      const struct aion_part *part, const struct aion_step *step,
                                                      uint32_t transaction)
 {
     struct aion_key *key = &shard->keys[step->key];
+    if (read_near(shard, part, step, key, transaction))
+        return;
     struct aion_look look = look_of(shard, batch, part, step);
     uint32_t detail = 0;
     look.state = aion_judge(shard, key, &look, transaction);
@@ -196,8 +239,18 @@ void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, con
 
 /* ---- judging again ---- */
 
+/* What a case says of a read that was judged again. */
+static void recheck_case(struct iso_aion_shard *shard, struct aion_entry *read, uint32_t operation,
+                         enum aion_state state, uint32_t cause)
+{
+    aion_case_set(shard, read->detail - 1, operation, state, cause);
+    if (state == AION_RIGHT && aion_case_end(shard, read->detail - 1))
+        read->detail = 0;
+}
+
+/* `version`: the read, of a register, sees it now; NULL: what it sees is looked up. */
 static void recheck(struct iso_aion_shard *shard, struct aion_key *key, struct aion_entry *read,
-                    uint32_t cause)
+                    const struct aion_entry *version, uint32_t cause)
 {
     uint32_t number = (uint32_t)(key - shard->keys);
     struct aion_look look = {.bound = read->time,
@@ -205,12 +258,16 @@ static void recheck(struct iso_aion_shard *shard, struct aion_key *key, struct a
                              .value = read->value,
                              .operation = read->operation & ~AION_READ_OWN,
                              .own = read->operation & AION_READ_OWN};
-    enum aion_state state = aion_judge(shard, key, &look, read->transaction);
+    enum aion_state state;
     shard->stats.rechecks++;
+    if (version && read->value == version->value)
+        state = AION_RIGHT;
+    else if (version)
+        state = is_held(shard, key, &look) ? AION_HELD : AION_WRONG;
+    else
+        state = aion_judge(shard, key, &look, read->transaction);
     if (read->detail) {
-        aion_case_set(shard, read->detail - 1, look.operation, state, cause);
-        if (state == AION_RIGHT && aion_case_end(shard, read->detail - 1))
-            read->detail = 0;
+        recheck_case(shard, read, look.operation, state, cause);
         return;
     }
     if (state == AION_RIGHT)
@@ -222,6 +279,16 @@ static void recheck(struct iso_aion_shard *shard, struct aion_key *key, struct a
     aion_case_start(shard, read->detail - 1, cause);
 }
 
+/* The reads that see a version of a register now, where they stand near the end. */
+static void recheck_near(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_near *near,
+                         const struct aion_entry *version, uint64_t successor)
+{
+    for (uint32_t i = near->index; i < near->count && near->entries[i].time <= successor; i++) {
+        if (near->entries[i].transaction != version->transaction)
+            recheck(shard, key, &near->entries[i], version, version->transaction);
+    }
+}
+
 /* A version has come: of registers, the reads between it and its successor see it now; of lists all above it
  * do. */
 void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
@@ -229,17 +296,21 @@ void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
 {
     if (key->last_read <= version->time || !key->reads.count)
         return;
-    if (aion_key_is_list(key) || (key->flags & AION_KEY_OWN))
-        successor = UINT64_MAX;
+    bool all = aion_key_is_list(key) || (key->flags & AION_KEY_OWN);
     uint64_t from = version->time < shard->passed ? shard->passed : version->time;
-    struct aion_place place = aion_run_lower(&shard->pool, &key->reads, from + 1);
     uint32_t cause = version->transaction;
+    struct aion_near near;
+    if (!all && aion_run_near(&shard->pool, &key->reads, from + 1, &near)) {
+        recheck_near(shard, key, &near, version, successor);
+        return;
+    }
+    struct aion_place place = aion_run_lower(&shard->pool, &key->reads, from + 1);
     for (;; aion_run_next(&shard->pool, &key->reads, &place)) {
         struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
-        if (!read || read->time > successor)
+        if (!read || (!all && read->time > successor))
             return;
         if (read->transaction != cause || (read->operation & AION_READ_OWN))
-            recheck(shard, key, read, cause);
+            recheck(shard, key, read, all ? NULL : version, cause);
     }
 }
 
