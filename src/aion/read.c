@@ -75,8 +75,10 @@ static void keep_read(struct iso_aion_shard *shard, struct aion_key *key, const 
                                .transaction = transaction,
                                .detail = detail,
                                .operation = look->operation | (look->own ? AION_READ_OWN : 0)};
-    if (aion_run_full(&key->reads))
-        aion_trim(shard, key);
+    if (aion_run_full(&key->reads)) {
+        aion_trim_reads(shard, key);
+        aion_run_make_room(&shard->pool, &key->reads);
+    }
     struct aion_place place = look->bound >= key->last_read
                                   ? aion_run_end(&shard->pool, &key->reads)
                                   : aion_run_lower(&shard->pool, &key->reads, look->bound);

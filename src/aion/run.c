@@ -100,6 +100,12 @@ static void widen(struct aion_pool *pool, struct aion_run *run)
     set_block(run, wider, 1, size + 1);
 }
 
+void aion_run_make_room(struct aion_pool *pool, struct aion_run *run)
+{
+    if (aion_run_chunks(run) == 1 && aion_run_size(run) < AION_CHUNK_SIZE && run->count > 1u << aion_run_size(run))
+        widen(pool, run);
+}
+
 static uint64_t least_hold(const struct aion_entry *entries, uint32_t count)
 {
     uint64_t low = UINT64_MAX;

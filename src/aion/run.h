@@ -198,6 +198,9 @@ static inline void aion_run_put_near(const struct aion_pool *pool, struct aion_r
 struct aion_place aion_run_insert(struct aion_pool *pool, struct aion_run *run, struct aion_place place,
                                   const struct aion_entry *entry);
 
+/* Widens the only chunk of a run if it is more than half full: it would have to be trimmed again soon. */
+void aion_run_make_room(struct aion_pool *pool, struct aion_run *run);
+
 /* Takes out the entry at `place`; and the first `count` entries. A small run that has become empty keeps its
  * chunk for those to come: aion_run_release gives it back. */
 void aion_run_remove(struct aion_pool *pool, struct aion_run *run, struct aion_place place);

@@ -244,6 +244,7 @@ struct aion_party aion_party_of(struct iso_aion_shard *shard, uint32_t transacti
 
 /* trim.c */
 void aion_trim(struct iso_aion_shard *shard, struct aion_key *key);
+void aion_trim_reads(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_sweep_some(struct iso_aion_shard *shard);
 
 #endif
