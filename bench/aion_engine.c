@@ -298,7 +298,8 @@ static void print(const struct settings *settings, const struct iso_aion_stats *
 
 static void run_stream(const struct settings *settings, struct store *store)
 {
-    uint32_t size = settings->delay > 0 ? (uint32_t)settings->transactions : BLOCK;
+    bool whole = settings->delay > 0 || settings->transactions <= 10 * BLOCK; /* the same in order and delayed */
+    uint32_t size = whole ? (uint32_t)settings->transactions : BLOCK;
     struct drafts drafts = {
         .transactions = iso_allocate(size * sizeof *drafts.transactions),
         .operations = iso_allocate((size_t)size * settings->operations * sizeof *drafts.operations)};
