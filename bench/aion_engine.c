@@ -2,14 +2,15 @@
  *
  * usage: aion_engine [--level si|ser] [--transactions N] [--operations N] [--keys N] [--sessions N] [--reads
  * PERCENT]
- *                    [--delay DEVIATION_MS] [--rate TPS] [--retention TICKS] [--batch N] [--shards N] [--texts]
+ *                    [--delay DEVIATION_MS] [--rate TPS] [--retention TICKS] [--batch N] [--shards N]
+ * [--texts]
  *
  * The store runs sessions side by side: one step is one session committing what it began earlier and
  * beginning again. At SI a transaction reads at its start and writes only what nobody wrote since; at SER it
  * reads just below its commit. Keys are uniform. With --delay each transaction arrives a normally distributed
  * time (mean 100 ms) after its commit, at --rate commits a second; a watermark follows every
- * batch of arrivals. --texts makes values of texts instead of small integers. Only what the engine does is timed, in
- * processor time. Build: make build/libisochron.a && gcc -O2 -Iinclude -Isrc bench/aion_engine.c
+ * batch of arrivals. --texts makes values of texts instead of small integers. Only what the engine does is
+ * timed, in processor time. Build: make build/libisochron.a && gcc -O2 -Iinclude -Isrc bench/aion_engine.c
  * build/libisochron.a -ljemalloc -lzstd -lm -pthread -o build/aion_engine
  */
 #define _GNU_SOURCE
@@ -298,7 +299,8 @@ static void print(const struct settings *settings, const struct iso_aion_stats *
 
 static void run_stream(const struct settings *settings, struct store *store)
 {
-    bool whole = settings->delay > 0 || settings->transactions <= 10 * BLOCK; /* the same in order and delayed */
+    bool whole =
+        settings->delay > 0 || settings->transactions <= 10 * BLOCK; /* the same in order and delayed */
     uint32_t size = whole ? (uint32_t)settings->transactions : BLOCK;
     struct drafts drafts = {
         .transactions = iso_allocate(size * sizeof *drafts.transactions),

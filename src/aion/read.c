@@ -5,8 +5,9 @@
 #include "aion/shard_private.h"
 #include "base/memory.h"
 
-/* True if a transaction of unknown outcome that started below `before` wrote `value`, as its final value or, to a
- * list, at all. Spare writes of unknown ones stand at the end of their run in the order of their values. */
+/* True if a transaction of unknown outcome that started below `before` wrote `value`, as its final value or,
+ * to a list, at all. Spare writes of unknown ones stand at the end of their run in the order of their values.
+ */
 static bool may_be_written(const struct iso_aion_shard *shard, const struct aion_run *spares, bool list,
                            uint32_t value, uint64_t before)
 {
@@ -15,7 +16,8 @@ static bool may_be_written(const struct iso_aion_shard *shard, const struct aion
         const struct aion_entry *spare = aion_run_get(&shard->pool, spares, place);
         if (!spare || spare->time != aion_unknown_time(value))
             return false;
-        bool counts = spare->detail == AION_SPARE_UNKNOWN_FINAL || (spare->detail == AION_SPARE_UNKNOWN && list);
+        bool counts =
+            spare->detail == AION_SPARE_UNKNOWN_FINAL || (spare->detail == AION_SPARE_UNKNOWN && list);
         if (counts && (!spare->hold || spare->hold - 1 < before))
             return true;
     }
@@ -110,11 +112,12 @@ static void note_tie(struct iso_aion_shard *shard, const struct aion_key *key, u
     }
 }
 
-/* Empties the run of reads if no version to come can change the latest of them: asked of the key's line only. */
+/* Empties the run of reads if no version to come can change the latest of them: asked of the key's line only.
+ */
 static inline void drop_all_reads(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    if (!key->reads.count || !aion_may_drop_read(shard, key->last_read) ||
-        (key->flags & AION_KEY_ENTRIES) || aion_run_chunks(&key->reads) > 1)
+    if (!key->reads.count || !aion_may_drop_read(shard, key->last_read) || (key->flags & AION_KEY_ENTRIES) ||
+        aion_run_chunks(&key->reads) > 1)
         return;
     shard->stats.open_reads -= key->reads.count;
     key->reads.count = 0;
@@ -160,8 +163,9 @@ static struct aion_look look_of(struct iso_aion_shard *shard, const struct aion_
     if (step->kind == AION_READ)
         look.value = aion_values_take(&shard->values, batch->atoms, step->value);
     else /* no elements in the whole batch: no column */
-        look.value = aion_list_new(shard, batch->atoms, batch->elements ? batch->elements + step->value : NULL,
-                                   detail->count, detail->tail);
+        look.value =
+            aion_list_new(shard, batch->atoms, batch->elements ? batch->elements + step->value : NULL,
+                          detail->count, detail->tail);
     return look;
 }
 
@@ -186,8 +190,8 @@ static inline bool read_near(struct iso_aion_shard *shard, const struct aion_par
 {
     uint32_t expected;
     struct aion_near near;
-    if (step->kind != AION_READ || step->detail || aion_value_is_entry(step->value) || aion_key_is_list(key) ||
-        (shard->level == ISO_SER && key->newest_time >= part->cts) ||
+    if (step->kind != AION_READ || step->detail || aion_value_is_entry(step->value) ||
+        aion_key_is_list(key) || (shard->level == ISO_SER && key->newest_time >= part->cts) ||
         !value_near(shard, key, part->bound, &expected) || step->value != expected)
         return false;
     if (aion_may_drop_read(shard, part->bound))
@@ -206,9 +210,10 @@ static inline bool read_near(struct iso_aion_shard *shard, const struct aion_par
     return true;
 }
 
-__attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                                                     const struct aion_part *part, const struct aion_step *step,
-                                                     uint32_t transaction)
+__attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shard,
+                                                     const struct aion_batch *batch,
+                                                     const struct aion_part *part,
+                                                     const struct aion_step *step, uint32_t transaction)
 {
     struct aion_key *key = &shard->keys[step->key];
     if (read_near(shard, part, step, key, transaction))

@@ -42,9 +42,9 @@ static uint32_t find_chunk(const struct aion_ref *refs, uint32_t chunks, uint64_
     return low;
 }
 
-/* The first of `count` entries, with times from about `from` to about `to`, whose time is not below `time`. Times
- * mostly grow evenly: the search starts where `time` would stand then, and widens its steps from there, so that
- * it touches one or two cache lines. */
+/* The first of `count` entries, with times from about `from` to about `to`, whose time is not below `time`.
+ * Times mostly grow evenly: the search starts where `time` would stand then, and widens its steps from there,
+ * so that it touches one or two cache lines. */
 static uint32_t search(const struct aion_entry *entries, uint32_t count, uint64_t time, uint64_t from,
                        uint64_t to)
 {
@@ -128,7 +128,8 @@ static void widen(struct aion_pool *pool, struct aion_run *run)
 
 void aion_run_make_room(struct aion_pool *pool, struct aion_run *run)
 {
-    if (aion_run_chunks(run) == 1 && aion_run_size(run) < AION_CHUNK_SIZE && run->count > 1u << aion_run_size(run))
+    if (aion_run_chunks(run) == 1 && aion_run_size(run) < AION_CHUNK_SIZE &&
+        run->count > 1u << aion_run_size(run))
         widen(pool, run);
 }
 

@@ -239,9 +239,8 @@ static bool insert_near(struct iso_aion *engine, struct aion_session *session, c
 {
     const struct aion_times *times = &accepted->times;
     struct aion_near near;
-    if (!session->members.count ||
-        !aion_run_near(&engine->pool, &session->members, accepted->sno, &near) || !near.has_room ||
-        !near.index || near.index == near.count)
+    if (!session->members.count || !aion_run_near(&engine->pool, &session->members, accepted->sno, &near) ||
+        !near.has_room || !near.index || near.index == near.count)
         return false;
     const struct aion_entry *before = &near.entries[near.index - 1], *after = before + 1;
     const struct aion_member *next = &engine->members[after->transaction];

@@ -5,8 +5,8 @@
  * transaction with a few keys finds its touches by looking at all of them, one with many by a small hash
  * table.
  *
- * A plain transaction, which is nearly every one, needs no touches: INT says nothing of it, and each operation
- * is one step.
+ * A plain transaction, which is nearly every one, needs no touches: INT says nothing of it, and each
+ * operation is one step.
  */
 #include <assert.h>
 #include <string.h>
@@ -274,7 +274,8 @@ static void read_list(const struct aion_taking *taking, struct aion_touch *touch
         iso_kind_of(history, operation) == ISO_READ; /* not finished: null stands for the empty list */
     uint64_t first = null ? 0 : history->list_first[history->value[operation]];
     uint32_t count = null ? 0 : (uint32_t)(history->list_first[history->value[operation] + 1] - first);
-    const iso_atom *elements = count ? history->element + first : NULL; /* a block may have no elements at all */
+    const iso_atom *elements =
+        count ? history->element + first : NULL; /* a block may have no elements at all */
     uint64_t bound = bound_of(history, &taking->times, operation);
     uint32_t prefix = count;
     bool ends_right = ends_with_own(taking, touch, operation, elements, &prefix);
@@ -453,7 +454,8 @@ static uint32_t plain_steps_alone(const struct aion_taking *taking, uint32_t fir
     struct aion_batch *batch = &taking->engine->batch[0];
     const struct aion_block_key *keys = taking->block->keys;
     const uint8_t *kind = history->kind;
-    const uint32_t *key = history->key, *value = history->value; /* steps are written: no reloading of these */
+    const uint32_t *key = history->key,
+                   *value = history->value; /* steps are written: no reloading of these */
     uint32_t writes = 0;
     if (first == end)
         return 0;
@@ -464,10 +466,10 @@ static uint32_t plain_steps_alone(const struct aion_taking *taking, uint32_t fir
     for (uint32_t o = first; o < end; o++) {
         uint8_t write = kind[o] == ISO_WRITE;
         steps[o - first] = (struct aion_step){.key = keys[key[o]].number - 1,
-                                     .value = value[o],
-                                     .operation = o - first,
-                                     .kind = write ? AION_VERSION : AION_READ,
-                                     .part = part};
+                                              .value = value[o],
+                                              .operation = o - first,
+                                              .kind = write ? AION_VERSION : AION_READ,
+                                              .part = part};
         writes += write;
     }
     batch->step_count += end - first;

@@ -23,7 +23,8 @@ static bool is_too_little(const struct iso_aion_shard *shard, const struct aion_
     if (chunks > 1)
         return ((const struct aion_ref *)aion_pool_at(&shard->pool, run->at))[(chunks + 2) / 4].first >=
                first_kept;
-    return ((const struct aion_entry *)aion_pool_at(&shard->pool, run->at))[run->count / 4].time >= first_kept;
+    return ((const struct aion_entry *)aion_pool_at(&shard->pool, run->at))[run->count / 4].time >=
+           first_kept;
 }
 
 void aion_trim_reads(struct iso_aion_shard *shard, struct aion_key *key)

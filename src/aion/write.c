@@ -124,8 +124,7 @@ static struct aion_entry version_of(struct iso_aion_shard *shard, const struct a
     if (step->kind == AION_VERSION)
         version.value = aion_values_take(&shard->values, batch->atoms, step->value);
     else
-        version.value =
-            aion_list_new(shard, batch->atoms, batch->elements + step->value, detail->count, 0);
+        version.value = aion_list_new(shard, batch->atoms, batch->elements + step->value, detail->count, 0);
     return version;
 }
 
@@ -161,9 +160,9 @@ static inline bool insert_near(struct iso_aion_shard *shard, const struct aion_p
                                const struct aion_step *step, struct aion_key *key, uint32_t transaction)
 {
     struct aion_near near, ties;
-    if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) || aion_key_is_list(key) ||
-        !key->versions.count || !aion_run_near(&shard->pool, &key->versions, part->cts, &near) ||
-        !near.has_room || !near.index)
+    if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) ||
+        aion_key_is_list(key) || !key->versions.count ||
+        !aion_run_near(&shard->pool, &key->versions, part->cts, &near) || !near.has_room || !near.index)
         return false;
     bool met = shard->level == ISO_SI && near.entries[near.index - 1].time >= part->opened;
     for (uint32_t i = near.index; i < near.count; i++)
@@ -193,9 +192,10 @@ static inline bool insert_near(struct iso_aion_shard *shard, const struct aion_p
     return true;
 }
 
-__attribute__((noinline)) static void insert_version(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                                                     const struct aion_part *part, const struct aion_step *step,
-                                                     uint32_t transaction)
+__attribute__((noinline)) static void insert_version(struct iso_aion_shard *shard,
+                                                     const struct aion_batch *batch,
+                                                     const struct aion_part *part,
+                                                     const struct aion_step *step, uint32_t transaction)
 {
     struct aion_key *key = &shard->keys[step->key];
     if (insert_near(shard, part, step, key, transaction))
