@@ -85,6 +85,10 @@ void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_histor
 /* An input whose watermark counts from now on. Those that are not declared count from their first message. */
 void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_t now);
 
+/* Messages that came from an input since its watermark passed the pipeline's: what the engine holds open because other
+ * inputs lag. 0 for those that lag. */
+uint64_t iso_pipeline_ahead(const struct iso_pipeline *pipeline, uint32_t input);
+
 enum iso_status iso_pipeline_feed(struct iso_pipeline *pipeline, const struct iso_message *messages, uint32_t count,
                                   uint64_t now, struct iso_error *error);
 

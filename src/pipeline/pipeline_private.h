@@ -11,6 +11,7 @@ struct input {
     bool has_watermark;
     uint64_t watermark;
     uint64_t latest;    /* when its last message came */
+    uint64_t ahead;     /* messages since its watermark passed the pipeline's */
     uint32_t route;     /* + 1; 0: not looked up; NO_ROUTE */
 };
 
