@@ -11,7 +11,8 @@
 #include "base/memory.h"
 #include "connectors/kafka/consumer_private.h"
 
-enum { NO_PARTITION = -1 };
+/* What was asked for while a queue was fuller may have to be asked for again. */
+enum { NO_PARTITION = -1, ASK_AGAIN_MS = 10 };
 
 bool kafka_consumer_open_bell(struct iso_kafka_consumer *consumer)
 {
@@ -73,12 +74,13 @@ static bool take_run(struct iso_kafka_consumer *consumer, uint32_t index)
     if (queued >= FEW_MESSAGES)
         return true;
     uint64_t waiting = waiting_from(consumer, index, supply->next);
-    if (waiting > queued + RUN_MESSAGES)
+    if (waiting > queued)
         kafka_waker_ask(&consumer->waker, consumer->partitions[index].topic, consumer->partitions[index].partition);
     return !supply->done || waiting <= RUN_MESSAGES;
 }
 
-static void gather(struct iso_kafka_consumer *consumer)
+/* True: it ended because of a partition whose next messages are on their way. */
+static bool gather(struct iso_kafka_consumer *consumer)
 {
     for (uint32_t i = 0; i < consumer->partition_count; i++) {
         const struct iso_kafka_partition *partition = &consumer->partitions[i];
@@ -88,9 +90,12 @@ static void gather(struct iso_kafka_consumer *consumer)
     }
     while (consumer->raw_count < BATCH_MESSAGES) {
         int64_t index = choose(consumer);
-        if (index == NO_PARTITION || !take_run(consumer, (uint32_t)index))
-            return;
+        if (index == NO_PARTITION)
+            return false;
+        if (!take_run(consumer, (uint32_t)index))
+            return true;
     }
+    return false;
 }
 
 /* Until a queue that was empty gets something. */
@@ -106,11 +111,11 @@ void kafka_consumer_fetch(struct iso_kafka_consumer *consumer, int timeout_ms)
 {
     int64_t deadline = iso_kafka_now() + timeout_ms;
     for (;;) {
-        gather(consumer);
+        bool awaited = gather(consumer);
         int64_t left = deadline - iso_kafka_now();
         if (consumer->raw_count || left <= 0)
             return;
-        wait_for_bell(consumer, (int)left);
+        wait_for_bell(consumer, (int)(awaited && left > ASK_AGAIN_MS ? ASK_AGAIN_MS : left));
     }
 }
 
