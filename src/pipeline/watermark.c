@@ -82,13 +82,15 @@ static void advance(struct iso_pipeline *pipeline, uint64_t now)
         return;
     pipeline->stats.watermark = watermark;
     pipeline->stats.has_watermark = true;
+    pipeline_set_year(pipeline);
     iso_aion_watermark(pipeline->engine, watermark, now);
 }
 
-void pipeline_watermark(struct iso_pipeline *pipeline, uint32_t input, uint64_t timestamp, uint64_t now)
+void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp, uint64_t now)
 {
-    struct input *state = pipeline_input(pipeline, input);
+    struct input *state = pipeline_input(pipeline, iso_origin_input(origin));
     pipeline->stats.watermarks++;
+    pipeline_look_ahead(pipeline, timestamp, origin);
     if (state->has_watermark && timestamp <= state->watermark)
         return;
     state->watermark = timestamp;
