@@ -49,7 +49,8 @@ static enum iso_status number_values(struct plain *plain, enum iso_format format
             if (!plain_says(plain, t, o))
                 continue;
             if (value != plain->initial[key]) {
-                plain->rename_values |= !is_number(history, value, &number) || number == 0;
+                plain->rename_values |= !is_number(history, value, &number) || number == 0 ||
+                                        (number > INT64_MAX && (abilities & PLAIN_SIGNED));
                 plain->value_count += iso_atom_index_get(plain->values, value, plain->value_count) == plain->value_count;
             } else if (iso_kind_writes(history->kind[o]) && !(abilities & PLAIN_REWRITES_INITIAL)) {
                 return plain_refuse(history, t, format, "the transaction writes the value that the key starts with", error);
@@ -59,12 +60,13 @@ static enum iso_status number_values(struct plain *plain, enum iso_format format
     return ISO_OK;
 }
 
-static void check_names(struct plain *plain)
+static void check_names(struct plain *plain, unsigned abilities)
 {
     const struct iso_history *history = plain->history;
     uint64_t number;
     for (uint32_t key = 0; key < history->key_count; key++)
-        plain->rename_keys |= !is_number(history, history->key_atom[key], &number);
+        plain->rename_keys |= !is_number(history, history->key_atom[key], &number) ||
+                              (number > INT64_MAX && (abilities & PLAIN_SIGNED));
     for (uint32_t t = 0; t < history->transaction_count; t++)
         plain->rename_tids |= !is_number(history, history->tid[t], &number);
 }
@@ -102,7 +104,7 @@ enum iso_status plain_init(struct plain *plain, const struct iso_history *histor
 {
     *plain = (struct plain){.history = history, .values = iso_atom_index_new()};
     plain->initial = plain_initial_values(history);
-    check_names(plain);
+    check_names(plain, abilities);
     enum iso_status status = number_values(plain, format, abilities, error);
     if (status != ISO_OK)
         return status;

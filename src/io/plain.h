@@ -33,7 +33,8 @@ iso_atom *plain_initial_values(const struct iso_history *history);
 enum iso_status plain_refuse(const struct iso_history *history, uint32_t transaction, enum iso_format format,
                              const char *what, struct iso_error *error);
 
-enum { PLAIN_REWRITES_INITIAL = 1, PLAIN_ABORTED = 2 }; /* what a format can say */
+/* What a format can say; SIGNED: its numbers end at 2^63 - 1. */
+enum { PLAIN_REWRITES_INITIAL = 1, PLAIN_ABORTED = 2, PLAIN_SIGNED = 4 };
 
 /* ISO_BAD_INPUT: lists, or writes of the initial value without PLAIN_REWRITES_INITIAL. Aborted transactions have places
  * only with PLAIN_ABORTED. Counts into `loss`. */
