@@ -86,8 +86,11 @@ static void say_losses(const struct iso_history_loss *loss)
     say_loss(loss->own_times, "operation(s) lost their own timestamp (ots, snapshot, lock)");
     say_loss(loss->deletes, "delete(s) written as writes of null");
     say_loss(loss->timestamps, "transaction(s) written without their timestamps");
-    say_loss(loss->unknown_as_committed, "transaction(s) of unknown outcome written as committed, without reads, each in a "
-                                         "session of its own: no verdict changes");
+    say_loss(loss->unknown_as_committed,
+             "transaction(s) of unknown outcome written as committed, without reads: no verdict changes");
+    say_loss(loss->unknown_moved, "transaction(s) of unknown outcome moved to a session of their own, since others follow them "
+                                  "in theirs: that they come after what precedes them there is lost");
+    say_loss(loss->empty, "transaction(s) without operations left out: no verdict changes");
     say_loss(loss->tids, "transaction(s) got other ids");
     say_loss(loss->renamed_keys, "key(s) numbered: the format has numbers only");
     say_loss(loss->renamed_values, "value(s) numbered: the format has numbers only");

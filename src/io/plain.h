@@ -3,8 +3,9 @@
  *
  * Names that are not all unsigned numbers are numbered by their first appearance, from 1. The initial value of a key
  * becomes the format's initial state, so nobody may write it, unless the format can tell. A transaction of unknown outcome
- * that writes becomes a committed one without its reads, in a session of its own: it constrains nothing but the reads of
- * what it wrote, and may come last of all. Lists have no place.
+ * that writes becomes a committed one without its reads: it constrains nothing but the reads of what it wrote, and may come
+ * last of all. It stays in its session if nothing committed follows it there; else it gets a session of its own, and that it
+ * comes after those before it is lost. Lists have no place.
  */
 #ifndef ISO_IO_PLAIN_H
 #define ISO_IO_PLAIN_H

@@ -308,7 +308,8 @@ static bool span_of(const struct checker *checker, uint32_t t, uint32_t key, uin
             same += checker->finals[i].key == key && checker->finals[i].value == history->value[o];
         if (same != 1)
             return false;
-        for (uint64_t i = history->list_first[list]; i < history->list_first[list + 1]; i++) {
+        for (uint64_t i = history->list_first[list] + verify_initial_length(history, key);
+             i < history->list_first[list + 1]; i++) {
             if (history->element[i] != history->value[o])
                 continue;
             span[0] = i < span[0] ? i : span[0];
