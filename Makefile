@@ -94,7 +94,7 @@ $(FUZZ_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(LIB
 	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer $^ $(LIBRARIES) -ljansson -o $@
 
 # A broker without Java, for the demonstration.
-$(BROKER): $(call objects,bench/embedded_broker.c) $(LIBRARY)
+$(BROKER): $(call objects,bench/embedded_broker.c) $(C11_THREADS) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
 # Not linked with the library: WiredTiger is GPL, and the recorder must share nothing with the checker.
@@ -130,7 +130,7 @@ named = $(if $(T),$(foreach test,$(1),$(if $(findstring $(T),$(subst test_,,$(te
 TESTS := $(call named,$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS) $(SCRIPTS))
 
 .PHONY: check test-programs test asan ubsan tsan clang oracle
-test-programs: $(BUILD)/isochron $(RECORDER) $(filter $(BUILD)/%,$(TESTS))
+test-programs: $(BUILD)/isochron $(RECORDER) $(BROKER) $(filter $(BUILD)/%,$(TESTS))
 
 check: ## Unit, property, command line and include tests, in under two minutes; T=module/name runs some
 	@$(MAKE) -s -j$(JOBS) test-programs
