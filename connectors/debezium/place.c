@@ -142,7 +142,7 @@ static enum iso_status take_transaction(const struct iso_envelope *envelope, con
         !iso_envelope_number(envelope, ISO_MEMBER_TX_ID, &xid, error) ||
         !iso_envelope_number(envelope, ISO_MEMBER_TOTAL_ORDER, &event->order, error))
         return error->status;
-    bool has_xid = place->database == DEBEZIUM_POSTGRESQL && iso_envelope_has(envelope, ISO_MEMBER_TX_ID);
+    bool has_xid = place->database == DEBEZIUM_POSTGRESQL && xid; /* Protobuf may say 0 for null */
     if (place->is_snapshot || (!has_xid && !gtid.length && !id.length))
         return ISO_OK;
     event->flags |= ISO_EVENT_HAS_ID;
