@@ -9,7 +9,6 @@
 #include "connectors/envelope/wire.h"
 #include "io/framing.h"
 #include "io/payload.h"
-#include "io/row_private.h"
 
 enum { STEPS_MIN = 10000 };
 

@@ -12,7 +12,6 @@
 #include "connectors/envelope/schemas.h"
 #include "connectors/envelope/wire.h"
 #include "io/framing.h"
-#include "io/row_private.h"
 
 enum { VARINT = 0, EIGHT_BYTES = 1, SIZED = 2, FOUR_BYTES = 5, STEPS_MIN = 10000 };
 
