@@ -17,7 +17,7 @@ Q := $(if $(filter 1,$(V)),,@)
 CFLAGS_ALL := -std=c11 $(OPTIMISE) -g -Wall -Wextra $(WERROR) -Iinclude -Isrc -I. -I$(BUILD)/generated -MMD -MP -pthread \
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CFLAGS)
 LDFLAGS_ALL := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
-LIBRARIES := -lrdkafka -lavro -ljansson -lprotobuf-c -lcurl -lzstd -lcadical -lstdc++ -lm
+LIBRARIES := -lrdkafka -lavro -ljansson -lprotobuf-c -lcurl -lzstd -llz4 -lsnappy -lmicrohttpd -lcadical -lstdc++ -lm
 # librdkafka starts its threads by thrd_create, which gcc's thread sanitizer does not know: see there.
 C11_THREADS = $(if $(filter thread,$(SANITIZE)),$(call objects,tests/threads/c11_threads.c))
 # Sanitizers replace malloc themselves.
@@ -62,6 +62,13 @@ $(BUILD)/generated/transaction.avsc.h: deploy/schemas/transaction.avsc
 	$(Q)sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
 
 $(BUILD)/obj/connectors/history/avro.o $(BUILD)/obj/tests/unit/records/test_decoders.o: $(BUILD)/generated/transaction.avsc.h
+
+# The status page likewise.
+$(BUILD)/generated/page.html.h: src/web/page.html
+	@mkdir -p $(@D)
+	$(Q)(echo 'static const char page_html[] ='; sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $<; echo ';') > $@
+
+$(BUILD)/obj/src/web/answer.o: $(BUILD)/generated/page.html.h
 
 $(SCHEMA_CODE).o: $(SCHEMA_CODE).c
 	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
