@@ -120,7 +120,7 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
         return iso_error_set(error, ISO_BAD_INPUT, "expected %s", wrong);
     if (find_writer(avro, frame.schema_id, &writer, error) != ISO_OK)
         return error->status;
-    wrong = avro_record_read(&writer->plan, frame.bytes, frame.size, message, events);
+    wrong = record_avro_read(&writer->plan, frame.bytes, frame.size, message, events);
     return wrong ? iso_error_set(error, ISO_BAD_INPUT, "%s", wrong) : ISO_OK;
 }
 

@@ -346,7 +346,7 @@ static const char *take_record(struct reading *reading, struct iso_events *event
     return wrong;
 }
 
-const char *avro_record_read(const struct plan *plan, const uint8_t *bytes, size_t size, const struct iso_message *message,
+const char *record_avro_read(const struct plan *plan, const uint8_t *bytes, size_t size, const struct iso_message *message,
                              struct iso_events *events)
 {
     struct iso_history_mark mark = iso_history_mark(&events->block);

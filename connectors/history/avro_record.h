@@ -9,7 +9,7 @@
 #include "iso/source.h"
 
 /* What is wrong with the record (static text), and then the events are as they were; or NULL. */
-const char *avro_record_read(const struct plan *plan, const uint8_t *bytes, size_t size, const struct iso_message *message,
+const char *record_avro_read(const struct plan *plan, const uint8_t *bytes, size_t size, const struct iso_message *message,
                              struct iso_events *events);
 
 #endif
