@@ -17,7 +17,9 @@ Q := $(if $(filter 1,$(V)),,@)
 CFLAGS_ALL := -std=c11 $(OPTIMISE) -g -Wall -Wextra $(WERROR) -Iinclude -Isrc -I. -I$(BUILD)/generated -MMD -MP -pthread \
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CFLAGS)
 LDFLAGS_ALL := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
-LIBRARIES := -lrdkafka -lavro -ljansson -lprotobuf-c -lcurl -lzstd -lcadical -lstdc++ -lm
+LIBRARIES := -lrdkafka -lavro -ljansson -lprotobuf-c -lcurl -lzstd -llz4 -lsnappy -lmicrohttpd -lcadical -lstdc++ -lm
+# librdkafka starts its threads by thrd_create, which gcc's thread sanitizer does not know: see there.
+C11_THREADS = $(if $(filter thread,$(SANITIZE)),$(call objects,tests/threads/c11_threads.c))
 # Sanitizers replace malloc themselves.
 ALLOCATOR := $(if $(SANITIZE),,-ljemalloc)
 
@@ -61,6 +63,13 @@ $(BUILD)/generated/transaction.avsc.h: deploy/schemas/transaction.avsc
 
 $(BUILD)/obj/connectors/history/avro.o $(BUILD)/obj/tests/unit/records/test_decoders.o: $(BUILD)/generated/transaction.avsc.h
 
+# The status page likewise.
+$(BUILD)/generated/page.html.h: src/web/page.html
+	@mkdir -p $(@D)
+	$(Q)(echo 'static const char page_html[] ='; sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $<; echo ';') > $@
+
+$(BUILD)/obj/src/web/answer.o: $(BUILD)/generated/page.html.h
+
 $(SCHEMA_CODE).o: $(SCHEMA_CODE).c
 	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
 
@@ -80,10 +89,10 @@ $(APP_LIBRARY): $(call objects,$(filter-out src/app/main.c,$(APP_SOURCES)))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(BUILD)/isochron: $(call objects,src/app/main.c) $(APP_LIBRARY) $(LIBRARY)
+$(BUILD)/isochron: $(call objects,src/app/main.c) $(C11_THREADS) $(APP_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
-$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(APP_LIBRARY) $(LIBRARY)
+$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(C11_THREADS) $(TEST_SUPPORT) $(APP_LIBRARY) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(LIBRARIES) -lcmocka -ljansson -o $@
 
@@ -92,7 +101,7 @@ $(FUZZ_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(LIB
 	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer $^ $(LIBRARIES) -ljansson -o $@
 
 # A broker without Java, for the demonstration.
-$(BROKER): $(call objects,bench/embedded_broker.c) $(LIBRARY)
+$(BROKER): $(call objects,bench/embedded_broker.c) $(C11_THREADS) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
 # Not linked with the library: WiredTiger is GPL, and the recorder must share nothing with the checker.
@@ -124,23 +133,17 @@ SCRIPTS := $(sort $(wildcard tests/test_*.sh) $(wildcard tests/*/test_*.sh))
 ifneq ($(BUILD),build)
 SCRIPTS := $(filter-out tests/test_run.sh tests/includes/% tests/wiredtiger/%,$(SCRIPTS))
 endif
-# librdkafka starts its threads by thrd_create, which gcc's thread sanitizer does not know: it crashes there. Everything that
-# starts a client (the command line tests do) is left to the other flavours.
-ifeq ($(SANITIZE),thread)
-UNIT_PROGRAMS := $(filter-out $(BUILD)/tests/unit/kafka/%,$(UNIT_PROGRAMS))
-SCRIPTS := $(filter-out tests/cli/%,$(SCRIPTS))
-endif
 named = $(if $(T),$(foreach test,$(1),$(if $(findstring $(T),$(subst test_,,$(test))),$(test))),$(1))
 TESTS := $(call named,$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS) $(SCRIPTS))
 
 .PHONY: check test-programs test asan ubsan tsan clang oracle
-test-programs: $(BUILD)/isochron $(RECORDER) $(filter $(BUILD)/%,$(TESTS))
+test-programs: $(BUILD)/isochron $(RECORDER) $(BROKER) $(filter $(BUILD)/%,$(TESTS))
 
 check: ## Unit, property, command line and include tests, in under two minutes; T=module/name runs some
 	@$(MAKE) -s -j$(JOBS) test-programs
 	@$(if $(TESTS),,echo "make check: no test is named like T=$(T)" >&2; exit 2;) \
 	 BUILD=$(BUILD) ISOCHRON=$(CURDIR)/$(BUILD)/isochron \
-	 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 \
+	 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1:suppressions=$(CURDIR)/tests/threads/suppressions.txt \
 	 tests/run.sh --name $(FLAVOUR) --results $(RESULTS) --limit $(if $(filter long,$(EFFORT)),1800,600) \
 	 $(if $(filter long,$(EFFORT)),--arguments tests/property/long.txt,$(if $(SANITIZE),--arguments tests/property/sanitized.txt)) $(TESTS)
 

@@ -455,6 +455,7 @@ void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_st
     stats->counts[ISO_NOCONFLICT] += own->counts[ISO_NOCONFLICT];
     stats->tentative += own->tentative;
     stats->retracted += own->retracted;
+    stats->standing += own->standing;
     stats->flipped += own->flipped;
     for (int i = 0; i < ISO_AION_FLIPS; i++)
         stats->flips[i] += own->flips[i];
