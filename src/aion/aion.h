@@ -14,10 +14,10 @@
  * be retracted. TIMESTAMP at SER waits for the watermark or the end, since kind and `other` depend on every
  * transaction with that cts.
  *
- * What one iso_aion_add brings is judged in the order of commits, up to 4096 transactions at a time: the more it
- * brings, the fewer are late. Cost of a transaction, whatever its size: three cache lines and about 1,100
- * instructions; of an operation: two lines (key, end of a run) and about 250 in order, twice that where others
- * have overtaken it. Memory: README.md.
+ * What one iso_aion_add brings is judged in the order of commits, up to 4096 transactions at a time: the more
+ * it brings, the fewer are late. Cost of a transaction, whatever its size: three cache lines and about 1,100
+ * instructions; of an operation: two lines (key, end of a run) and about 250 in order, twice that where
+ * others have overtaken it. Memory: README.md.
  *
  * Time is passed in (milliseconds, from any origin, never decreasing). The engine opens no socket and starts
  * no thread. Calls come from one thread at a time; events are delivered on it, inside the call that caused
