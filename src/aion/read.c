@@ -77,7 +77,7 @@ static void keep_read(struct iso_aion_shard *shard, struct aion_key *key, const 
                                .transaction = transaction,
                                .detail = detail,
                                .operation = look->operation | (look->own ? AION_READ_OWN : 0)};
-    if (aion_run_full(&key->reads)) {
+    if (aion_run_full(&shard->pool, &key->reads)) {
         aion_trim_reads(shard, key);
         aion_run_make_room(&shard->pool, &key->reads);
     }

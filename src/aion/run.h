@@ -131,10 +131,12 @@ void aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, str
                    uint64_t hold);
 
 /* True if the next insert at the end needs memory: the time to drop what is no longer needed. */
-static inline bool aion_run_full(const struct aion_run *run)
+static inline bool aion_run_full(const struct aion_pool *pool, const struct aion_run *run)
 {
     uint32_t chunks = aion_run_chunks(run);
-    return chunks > 1 ? run->count % AION_CHUNK == 0 : run->count == (2u << aion_run_size(run)) || !run->at;
+    if (chunks <= 1)
+        return run->count == (2u << aion_run_size(run)) || !run->at;
+    return ((const struct aion_ref *)aion_pool_at(pool, run->at))[chunks - 1].count == AION_CHUNK;
 }
 
 /* An entry more at the end where the last chunk has room for it, or NULL: then it takes aion_run_insert. The

@@ -279,7 +279,7 @@ void aion_session_add(struct iso_aion *engine, const struct aion_block *block,
     if (append(engine, entry, block, accepted) || insert_near(engine, entry, block, accepted))
         return;
     uint32_t number = new_member(engine, block, accepted);
-    if (aion_run_full(&entry->members))
+    if (aion_run_full(&engine->pool, &entry->members))
         trim(engine, entry);
     insert(engine, entry, place_of(engine, entry, accepted), accepted, number);
 }

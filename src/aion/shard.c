@@ -263,7 +263,7 @@ static inline void fetch_end(const struct iso_aion_shard *shard, const struct ai
         return;
     if (chunks > 1)
         __builtin_prefetch((const struct aion_ref *)aion_pool_at(&shard->pool, run->at) + chunks - 1, 1);
-    else if (aion_run_full(run)) /* it will be trimmed: from its start */
+    else if (aion_run_full(&shard->pool, run)) /* it will be trimmed: from its start */
         __builtin_prefetch(aion_pool_at(&shard->pool, run->at), 1);
     else
         __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, run->at) + run->count, 1);

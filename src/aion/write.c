@@ -201,7 +201,7 @@ __attribute__((noinline)) static void insert_version(struct iso_aion_shard *shar
     if (insert_near(shard, part, step, key, transaction))
         return;
     struct aion_entry version = version_of(shard, batch, part, step, transaction);
-    if (aion_run_full(&key->versions))
+    if (aion_run_full(&shard->pool, &key->versions))
         aion_trim(shard, key);
     struct aion_place place = place_of(shard, key, &version);
     if (shard->level == ISO_SI && !(version.detail & AION_VERSION_UNJUDGED))
@@ -265,7 +265,7 @@ void aion_spare(struct iso_aion_shard *shard, const struct aion_batch *batch, co
         spare.time = has_sts ? transaction->sts : shard->passed;
     if (status != ISO_UNKNOWN && spare.time >= aion_unknown_time(0))
         spare.time = aion_unknown_time(0) - 1;
-    if (aion_run_full(spares))
+    if (aion_run_full(&shard->pool, spares))
         aion_trim(shard, key);
     aion_run_insert(&shard->pool, spares, aion_run_lower(&shard->pool, spares, spare.time), &spare);
     if (status == ISO_UNKNOWN)
