@@ -22,6 +22,7 @@ struct aion_key {
 #define AION_KEY_USE 0x03u     /* ISO_KEY_SCALAR, ISO_KEY_LIST */
 #define AION_KEY_DROPPED 0x04u /* versions older than the first one here existed */
 #define AION_KEY_OWN 0x08u     /* some open read is above its own transaction's version */
+#define AION_KEY_ENTRIES 0x10u /* some open read's value has to be let go (aion_value_drop) */
 
 /* Versions: time = cts, hold = ots of the first write + 1 (under a lock: cts), detail = AION_VERSION_ bits;
  * lists: value is a list of the appended elements. Reads: time = bound (versions below it are visible), hold
@@ -32,7 +33,8 @@ struct aion_key {
 
 struct aion_rare {
     struct aion_run
-        spares; /* writes that are no version: time = when they may go, hold = sts + 1 or 0, detail = */
+        spares; /* writes that are no version: time = when they may go, see aion_unknown_time, hold = sts + 1
+                 * or 0, detail = */
     uint32_t first_case; /* + 1; cases of the key, chained */
     uint32_t initial;    /* a register's initial value */
     uint32_t base;       /* a list's initial elements and those of dropped versions; ISO_ABSENT: none */
@@ -44,7 +46,19 @@ enum aion_spare {
     AION_SPARE_UNKNOWN_FINAL
 };
 
-/* A transaction, as long as an entry or a case names it: one cache line. */
+/* The time of a spare write whose transaction's outcome is unknown: behind all others, in the order of values. */
+static inline uint64_t aion_unknown_time(uint32_t value)
+{
+    return (uint64_t)UINT32_MAX << 32 | value;
+}
+
+static inline bool aion_is_unknown(const struct aion_entry *spare)
+{
+    return spare->detail >= AION_SPARE_UNKNOWN;
+}
+
+/* A transaction: one cache line, as long as a version, a spare write, a case or, until the watermark has passed
+ * it (see `readers`), a read names it. */
 struct aion_transaction {
     uint64_t sts, cts, origin, arrival;
     uint32_t tid;
@@ -75,8 +89,8 @@ struct aion_look {
 /* A case: one instance (EXT, transaction, key) that was wrong at some time, or has several reads. */
 struct aion_case {
     uint32_t key, transaction;
-    uint32_t next;       /* + 1; of the same key, or the next free one */
-    uint32_t look_count; /* 0: the case is free */
+    uint32_t next, previous; /* + 1; of the same key; `next` of a free case: the next free one */
+    uint32_t look_count;     /* 0: the case is free */
     struct aion_look look;
     struct aion_look *more; /* all looks, if there are several */
     uint64_t bound;         /* the largest of its looks */
@@ -84,6 +98,7 @@ struct aion_case {
     uint32_t generation;
     uint8_t state;
     bool told, told_final, waiting; /* tentative or final; final; past the watermark but held */
+    bool fresh, queued;             /* among `fresh`; its times stand in `finals` and `deadlines` */
 };
 
 /* A place in time at which a case has to be looked at. */
@@ -117,7 +132,7 @@ struct iso_aion_shard {
     struct aion_case *cases;
     uint32_t case_count, case_capacity, free_case;
     struct aion_dues finals, deadlines;
-    struct aion_dues fresh; /* cases that went wrong in this batch: told at its end if they still are */
+    struct aion_dues fresh; /* a list of new cases and those gone wrong: most are right again before they are told */
     struct aion_dues ties;  /* SER: keys with readers and writers that share a cts */
     struct aion_finding *findings;
     uint32_t finding_count, finding_capacity;
@@ -125,6 +140,15 @@ struct iso_aion_shard {
     uint32_t group_count, group_capacity;
     uint32_t leaving[AION_LEAVING]; /* transactions to be dropped, + 1 */
     uint32_t leaving_at;
+    uint64_t last_bound; /* of the reads that the part at hand keeps */
+    bool keeps_reads;
+    struct aion_reader { /* transactions held for their reads, in the order of arrival */
+        uint64_t bound;  /* the largest */
+        uint32_t transaction;
+    } * readers;
+    uint32_t reader_count, reader_capacity;
+    uint32_t readers_left;   /* of them when they were last gone through */
+    uint64_t readers_passed; /* `passed` at that time: what reads below it name is nobody any more */
     uint32_t initial; /* of every register */
     uint32_t hand;    /* the key that the sweep looks at next */
     uint64_t work;    /* steps since the last sweep */
@@ -135,6 +159,7 @@ struct iso_aion_shard {
 struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t transaction);
 void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t transaction);
+void aion_readers_advance(struct iso_aion_shard *shard);
 void aion_dues_push(struct aion_dues *dues, uint64_t time, uint32_t subject, uint32_t generation);
 struct aion_due aion_dues_pop(struct aion_dues *dues);
 
@@ -142,6 +167,13 @@ static inline uint32_t aion_transaction_hold(struct iso_aion_shard *shard, uint3
 {
     shard->transactions[transaction].holders++;
     return transaction;
+}
+
+/* Notes that a read stands in its key's run: that holds the transaction until the watermark passes it. */
+static inline void aion_note_reader(struct iso_aion_shard *shard, uint64_t bound)
+{
+    shard->last_bound = bound > shard->last_bound ? bound : shard->last_bound;
+    shard->keeps_reads = true;
 }
 
 static inline bool aion_key_is_list(const struct aion_key *key)
@@ -170,8 +202,8 @@ struct aion_words aion_expected_words(struct iso_aion_shard *shard, const struct
 struct aion_words aion_value_words(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
 
 /* read.c */
-void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
-               uint32_t transaction);
+void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
+               const struct aion_step *step, uint32_t transaction);
 enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *key,
                            const struct aion_look *look, uint32_t transaction);
 void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
@@ -179,8 +211,8 @@ void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
 void aion_recheck_cases(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t cause);
 
 /* write.c */
-void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
-                  uint32_t transaction);
+void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
+                  const struct aion_step *step, uint32_t transaction);
 void aion_spare(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
                 uint32_t transaction);
 void aion_forget(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part);
@@ -189,7 +221,8 @@ void aion_forget(struct iso_aion_shard *shard, const struct aion_batch *batch, c
 uint32_t aion_case_new(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction,
                        const struct aion_look *look);
 void aion_case_add(struct iso_aion_shard *shard, uint32_t number, const struct aion_look *look);
-void aion_case_start(struct iso_aion_shard *shard, uint32_t number); /* all looks are there */
+void aion_case_start(struct iso_aion_shard *shard, uint32_t number, uint32_t cause); /* all looks are there */
+bool aion_case_end(struct iso_aion_shard *shard, uint32_t number); /* one right look: gone; else false */
 void aion_case_set(struct iso_aion_shard *shard, uint32_t number, uint32_t operation, enum aion_state state,
                    uint32_t cause);
 void aion_cases_advance(struct iso_aion_shard *shard);
