@@ -141,7 +141,7 @@ static void take(struct changes *found, const struct iso_events *events, uint64_
         copy_atom(change.before, sizeof change.before, &events->block.atoms, event->before);
         copy_atom(change.after, sizeof change.after, &events->block.atoms, event->after);
         const struct change *before = find_change(found, &change);
-        if (!known) { /* an open-protocol insert, as long as no update came */
+        if (!known) { /* an open-protocol insert, which may be an update without its row before */
             assert_string_equal(format, "open-protocol");
             assert_int_equal(event->operation, ISO_ROW_UPDATE);
         }
