@@ -46,6 +46,16 @@ static enum iso_status to_topic(void *context, const char *line, size_t length, 
     return iso_kafka_producer_send(stream->producer, &message, error);
 }
 
+static enum iso_status tell(void *context, const char *line, size_t length, struct iso_error *error)
+{
+    struct app_stream *stream = context;
+    if (stream->web)
+        iso_web_add(stream->web, line, length);
+    return stream->producer        ? to_topic(context, line, length, error)
+           : stream->options->json ? ISO_OK
+                                   : to_stdout(context, line, length, error);
+}
+
 static void on_bad(void *context, const struct iso_message *message, const char *reason)
 {
     struct app_stream *stream = context;
@@ -104,7 +114,7 @@ static void make_pipeline(struct app_stream *stream, bool deadlines)
     settings.on_bad_record = (enum iso_on_bad_record)options->on_bad_record;
     settings.max_violations = (uint32_t)options->max_violations;
     settings.final_only = options->final_only;
-    settings.sink = stream->producer ? to_topic : options->json ? NULL : to_stdout;
+    settings.sink = stream->producer || options->served || !options->json ? tell : NULL;
     settings.sink_context = stream;
     settings.on_bad = on_bad;
     settings.on_idle = on_idle;
