@@ -205,7 +205,8 @@ static bool take_enumeration(struct parser *parser, const char *outer)
     int length = snprintf(name, sizeof name, "%s%s%.*s", outer, *outer ? "." : "", (int)parser->length, parser->token);
     if (length >= TYPE_BYTES)
         return wrong(parser, "a shorter name");
-    parser->schema->messages[add_message(parser->schema, name)].meaning = PROTO_ENUMERATION;
+    uint32_t number = add_message(parser->schema, name);
+    parser->schema->messages[number].meaning = PROTO_ENUMERATION;
     return skip_statement(parser);
 }
 
