@@ -478,14 +478,17 @@ static bool is_well_formed(const struct iso_evidence *evidence)
             lemma->first_edge > evidence->edge_count - lemma->edge_count)
             return false;
     }
-    return evidence->lemma_count && evidence->lemmas[evidence->lemma_count - 1].literal_count == 0;
+    uint32_t empty = 0;
+    while (empty < evidence->lemma_count && evidence->lemmas[empty].literal_count)
+        empty++;
+    return empty + 1 == evidence->lemma_count;
 }
 
 enum iso_status verify_lemmas(const struct iso_history *history, const struct iso_evidence *evidence,
                               struct iso_error *error)
 {
     if (!is_well_formed(evidence))
-        return iso_error_set(error, ISO_VIOLATED, "the last lemma is not the empty one");
+        return iso_error_set(error, ISO_VIOLATED, "not the last lemma, and that alone, is the empty one");
     struct checker checker = {.history = history, .evidence = evidence, .error = error};
     checker.clauses = clauses_new();
     checker.place = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *checker.place);
@@ -501,14 +504,4 @@ enum iso_status verify_lemmas(const struct iso_history *history, const struct is
     iso_free(checker.names);
     iso_free(checker.slots);
     return status;
-}
-
-enum iso_status iso_verify(const struct iso_history *history, const struct iso_evidence *evidence,
-                           struct iso_error *error)
-{
-    if (evidence->accepts)
-        return verify_order(history, evidence, error);
-    if (evidence->finding.kind != ISO_FINDING_NONE)
-        return verify_finding(history, &evidence->finding, error);
-    return verify_lemmas(history, evidence, error);
 }
