@@ -307,8 +307,14 @@ static void damage_foreign(struct run *run, const struct plain_history *plain, e
             find_truth(run);
             if (!run->holds[model])
                 continue;
+            struct iso_evidence evidence;
+            iso_evidence_init(&evidence);
             found++;
             run->foreign++;
+            memcpy(run->damaged, run->text, run->length);
+            if (is_confirmed(run, run->text, run->length, &evidence) && run->unsound++ < 3)
+                complain(run, REPLACED, "history", "evidence about another history is confirmed", run->length);
+            iso_evidence_release(&evidence);
             damage_text(run, false);
         }
     }
