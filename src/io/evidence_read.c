@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include <string.h>
 
 #include "base/memory.h"
@@ -439,6 +440,9 @@ enum iso_status iso_evidence_read(const char *path, const struct iso_history *hi
     index_tids(&reader);
     iso_json_init(&reader.json);
     status = read_lines(&reader);
+    /* What says that it is evidence and is broken confirms nothing. */
+    if (status == ISO_BAD_INPUT && memmem(reader.file.bytes, reader.file.length, "\"isochron_evidence\"", 19))
+        status = error->status = ISO_VIOLATED;
     iso_json_release(&reader.json);
     iso_free(reader.slots);
     iso_whole_file_release(&reader.file);
