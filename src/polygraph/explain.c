@@ -562,7 +562,8 @@ static uint32_t find_node_on_cycle(const struct engine *engine)
 void explain_cycle(struct engine *engine)
 {
     struct explanation *explanation = explanation_new(engine);
-    uint32_t *clocks = engine->clocks, node;
+    stamp *clocks = engine->clocks;
+    uint32_t node;
     engine->clocks = NULL; /* they may lag behind on a cycle */
     const struct fact *last = &engine->facts[engine->fact_count - 1];
     if (engine->fact_count > engine->known_count && last->to != ISO_NONE &&

@@ -13,13 +13,23 @@ void graph_init(struct engine *engine)
 /* A path cover's clocks start with every node's own stamp. */
 void graph_clocks_init(struct engine *engine)
 {
-    engine->stride = (engine->chain_count + 3) & ~3u;
+    engine->stride = (engine->chain_count + STAMPS_A_VECTOR - 1) & ~(uint32_t)(STAMPS_A_VECTOR - 1);
     size_t size = (size_t)engine->node_count * engine->stride * sizeof *engine->clocks;
     engine->clocks = iso_column_grow(NULL, 0, size + 16);
     engine->seen = iso_column_grow(NULL, 0, size + 16);
-    engine->scratch_clock = iso_allocate(engine->stride * sizeof *engine->scratch_clock + 16);
+    size_t words = engine->chain_count / 64 + 2;
+    engine->moved = iso_allocate_zeroed(words, sizeof *engine->moved);
+    engine->all_chains =
+        memset(iso_allocate(words * sizeof *engine->all_chains), 0xff, words * sizeof *engine->all_chains);
+    engine->key_chains =
+        iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *engine->key_chains);
+    for (uint32_t version = 0; version < engine->version_count; version++)
+        engine->key_chains[engine->version_key[version]] |=
+            (uint64_t)1 << engine->run_chain[engine->version_run[version]] % 64;
+    engine->meet = iso_allocate(engine->stride * sizeof *engine->meet + 16);
     memset(engine->clocks, 0, size);
     memset(engine->seen, 0, size);
+    agenda_init(&engine->agenda, engine->node_count);
     for (uint32_t node = 0; node < engine->node_count; node++)
         clock_of(engine, node)[engine->chain[node_transaction(engine, node)]] = node_stamp(engine, node);
 }
@@ -31,9 +41,13 @@ void graph_release(struct engine *engine)
     iso_free(engine->first_out);
     iso_free(engine->order);
     iso_free(engine->rank);
-    iso_free(engine->scratch_clock);
+    iso_free(engine->moved);
+    iso_free(engine->all_chains);
+    iso_free(engine->key_chains);
+    iso_free(engine->meet);
     iso_column_free(engine->clocks, size);
     iso_column_free(engine->seen, size);
+    agenda_release(&engine->agenda);
 }
 
 uint32_t graph_append(struct engine *engine, struct fact fact)
@@ -60,17 +74,16 @@ void graph_link(struct engine *engine)
     }
 }
 
-typedef int32_t vector __attribute__((vector_size(16), may_alias));
-
-/* Stamps are below 2^31, so the signed comparison of the vector unit will do. */
-void graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to)
+bool graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to)
 {
-    const vector *source = (const vector *)clock_of(engine, from);
-    vector *target = (vector *)clock_of(engine, to);
-    for (uint32_t i = 0; i < engine->stride / 4; i++) {
-        vector a = source[i], b = target[i], larger = a > b;
+    const stamp_vector *source = (const stamp_vector *)clock_of(engine, from);
+    stamp_vector *target = (stamp_vector *)clock_of(engine, to), moved = {0};
+    for (uint32_t i = 0; i < engine->stride / STAMPS_A_VECTOR; i++) {
+        stamp_vector a = source[i], b = target[i], larger = a > b;
+        moved |= larger;
         target[i] = (a & larger) | (b & ~larger);
     }
+    return any_of(moved);
 }
 
 /* ---- what the history says ---- */
@@ -168,31 +181,6 @@ bool graph_sort(struct engine *engine)
 }
 
 /* ---- versions ---- */
-
-/* The latest version of a run whose writer has at most `place`. */
-static uint32_t run_latest(const struct engine *engine, uint32_t run, uint32_t places)
-{
-    uint32_t low = engine->run_version[run], high = engine->run_version[run + 1], first = low;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (engine->version_place[middle] < places)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low == first ? ISO_NONE : low - 1;
-}
-
-/* A begin has stamp 2 * place + 1, a commit 2 * place + 2; at serialisable levels both are place + 1. */
-uint32_t run_latest_begin(const struct engine *engine, uint32_t run, uint32_t stamp)
-{
-    return run_latest(engine, run, engine->serial ? stamp : (stamp + 1) / 2);
-}
-
-uint32_t run_latest_commit(const struct engine *engine, uint32_t run, uint32_t stamp)
-{
-    return run_latest(engine, run, engine->serial ? stamp : stamp / 2);
-}
 
 /* The first version of a run whose commit is known to come after the begin of `version`'s writer; the run's
  * end if none is. Clocks grow along a chain, so this is a search. */

@@ -102,7 +102,7 @@ static void judge_graph(struct engine *engine)
     } else if (status == ISO_VIOLATED) {
         engine->result->outcome = ISO_IS_VIOLATED;
         engine->result->cycles = 1;
-        } else if (!engine->result->reason) {
+    } else if (!engine->result->reason) {
         undecided(engine, "timeout");
     }
 }

@@ -2,7 +2,10 @@
  *
  * A head may run when everything that reaches it has run: its clock says so. Running a writer decides that it
  * comes before every version of its keys that has not begun, and that no open read still to run sees what it
- * replaces; these guesses are propagated by the rules of saturation, at once and only among what has not run.
+ * replaces; these guesses are propagated by the rules of saturation, at once and only among what has not run:
+ * clocks do not tell of nodes that have run, for those hold nothing up any more. What they still say is local
+ * to their keys: readers of a version that has begun come before the next writer in each chain.
+ *
  * What needs no guess runs at once: it costs the others nothing, so if any order explains the history, one
  * does in which it runs now. Else the head least far along its chain is tried; on a conflict all is undone by
  * a log, and the next one is tried. Where no head can run, an earlier guess was wrong. If going back step by
@@ -17,9 +20,14 @@ struct change {
     uint32_t *where, old;
 };
 
+/* The same for a vector of a clock. */
+struct clock_change {
+    stamp_vector *where, old;
+};
+
 /* A decision: the heads that could run, the tried ones first. */
 struct decision {
-    size_t log_count;
+    size_t log_count, clock_log_count;
     uint32_t first, count, tried; /* into `options`: chains */
 };
 
@@ -27,14 +35,18 @@ struct search {
     struct engine *engine;
     struct change *log;
     size_t log_count, log_capacity;
-    uint32_t *progress;     /* by chain: nodes that have run */
+    struct clock_change *clock_log;
+    size_t clock_log_count, clock_log_capacity;
+    uint32_t *ran;          /* nodes in the order in which they ran */
     uint32_t *position;     /* by node: when it ran, or ISO_NONE */
     uint32_t run_count;     /* nodes that have run */
     uint32_t *current;      /* by key: the newest version that has run, or INITIAL */
-    uint32_t *open_readers; /* by version: open reads that have it for a candidate */
-    uint32_t *first_reader, *next_reader, *reader_of; /* by version; by candidate: those reads */
-    uint32_t *queue, queue_head, queue_count;
-    uint8_t *queued;
+    uint32_t *holder;       /* by key: the version that has begun and not committed, or ISO_NONE */
+    uint32_t *open_readers; /* by version, and then by key for the initial one: open reads that have it for a
+                               candidate */
+    uint32_t *first_reader, *next_reader, *reader_of; /* likewise; by candidate: those reads */
+    struct agenda reads; /* open reads one of whose candidates' clocks has moved */
+    uint32_t *blocker;   /* by chain: the chain that last held its head up */
     struct decision *decisions;
     uint32_t decision_count, decision_capacity;
     uint32_t *options, option_count, option_capacity;
@@ -55,18 +67,41 @@ void search_log(struct search *search, uint32_t *where)
     search->log[search->log_count++] = (struct change){where, *where};
 }
 
-static void undo_to(struct search *search, size_t count)
+static void set_vector(struct search *search, stamp_vector *where, stamp_vector value)
+{
+    if (search->clock_log_count == search->clock_log_capacity) {
+        size_t old = search->clock_log_capacity, next = iso_column_capacity(old, old + 1);
+        search->clock_log = iso_column_grow(search->clock_log, old * sizeof *search->clock_log,
+                                            next * sizeof *search->clock_log);
+        search->clock_log_capacity = next;
+    }
+    search->clock_log[search->clock_log_count++] = (struct clock_change){where, *where};
+    *where = value;
+}
+
+void search_set_clock(struct engine *engine, stamp *clock, const stamp *value)
+{
+    stamp_vector *old = (stamp_vector *)clock;
+    const stamp_vector *new = (const stamp_vector *)value;
+    for (uint32_t i = 0; i < engine->stride / STAMPS_A_VECTOR; i++) {
+        if (any_of(old[i] != new[i]))
+            set_vector(engine->search, &old[i], new[i]);
+    }
+}
+
+static void undo_to(struct search *search, size_t log_count, size_t clock_log_count)
 {
     struct engine *engine = search->engine;
-    while (search->log_count > count) {
+    while (search->log_count > log_count) {
         struct change *change = &search->log[--search->log_count];
         *change->where = change->old;
     }
-    while (search->queue_count) {
-        search->queued[search->queue[search->queue_head++ % engine->node_count]] = 0;
-        search->queue_count--;
+    while (search->clock_log_count > clock_log_count) {
+        struct clock_change *change = &search->clock_log[--search->clock_log_count];
+        *change->where = change->old;
     }
-    search->queue_head = 0;
+    agenda_clear(&engine->agenda);
+    agenda_clear(&search->reads);
     engine->resolved_count = 0;
     engine->conflict = false;
     engine->empty_read = ISO_NONE;
@@ -74,41 +109,35 @@ static void undo_to(struct search *search, size_t count)
 
 /* ---- propagation ---- */
 
-static void enqueue(struct search *search, uint32_t node)
-{
-    if (search->queued[node])
-        return;
-    search->queued[node] = 1;
-    search->queue[(search->queue_head + search->queue_count++) % search->engine->node_count] = node;
-}
-
 static void merge(struct search *search, uint32_t from, uint32_t to)
 {
     struct engine *engine = search->engine;
-    const uint32_t *source = clock_of(engine, from);
-    uint32_t *target = clock_of(engine, to);
+    const stamp_vector *source = (const stamp_vector *)clock_of(engine, from);
+    const stamp_vector *progress = (const stamp_vector *)engine->progress;
+    stamp_vector *target = (stamp_vector *)clock_of(engine, to);
     bool changed = false;
     if (search->position[to] != ISO_NONE)
         return;
-    for (uint32_t i = 0; i < engine->chain_count; i++) {
-        if (source[i] <= target[i])
+    if (reaches(engine, to, from))
+        engine->conflict = true;
+    for (uint32_t i = 0; i < engine->stride / STAMPS_A_VECTOR; i++) {
+        stamp_vector a = source[i], b = target[i], larger = (a > b) & (a > progress[i]);
+        if (!any_of(larger))
             continue;
-        search_log(search, &target[i]);
-        target[i] = source[i];
+        set_vector(search, &target[i], (a & larger) | (b & ~larger));
         changed = true;
     }
     if (changed)
-        enqueue(search, to);
+        agenda_add(&engine->agenda, engine->rank[to]);
 }
 
-/* The clocks do not know the edge yet. Among what has run, the order of running decides. */
+/* From what has run, the order of running keeps it; to that, it is a conflict. */
 bool search_add_edge(struct engine *engine, struct fact fact)
 {
     struct search *search = engine->search;
     uint32_t from = search->position[fact.from], to = search->position[fact.to];
-    if (from != ISO_NONE && from < to)
-        if (to != ISO_NONE)
-            return false;
+    if (from != ISO_NONE && (to == ISO_NONE || from < to))
+        return false;
     if (to != ISO_NONE || reaches(engine, fact.to, fact.from)) {
         engine->conflict = true;
         return false;
@@ -121,10 +150,25 @@ bool search_add_edge(struct engine *engine, struct fact fact)
     return true;
 }
 
-void search_candidate_gone(struct engine *engine, uint32_t version)
+/* Where lists of open reads start: that of the initial version of a key stands behind those of versions. */
+static uint32_t list_of(const struct engine *engine, uint32_t version, uint32_t key)
 {
-    if (version != INITIAL)
-        engine_set(engine, &engine->search->open_readers[version], engine->search->open_readers[version] - 1);
+    return version == INITIAL ? engine->version_count + key : version;
+}
+
+void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t version)
+{
+    uint32_t *count = &engine->search->open_readers[list_of(engine, version, engine->read_key[read])];
+    engine_set(engine, count, *count - 1);
+}
+
+/* A read that sees what has begun comes before the writer that will replace that. */
+void search_settle_holder(struct engine *engine, uint32_t read)
+{
+    uint32_t holder = engine->search->holder[engine->read_key[read]], version = engine->read_writer[read];
+    if (holder != ISO_NONE && holder != version &&
+        (version == INITIAL || version < engine->waiting[engine->version_run[version]]))
+        rules_add_rw(engine, read, holder);
 }
 
 static bool failed(const struct engine *engine)
@@ -132,27 +176,56 @@ static bool failed(const struct engine *engine)
     return engine->conflict || engine->empty_read != ISO_NONE;
 }
 
+/* The open reads that may see what a transaction writes. */
+static void note_open_reads(struct search *search, uint32_t t)
+{
+    const struct engine *engine = search->engine;
+    for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++) {
+        uint32_t version = engine->version_of_write[write];
+        if (!search->open_readers[version])
+            continue;
+        for (uint32_t c = search->first_reader[version]; c != ISO_NONE; c = search->next_reader[c])
+            agenda_add(&search->reads, search->reader_of[c]);
+    }
+}
+
+static void look_at_open_read(struct search *search, uint32_t read)
+{
+    struct engine *engine = search->engine;
+    if (engine->read_writer[read] == OPEN &&
+        search->position[node_begin(engine, engine->read_transaction[read])] == ISO_NONE)
+        rules_apply_open(engine, read);
+}
+
+static void look_at_node(struct search *search, uint32_t node)
+{
+    struct engine *engine = search->engine;
+    uint32_t t = node_transaction(engine, node);
+    rules_apply(engine, node);
+    if (engine->open_reads && node == node_commit(engine, t))
+        note_open_reads(search, t);
+    if (!engine->serial && !(node & 1))
+        merge(search, node, node + 1);
+    for (uint32_t i = engine->first_out[node]; i != ISO_NONE && !failed(engine);
+         i = engine->facts[i].next_out)
+        merge(search, node, engine->facts[i].to);
+}
+
 /* False on conflict. */
 static bool propagate(struct search *search)
 {
     struct engine *engine = search->engine;
-    while (!failed(engine) && (search->queue_count || engine->resolved_count)) {
-        if (!search->queue_count) {
+    while (!failed(engine)) {
+        if (engine->agenda.count)
+            look_at_node(search, engine->order[agenda_take(&engine->agenda)]);
+        else if (engine->resolved_count)
             rules_settle(engine);
-            continue;
-        }
-        uint32_t node = search->queue[search->queue_head];
-        search->queue_head = (search->queue_head + 1) % engine->node_count;
-        search->queue_count--;
-        search->queued[node] = 0;
-        rules_apply(engine, node);
-        if (!engine->serial && !(node & 1))
-            merge(search, node, node + 1);
-        for (uint32_t i = engine->first_out[node]; i != ISO_NONE && !failed(engine);
-             i = engine->facts[i].next_out)
-            merge(search, node, engine->facts[i].to);
+        else if (search->reads.count)
+            look_at_open_read(search, agenda_take(&search->reads));
+        else
+            return true;
     }
-    return !failed(engine);
+    return false;
 }
 
 /* ---- heads ---- */
@@ -167,21 +240,33 @@ static uint32_t chain_length(const struct engine *engine, uint32_t chain)
 static uint32_t head_of(const struct search *search, uint32_t chain)
 {
     const struct engine *engine = search->engine;
-    uint32_t at = search->progress[chain];
+    uint32_t at = engine->progress[chain];
     if (engine->serial)
         return engine->chain_member[engine->chain_first[chain] + at];
     return 2 * engine->chain_member[engine->chain_first[chain] + at / 2] + (at & 1);
 }
 
-static bool is_ready(const struct search *search, uint32_t chain, uint32_t node)
+/* Whether all that reaches a chain's head has run. What held it up last is looked at first. */
+static bool is_ready(struct search *search, uint32_t chain, uint32_t node)
 {
-    const struct engine *engine = search->engine;
-    const uint32_t *clock = clock_of(engine, node);
-    for (uint32_t i = 0; i < engine->chain_count; i++) {
-        if (clock[i] > search->progress[i] && i != chain)
-            return false;
+    struct engine *engine = search->engine;
+    const stamp *clock = clock_of(engine, node);
+    uint32_t blocker = search->blocker[chain];
+    if (blocker != chain && clock[blocker] > engine->progress[blocker])
+        return false;
+    stamp own = engine->progress[chain]++; /* its own stamp */
+    bool ready = true;
+    for (uint32_t i = 0; i < engine->stride && ready; i += STAMPS_A_VECTOR) {
+        stamp_vector later =
+            *(const stamp_vector *)(clock + i) > *(const stamp_vector *)(engine->progress + i);
+        ready = !any_of(later);
+        for (uint32_t j = 0; j < STAMPS_A_VECTOR && !ready; j++) {
+            if (later[j])
+                search->blocker[chain] = i + j;
+        }
     }
-    return true;
+    engine->progress[chain] = own;
+    return ready;
 }
 
 /* The candidate of an open read that it would see now; ISO_NONE: none. */
@@ -196,15 +281,28 @@ static uint32_t candidate_now(const struct search *search, uint32_t read)
     return ISO_NONE;
 }
 
-/* The first version of a run that has not begun. */
-static uint32_t first_waiting(const struct search *search, uint32_t run)
+/* The first version of a run that has not begun and is not `version`, or the run's end. */
+static uint32_t first_waiting(const struct engine *engine, uint32_t run, uint32_t version)
 {
-    const struct engine *engine = search->engine;
-    uint32_t latest = run_latest_begin(engine, run, search->progress[engine->run_chain[run]]);
-    return latest == ISO_NONE ? engine->run_version[run] : latest + 1;
+    uint32_t waiting = engine->waiting[run];
+    return waiting + (waiting == version);
 }
 
 enum readiness { BLOCKED, FREE, GUESSES };
+
+/* Whether a version's writer, about to begin, comes before all that wait in any case. */
+static bool goes_first(const struct engine *engine, uint32_t version)
+{
+    uint32_t key = engine->version_key[version], chain = engine->run_chain[engine->version_run[version]];
+    stamp commit = version_commit_stamp(engine, version);
+    for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
+        uint32_t waiting = first_waiting(engine, run, version);
+        if (waiting < engine->run_version[run + 1] &&
+            clock_of(engine, node_begin(engine, engine->version_transaction[waiting]))[chain] < commit)
+            return false;
+    }
+    return true;
+}
 
 /* Whether a ready node may run, and whether that takes a guess. */
 static enum readiness readiness_of(const struct search *search, uint32_t node)
@@ -221,18 +319,10 @@ static enum readiness readiness_of(const struct search *search, uint32_t node)
         guesses |= writes;
     }
     for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1] && !guesses; write++) {
-        uint32_t version = engine->version_of_write[write], key = engine->write_key[write];
-        uint32_t current = search->current[key];
-        guesses |= commits && current != INITIAL && search->open_readers[current];
-        guesses |= commits && current == INITIAL && engine->open_reads;
-        for (uint32_t run = engine->first_run[key]; begins && run < engine->first_run[key + 1] && !guesses;
-             run++) {
-            uint32_t waiting = first_waiting(search, run);
-            waiting += waiting == version;
-            guesses = waiting < engine->run_version[run + 1] &&
-                      !reaches(engine, node_commit(engine, t),
-                               node_begin(engine, engine->version_transaction[waiting]));
-        }
+        uint32_t key = engine->write_key[write];
+        guesses |=
+            commits && engine->open_reads && search->open_readers[list_of(engine, search->current[key], key)];
+        guesses |= begins && !goes_first(engine, engine->version_of_write[write]);
     }
     return guesses ? GUESSES : FREE;
 }
@@ -250,10 +340,10 @@ static void keep_only(struct engine *engine, uint32_t read, uint32_t candidate)
 }
 
 /* Open reads that have not begun cannot see the version that is replaced now. */
-static void hide(struct search *search, uint32_t version, uint32_t t)
+static void hide(struct search *search, uint32_t version, uint32_t key, uint32_t t)
 {
     struct engine *engine = search->engine;
-    for (uint32_t c = search->first_reader[version]; c != ISO_NONE && !failed(engine);
+    for (uint32_t c = search->first_reader[list_of(engine, version, key)]; c != ISO_NONE && !failed(engine);
          c = search->next_reader[c]) {
         uint32_t read = search->reader_of[c], first = engine->first_candidate[read];
         uint32_t begin = node_begin(engine, engine->read_transaction[read]);
@@ -273,17 +363,30 @@ static void hide(struct search *search, uint32_t version, uint32_t t)
     }
 }
 
-static void put_before_waiting(struct search *search, uint32_t t, uint32_t version)
+/* The readers of a version that begins come before the next writers of its key. */
+static void put_readers_first(struct engine *engine, uint32_t version)
 {
-    struct engine *engine = search->engine;
-    uint32_t key = engine->version_key[version], commit = node_commit(engine, t);
+    uint32_t key = engine->version_key[version];
+    for (uint32_t read = engine->version_reader[version]; read != ISO_NONE && !failed(engine);
+         read = engine->read_next[read]) {
+        for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
+            if (engine->waiting[run] < engine->run_version[run + 1])
+                rules_add_rw(engine, read, engine->waiting[run]);
+        }
+    }
+}
+
+/* A writer that has begun commits before the next writers of its key begin. */
+static void put_commit_first(struct engine *engine, uint32_t version)
+{
+    uint32_t key = engine->version_key[version], chain = engine->run_chain[engine->version_run[version]];
+    uint32_t commit = node_commit(engine, engine->version_transaction[version]);
     for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1] && !failed(engine); run++) {
-        uint32_t waiting = first_waiting(search, run);
-        waiting += waiting == version;
+        uint32_t waiting = engine->waiting[run];
         if (waiting >= engine->run_version[run + 1])
             continue;
         uint32_t begin = node_begin(engine, engine->version_transaction[waiting]);
-        if (!reaches(engine, commit, begin))
+        if (clock_of(engine, begin)[chain] < version_commit_stamp(engine, version))
             search_add_edge(engine, (struct fact){.kind = FACT_GUESS,
                                                   .from = commit,
                                                   .to = begin,
@@ -293,32 +396,76 @@ static void put_before_waiting(struct search *search, uint32_t t, uint32_t versi
     }
 }
 
+static void begin(struct search *search, uint32_t t)
+{
+    struct engine *engine = search->engine;
+    for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1] && !failed(engine); read++) {
+        if (engine->read_writer[read] == OPEN)
+            keep_only(engine, read, candidate_now(search, read));
+    }
+    for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++) {
+        uint32_t version = engine->version_of_write[write];
+        engine_set(engine, &engine->waiting[engine->version_run[version]], version + 1);
+        if (!engine->serial)
+            engine_set(engine, &search->holder[engine->write_key[write]], version);
+    }
+    for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1] && !failed(engine);
+         write++)
+        put_readers_first(engine, engine->version_of_write[write]);
+}
+
+static void commit(struct search *search, uint32_t t)
+{
+    struct engine *engine = search->engine;
+    for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1] && !failed(engine);
+         write++) {
+        uint32_t key = engine->write_key[write], *current = &search->current[key], replaced = *current;
+        engine_set(engine, current, engine->version_of_write[write]);
+        if (!engine->serial)
+            engine_set(engine, &search->holder[key], ISO_NONE);
+        if (engine->open_reads)
+            hide(search, replaced, key, t);
+    }
+}
+
+static void advance(struct search *search, uint32_t chain, uint32_t node)
+{
+    struct engine *engine = search->engine;
+    stamp_vector *progress = (stamp_vector *)engine->progress + chain / STAMPS_A_VECTOR, next = *progress;
+    search_log(search, &search->position[node]);
+    search->position[node] = search->run_count;
+    search_log(search, &search->run_count);
+    search->ran[search->run_count++] = node;
+    next[chain % STAMPS_A_VECTOR]++;
+    set_vector(search, progress, next);
+}
+
+/* False on conflict. */
 static bool run_node(struct search *search, uint32_t chain, uint32_t node)
 {
     struct engine *engine = search->engine;
     uint32_t t = node_transaction(engine, node);
     if (node == node_begin(engine, t)) {
-        for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1] && !failed(engine);
-             read++) {
-            if (engine->read_writer[read] == OPEN)
-                keep_only(engine, read, candidate_now(search, read));
+        begin(search, t);
+        advance(search, chain, node);
+        /* a writer that can commit at once does: nobody has to be told to wait for it */
+        uint32_t next = node_commit(engine, t);
+        if (!engine->serial && !failed(engine) && engine->first_write[t] != engine->first_write[t + 1]) {
+            if (is_ready(search, chain, next) && readiness_of(search, next) == FREE) {
+                engine->result->counters.search_free++;
+                commit(search, t);
+                advance(search, chain, next);
+                return propagate(search);
+            }
+            for (uint32_t write = engine->first_write[t];
+                 write < engine->first_write[t + 1] && !failed(engine); write++)
+                put_commit_first(engine, engine->version_of_write[write]);
         }
-        for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1] && !failed(engine);
-             write++)
-            put_before_waiting(search, t, engine->version_of_write[write]);
     }
-    search_log(search, &search->position[node]);
-    search->position[node] = search->run_count;
-    search_log(search, &search->run_count);
-    engine->order[search->run_count++] = node;
-    search_log(search, &search->progress[chain]);
-    search->progress[chain]++;
-    for (uint32_t write = engine->first_write[t];
-         node == node_commit(engine, t) && write < engine->first_write[t + 1] && !failed(engine); write++) {
-        uint32_t *current = &search->current[engine->write_key[write]], replaced = *current;
-        engine_set(engine, current, engine->version_of_write[write]);
-        if (replaced != INITIAL)
-            hide(search, replaced, t);
+    if (node == node_commit(engine, t)) {
+        commit(search, t);
+        if (!engine->serial)
+            advance(search, chain, node);
     }
     return propagate(search);
 }
@@ -347,7 +494,7 @@ static double draw(struct search *search)
 static double share_of(struct search *search, uint32_t chain)
 {
     double noise = search->noise > 0 ? search->noise * draw(search) : 0.5;
-    return (search->progress[chain] + noise) / chain_length(search->engine, chain);
+    return (search->engine->progress[chain] + noise) / chain_length(search->engine, chain);
 }
 
 /* Heads that could run with a guess, the one least far along its chain first. */
@@ -356,7 +503,7 @@ static bool open_decision(struct search *search)
     struct engine *engine = search->engine;
     uint32_t first = search->option_count;
     for (uint32_t chain = 0; chain < engine->chain_count; chain++) {
-        if (search->progress[chain] == chain_length(engine, chain))
+        if (engine->progress[chain] == chain_length(engine, chain))
             continue;
         uint32_t node = head_of(search, chain);
         if (!is_ready(search, chain, node) || readiness_of(search, node) == BLOCKED)
@@ -378,7 +525,7 @@ static bool open_decision(struct search *search)
             iso_reallocate(search->decisions, search->decision_capacity * sizeof *search->decisions);
     }
     search->decisions[search->decision_count++] =
-        (struct decision){search->log_count, first, search->option_count - first, 0};
+        (struct decision){search->log_count, search->clock_log_count, first, search->option_count - first, 0};
     return true;
 }
 
@@ -388,7 +535,7 @@ static void jump_back(struct search *search)
     uint32_t back = search->jump < search->decision_count ? search->jump : search->decision_count;
     search->decision_count -= back;
     const struct decision *decision = &search->decisions[search->decision_count];
-    undo_to(search, decision->log_count);
+    undo_to(search, decision->log_count, decision->clock_log_count);
     search->option_count = decision->first;
     search->noise = 1 + 4.0 * search->jump / search->engine->chain_count;
     search->jump = search->jump < LONGEST_JUMP ? 2 * search->jump : FIRST_JUMP;
@@ -411,7 +558,7 @@ static bool try_options(struct search *search)
     struct iso_polygraph_counters *counters = &search->engine->result->counters;
     while (search->decision_count) {
         struct decision *decision = &search->decisions[search->decision_count - 1];
-        undo_to(search, decision->log_count);
+        undo_to(search, decision->log_count, decision->clock_log_count);
         if (decision->tried == decision->count) {
             search->option_count = decision->first;
             search->decision_count--;
@@ -438,7 +585,7 @@ static bool run_free(struct search *search)
     for (bool any = true; any;) {
         any = false;
         for (uint32_t chain = 0; chain < engine->chain_count; chain++) {
-            while (search->progress[chain] < chain_length(engine, chain)) {
+            while (engine->progress[chain] < chain_length(engine, chain)) {
                 uint32_t node = head_of(search, chain);
                 if (!is_ready(search, chain, node) || readiness_of(search, node) != FREE)
                     break;
@@ -477,14 +624,12 @@ static void index_open_reads(struct search *search)
         if (engine->read_writer[read] != OPEN)
             continue;
         for (uint32_t i = first; i < first + engine->candidate_count[read]; i++) {
-            uint32_t version = engine->candidates[i];
-            if (version == INITIAL)
-                continue;
+            uint32_t list = list_of(engine, engine->candidates[i], engine->read_key[read]);
             /* candidates move within their read when one goes; the entry only has to lead to the read */
             search->reader_of[i] = read;
-            search->next_reader[i] = search->first_reader[version];
-            search->first_reader[version] = i;
-            search->open_readers[version]++;
+            search->next_reader[i] = search->first_reader[list];
+            search->first_reader[list] = i;
+            search->open_readers[list]++;
         }
     }
 }
@@ -492,42 +637,63 @@ static void index_open_reads(struct search *search)
 static void init(struct search *search, struct engine *engine)
 {
     size_t candidates = ((size_t)engine->candidate_total + 1) * sizeof(uint32_t);
-    size_t versions = ((size_t)engine->version_count + 1) * sizeof(uint32_t);
     size_t nodes = ((size_t)engine->node_count + 1) * sizeof(uint32_t);
     size_t keys = ((size_t)engine->history->key_count + 1) * sizeof(uint32_t);
+    size_t lists = ((size_t)engine->version_count + engine->history->key_count + 1) * sizeof(uint32_t);
+    size_t runs = ((size_t)engine->run_count + 1) * sizeof(uint32_t);
     *search = (struct search){.engine = engine};
-    search->progress = iso_allocate_zeroed((size_t)engine->chain_count + 1, sizeof *search->progress);
+    engine->progress =
+        iso_allocate_zeroed((size_t)engine->stride + STAMPS_A_VECTOR, sizeof *engine->progress);
+    engine->waiting = memcpy(iso_allocate(runs), engine->run_version, runs);
+    search->ran = iso_allocate(nodes);
     search->position = memset(iso_allocate(nodes), 0xff, nodes);
     search->current = iso_allocate(keys);
     for (uint32_t key = 0; key < engine->history->key_count; key++)
         search->current[key] = INITIAL;
-    search->open_readers = memset(iso_allocate(versions), 0, versions);
-    search->first_reader = memset(iso_allocate(versions), 0xff, versions);
+    search->holder = memset(iso_allocate(keys), 0xff, keys);
+    search->open_readers = memset(iso_allocate(lists), 0, lists);
+    search->first_reader = memset(iso_allocate(lists), 0xff, lists);
     search->next_reader = iso_allocate(candidates);
     search->reader_of = iso_allocate(candidates);
-    search->queue = iso_allocate(nodes);
+    search->blocker = iso_allocate_zeroed((size_t)engine->chain_count + 1, sizeof *search->blocker);
     search->share = iso_allocate(((size_t)engine->chain_count + 1) * sizeof *search->share);
     search->jump = FIRST_JUMP;
     search->random = 0x9e3779b97f4a7c15u;
-    search->queued = iso_allocate_zeroed((size_t)engine->node_count + 1, 1);
+    agenda_init(&search->reads, engine->read_count);
     index_open_reads(search);
 }
 
 static void release(struct search *search)
 {
+    struct engine *engine = search->engine;
     iso_column_free(search->log, search->log_capacity * sizeof *search->log);
-    iso_free(search->progress);
+    iso_column_free(search->clock_log, search->clock_log_capacity * sizeof *search->clock_log);
+    iso_free(engine->progress);
+    iso_free(engine->waiting);
+    engine->progress = NULL;
+    engine->waiting = NULL;
+    iso_free(search->ran);
     iso_free(search->position);
     iso_free(search->current);
+    iso_free(search->holder);
     iso_free(search->open_readers);
     iso_free(search->first_reader);
     iso_free(search->next_reader);
     iso_free(search->reader_of);
-    iso_free(search->queue);
-    iso_free(search->queued);
+    agenda_release(&search->reads);
+    iso_free(search->blocker);
     iso_free(search->decisions);
     iso_free(search->options);
     iso_free(search->share);
+}
+
+/* What has run, then the rest as it stood: the order to propose. */
+static void propose(struct search *search)
+{
+    struct engine *engine = search->engine;
+    for (uint32_t node = 0; node < engine->node_count; node++)
+        engine->rank[node] = search->position[node] != ISO_NONE ? search->position[node]
+                                                                : engine->node_count + engine->rank[node];
 }
 
 bool search_order(struct engine *engine)
@@ -536,12 +702,12 @@ bool search_order(struct engine *engine)
     init(&search, engine);
     engine->search = &search;
     bool found = run_all(&search);
-    if (!found) /* propose what has run, then the rest as it stood */
-        for (uint32_t node = 0; node < engine->node_count; node++)
-            engine->rank[node] = search.position[node] != ISO_NONE ? search.position[node]
-                                                                   : engine->node_count + engine->rank[node];
-    if (!found)
-        undo_to(&search, 0);
+    if (found) {
+        memcpy(engine->order, search.ran, engine->node_count * sizeof *engine->order);
+    } else {
+        propose(&search);
+        undo_to(&search, 0, 0);
+    }
     engine->search = NULL;
     release(&search);
     return found;
