@@ -258,7 +258,6 @@ void versions_sort(struct engine *engine)
     engine->candidate_count = iso_allocate(reads);
     engine->read_writer = iso_allocate(reads);
     engine->read_next = iso_allocate(reads);
-    engine->resolved = iso_allocate(reads);
     place_versions(engine);
     cut_runs(engine);
     rename_candidates(engine);
@@ -279,5 +278,4 @@ void versions_release(struct engine *engine)
     iso_free(engine->candidate_count);
     iso_free(engine->read_writer);
     iso_free(engine->read_next);
-    iso_free(engine->resolved);
 }

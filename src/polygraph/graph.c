@@ -17,7 +17,17 @@ void graph_clocks_init(struct engine *engine)
     size_t size = (size_t)engine->node_count * engine->stride * sizeof *engine->clocks;
     engine->clocks = iso_column_grow(NULL, 0, size + 16);
     engine->seen = iso_column_grow(NULL, 0, size + 16);
+    engine->vector_count = engine->stride / STAMPS_A_VECTOR;
+    engine->vectors_a_group = engine->vector_count / 64 + 1;
     size_t words = engine->chain_count / 64 + 2;
+    engine->moved_groups = memset(iso_allocate(((size_t)engine->node_count + 1) * sizeof(uint64_t)), 0xff,
+                                  ((size_t)engine->node_count + 1) * sizeof(uint64_t));
+    engine->latest = iso_allocate(((size_t)engine->chain_count + 1) * sizeof *engine->latest);
+    engine->chain_scale = iso_allocate(((size_t)engine->chain_count + 1) * sizeof *engine->chain_scale);
+    for (uint32_t chain = 0; chain < engine->chain_count; chain++)
+        engine->chain_scale[chain] = 1 / (float)(engine->chain_first[chain + 1] - engine->chain_first[chain]);
+    engine->first_successor = memset(iso_allocate(((size_t)engine->version_count + 1) * sizeof(uint32_t)),
+                                     0xff, ((size_t)engine->version_count + 1) * sizeof(uint32_t));
     engine->moved = iso_allocate_zeroed(words, sizeof *engine->moved);
     engine->all_chains =
         memset(iso_allocate(words * sizeof *engine->all_chains), 0xff, words * sizeof *engine->all_chains);
@@ -42,6 +52,11 @@ void graph_release(struct engine *engine)
     iso_free(engine->order);
     iso_free(engine->rank);
     iso_free(engine->moved);
+    iso_free(engine->moved_groups);
+    iso_free(engine->latest);
+    iso_free(engine->chain_scale);
+    iso_free(engine->first_successor);
+    iso_column_free(engine->successors, engine->successor_capacity * sizeof *engine->successors);
     iso_free(engine->all_chains);
     iso_free(engine->key_chains);
     iso_free(engine->meet);
@@ -74,16 +89,34 @@ void graph_link(struct engine *engine)
     }
 }
 
-bool graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to)
+uint64_t graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to, uint64_t groups)
 {
     const stamp_vector *source = (const stamp_vector *)clock_of(engine, from);
-    stamp_vector *target = (stamp_vector *)clock_of(engine, to), moved = {0};
-    for (uint32_t i = 0; i < engine->stride / STAMPS_A_VECTOR; i++) {
-        stamp_vector a = source[i], b = target[i], larger = a > b;
-        moved |= larger;
-        target[i] = (a & larger) | (b & ~larger);
+    stamp_vector *target = (stamp_vector *)clock_of(engine, to);
+    uint64_t moved = 0;
+    for (struct vectors at = vectors_of(engine, groups); next_vector(&at);) {
+        stamp_vector a = source[at.vector], b = target[at.vector], larger = a > b;
+        if (!any_of(larger))
+            continue;
+        target[at.vector] = (a & larger) | (b & ~larger);
+        moved |= (uint64_t)1 << at.vector / at.a_group;
     }
-    return any_of(moved);
+    return moved;
+}
+
+void graph_note_successor(struct engine *engine, uint32_t version, uint32_t later)
+{
+    if (engine->successor_count == engine->successor_capacity) {
+        size_t old = engine->successor_capacity, next = iso_column_capacity(old, old + 1),
+               size = sizeof *engine->successors;
+        engine->successors = iso_column_grow(engine->successors, old * size, next * size);
+        engine->successor_capacity = (uint32_t)next;
+    }
+    uint32_t successor = engine->successor_count;
+    engine->successors[successor].version = later;
+    engine->successors[successor].next = engine->first_successor[version];
+    engine_set(engine, &engine->first_successor[version], successor);
+    engine_set(engine, &engine->successor_count, successor + 1);
 }
 
 /* ---- what the history says ---- */

@@ -102,7 +102,6 @@ struct engine {
     uint32_t *candidate_count; /* those left; the ones ruled out stand behind them */
     uint32_t candidate_total, candidate_capacity, *candidates;
     uint32_t open_reads;
-    uint32_t *resolved, resolved_count; /* reads whose writer the current pass has found */
 
     const char *unsupported; /* why the history cannot be judged, or NULL */
 
@@ -119,12 +118,21 @@ struct engine {
     uint32_t node_count;
     uint32_t fact_count, fact_capacity, known_count, linked_count;
     struct fact *facts;
-    uint32_t *first_out;          /* by node */
-    uint32_t stride;              /* chain_count, rounded up for the vector unit */
-    stamp *clocks;                /* node * stride + chain: the latest node that reaches it */
-    stamp *seen;                  /* the clocks that the rules have seen */
-    uint32_t *order, *rank;       /* nodes in a topological order; inverse */
-    struct agenda agenda;         /* nodes whose clocks moved since the rules saw them */
+    uint32_t *first_out;    /* by node */
+    uint32_t stride;        /* chain_count, rounded up for the vector unit */
+    stamp *clocks;          /* node * stride + chain: the latest node that reaches it */
+    stamp *seen;            /* the clocks that the rules have seen */
+    uint32_t *order, *rank; /* nodes in a topological order; inverse */
+    struct agenda agenda;   /* nodes whose clocks moved since the rules saw them */
+    uint64_t *moved_groups; /* by node: groups of vectors that moved since the rules saw them */
+    uint32_t vector_count, vectors_a_group; /* of a clock; a set of groups is 64 bits */
+    float *chain_scale;                     /* by chain: 1 / its length */
+    uint32_t *latest;                       /* scratch: a version a chain */
+    uint32_t *first_successor;              /* by version: versions noted to come after it */
+    struct {
+        uint32_t version, next;
+    } * successors;
+    uint32_t successor_count, successor_capacity;
     stamp *meet;                  /* scratch */
     uint64_t *moved, *all_chains; /* sets of chains: where the clock at hand has moved; all */
     uint64_t *key_chains;         /* by key: the chains that write it, folded to 64 */
@@ -194,8 +202,10 @@ void graph_add_known(struct engine *engine);
 uint32_t graph_append(struct engine *engine, struct fact fact);
 void graph_link(struct engine *engine);
 bool graph_sort(struct engine *engine); /* fills order and rank; false: a cycle */
-/* Takes what reaches `from` over to `to`; true if that is news. */
-bool graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to);
+/* Takes what `groups` of vectors say reaches `from` over to `to`; the groups where that is news. */
+uint64_t graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to, uint64_t groups);
+/* Notes that a version comes before another one, for readers of it that are yet to be found. */
+void graph_note_successor(struct engine *engine, uint32_t version, uint32_t later);
 
 /* agenda.c */
 void agenda_init(struct agenda *agenda, uint32_t count);
@@ -212,6 +222,29 @@ static inline void agenda_add(struct agenda *agenda, uint32_t rank)
 }
 
 typedef int16_t stamp_vector __attribute__((vector_size(16), may_alias));
+
+/* The vectors of a clock that groups name. */
+struct vectors {
+    uint64_t left;
+    uint32_t vector, end, a_group, count;
+};
+
+static inline struct vectors vectors_of(const struct engine *engine, uint64_t groups)
+{
+    return (struct vectors){groups, ISO_NONE, 0, engine->vectors_a_group, engine->vector_count};
+}
+
+static inline bool next_vector(struct vectors *at)
+{
+    if (++at->vector < at->end)
+        return true;
+    if (!at->left)
+        return false;
+    at->vector = (uint32_t)__builtin_ctzll(at->left) * at->a_group;
+    at->end = at->vector + at->a_group < at->count ? at->vector + at->a_group : at->count;
+    at->left &= at->left - 1;
+    return at->vector < at->end;
+}
 
 static inline bool any_of(stamp_vector vector)
 {
@@ -267,20 +300,19 @@ enum iso_status saturate(struct engine *engine);
 bool graph_add_edge(struct engine *engine, struct fact fact); /* at once, with clocks */
 
 /* rules.c */
-void rules_apply(struct engine *engine, uint32_t node);
+void rules_apply(struct engine *engine, uint32_t node, uint64_t groups);
 bool rules_apply_open(struct engine *engine, uint32_t read); /* false: the read is open no more */
 void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact_kind kind, uint32_t other);
 void rules_resolve(struct engine *engine, uint32_t read);
 void rules_add_rw(struct engine *engine, uint32_t read, uint32_t later);
-void rules_settle(struct engine *engine); /* when no clock lags: edges of the reads resolved since */
 
 /* search.c: true with the order in engine->order; else all is as it was, and `rank` is the order to propose.
  */
 bool search_order(struct engine *engine);
 bool search_add_edge(struct engine *engine, struct fact fact);
 void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t version);
-void search_settle_holder(struct engine *engine, uint32_t read);
-void search_set_clock(struct engine *engine, stamp *clock, const stamp *value);
+void search_settle(struct engine *engine, uint32_t read);
+void search_set_vector(struct search *search, stamp_vector *where, stamp_vector value);
 void search_log(struct search *search, uint32_t *where);
 
 /* Changes what a search may have to undo. */

@@ -71,28 +71,28 @@ static inline bool has_run(const struct engine *engine, const stamp *clock, uint
     return engine->search && clock[chain] <= engine->progress[chain];
 }
 
-/* The runs of a key whose chains are in a set, one after another. */
+/* The runs of a key whose chains are in a set, one after another. A few of up to 64 chains are found by
+ * counting bits. */
 struct runs {
     const uint64_t *chains;
-    uint64_t of_key, left; /* up to 64 chains: sets of them */
+    uint64_t of_key, left;
     uint32_t next, end;
 };
 
 static inline struct runs runs_of(const struct engine *engine, uint32_t key, const uint64_t *chains)
 {
-    return (struct runs){chains, engine->key_chains[key], engine->key_chains[key] & chains[0],
-                         engine->first_run[key], engine->first_run[key + 1]};
+    uint64_t of_key = engine->key_chains[key], left = of_key & chains[0], two_less = left & (left - 1);
+    bool few = engine->chain_count <= 64 && !(two_less & (two_less - 1));
+    return (struct runs){chains, few ? of_key : 0, left, engine->first_run[key], engine->first_run[key + 1]};
 }
 
 static inline bool next_run(const struct engine *engine, struct runs *runs, uint32_t *run)
 {
-    if (engine->chain_count <= 64) {
-        if (!runs->left)
-            return false;
+    if (runs->of_key) {
         uint64_t lowest = runs->left & -runs->left;
-        runs->left ^= lowest;
         *run = runs->next + (uint32_t)__builtin_popcountll(runs->of_key & (lowest - 1));
-        return true;
+        runs->left ^= lowest;
+        return lowest;
     }
     for (; runs->next < runs->end; runs->next++) {
         uint32_t chain = engine->run_chain[runs->next];
@@ -140,16 +140,26 @@ static void add_rws(struct engine *engine, uint32_t earlier, uint32_t version)
         rules_add_rw(engine, read, version);
 }
 
-/* z writes k: every chain's latest version u that begins before z commits comes before z, and so do u's
- * readers. What z's predecessor in its own chain has found holds for z through it. */
-static void apply_pair(struct engine *engine, uint32_t version, const uint64_t *chains)
+/* u comes before z, both write k: the edge, those of u's readers, and a note for readers yet to be found. */
+static void apply_order(struct engine *engine, uint32_t earlier, uint32_t version)
 {
-    uint32_t z = engine->version_transaction[version], key = engine->version_key[version];
-    uint32_t own = engine->version_run[version];
-    const stamp *clock = clock_of(engine, node_commit(engine, z)),
-                *begin = clock_of(engine, node_begin(engine, z));
+    uint32_t begin = begin_of(engine, version), chain = engine->run_chain[engine->version_run[earlier]];
+    if (!engine->serial && clock_of(engine, begin)[chain] < version_commit_stamp(engine, earlier))
+        add_pair(engine, version, earlier);
+    add_rws(engine, earlier, version);
+    if (engine->open_reads)
+        graph_note_successor(engine, earlier, version);
+}
+
+/* z writes k: of each chain whose clock has moved, the latest version that begins before z commits, into
+ * engine->latest. What z's predecessor in its own chain has found holds for z through it. */
+static uint32_t find_latest(struct engine *engine, uint32_t version, const uint64_t *chains, uint32_t *newest)
+{
+    uint32_t key = engine->version_key[version], own = engine->version_run[version], count = 0;
+    const stamp *clock = clock_of(engine, commit_of(engine, version));
     const stamp *previous =
         version > engine->run_version[own] ? clock_of(engine, commit_of(engine, version - 1)) : NULL;
+    float best = -1;
     struct runs runs = runs_of(engine, key, chains);
     for (uint32_t run; next_run(engine, &runs, &run);) {
         uint32_t chain = engine->run_chain[run];
@@ -163,9 +173,30 @@ static void apply_pair(struct engine *engine, uint32_t version, const uint64_t *
         uint32_t latest = run_latest_begin(engine, run, clock[chain]);
         if (latest == ISO_NONE || (previous && previous[chain] >= version_begin_stamp(engine, latest)))
             continue;
-        if (!engine->serial && begin[chain] < version_commit_stamp(engine, latest))
-            add_pair(engine, version, latest);
-        add_rws(engine, latest, version);
+        float share = (float)engine->version_place[latest] * engine->chain_scale[chain];
+        if (share > best) {
+            best = share;
+            *newest = count;
+        }
+        engine->latest[count++] = latest;
+    }
+    return count;
+}
+
+/* Each of those comes before z, and so do its readers; where one is known to come before the newest of them,
+ * that says it. The newest is a guess: chains tend to run side by side. */
+static void apply_pair(struct engine *engine, uint32_t version, const uint64_t *chains)
+{
+    uint32_t newest = 0, count = find_latest(engine, version, chains, &newest);
+    if (!count)
+        return;
+    uint32_t last = engine->latest[newest];
+    const stamp *clock = clock_of(engine, commit_of(engine, last));
+    apply_order(engine, last, version);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t latest = engine->latest[i], chain = engine->run_chain[engine->version_run[latest]];
+        if (clock[chain] < version_begin_stamp(engine, latest))
+            apply_order(engine, latest, version);
     }
 }
 
@@ -232,25 +263,41 @@ static void prune_candidates(struct engine *engine, uint32_t read)
     }
 }
 
-/* Only one candidate is left. Versions that are found to come after it from now on will find the read among
- * its readers; those that were found before wait for rules_settle. */
+/* A read of a version: it comes before those noted to come after that, and before all others through them. */
+static void add_rws_of_read(struct engine *engine, uint32_t read)
+{
+    uint32_t version = engine->read_writer[read], key = engine->read_key[read];
+    for (uint32_t run = engine->first_run[key]; version == INITIAL && run < engine->first_run[key + 1]; run++)
+        rules_add_rw(engine, read, engine->run_version[run]);
+    if (version == INITIAL)
+        return;
+    for (uint32_t i = engine->first_successor[version]; i != ISO_NONE; i = engine->successors[i].next)
+        rules_add_rw(engine, read, engine->successors[i].version);
+    if (version + 1 < engine->run_version[engine->version_run[version] + 1])
+        rules_add_rw(engine, read, version + 1);
+}
+
+/* Only one candidate is left. */
 void rules_resolve(struct engine *engine, uint32_t read)
 {
     uint32_t version = engine->candidates[engine->first_candidate[read]];
     engine_set(engine, &engine->read_writer[read], version);
     engine_set(engine, &engine->open_reads, engine->open_reads - 1);
-    engine->resolved[engine->resolved_count++] = read;
     if (engine->search)
         search_candidate_gone(engine, read, version); /* a reader now, no candidate any more */
-    if (version == INITIAL)
-        return;
-    engine_set(engine, &engine->read_next[read], engine->version_reader[version]);
-    engine_set(engine, &engine->version_reader[version], read);
-    uint32_t commit = commit_of(engine, version), begin = node_begin(engine, engine->read_transaction[read]);
-    /* an edge of the history: it makes evidence shorter even where it is implied */
-    add_edge(engine,
-             (struct fact){.kind = FACT_WR, .from = commit, .read = read, .to = begin, .version = version});
-    apply_hides(engine, read, engine->all_chains);
+    if (version != INITIAL) {
+        engine_set(engine, &engine->read_next[read], engine->version_reader[version]);
+        engine_set(engine, &engine->version_reader[version], read);
+        uint32_t commit = commit_of(engine, version),
+                 begin = node_begin(engine, engine->read_transaction[read]);
+        /* an edge of the history: it makes evidence shorter even where it is implied */
+        add_edge(engine, (struct fact){
+                             .kind = FACT_WR, .from = commit, .read = read, .to = begin, .version = version});
+        apply_hides(engine, read, engine->all_chains);
+    }
+    add_rws_of_read(engine, read);
+    if (engine->search)
+        search_settle(engine, read);
 }
 
 /* The first version of a run that comes after another one of the key. */
@@ -262,21 +309,6 @@ static uint32_t first_after(const struct engine *engine, uint32_t run, uint32_t 
         return engine->waiting[run];
     uint32_t first = run_first_after(engine, run, version);
     return first + (first == version);
-}
-
-void rules_settle(struct engine *engine)
-{
-    while (engine->resolved_count) {
-        uint32_t read = engine->resolved[--engine->resolved_count], version = engine->read_writer[read];
-        uint32_t key = engine->read_key[read];
-        for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
-            uint32_t later = first_after(engine, run, version);
-            if (later < engine->run_version[run + 1])
-                rules_add_rw(engine, read, later);
-        }
-        if (engine->search)
-            search_settle_holder(engine, read);
-    }
 }
 
 /* The minimum of the candidates' clocks into the scratch clock; false: no chain has more than the read's own.
@@ -378,20 +410,33 @@ bool rules_apply_open(struct engine *engine, uint32_t read)
     return true;
 }
 
-/* The chains of which a clock tells more than the rules have seen, as a set; false: none. */
-static bool find_moved(struct engine *engine, const stamp *clock, const stamp *seen)
+static uint64_t bits_that_differ(const stamp *clock, const stamp *seen)
 {
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < STAMPS_A_VECTOR; i++)
+        bits |= (uint64_t)(clock[i] != seen[i]) << i;
+    return bits;
+}
+
+/* The chains of which a clock tells more than the rules have seen, as a set; false: none. From then on they
+ * have seen it, since they may move it themselves. */
+static bool find_moved(struct engine *engine, uint32_t node, uint64_t groups)
+{
+    stamp_vector *seen = (stamp_vector *)(engine->seen + (size_t)node * engine->stride);
+    const stamp_vector *clock = (const stamp_vector *)clock_of(engine, node);
     uint64_t any = 0;
-    for (uint32_t word = 0; word <= engine->chain_count / 64; word++)
-        engine->moved[word] = 0;
-    for (uint32_t i = 0; i < engine->stride; i += STAMPS_A_VECTOR) {
-        if (!any_of(*(const stamp_vector *)(clock + i) != *(const stamp_vector *)(seen + i)))
+    memset(engine->moved, 0, (engine->chain_count / 64 + 1) * sizeof *engine->moved);
+    for (struct vectors at = vectors_of(engine, groups); next_vector(&at);) {
+        uint32_t i = at.vector;
+        if (!any_of(clock[i] != seen[i]))
             continue;
-        uint64_t bits = 0;
-        for (uint32_t j = 0; j < STAMPS_A_VECTOR; j++)
-            bits |= (uint64_t)(clock[i + j] != seen[i + j]) << j;
-        engine->moved[i / 64] |= bits << i % 64;
+        uint64_t bits = bits_that_differ((const stamp *)&clock[i], (const stamp *)&seen[i]);
+        engine->moved[i / 8] |= bits << i % 8 * 8;
         any |= bits;
+        if (engine->search)
+            search_set_vector(engine->search, &seen[i], clock[i]);
+        else
+            seen[i] = clock[i];
     }
     return any;
 }
@@ -402,18 +447,11 @@ static bool moves(const struct engine *engine, uint32_t key)
     return engine->chain_count > 64 || (engine->moved[0] & engine->key_chains[key]);
 }
 
-void rules_apply(struct engine *engine, uint32_t node)
+void rules_apply(struct engine *engine, uint32_t node, uint64_t groups)
 {
     uint32_t t = node_transaction(engine, node);
-    stamp *seen = engine->seen + (size_t)node * engine->stride;
-    const stamp *clock = clock_of(engine, node);
-    if (!find_moved(engine, clock, seen))
+    if (!find_moved(engine, node, groups))
         return;
-    /* now, since the rules may move the clock */
-    if (engine->search)
-        search_set_clock(engine, seen, clock);
-    else
-        memcpy(seen, clock, engine->stride * sizeof *seen);
     if (node == node_begin(engine, t)) {
         for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1]; read++) {
             if (!moves(engine, engine->read_key[read]))

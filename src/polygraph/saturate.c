@@ -4,27 +4,34 @@
 
 enum { SORT_AGAIN = 16 }; /* once a share of 1 / SORT_AGAIN of the nodes has to be looked at again */
 
-static void merge(struct engine *engine, uint32_t from, uint32_t to)
+static void merge(struct engine *engine, uint32_t from, uint32_t to, uint64_t groups)
 {
     engine->conflict |= reaches(engine, to, from);
-    if (graph_merge_clock(engine, from, to))
-        agenda_add(&engine->agenda, engine->rank[to]);
+    uint64_t moved = graph_merge_clock(engine, from, to, groups);
+    if (!moved)
+        return;
+    engine->moved_groups[to] |= moved;
+    agenda_add(&engine->agenda, engine->rank[to]);
 }
 
 bool graph_add_edge(struct engine *engine, struct fact fact)
 {
     graph_append(engine, fact);
     graph_link(engine);
-    merge(engine, fact.from, fact.to);
+    merge(engine, fact.from, fact.to, ~(uint64_t)0);
     return true;
 }
 
-static void push_clock(struct engine *engine, uint32_t node)
+static void look_at(struct engine *engine, uint32_t node)
 {
+    uint64_t groups = engine->moved_groups[node];
+    engine->moved_groups[node] = 0;
+    if (!engine->options->no_saturation)
+        rules_apply(engine, node, groups);
     if (!engine->serial && !(node & 1))
-        merge(engine, node, node + 1);
+        merge(engine, node, node + 1, groups);
     for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out)
-        merge(engine, node, engine->facts[i].to);
+        merge(engine, node, engine->facts[i].to, groups);
 }
 
 static bool failed(const struct engine *engine)
@@ -52,10 +59,7 @@ static enum iso_status run_pass(struct engine *engine)
     uint32_t last = 0, steps = 0;
     engine->result->counters.passes++;
     for (uint32_t rank; (rank = agenda_take(&engine->agenda)) != ISO_NONE;) {
-        uint32_t node = engine->order[rank];
-        if (!engine->options->no_saturation)
-            rules_apply(engine, node);
-        push_clock(engine, node);
+        look_at(engine, engine->order[rank]);
         if (failed(engine))
             return ISO_VIOLATED;
         if (++steps % 1024 == 0 && engine_out_of_time(engine))
@@ -110,9 +114,7 @@ static enum iso_status run(struct engine *engine, uint32_t *reads)
         if (status != ISO_OK || engine->options->no_saturation)
             return status;
         uint32_t before = engine->fact_count;
-        rules_settle(engine);
-        if (engine->agenda.count == 0 && !failed(engine))
-            count = look_at_open_reads(engine, reads, count);
+        count = look_at_open_reads(engine, reads, count);
         if (failed(engine))
             return ISO_VIOLATED;
         if (engine->fact_count == before && !engine->agenda.count)

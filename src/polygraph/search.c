@@ -6,6 +6,9 @@
  * clocks do not tell of nodes that have run, for those hold nothing up any more. What they still say is local
  * to their keys: readers of a version that has begun come before the next writer in each chain.
  *
+ * News goes as far as a window of nodes ahead in each chain, and waits there until the window comes to it.
+ * Only how early a conflict is seen depends on that: a node always knows its direct predecessors.
+ *
  * What needs no guess runs at once: it costs the others nothing, so if any order explains the history, one
  * does in which it runs now. Else the head least far along its chain is tried; on a conflict all is undone by
  * a log, and the next one is tried. Where no head can run, an earlier guess was wrong. If going back step by
@@ -14,6 +17,7 @@
  */
 #include "polygraph/polygraph_private.h"
 
+enum { WINDOW = 4096, NARROWEST = 8 }; /* nodes, of all chains together; of one chain */
 enum { DEAD_ENDS = 1000, PATIENCE = 12, FIRST_JUMP = 4, LONGEST_JUMP = 1024 };
 
 struct change {
@@ -25,9 +29,15 @@ struct clock_change {
     stamp_vector *where, old;
 };
 
+/* A node that was looked at, for what had moved. */
+struct look {
+    uint64_t groups;
+    uint32_t node;
+};
+
 /* A decision: the heads that could run, the tried ones first. */
 struct decision {
-    size_t log_count, clock_log_count;
+    size_t log_count, clock_log_count, look_count;
     uint32_t first, count, tried; /* into `options`: chains */
 };
 
@@ -37,6 +47,9 @@ struct search {
     size_t log_count, log_capacity;
     struct clock_change *clock_log;
     size_t clock_log_count, clock_log_capacity;
+    struct look *looks;
+    size_t look_count, look_capacity;
+    uint32_t window;        /* nodes of a chain */
     uint32_t *ran;          /* nodes in the order in which they ran */
     uint32_t *position;     /* by node: when it ran, or ISO_NONE */
     uint32_t run_count;     /* nodes that have run */
@@ -67,7 +80,7 @@ void search_log(struct search *search, uint32_t *where)
     search->log[search->log_count++] = (struct change){where, *where};
 }
 
-static void set_vector(struct search *search, stamp_vector *where, stamp_vector value)
+void search_set_vector(struct search *search, stamp_vector *where, stamp_vector value)
 {
     if (search->clock_log_count == search->clock_log_capacity) {
         size_t old = search->clock_log_capacity, next = iso_column_capacity(old, old + 1);
@@ -79,55 +92,76 @@ static void set_vector(struct search *search, stamp_vector *where, stamp_vector 
     *where = value;
 }
 
-void search_set_clock(struct engine *engine, stamp *clock, const stamp *value)
+/* Whether news reaches a node yet. */
+static bool is_near(const struct search *search, uint32_t node)
 {
-    stamp_vector *old = (stamp_vector *)clock;
-    const stamp_vector *new = (const stamp_vector *)value;
-    for (uint32_t i = 0; i < engine->stride / STAMPS_A_VECTOR; i++) {
-        if (any_of(old[i] != new[i]))
-            set_vector(engine->search, &old[i], new[i]);
-    }
+    const struct engine *engine = search->engine;
+    return node_stamp(engine, node) <=
+           engine->progress[engine->chain[node_transaction(engine, node)]] + search->window;
 }
 
-static void undo_to(struct search *search, size_t log_count, size_t clock_log_count)
+static void log_look(struct search *search, uint32_t node, uint64_t groups)
+{
+    if (search->look_count == search->look_capacity) {
+        size_t old = search->look_capacity, next = iso_column_capacity(old, old + 1);
+        search->looks =
+            iso_column_grow(search->looks, old * sizeof *search->looks, next * sizeof *search->looks);
+        search->look_capacity = next;
+    }
+    search->looks[search->look_count++] = (struct look){groups, node};
+}
+
+/* What waited for the window then waits again; what came to it since may wait too, for nothing. */
+static void undo_to(struct search *search, const struct decision *decision)
 {
     struct engine *engine = search->engine;
-    while (search->log_count > log_count) {
+    while (search->log_count > decision->log_count) {
         struct change *change = &search->log[--search->log_count];
         *change->where = change->old;
     }
-    while (search->clock_log_count > clock_log_count) {
+    while (search->clock_log_count > decision->clock_log_count) {
         struct clock_change *change = &search->clock_log[--search->clock_log_count];
         *change->where = change->old;
     }
-    agenda_clear(&engine->agenda);
+    while (search->look_count > decision->look_count) {
+        const struct look *look = &search->looks[--search->look_count];
+        if (!is_near(search, look->node))
+            engine->moved_groups[look->node] |= look->groups;
+    }
+    for (uint32_t rank; (rank = agenda_take(&engine->agenda)) != ISO_NONE;) {
+        if (is_near(search, engine->order[rank]))
+            engine->moved_groups[engine->order[rank]] = 0;
+    }
     agenda_clear(&search->reads);
-    engine->resolved_count = 0;
     engine->conflict = false;
     engine->empty_read = ISO_NONE;
 }
 
 /* ---- propagation ---- */
 
-static void merge(struct search *search, uint32_t from, uint32_t to)
+static void merge(struct search *search, uint32_t from, uint32_t to, uint64_t groups)
 {
     struct engine *engine = search->engine;
     const stamp_vector *source = (const stamp_vector *)clock_of(engine, from);
     const stamp_vector *progress = (const stamp_vector *)engine->progress;
     stamp_vector *target = (stamp_vector *)clock_of(engine, to);
-    bool changed = false;
+    uint64_t moved = 0;
     if (search->position[to] != ISO_NONE)
         return;
     if (reaches(engine, to, from))
         engine->conflict = true;
-    for (uint32_t i = 0; i < engine->stride / STAMPS_A_VECTOR; i++) {
-        stamp_vector a = source[i], b = target[i], larger = (a > b) & (a > progress[i]);
+    for (struct vectors at = vectors_of(engine, groups); next_vector(&at);) {
+        stamp_vector a = source[at.vector], b = target[at.vector],
+                     larger = (a > b) & (a > progress[at.vector]);
         if (!any_of(larger))
             continue;
-        set_vector(search, &target[i], (a & larger) | (b & ~larger));
-        changed = true;
+        search_set_vector(search, &target[at.vector], (a & larger) | (b & ~larger));
+        moved |= (uint64_t)1 << at.vector / at.a_group;
     }
-    if (changed)
+    if (!moved)
+        return;
+    engine->moved_groups[to] |= moved;
+    if (is_near(search, to))
         agenda_add(&engine->agenda, engine->rank[to]);
 }
 
@@ -146,7 +180,7 @@ bool search_add_edge(struct engine *engine, struct fact fact)
     search_log(search, &engine->first_out[fact.from]);
     graph_append(engine, fact);
     graph_link(engine);
-    merge(search, fact.from, fact.to);
+    merge(search, fact.from, fact.to, ~(uint64_t)0);
     return true;
 }
 
@@ -162,13 +196,20 @@ void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t versio
     engine_set(engine, count, *count - 1);
 }
 
-/* A read that sees what has begun comes before the writer that will replace that. */
-void search_settle_holder(struct engine *engine, uint32_t read)
+/* A read that sees what has begun comes before the writer that will replace that, and before those that wait.
+ */
+void search_settle(struct engine *engine, uint32_t read)
 {
-    uint32_t holder = engine->search->holder[engine->read_key[read]], version = engine->read_writer[read];
-    if (holder != ISO_NONE && holder != version &&
-        (version == INITIAL || version < engine->waiting[engine->version_run[version]]))
+    uint32_t key = engine->read_key[read], holder = engine->search->holder[key],
+             version = engine->read_writer[read];
+    if (version == INITIAL || version >= engine->waiting[engine->version_run[version]])
+        return;
+    if (holder != ISO_NONE && holder != version)
         rules_add_rw(engine, read, holder);
+    for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
+        if (engine->waiting[run] < engine->run_version[run + 1])
+            rules_add_rw(engine, read, engine->waiting[run]);
+    }
 }
 
 static bool failed(const struct engine *engine)
@@ -201,14 +242,17 @@ static void look_at_node(struct search *search, uint32_t node)
 {
     struct engine *engine = search->engine;
     uint32_t t = node_transaction(engine, node);
-    rules_apply(engine, node);
+    uint64_t groups = engine->moved_groups[node];
+    engine->moved_groups[node] = 0;
+    log_look(search, node, groups);
+    rules_apply(engine, node, groups);
     if (engine->open_reads && node == node_commit(engine, t))
         note_open_reads(search, t);
     if (!engine->serial && !(node & 1))
-        merge(search, node, node + 1);
+        merge(search, node, node + 1, groups);
     for (uint32_t i = engine->first_out[node]; i != ISO_NONE && !failed(engine);
          i = engine->facts[i].next_out)
-        merge(search, node, engine->facts[i].to);
+        merge(search, node, engine->facts[i].to, groups);
 }
 
 /* False on conflict. */
@@ -218,8 +262,6 @@ static bool propagate(struct search *search)
     while (!failed(engine)) {
         if (engine->agenda.count)
             look_at_node(search, engine->order[agenda_take(&engine->agenda)]);
-        else if (engine->resolved_count)
-            rules_settle(engine);
         else if (search->reads.count)
             look_at_open_read(search, agenda_take(&search->reads));
         else
@@ -236,14 +278,17 @@ static uint32_t chain_length(const struct engine *engine, uint32_t chain)
     return engine->serial ? members : 2 * members;
 }
 
-/* The next node of a chain. */
-static uint32_t head_of(const struct search *search, uint32_t chain)
+static uint32_t node_at(const struct engine *engine, uint32_t chain, uint32_t at)
 {
-    const struct engine *engine = search->engine;
-    uint32_t at = engine->progress[chain];
     if (engine->serial)
         return engine->chain_member[engine->chain_first[chain] + at];
     return 2 * engine->chain_member[engine->chain_first[chain] + at / 2] + (at & 1);
+}
+
+/* The next node of a chain. */
+static uint32_t head_of(const struct search *search, uint32_t chain)
+{
+    return node_at(search->engine, chain, search->engine->progress[chain]);
 }
 
 /* Whether all that reaches a chain's head has run. What held it up last is looked at first. */
@@ -437,7 +482,10 @@ static void advance(struct search *search, uint32_t chain, uint32_t node)
     search_log(search, &search->run_count);
     search->ran[search->run_count++] = node;
     next[chain % STAMPS_A_VECTOR]++;
-    set_vector(search, progress, next);
+    search_set_vector(search, progress, next);
+    uint32_t last = engine->progress[chain] + search->window - 1; /* what the window comes to */
+    if (last < chain_length(engine, chain) && engine->moved_groups[node_at(engine, chain, last)])
+        agenda_add(&engine->agenda, engine->rank[node_at(engine, chain, last)]);
 }
 
 /* False on conflict. */
@@ -524,8 +572,12 @@ static bool open_decision(struct search *search)
         search->decisions =
             iso_reallocate(search->decisions, search->decision_capacity * sizeof *search->decisions);
     }
-    search->decisions[search->decision_count++] =
-        (struct decision){search->log_count, search->clock_log_count, first, search->option_count - first, 0};
+    search->decisions[search->decision_count++] = (struct decision){search->log_count,
+                                                                    search->clock_log_count,
+                                                                    search->look_count,
+                                                                    first,
+                                                                    search->option_count - first,
+                                                                    0};
     return true;
 }
 
@@ -535,7 +587,7 @@ static void jump_back(struct search *search)
     uint32_t back = search->jump < search->decision_count ? search->jump : search->decision_count;
     search->decision_count -= back;
     const struct decision *decision = &search->decisions[search->decision_count];
-    undo_to(search, decision->log_count, decision->clock_log_count);
+    undo_to(search, decision);
     search->option_count = decision->first;
     search->noise = 1 + 4.0 * search->jump / search->engine->chain_count;
     search->jump = search->jump < LONGEST_JUMP ? 2 * search->jump : FIRST_JUMP;
@@ -558,7 +610,7 @@ static bool try_options(struct search *search)
     struct iso_polygraph_counters *counters = &search->engine->result->counters;
     while (search->decision_count) {
         struct decision *decision = &search->decisions[search->decision_count - 1];
-        undo_to(search, decision->log_count, decision->clock_log_count);
+        undo_to(search, decision);
         if (decision->tried == decision->count) {
             search->option_count = decision->first;
             search->decision_count--;
@@ -645,6 +697,8 @@ static void init(struct search *search, struct engine *engine)
     engine->progress =
         iso_allocate_zeroed((size_t)engine->stride + STAMPS_A_VECTOR, sizeof *engine->progress);
     engine->waiting = memcpy(iso_allocate(runs), engine->run_version, runs);
+    search->window = WINDOW / (engine->chain_count + 1);
+    search->window = search->window > NARROWEST ? search->window : NARROWEST;
     search->ran = iso_allocate(nodes);
     search->position = memset(iso_allocate(nodes), 0xff, nodes);
     search->current = iso_allocate(keys);
@@ -668,6 +722,7 @@ static void release(struct search *search)
     struct engine *engine = search->engine;
     iso_column_free(search->log, search->log_capacity * sizeof *search->log);
     iso_column_free(search->clock_log, search->clock_log_capacity * sizeof *search->clock_log);
+    iso_column_free(search->looks, search->look_capacity * sizeof *search->looks);
     iso_free(engine->progress);
     iso_free(engine->waiting);
     engine->progress = NULL;
@@ -706,7 +761,8 @@ bool search_order(struct engine *engine)
         memcpy(engine->order, search.ran, engine->node_count * sizeof *engine->order);
     } else {
         propose(&search);
-        undo_to(&search, 0, 0);
+        undo_to(&search, &(struct decision){0});
+        memset(engine->moved_groups, 0, engine->node_count * sizeof *engine->moved_groups);
     }
     engine->search = NULL;
     release(&search);
