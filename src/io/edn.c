@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 void edn_start(struct edn *edn, const char *text, size_t length)
 {
     memset(edn, 0, sizeof *edn);
@@ -145,7 +147,7 @@ static bool starts_number(const struct edn *edn)
     return (first >= '0' && first <= '9') || ((first == '-' || first == '+') && second >= '0' && second <= '9');
 }
 
-static enum edn_type read_token(struct edn *edn, unsigned *dropped)
+static enum edn_type read_form(struct edn *edn, unsigned *dropped)
 {
     for (;;) {
         skip_space(edn);
@@ -178,6 +180,16 @@ static enum edn_type read_token(struct edn *edn, unsigned *dropped)
             return edn->type = byte == ':' ? EDN_KEYWORD : EDN_SYMBOL;
         }
     }
+}
+
+/* A token whose text is UTF-8, as everything is that a history keeps. */
+static enum edn_type read_token(struct edn *edn, unsigned *dropped)
+{
+    enum edn_type type = read_form(edn, dropped);
+    bool text = type == EDN_STRING || type == EDN_KEYWORD || type == EDN_SYMBOL;
+    if (text && !iso_utf8_valid((const uint8_t *)edn->text, edn->length))
+        return edn_fail(edn, "UTF-8"), EDN_ERROR;
+    return type;
 }
 
 enum edn_type edn_next(struct edn *edn)

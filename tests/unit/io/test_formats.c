@@ -186,6 +186,7 @@ static void elle_edn_is_refused(void **state)
     (void)state;
     check_bad(ISO_FORMAT_ELLE_EDN, "[{:type :ok, :f :add, :value 0, :process 0}]", "not a read/write history: 1 operations (the first is :add)");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok, :f :read, :value [[1 2] [3 4]]}", "not a read/write history");
+    check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok, :f :txn, :value [[:w :x\254 2]]}", "UTF-8");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok, :f :txn, :value 7}", "is no vector of operations");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:f :txn, :value []}", "without a :type");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok\n :value [[:cas 1 2]]}", ":2: byte 11: found ':cas', expected an operation");
