@@ -12,7 +12,7 @@
 
 struct iso_polygraph_options {
     enum iso_model model;
-    uint64_t drift;        /* how far the clients' clocks may differ, in their unit */
+    uint64_t drift;        /* how far the clients' clocks may differ, in nanoseconds */
     double timeout;        /* seconds; 0: none */
     uint64_t memory;       /* bytes that the clocks may take, the largest part; 0: 16 GiB */
     uint32_t max_findings; /* of the list, never of the counts; 0: all */

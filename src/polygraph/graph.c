@@ -3,7 +3,8 @@
 
 void graph_init(struct engine *engine)
 {
-    engine->node_count = engine->serial ? engine->count : 2 * engine->count;
+    engine->event_count = engine->serial ? engine->count : 2 * engine->count;
+    engine->node_count = engine->event_count + times_count(engine);
     engine->first_out = iso_allocate(((size_t)engine->node_count + 1) * sizeof *engine->first_out);
     memset(engine->first_out, 0xff, ((size_t)engine->node_count + 1) * sizeof *engine->first_out);
     engine->order = iso_allocate(((size_t)engine->node_count + 1) * sizeof *engine->order);
@@ -40,7 +41,7 @@ void graph_clocks_init(struct engine *engine)
     memset(engine->clocks, 0, size);
     memset(engine->seen, 0, size);
     agenda_init(&engine->agenda, engine->node_count);
-    for (uint32_t node = 0; node < engine->node_count; node++)
+    for (uint32_t node = 0; node < engine->event_count; node++)
         clock_of(engine, node)[engine->chain[node_transaction(engine, node)]] = node_stamp(engine, node);
 }
 
@@ -152,6 +153,7 @@ static void add_initial_read(struct engine *engine, uint32_t read)
 void graph_add_known(struct engine *engine)
 {
     add_sessions(engine);
+    times_add(engine);
     for (uint32_t read = 0; read < engine->read_count; read++) {
         uint32_t version = engine->read_writer[read];
         if (version == INITIAL)
@@ -202,7 +204,7 @@ bool graph_sort(struct engine *engine)
     for (uint32_t head = 0; head < end; head++) {
         uint32_t node = engine->order[head];
         engine->rank[node] = head;
-        if (!engine->serial && !(node & 1) && --degree[node + 1] == 0)
+        if (node_goes_on(engine, node) && --degree[node + 1] == 0)
             engine->order[end++] = node + 1;
         for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out) {
             if (--degree[engine->facts[i].to] == 0)

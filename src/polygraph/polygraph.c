@@ -46,8 +46,12 @@ static void undecided(struct engine *engine, const char *reason)
 /* The topological order of a graph in which nothing is open explains the history. */
 static void accept(struct engine *engine)
 {
-    for (uint32_t i = 0; i < engine->node_count; i++)
+    for (uint32_t i = 0, left = engine->event_count; left; i++) {
+        if (engine->order[i] >= engine->event_count)
+            continue; /* a node of time */
         iso_evidence_event(&engine->result->evidence, event_of(engine, engine->order[i]));
+        left--;
+    }
     engine->result->evidence.accepts = true;
     engine->result->outcome = ISO_HOLDS;
 }
@@ -160,7 +164,7 @@ enum iso_status iso_polygraph_check(const struct iso_history *history,
     engine.deadline = options->timeout > 0 ? start + options->timeout : 0;
     result->evidence.model = options->model;
     result->evidence.drift = options->drift;
-    if (options->model >= ISO_MODEL_GSI && options->model != ISO_MODELS)
+    if (iso_model_needs_times(options->model) && (!history->begun || !history->ended))
         return iso_error_set(error, ISO_BAD_INPUT,
                              "level %s needs the clients' clocks (begin and end of transactions)",
                              iso_model_name(options->model));

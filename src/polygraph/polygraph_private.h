@@ -1,13 +1,17 @@
 /* What the files of this module share.
  *
- *   problem.c     history -> transactions, versions, reads with their possible writers; findings before any
- * graph lists.c       list reads -> the version order of lists chains.c      transactions -> chains; versions
- * sorted by key, chain, place graph.c       facts (edges with a reason) and clocks agenda.c      the nodes
- * whose clocks moved rules.c       what follows at a node saturate.c    the rules, until nothing more follows
- *   search.c      forward search with propagation
- *   solve.c       what is open, for the solver
- *   explain.c     facts -> lemmas
- *   polygraph.c   the route
+ * - problem.c: history -> transactions, versions, reads with their possible writers; findings before any graph
+ * - lists.c: list reads -> the version order of lists
+ * - chains.c: transactions -> chains; versions sorted by key, chain, place
+ * - times.c: what the clients' clocks say
+ * - graph.c: facts (edges with a reason) and clocks
+ * - agenda.c: the nodes whose clocks moved
+ * - rules.c: what follows at a node
+ * - saturate.c: the rules, until nothing more follows
+ * - search.c: forward search with propagation
+ * - solve.c: what is open, for the solver
+ * - explain.c: facts -> lemmas
+ * - polygraph.c: the route
  *
  * A *version* is the final write of a key by a transaction. A *node* is an event: at the serialisable levels
  * one a transaction, else two, begin and commit. A *fact* is an edge between nodes, or a candidate of a read
@@ -115,6 +119,7 @@ struct engine {
     uint32_t *chain_first, *chain_member;
 
     /* graph */
+    uint32_t event_count; /* nodes of transactions; behind them stand those of time */
     uint32_t node_count;
     uint32_t fact_count, fact_capacity, known_count, linked_count;
     struct fact *facts;
@@ -158,6 +163,12 @@ static inline uint32_t node_transaction(const struct engine *engine, uint32_t no
     return engine->serial ? node : node / 2;
 }
 
+/* True if an edge leads from a begin to the commit behind it. */
+static inline bool node_goes_on(const struct engine *engine, uint32_t node)
+{
+    return !engine->serial && !(node & 1) && node < engine->event_count;
+}
+
 /* 1 + position of a node in its chain. */
 static inline stamp node_stamp(const struct engine *engine, uint32_t node)
 {
@@ -192,6 +203,10 @@ void versions_sort(struct engine *engine);
 void versions_release(struct engine *engine);
 uint32_t *
 session_predecessors(const struct engine *engine); /* by transaction; ISO_NONE: none. The caller frees it */
+
+/* times.c */
+uint32_t times_count(const struct engine *engine); /* nodes of time that the level needs */
+void times_add(struct engine *engine);             /* their edges */
 
 /* graph.c */
 void graph_init(struct engine *engine);

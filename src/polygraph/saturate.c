@@ -6,7 +6,7 @@ enum { SORT_AGAIN = 16 }; /* once a share of 1 / SORT_AGAIN of the nodes has to 
 
 static void merge(struct engine *engine, uint32_t from, uint32_t to, uint64_t groups)
 {
-    engine->conflict |= reaches(engine, to, from);
+    engine->conflict |= to < engine->event_count && reaches(engine, to, from);
     uint64_t moved = graph_merge_clock(engine, from, to, groups);
     if (!moved)
         return;
@@ -26,9 +26,9 @@ static void look_at(struct engine *engine, uint32_t node)
 {
     uint64_t groups = engine->moved_groups[node];
     engine->moved_groups[node] = 0;
-    if (!engine->options->no_saturation)
+    if (!engine->options->no_saturation && node < engine->event_count)
         rules_apply(engine, node, groups);
-    if (!engine->serial && !(node & 1))
+    if (node_goes_on(engine, node))
         merge(engine, node, node + 1, groups);
     for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out)
         merge(engine, node, engine->facts[i].to, groups);

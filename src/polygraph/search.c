@@ -96,6 +96,8 @@ void search_set_vector(struct search *search, stamp_vector *where, stamp_vector 
 static bool is_near(const struct search *search, uint32_t node)
 {
     const struct engine *engine = search->engine;
+    if (node >= engine->event_count) /* of time */
+        return true;
     return node_stamp(engine, node) <=
            engine->progress[engine->chain[node_transaction(engine, node)]] + search->window;
 }
@@ -148,7 +150,7 @@ static void merge(struct search *search, uint32_t from, uint32_t to, uint64_t gr
     uint64_t moved = 0;
     if (search->position[to] != ISO_NONE)
         return;
-    if (reaches(engine, to, from))
+    if (to < engine->event_count && reaches(engine, to, from))
         engine->conflict = true;
     for (struct vectors at = vectors_of(engine, groups); next_vector(&at);) {
         stamp_vector a = source[at.vector], b = target[at.vector],
@@ -241,14 +243,16 @@ static void look_at_open_read(struct search *search, uint32_t read)
 static void look_at_node(struct search *search, uint32_t node)
 {
     struct engine *engine = search->engine;
-    uint32_t t = node_transaction(engine, node);
     uint64_t groups = engine->moved_groups[node];
     engine->moved_groups[node] = 0;
     log_look(search, node, groups);
-    rules_apply(engine, node, groups);
-    if (engine->open_reads && node == node_commit(engine, t))
-        note_open_reads(search, t);
-    if (!engine->serial && !(node & 1))
+    if (node < engine->event_count) {
+        uint32_t t = node_transaction(engine, node);
+        rules_apply(engine, node, groups);
+        if (engine->open_reads && node == node_commit(engine, t))
+            note_open_reads(search, t);
+    }
+    if (node_goes_on(engine, node))
         merge(search, node, node + 1, groups);
     for (uint32_t i = engine->first_out[node]; i != ISO_NONE && !failed(engine);
          i = engine->facts[i].next_out)
@@ -658,7 +662,7 @@ static bool run_all(struct search *search)
     for (;;) {
         fine = fine && run_free(search);
         note_progress(search);
-        if (fine && search->run_count == engine->node_count)
+        if (fine && search->run_count == engine->event_count)
             return true;
         if (engine_out_of_time(engine))
             return false;
@@ -758,7 +762,7 @@ bool search_order(struct engine *engine)
     engine->search = &search;
     bool found = run_all(&search);
     if (found) {
-        memcpy(engine->order, search.ran, engine->node_count * sizeof *engine->order);
+        memcpy(engine->order, search.ran, engine->event_count * sizeof *engine->order);
     } else {
         propose(&search);
         undo_to(&search, &(struct decision){0});

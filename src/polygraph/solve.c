@@ -352,7 +352,7 @@ static bool sort_model(struct open *open)
     for (uint32_t head = 0; head < end; head++) {
         uint32_t node = queue[head];
         open->sorted[node] = true;
-        if (!engine->serial && !(node & 1) && --open->degree[node + 1] == 0)
+        if (node_goes_on(engine, node) && --open->degree[node + 1] == 0)
             queue[end++] = node + 1;
         for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out) {
             if (--open->degree[engine->facts[i].to] == 0)
@@ -406,7 +406,7 @@ static bool find_path(struct open *open, uint32_t from, uint32_t to)
         uint32_t node = open->deque[head++], distance = open->distance[node];
         if (node == to)
             return true;
-        if (!engine->serial && !(node & 1))
+        if (node_goes_on(engine, node))
             visit(open, node + 1, distance, open->by[node], &head, &end, true);
         for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out)
             visit(open, engine->facts[i].to, distance, open->by[node], &head, &end, true);
