@@ -187,7 +187,15 @@ static enum iso_status find_namespace(const struct iso_message *message, struct 
 
 /* ---- values ---- */
 
-enum conversion { AS_INTEGER, AS_NUMBER, AS_BOOLEAN, AS_TEXT, AS_JSON, AS_EDGE, HIDDEN };
+enum conversion {
+    AS_INTEGER,
+    AS_NUMBER,
+    AS_BOOLEAN,
+    AS_TEXT,
+    AS_JSON,
+    AS_EDGE,
+    HIDDEN /* the stream says "****" of every password, and {} of every bigfloat */
+};
 
 static const struct value_type {
     const char *name;
@@ -342,25 +350,24 @@ static enum iso_status add_mutation(struct dgraph_decoder *dgraph, const struct 
     struct iso_atoms *atoms = &events->block.atoms;
     const struct value_type *type = find_value_type(change->value_type);
     bool star = !writes && change->value.type == ISO_JSON_STRING && ISO_PAYLOAD_IS(change->value.text, "_STAR_ALL");
-    struct iso_event event = new_event(writes || star ? ISO_EVENT_ROW : ISO_EVENT_DELETE_IF, message, change);
+    struct iso_event event;
     iso_atom value = ISO_ABSENT;
     if (!type)
         return refuse_text(error, "event.value_type", change->value_type, "a type of Dgraph's");
     if (check_cardinality(dgraph, change, type->conversion == AS_EDGE, error) != ISO_OK)
         return error->status;
-    if (!star && type->conversion == HIDDEN)
-        return refuse_text(error, "event.value_type", change->value_type,
-                           "a type whose values the stream holds (leave the predicate out: tables=...)");
-    if (!star && !take_value(dgraph, atoms, type->conversion, &change->value, &value))
+    bool hidden = !star && type->conversion == HIDDEN;
+    if (!star && !hidden && !take_value(dgraph, atoms, type->conversion, &change->value, &value))
         return refuse_text(error, "event.value of type", change->value_type, type->expected);
     put_predicate(&dgraph->text, change->namespace, change->attr);
+    event = new_event(writes || star || hidden ? ISO_EVENT_ROW : ISO_EVENT_DELETE_IF, message, change);
     event.table = iso_atoms_text(atoms, dgraph->text.bytes, dgraph->text.used);
     iso_text_put_bytes(&dgraph->text, "/", 1);
     put_hexadecimal(&dgraph->text, change->uid);
     event.key = iso_atoms_add_string(atoms, dgraph->text.bytes, dgraph->text.used);
     if (event.type == ISO_EVENT_ROW) {
-        event.operation = writes ? ISO_ROW_UPDATE : ISO_ROW_DELETE;
-        event.flags |= ISO_EVENT_HAS_AFTER;
+        event.operation = star ? ISO_ROW_DELETE : ISO_ROW_UPDATE;
+        event.flags |= hidden ? 0 : ISO_EVENT_HAS_AFTER;
         event.after = value;
     } else {
         event.before = value;

@@ -4,6 +4,7 @@
  * reads, or where a transaction ends; it has no watermark. What becomes of a message:
  *
  *     set, ovr                    ROW, update: whether there was a value before is not known
+ *         of a password, bigfloat ROW, update to a value that the stream does not say, as also after their deletes
  *     del of "_STAR_ALL"          ROW, delete
  *     del of a value              DELETE_IF: it counts only where the key holds that value
  *     drop of a predicate, all    DROP

@@ -211,10 +211,11 @@ static enum iso_status process(struct iso_pipeline *pipeline, uint64_t now, stru
         const struct iso_event *event = &pipeline->events.list[i];
         switch ((enum iso_event_type)event->type) {
         case ISO_EVENT_TRANSACTIONS:
+            pipeline_look_ahead_all(pipeline, event->first, event->first + event->count);
             add_transactions(pipeline, event, now, error);
             break;
         case ISO_EVENT_WATERMARK:
-            pipeline_watermark(pipeline, iso_origin_input(event->origin), event->cts.physical, now);
+            pipeline_watermark(pipeline, event->origin, event->cts.physical, now);
             break;
         case ISO_EVENT_IGNORED:
         case ISO_EVENT_HEARTBEAT:

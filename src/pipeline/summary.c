@@ -21,6 +21,8 @@ enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool a
         *reason = "skipped-records";
     else if (engine->below_watermark)
         *reason = "below-watermark";
+    else if (engine->standing)
+        *reason = "tentative-violations";
     else if (!engine->transactions)
         *reason = "nothing-judged";
     else if (engine->reads_undecided || engine->writes_undecided || engine->sessions_undecided ||
@@ -69,6 +71,7 @@ static void put_stream(struct iso_text *text, const struct iso_pipeline_stats *s
     put_count(text, "repeats", engine->repeats);
     put_count(text, "foreign", engine->foreign);
     put_count(text, "below_watermark", engine->below_watermark);
+    put_count(text, "far_ahead", stats->far_ahead);
     put_count(text, "retracted", stats->retracted);
     put_count(text, "flipped", engine->flipped);
     put_count(text, "undecided", engine->reads_undecided + engine->writes_undecided + engine->sessions_undecided);

@@ -45,12 +45,10 @@ static void samples(void **state)
         "ERROR attr \"tags\": expected a predicate of one value; by the schema it holds several, or one a language\n",
         "ERROR attr \"tags\": expected a predicate of one value; by the schema it holds several, or one a language\n",
         "ROW update friend/0xde: ? -> 0xdf cts 20823\n",
-        "ERROR event.value_type \"password\": expected a type whose values the stream holds "
-        "(leave the predicate out: tables=...)\n",
+        "ROW update pw/0xde: ? -> ? cts 20823\n",
         "ERROR attr \"lname\": expected a predicate of one value; by the schema it holds several, or one a language\n",
         "ROW update untyped/0xde: ? -> hello cts 20823\n",
-        "ERROR event.value_type \"bigfloat\": expected a type whose values the stream holds "
-        "(leave the predicate out: tables=...)\n",
+        "ROW update big/0xde: ? -> ? cts 20823\n",
         "DELETE_IF bal/0xde: 9007199254740993 cts 20825\n",
         "ERROR attr \"tags\": expected a predicate of one value; by the schema it holds several, or one a language\n",
         "ERROR attr \"tags\": expected a predicate of one value; by the schema it holds several, or one a language\n",
@@ -152,6 +150,9 @@ static void operations(void **state)
     assert_string_equal(mutation(&decoding, "\"operation\":\"del\",\"uid\":1,\"attr\":\"p\",\"value\":\"v\","
                                             "\"value_type\":\"string\""),
                         "DELETE_IF p/0x1: v cts 9\n");
+    assert_string_equal(mutation(&decoding, "\"operation\":\"del\",\"uid\":1,\"attr\":\"p\",\"value\":\"****\","
+                                            "\"value_type\":\"password\""),
+                        "ROW update p/0x1: ? -> ? cts 9\n");
     assert_string_equal(mutation(&decoding, "\"operation\":\"inc\",\"uid\":1,\"attr\":\"p\",\"value\":1,"
                                             "\"value_type\":\"int\""),
                         "ERROR event.operation \"inc\": expected set, del or ovr\n");
