@@ -47,7 +47,7 @@ uint32_t agenda_take(struct agenda *agenda)
     if (!agenda->bits[rank / 64])
         agenda->words[rank / 4096] &= ~((uint64_t)1 << rank / 64 % 64);
     agenda->count--;
-    agenda->cursor = rank;
+    agenda->cursor = (rank + 1) % (agenda->word_count * 4096);
     return rank;
 }
 

@@ -13,9 +13,29 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-bool engine_out_of_time(const struct engine *engine)
+static bool is_too_much(const struct engine *engine, uint64_t more)
 {
-    return engine->deadline != 0 && now() >= engine->deadline;
+    uint64_t limit = engine->options->memory ? engine->options->memory : (uint64_t)1 << 34;
+    uint64_t used = engine->options->memory_in_use ? engine->options->memory_in_use() : 0;
+    return used + more > limit;
+}
+
+/* Memory is asked for seldom: it takes a call into the system. */
+bool engine_must_stop(struct engine *engine)
+{
+    enum { LOOKS = 16 };
+    if (!engine->stop_reason && engine->deadline != 0 && now() >= engine->deadline)
+        engine->stop_reason = "timeout";
+    if (!engine->stop_reason && ++engine->looks % LOOKS == 0 && is_too_much(engine, 0))
+        engine->stop_reason = "memory";
+    return engine->stop_reason;
+}
+
+bool engine_may_take(struct engine *engine, uint64_t bytes)
+{
+    if (is_too_much(engine, bytes))
+        engine->stop_reason = "memory";
+    return !engine->stop_reason;
 }
 
 void iso_polygraph_options_init(struct iso_polygraph_options *options)
@@ -39,8 +59,13 @@ void iso_polygraph_result_release(struct iso_polygraph_result *result)
 
 static void undecided(struct engine *engine, const char *reason)
 {
+    struct iso_evidence *evidence = &engine->result->evidence;
     engine->result->outcome = ISO_IS_UNDECIDED;
     engine->result->reason = reason;
+    iso_evidence_release(evidence); /* half a proof is none */
+    evidence->model = engine->options->model;
+    evidence->drift = engine->options->drift;
+    engine->result->cycle_lemma = ISO_NONE;
 }
 
 /* The topological order of a graph in which nothing is open explains the history. */
@@ -75,10 +100,11 @@ static void reject_by_findings(struct engine *engine)
     engine->result->evidence.finding = engine->result->findings[0];
 }
 
-static bool clocks_fit(const struct engine *engine)
+/* Clocks, as the rules and as the nodes have them, are the largest part. */
+static bool clocks_fit(struct engine *engine)
 {
-    uint64_t limit = engine->options->memory ? engine->options->memory : (uint64_t)1 << 34;
-    return 2 * sizeof(uint32_t) * (uint64_t)engine->node_count * (engine->chain_count + 3) <= limit;
+    return engine_may_take(engine, 2 * sizeof(stamp) * (uint64_t)engine->node_count *
+                                       (engine->chain_count + STAMPS_A_VECTOR));
 }
 
 static void judge_graph(struct engine *engine)
@@ -96,7 +122,9 @@ static void judge_graph(struct engine *engine)
     start = now();
     bool found = status == ISO_OK && !engine->options->no_search && search_order(engine);
     counters->seconds_search = now() - start;
-    if (status == ISO_OK && !found) {
+    if (status == ISO_OK && !found && engine_must_stop(engine)) {
+        status = ISO_UNDECIDED;
+    } else if (status == ISO_OK && !found) {
         start = now();
         status = solve_everything(engine);
         counters->seconds_solve = now() - start;
@@ -106,8 +134,8 @@ static void judge_graph(struct engine *engine)
     } else if (status == ISO_VIOLATED) {
         engine->result->outcome = ISO_IS_VIOLATED;
         engine->result->cycles = 1;
-    } else if (!engine->result->reason) {
-        undecided(engine, "timeout");
+    } else {
+        undecided(engine, engine->result->reason ? engine->result->reason : engine->stop_reason);
     }
 }
 

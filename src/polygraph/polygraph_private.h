@@ -1,6 +1,7 @@
 /* What the files of this module share.
  *
- * - problem.c: history -> transactions, versions, reads with their possible writers; findings before any graph
+ * - problem.c: history -> transactions, versions, reads with their possible writers; findings before any
+ * graph
  * - lists.c: list reads -> the version order of lists
  * - chains.c: transactions -> chains; versions sorted by key, chain, place
  * - times.c: what the clients' clocks say
@@ -72,7 +73,9 @@ struct engine {
     const struct iso_polygraph_options *options;
     struct iso_polygraph_result *result;
     bool serial;
-    double deadline; /* 0: none */
+    double deadline;         /* 0: none */
+    const char *stop_reason; /* once the time is up or memory short */
+    uint32_t looks;          /* how often engine_must_stop was asked */
 
     /* transactions that take part: committed ones, and those of unknown outcome that something may read from
      */
@@ -365,6 +368,8 @@ struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t ver
 void explain_cycle(struct engine *engine);      /* the facts close a cycle */
 void explain_empty_read(struct engine *engine); /* a read has no candidate left */
 
-bool engine_out_of_time(const struct engine *engine);
+/* True once the time is up or memory short; to be asked every millisecond or so. */
+bool engine_must_stop(struct engine *engine);
+bool engine_may_take(struct engine *engine, uint64_t bytes); /* false: memory is short */
 
 #endif

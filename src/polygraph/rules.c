@@ -31,9 +31,11 @@ static uint32_t commit_of(const struct engine *engine, uint32_t version)
     return node_commit(engine, engine->version_transaction[version]);
 }
 
-/* Adds an edge that is not known yet. */
+/* Adds an edge that is not known yet; none behind the one that closes a cycle. */
 static bool add_edge(struct engine *engine, struct fact fact)
 {
+    if (engine->conflict)
+        return false;
     return engine->search ? search_add_edge(engine, fact) : graph_add_edge(engine, fact);
 }
 

@@ -2,6 +2,7 @@
  * reads that are still open, until nothing more follows. */
 #include "polygraph/polygraph_private.h"
 
+enum { LOOK_UP = 256 };   /* steps between looks at the clock on the wall */
 enum { SORT_AGAIN = 16 }; /* once a share of 1 / SORT_AGAIN of the nodes has to be looked at again */
 
 static void merge(struct engine *engine, uint32_t from, uint32_t to, uint64_t groups)
@@ -62,7 +63,7 @@ static enum iso_status run_pass(struct engine *engine)
         look_at(engine, engine->order[rank]);
         if (failed(engine))
             return ISO_VIOLATED;
-        if (++steps % 1024 == 0 && engine_out_of_time(engine))
+        if (++steps % LOOK_UP == 0 && engine_must_stop(engine))
             return ISO_UNDECIDED;
         if (rank < last) /* round, and this one was done too */
             return ISO_OK;
@@ -100,6 +101,8 @@ static uint32_t look_at_open_reads(struct engine *engine, uint32_t *reads, uint3
 {
     uint32_t left = 0;
     for (uint32_t i = 0; i < count && !failed(engine); i++) {
+        if (i % LOOK_UP == 0 && engine_must_stop(engine))
+            break;
         if (engine->read_writer[reads[i]] == OPEN && rules_apply_open(engine, reads[i]))
             reads[left++] = reads[i];
     }
@@ -117,10 +120,10 @@ static enum iso_status run(struct engine *engine, uint32_t *reads)
         count = look_at_open_reads(engine, reads, count);
         if (failed(engine))
             return ISO_VIOLATED;
+        if (engine_must_stop(engine))
+            return ISO_UNDECIDED;
         if (engine->fact_count == before && !engine->agenda.count)
             return ISO_OK;
-        if (engine_out_of_time(engine))
-            return ISO_UNDECIDED;
     }
 }
 

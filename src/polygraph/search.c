@@ -17,6 +17,7 @@
  */
 #include "polygraph/polygraph_private.h"
 
+enum { LOOK_UP = 256 };                /* steps between looks at the clock on the wall */
 enum { WINDOW = 4096, NARROWEST = 8 }; /* nodes, of all chains together; of one chain */
 enum { DEAD_ENDS = 1000, PATIENCE = 12, FIRST_JUMP = 4, LONGEST_JUMP = 1024 };
 
@@ -263,7 +264,9 @@ static void look_at_node(struct search *search, uint32_t node)
 static bool propagate(struct search *search)
 {
     struct engine *engine = search->engine;
-    while (!failed(engine)) {
+    for (uint32_t steps = 1; !failed(engine); steps++) {
+        if (steps % LOOK_UP == 0 && engine_must_stop(engine))
+            return false;
         if (engine->agenda.count)
             look_at_node(search, engine->order[agenda_take(&engine->agenda)]);
         else if (search->reads.count)
@@ -612,7 +615,7 @@ static void note_progress(struct search *search)
 static bool try_options(struct search *search)
 {
     struct iso_polygraph_counters *counters = &search->engine->result->counters;
-    while (search->decision_count) {
+    while (search->decision_count && !engine_must_stop(search->engine)) {
         struct decision *decision = &search->decisions[search->decision_count - 1];
         undo_to(search, decision);
         if (decision->tried == decision->count) {
@@ -645,7 +648,8 @@ static bool run_free(struct search *search)
                 uint32_t node = head_of(search, chain);
                 if (!is_ready(search, chain, node) || readiness_of(search, node) != FREE)
                     break;
-                engine->result->counters.search_free++;
+                if (++engine->result->counters.search_free % LOOK_UP == 0 && engine_must_stop(engine))
+                    return false;
                 any = true;
                 if (!run_node(search, chain, node))
                     return false;
@@ -664,7 +668,7 @@ static bool run_all(struct search *search)
         note_progress(search);
         if (fine && search->run_count == engine->event_count)
             return true;
-        if (engine_out_of_time(engine))
+        if (engine_must_stop(engine))
             return false;
         fine = (fine && open_decision(search)) || search->decision_count;
         if (!fine || !try_options(search))

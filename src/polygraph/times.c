@@ -1,10 +1,10 @@
-/* What the clients' clocks say: U had ended when T began, so U's commit comes before T's begin (gsi: before T's commit,
- * since T may read from an older snapshot).
+/* What the clients' clocks say: U had ended when T began, so U's commit comes before T's begin (gsi: before
+ * T's commit, since T may read from an older snapshot).
  *
- * That would be an edge for nearly every pair. So committed transactions are sorted by when they ended, and a node of
- * time stands behind each, one after another: U's commit comes before its own node, and T after the node of the last one
- * that had ended before T began. Nodes of time have clocks, which pass on what comes before them, but no stamp: nobody
- * asks what they come before.
+ * That would be an edge for nearly every pair. So committed transactions are sorted by when they ended, and a
+ * node of time stands behind each, one after another: U's commit comes before its own node, and T after the
+ * node of the last one that had ended before T began. Nodes of time have clocks, which pass on what comes
+ * before them, but no stamp: nobody asks what they come before.
  */
 #include <stdlib.h>
 
@@ -19,7 +19,8 @@ struct ending {
 static bool has_end(const struct engine *engine, uint32_t t)
 {
     uint32_t transaction = engine->transaction[t];
-    return engine->history->ended[transaction] && iso_status_of(engine->history, transaction) == ISO_COMMITTED;
+    return engine->history->ended[transaction] &&
+           iso_status_of(engine->history, transaction) == ISO_COMMITTED;
 }
 
 uint32_t times_count(const struct engine *engine)
@@ -46,7 +47,8 @@ static void add_edge(struct engine *engine, uint32_t from, uint32_t to)
 }
 
 /* How many of `count` endings come before a transaction began. */
-static uint32_t count_before(const struct engine *engine, const struct ending *endings, uint32_t count, uint32_t t)
+static uint32_t count_before(const struct engine *engine, const struct ending *endings, uint32_t count,
+                             uint32_t t)
 {
     uint32_t low = 0;
     while (low < count) {
@@ -80,7 +82,8 @@ void times_add(struct engine *engine)
         uint32_t before = count_before(engine, endings, count, t);
         bool older_snapshot = engine->options->model == ISO_MODEL_GSI;
         if (before)
-            add_edge(engine, first + before - 1, older_snapshot ? node_commit(engine, t) : node_begin(engine, t));
+            add_edge(engine, first + before - 1,
+                     older_snapshot ? node_commit(engine, t) : node_begin(engine, t));
     }
     iso_free(endings);
 }
