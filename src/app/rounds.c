@@ -106,8 +106,8 @@ static enum iso_status judge(struct app_rounds *rounds, bool is_final, struct is
     iso_polygraph_options_init(&settings);
     settings.model = model_of(options);
     settings.max_findings = (uint32_t)options->max_violations;
-    uint64_t used = COPIES * iso_history_size(&rounds->collected);
-    settings.memory = options->memory > used ? options->memory - used : 0;
+    settings.memory = options->memory;
+    settings.memory_in_use = app_memory_in_use;
     if (rounds->full)
         undecided(result, "memory");
     else

@@ -38,6 +38,10 @@ void iso_history_copy(struct iso_history *into, const struct iso_history *from, 
     iso_history_begin(into, tid, session, iso_status_of(from, t), from->origin[t]);
     if (from->flags[t] & ISO_HAS_SNO)
         iso_history_set_sno(into, from->sno[t]);
+    if (from->begun && from->begun[t])
+        iso_history_set_begun(into, from->begun[t] - 1);
+    if (from->ended && from->ended[t])
+        iso_history_set_ended(into, from->ended[t] - 1);
     for (uint32_t o = from->first_operation[t]; o < from->first_operation[t + 1]; o++)
         copy_operation(into, from, o);
 }

@@ -187,6 +187,57 @@ static bool register_finding(const struct iso_history *history, const struct iso
     }
 }
 
+/* The one who may have written what a register read returned: ISO_NONE for the initial value; false: several may. */
+static bool only_writer(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t *writer)
+{
+    uint32_t key = history->key[operation], value = history->value[operation], last;
+    uint32_t count = verify_initial_value(history, key) == value;
+    *writer = ISO_NONE;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        if (t == reader || iso_status_of(history, t) == ISO_ABORTED || !verify_final_write(history, t, key, &last) ||
+            last != value)
+            continue;
+        *writer = t;
+        count++;
+    }
+    return count == 1;
+}
+
+/* The external read of a key by a committed transaction that writes it too, or ISO_NONE. */
+static uint32_t read_before_write(const struct iso_history *history, uint32_t t, uint32_t key)
+{
+    uint32_t value;
+    if (t >= history->transaction_count || iso_status_of(history, t) != ISO_COMMITTED ||
+        !verify_final_write(history, t, key, &value))
+        return ISO_NONE;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        uint8_t kind = iso_kind_of(history, o);
+        if (history->key[o] != key || (kind != ISO_READ && kind != ISO_READ_LIST))
+            continue;
+        struct read_shape shape = verify_read_shape(history, t, o);
+        return shape.internal || !shape.consistent ? ISO_NONE : o;
+    }
+    return ISO_NONE;
+}
+
+/* Both read the same version of a key and write the key. A list only grows: equal prefixes are one version. */
+static bool loses_update(const struct iso_history *history, const struct iso_finding *finding, uint32_t prefix)
+{
+    uint32_t t = finding->transaction, o = finding->operation, key = history->key[o], writer, writer_of_other;
+    uint32_t other = finding->other == t ? ISO_NONE : read_before_write(history, finding->other, key);
+    if (other == ISO_NONE || read_before_write(history, t, key) == ISO_NONE ||
+        iso_kind_of(history, other) != iso_kind_of(history, o))
+        return false;
+    if (iso_kind_of(history, o) == ISO_READ)
+        return only_writer(history, t, o, &writer) &&
+               only_writer(history, finding->other, other, &writer_of_other) && writer == writer_of_other &&
+               history->value[o] == history->value[other];
+    const iso_atom *elements = history->element + history->list_first[history->value[o]];
+    const iso_atom *of_other = history->element + history->list_first[history->value[other]];
+    return verify_read_shape(history, finding->other, other).prefix == prefix &&
+           memcmp(elements, of_other, prefix * sizeof *elements) == 0;
+}
+
 enum iso_status verify_finding(const struct iso_history *history, const struct iso_finding *finding,
                                struct iso_error *error)
 {
@@ -201,6 +252,8 @@ enum iso_status verify_finding(const struct iso_history *history, const struct i
         fine = !shape.consistent && finding->other == ISO_NONE;
     else if (shape.internal || !shape.consistent)
         fine = false;
+    else if (finding->kind == ISO_FINDING_LOSTUPDATE)
+        fine = loses_update(history, finding, shape.prefix);
     else if (iso_kind_of(history, o) == ISO_READ_LIST)
         fine = list_finding(history, finding, shape.prefix);
     else

@@ -245,7 +245,10 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
             literal_of(checker, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE});
         return needs[0];
     case ISO_EDGE_TIME:
-        return false;
+        return iso_model_needs_times(checker->evidence->model) && is_commit(checker, edge->from) &&
+               (checker->evidence->model == ISO_MODEL_GSI ? is_commit(checker, edge->to) : is_begin(edge->to)) &&
+               iso_status_of(history, from) == ISO_COMMITTED &&
+               iso_history_ended_before(history, from, to, checker->evidence->drift);
     }
     return false;
 }

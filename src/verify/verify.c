@@ -12,12 +12,10 @@ static bool is_of_one_kind(const struct iso_evidence *evidence)
 enum iso_status iso_verify(const struct iso_history *history, const struct iso_evidence *evidence,
                            struct iso_error *error)
 {
-    bool clocks = evidence->model == ISO_MODEL_GSI || evidence->model == ISO_MODEL_STRONG_SI ||
-                  evidence->model == ISO_MODEL_STRICT_SER;
-    if (clocks)
-        return iso_error_set(error, ISO_VIOLATED, "level %s: the clients' clocks are not in the history",
+    if (iso_model_needs_times(evidence->model) && (!history->begun || !history->ended))
+        return iso_error_set(error, ISO_VIOLATED, "level %s: the history has no clients' clocks",
                              iso_model_name(evidence->model));
-    if (evidence->drift)
+    if (evidence->drift && !iso_model_needs_times(evidence->model))
         return iso_error_set(error, ISO_VIOLATED, "level %s knows no clocks that drift", iso_model_name(evidence->model));
     if (!is_of_one_kind(evidence))
         return iso_error_set(error, ISO_VIOLATED, "the evidence is not of one kind: an order, a finding, or lemmas");
