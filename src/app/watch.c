@@ -182,7 +182,8 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
             break;
     if (watcher->shown)
         fputs("\r\033[K", stderr);
-    if (error->status == ISO_OK && is_finished(watcher))
+    stream->complete = is_finished(watcher);
+    if (error->status == ISO_OK && stream->complete)
         iso_pipeline_end(stream->pipeline, (uint64_t)iso_kafka_now(), error);
     return error->status == ISO_OK ? app_stream_conclude(stream, app_seconds() - started) : error->status;
 }
@@ -199,7 +200,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "%s: watch reads topics; replay reads files", files.items[0]);
     watch.stream.served = watch.listen != NULL;
     if (status == ISO_OK && !done) {
-        status = app_stream_open(&watcher.stream, app, &watch.stream, true);
+        status = app_stream_open(&watcher.stream, app, &watch.stream, true, watch.until_eof || watch.messages);
         if (status == ISO_OK)
             status = watch_topics(&watcher, &watch);
         app_status_close(&watcher.status);

@@ -190,6 +190,9 @@ static enum iso_status add_transactions(struct iso_pipeline *pipeline, const str
                                         struct iso_error *error)
 {
     uint32_t first = event->first, end = event->first + event->count, taken;
+    if (pipeline->options.on_transactions &&
+        pipeline->options.on_transactions(pipeline->options.context, &pipeline->events.block, first, end - first))
+        return ISO_OK;
     while (first < end) {
         struct iso_error wrong = {0};
         if (iso_aion_add(pipeline->engine, first, end - first, now, &taken, &wrong) == ISO_OK)
