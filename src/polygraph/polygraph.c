@@ -170,6 +170,10 @@ static void run(struct engine *engine)
         undecided(engine, engine->unsupported);
         return;
     }
+    if (advice_decides(engine)) {
+        counters->seconds_prepare = now() - start;
+        return;
+    }
     bool ordered = chains_build(engine);
     versions_sort(engine);
     graph_init(engine);

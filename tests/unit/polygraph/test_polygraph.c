@@ -29,6 +29,7 @@ static int set_up(void **state)
     iso_history_init(&fixture.history);
     iso_history_input(&fixture.history, "test");
     iso_polygraph_options_init(&fixture.options);
+    fixture.options.no_advice = true;
     iso_polygraph_result_init(&fixture.result);
     *state = &fixture;
     return 0;
@@ -170,6 +171,19 @@ static void judges_duplicates_by_graph(void **state)
     assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_OK);
 }
 
+/* A workload comes in the order of its commits: that is enough, and is evidence. */
+static void takes_advice(void **state)
+{
+    struct fixture *fixture = *state;
+    make(fixture, "hd", 5000, 500);
+    fixture->options.no_advice = false;
+    fixture->options.no_search = fixture->options.no_solver = true;
+    check(fixture);
+    assert_int_equal(fixture->result.outcome, ISO_HOLDS);
+    assert_int_equal(fixture->result.counters.by_advice, 1);
+    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_OK);
+}
+
 static void says_what_is_switched_off(void **state)
 {
     struct fixture *fixture = *state;
@@ -187,6 +201,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(keeps_to_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_lost_updates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(judges_duplicates_by_graph, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(takes_advice, set_up, tear_down),
         cmocka_unit_test_setup_teardown(says_what_is_switched_off, set_up, tear_down),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
