@@ -100,6 +100,7 @@ struct iso_decoder_options {
     bool framed;                                /* Confluent framing stands before each payload */
     const char *value;                          /* a row's value is this column; NULL: canonical JSON of all but the key */
     enum iso_row_identity identity;
+    const char *tables;                         /* rows of these only, "db.a;db.b" as events name them; NULL: of all */
     const char *compression;                    /* of payloads: "none", "gzip", "lz4", "snappy", "zstd"; NULL: none */
 };
 
