@@ -22,6 +22,13 @@ static bool parse_integer(const char *at, size_t length, struct iso_cell *cell)
 static bool read_number(struct iso_cell *cell, struct iso_json *json)
 {
     const char *from = json->at;
+    unsigned digits = iso_json_digits(from, &cell->bits);
+    unsigned char after = (unsigned char)from[digits];
+    if (digits && from + digits < json->end && after != '.' && (after | 0x20) != 'e') {
+        json->at += digits;
+        cell->kind = ISO_CELL_INTEGER;
+        return true;
+    }
     if (!iso_json_skip(json))
         return false;
     size_t length = (size_t)(json->at - from);
