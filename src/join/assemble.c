@@ -45,9 +45,8 @@ bool join_identity_of(struct iso_join *join, const struct iso_history *block, co
 
 /* ---- lanes and runs ---- */
 
-static struct join_lane *lane_of(struct iso_join *join, uint64_t origin)
+struct join_lane *join_lane(struct iso_join *join, uint32_t input)
 {
-    uint32_t input = iso_origin_input(origin);
     if (input >= join->lane_count) {
         uint32_t count = (uint32_t)iso_column_capacity(join->lane_count, input + 1);
         join->lanes = iso_reallocate(join->lanes, count * sizeof *join->lanes);
@@ -55,8 +54,14 @@ static struct join_lane *lane_of(struct iso_join *join, uint64_t origin)
             join->lanes[i] = (struct join_lane){.used = false};
         join->lane_count = count;
     }
-    join->lanes[input].used = true;
     return &join->lanes[input];
+}
+
+static struct join_lane *lane_of(struct iso_join *join, uint64_t origin)
+{
+    struct join_lane *lane = join_lane(join, iso_origin_input(origin));
+    lane->used = true;
+    return lane;
 }
 
 static bool same(struct join_identity left, struct join_identity right)
@@ -83,6 +88,29 @@ static void follow_run(struct iso_join *join, struct join_lane *lane, struct joi
 
 /* ---- opening and closing ---- */
 
+/* Where in the log a row's transaction commits, as far as the row tells: PostgreSQL's rows say where the commit before
+ * ended, a binlog's rows stand in front of their commit. */
+static uint64_t commit_place(struct join_identity identity, const struct iso_event *event)
+{
+    enum { BINLOG_OFFSET_BITS = 40, BINLOG_ROW_BITS = 24 };
+    if (identity.tag == JOIN_BY_XID)
+        return event->position[0] + 1;
+    return (event->position[0] << BINLOG_OFFSET_BITS | event->position[1] >> BINLOG_ROW_BITS) + 1;
+}
+
+static void note_position(struct join_transaction *transaction, const struct iso_event *event)
+{
+    uint64_t place;
+    if (event->type == ISO_EVENT_END)
+        place = event->position[1];
+    else if (event->type == ISO_EVENT_ROW && !(transaction->flags & JOIN_ENDED))
+        place = commit_place(transaction->identity, event);
+    else
+        return;
+    transaction->position = place > transaction->position ? place : transaction->position;
+    transaction->flags |= JOIN_HAS_POSITION;
+}
+
 static void note_times(struct iso_join *join, struct join_transaction *transaction, const struct iso_event *event)
 {
     if (event->flags & ISO_EVENT_HAS_STS) {
@@ -94,13 +122,8 @@ static void note_times(struct iso_join *join, struct join_transaction *transacti
         transaction->flags |= JOIN_HAS_CTS;
         join->largest = event->cts.physical > join->largest ? event->cts.physical : join->largest;
     }
-    if (!(event->flags & ISO_EVENT_HAS_POSITION) || !join->capability->positions)
-        return;
-    if (event->type == ISO_EVENT_END)
-        transaction->position = event->position[1];
-    else if (!(transaction->flags & JOIN_ENDED) && event->type == ISO_EVENT_ROW)
-        transaction->position = event->position[0] + 1;
-    transaction->flags |= event->type == ISO_EVENT_BEGIN ? 0 : JOIN_HAS_POSITION;
+    if ((event->flags & ISO_EVENT_HAS_POSITION) && join->capability->positions)
+        note_position(transaction, event);
 }
 
 uint32_t join_open(struct iso_join *join, struct join_identity identity, const struct iso_event *event)
@@ -168,9 +191,13 @@ void join_close_passed(struct iso_join *join)
     uint64_t reached = UINT64_MAX;
     if (join->capability->closing != JOIN_CLOSES_AT_END || join->ends_come)
         return;
-    for (uint32_t i = 0; i < join->lane_count; i++)
-        if (join->lanes[i].used && join->lanes[i].reached < reached)
-            reached = join->lanes[i].reached;
+    for (uint32_t i = 0; i < join->lane_count; i++) {
+        const struct join_lane *lane = &join->lanes[i];
+        if (lane->used && !lane->declared)
+            return;
+        if (lane->declared && lane->reached < reached)
+            reached = lane->reached;
+    }
     for (uint32_t number = join->oldest; number != ISO_NONE;) {
         struct join_transaction *transaction = &join->transactions[number];
         uint32_t next = transaction->newer;
@@ -180,6 +207,13 @@ void join_close_passed(struct iso_join *join)
         join_settle(join, number, JOIN_ROWS_FINAL);
         number = next;
     }
+}
+
+/* All before it has come in this partition. */
+static void note_reached(struct join_lane *lane, struct join_identity identity, const struct iso_event *event)
+{
+    uint64_t place = commit_place(identity, event) - 1;
+    lane->reached = place > lane->reached ? place : lane->reached;
 }
 
 /* ---- one row ---- */
@@ -367,8 +401,8 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
     struct join_lane *lane = lane_of(join, event->origin);
     if (join->capability->runs)
         follow_run(join, lane, identity, event->cts.physical);
-    if (event->flags & ISO_EVENT_HAS_POSITION && event->position[0] > lane->reached)
-        lane->reached = event->position[0];
+    if (event->flags & ISO_EVENT_HAS_POSITION)
+        note_reached(lane, identity, event);
     arrival.ordinal = ordinal_of(join, &arrival, lane);
     arrival.content = content_of(&arrival);
     struct join_settled_entry *settled =

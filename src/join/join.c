@@ -52,6 +52,11 @@ bool iso_join_has_watermarks(const struct iso_join *join)
     return join->capability->closing == JOIN_CLOSES_AT_WATERMARK;
 }
 
+void iso_join_declare(struct iso_join *join, uint32_t input)
+{
+    join_lane(join, input)->declared = true;
+}
+
 /* ---- events ---- */
 
 /* A record that travelled inside the transaction that it describes. */

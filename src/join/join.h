@@ -103,6 +103,10 @@ bool iso_join_knows(const char *kind);
 /* Whether inputs of the join's change streams have watermarks that the pipeline's must wait for. */
 bool iso_join_has_watermarks(const struct iso_join *join);
 
+/* An input of the change streams that rows may come from. Positions in other inputs close a transaction only if all inputs
+ * were named before. */
+void iso_join_declare(struct iso_join *join, uint32_t input);
+
 /* Takes one event of a change stream, or TRANSACTIONS of clients; texts are atoms of `block`, which stays the same and
  * only grows until iso_join_end_batch. ISO_BAD_INPUT: what the event says cannot be. */
 enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *block, const struct iso_event *event,

@@ -203,8 +203,8 @@ struct join_lane { /* an input of rows */
     struct join_identity current; /* tag 0: none */
     uint64_t cts;
     uint32_t run;
-    uint64_t reached; /* the largest position[0] */
-    bool used;
+    uint64_t reached; /* place in the log: all transactions that commit up to here have come */
+    bool used, declared;
 };
 
 struct iso_join {
@@ -276,6 +276,7 @@ bool join_identity_of(struct iso_join *join, const struct iso_history *block, co
                       struct join_identity *identity);
 uint32_t join_open(struct iso_join *join, struct join_identity identity, const struct iso_event *event); /* or known */
 void join_check_complete(struct iso_join *join, uint32_t transaction);
+struct join_lane *join_lane(struct iso_join *join, uint32_t input);
 void join_close_passed(struct iso_join *join);
 
 /* record.c */

@@ -317,7 +317,7 @@ static void settle_alone(struct iso_join *join, uint32_t number, uint32_t final)
     if (!(final & JOIN_ROWS_FINAL) || !sure)
         return;
     note_incomplete(join, transaction);
-    join->stats.foreign += transaction->rows.count > 0;
+    join->stats.foreign += clients && transaction->rows.count;
     if (clients && join->places.active) {
         start_placing(join, number, ISO_NONE);
         return;
