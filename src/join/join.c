@@ -163,7 +163,7 @@ static bool is_due(const struct iso_join *join, const struct join_record *record
 {
     if (record->flags & JOIN_RECORD_CTS)
         return record->cts <= timestamp;
-    return record->status != ISO_COMMITTED && record->horizon <= timestamp && !has_rows(join, record);
+    return record->status == ISO_UNKNOWN && record->horizon <= timestamp && !has_rows(join, record);
 }
 
 static void settle_records(struct iso_join *join, uint64_t timestamp)
