@@ -5,15 +5,15 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "connectors/dgraph/dgraph.h"
-#include "connectors/debezium/debezium.h"
 #include "connectors/debezium/debezium.h"
 #include "connectors/dgraph/dgraph.h"
 #include "connectors/history/record.h"
+#include "connectors/ticdc/ticdc.h"
 #include "io/input.h"
 
 /* The kinds of sources. A new connector is its folder and its row here. */
-static const struct iso_decoder_class *const kinds[] = {&iso_record_decoder, &iso_debezium_decoder, &iso_dgraph_decoder};
+static const struct iso_decoder_class *const kinds[] = {&iso_record_decoder, &iso_debezium_decoder, &iso_dgraph_decoder,
+                                                        &iso_ticdc_decoder};
 
 enum { SCHEMA_MAX_BYTES = 1 << 20 };
 
