@@ -1,0 +1,163 @@
+/* The Kafka sink: librdkafka's own bounded queue, and a thread that hears what became of messages. */
+#define _GNU_SOURCE
+#include "recorder/recorder_private.h"
+
+#include <librdkafka/rdkafka.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POLL_MILLISECONDS = 100, FREE_SECONDS = 5 };
+
+struct kafka_sink {
+    rd_kafka_t *client;
+    char *topic;
+    pthread_t listener;
+    atomic_bool closing;
+    atomic_ullong waiting; /* bytes taken, and neither delivered nor lost */
+    pthread_mutex_t lock;
+    uint64_t written, lost; /* guarded by `lock` */
+    char trouble[256];      /* guarded by `lock` */
+};
+
+/* On the thread that polls. */
+static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, void *context)
+{
+    struct kafka_sink *sink = context;
+    (void)client;
+    atomic_fetch_sub(&sink->waiting, message->len);
+    pthread_mutex_lock(&sink->lock);
+    if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        sink->written++;
+    } else {
+        sink->lost++;
+        snprintf(sink->trouble, sizeof sink->trouble, "%s", rd_kafka_err2str(message->err));
+    }
+    pthread_mutex_unlock(&sink->lock);
+}
+
+static void *listen_for_deliveries(void *context)
+{
+    struct kafka_sink *sink = context;
+    while (!atomic_load(&sink->closing))
+        rd_kafka_poll(sink->client, POLL_MILLISECONDS);
+    return NULL;
+}
+
+static enum recorder_fate kafka_take(void *context, const char *sid, const char *line, size_t size)
+{
+    struct kafka_sink *sink = context;
+    size--; /* a message needs no newline */
+    atomic_fetch_add(&sink->waiting, size);
+    rd_kafka_resp_err_t status =
+        rd_kafka_producev(sink->client, RD_KAFKA_V_TOPIC(sink->topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                          RD_KAFKA_V_KEY(sid, strlen(sid)), RD_KAFKA_V_VALUE((void *)line, size), RD_KAFKA_V_END);
+    if (status == RD_KAFKA_RESP_ERR_NO_ERROR)
+        return RECORDER_TAKEN;
+    atomic_fetch_sub(&sink->waiting, size);
+    return status == RD_KAFKA_RESP_ERR__QUEUE_FULL ? RECORDER_FULL : RECORDER_REFUSED;
+}
+
+static bool kafka_flush(void *context, unsigned seconds)
+{
+    struct kafka_sink *sink = context;
+    return rd_kafka_flush(sink->client, (int)seconds * 1000) == RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+static void kafka_count(void *context, struct iso_recorder_statistics *statistics)
+{
+    struct kafka_sink *sink = context;
+    statistics->waiting_bytes = atomic_load(&sink->waiting);
+    pthread_mutex_lock(&sink->lock);
+    statistics->written = sink->written;
+    statistics->lost = sink->lost;
+    memcpy(statistics->trouble, sink->trouble, sizeof statistics->trouble);
+    pthread_mutex_unlock(&sink->lock);
+}
+
+static void sink_release(struct kafka_sink *sink)
+{
+    if (sink->client)
+        rd_kafka_destroy(sink->client);
+    pthread_mutex_destroy(&sink->lock);
+    free(sink->topic);
+    free(sink);
+}
+
+static void kafka_free(void *context)
+{
+    struct kafka_sink *sink = context;
+    rd_kafka_flush(sink->client, FREE_SECONDS * 1000);
+    atomic_store(&sink->closing, true);
+    pthread_join(sink->listener, NULL);
+    rd_kafka_purge(sink->client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    sink_release(sink);
+}
+
+static const struct recorder_sink kafka_functions = {kafka_take, kafka_flush, kafka_count, kafka_free};
+
+static bool set(rd_kafka_conf_t *conf, const char *name, const char *value, struct iso_error *error)
+{
+    char text[256];
+    if (rd_kafka_conf_set(conf, name, value, text, sizeof text) == RD_KAFKA_CONF_OK)
+        return true;
+    iso_error_set(error, ISO_BAD_INPUT, "Kafka property %s: %s", name, text);
+    return false;
+}
+
+/* The buffer's size becomes librdkafka's queue's; properties of the caller come later and win. */
+static bool configure(rd_kafka_conf_t *conf, const char *const *properties, size_t buffer, struct iso_error *error)
+{
+    char kilobytes[24], messages[24];
+    size_t kib = buffer / 1024 ? buffer / 1024 : 1, count = buffer / 128 ? buffer / 128 : 1;
+    snprintf(kilobytes, sizeof kilobytes, "%zu", kib < 2097151 ? kib : 2097151);
+    snprintf(messages, sizeof messages, "%zu", count < 10000000 ? count : 10000000);
+    bool good = set(conf, "enable.idempotence", "true", error) && set(conf, "linger.ms", "5", error) &&
+                set(conf, "queue.buffering.max.kbytes", kilobytes, error) &&
+                set(conf, "queue.buffering.max.messages", messages, error);
+    for (; good && properties[0] && properties[1]; properties += 2)
+        good = set(conf, properties[0], properties[1], error);
+    return good;
+}
+
+static bool start_client(struct kafka_sink *sink, const char *const *properties, size_t buffer,
+                         struct iso_error *error)
+{
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    rd_kafka_conf_set_opaque(conf, sink);
+    rd_kafka_conf_set_dr_msg_cb(conf, delivered);
+    char text[256];
+    if (!configure(conf, properties, buffer, error)) {
+        rd_kafka_conf_destroy(conf);
+        return false;
+    }
+    sink->client = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof text);
+    if (sink->client)
+        return true;
+    rd_kafka_conf_destroy(conf);
+    iso_error_set(error, ISO_BAD_INPUT, "Kafka: %s", text);
+    return false;
+}
+
+struct iso_recorder *iso_recorder_new_kafka(const char *topic, const char *const *properties,
+                                            const struct iso_recorder_options *options, struct iso_error *error)
+{
+    struct iso_recorder *recorder = recorder_new(options, error);
+    struct kafka_sink *sink = recorder ? calloc(1, sizeof *sink) : NULL;
+    if (!sink) {
+        iso_recorder_free(recorder);
+        return NULL;
+    }
+    pthread_mutex_init(&sink->lock, NULL);
+    sink->topic = strdup(topic);
+    if (!sink->topic || !start_client(sink, properties, recorder_buffer_bytes(options), error) ||
+        !recorder_start_thread(&sink->listener, listen_for_deliveries, sink, error)) {
+        sink_release(sink);
+        iso_recorder_free(recorder);
+        return NULL;
+    }
+    recorder->sink = &kafka_functions;
+    recorder->context = sink;
+    return recorder;
+}

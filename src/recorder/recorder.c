@@ -1,0 +1,120 @@
+#define _GNU_SOURCE
+#include "recorder/recorder_private.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { BUFFER_BYTES = 16 << 20, RECORD_BYTES = 1 << 20 };
+
+size_t recorder_buffer_bytes(const struct iso_recorder_options *options)
+{
+    return options && options->buffer_bytes ? options->buffer_bytes : BUFFER_BYTES;
+}
+
+struct iso_recorder *recorder_new(const struct iso_recorder_options *options, struct iso_error *error)
+{
+    struct iso_recorder *recorder = calloc(1, sizeof *recorder);
+    if (!recorder) {
+        iso_error_set(error, ISO_FAILED, "no memory for a recorder");
+        return NULL;
+    }
+    size_t buffer = recorder_buffer_bytes(options);
+    recorder->record_bytes = options && options->record_bytes ? options->record_bytes : RECORD_BYTES;
+    if (recorder->record_bytes > buffer)
+        recorder->record_bytes = buffer;
+    pthread_mutex_init(&recorder->lock, NULL);
+    return recorder;
+}
+
+struct iso_recorder *iso_recorder_new_in_band(const struct iso_recorder_options *options, struct iso_error *error)
+{
+    return recorder_new(options, error);
+}
+
+void recorder_count(struct iso_recorder *recorder, enum recorder_fate fate)
+{
+    pthread_mutex_lock(&recorder->lock);
+    recorder->counts[fate]++;
+    pthread_mutex_unlock(&recorder->lock);
+}
+
+bool iso_recorder_flush(struct iso_recorder *recorder, unsigned seconds)
+{
+    return !recorder || !recorder->sink || recorder->sink->flush(recorder->context, seconds);
+}
+
+void iso_recorder_free(struct iso_recorder *recorder)
+{
+    if (!recorder)
+        return;
+    if (recorder->sink)
+        recorder->sink->free(recorder->context);
+    pthread_mutex_destroy(&recorder->lock);
+    free(recorder);
+}
+
+void iso_recorder_statistics(struct iso_recorder *recorder, struct iso_recorder_statistics *statistics)
+{
+    memset(statistics, 0, sizeof *statistics);
+    if (!recorder)
+        return;
+    pthread_mutex_lock(&recorder->lock);
+    statistics->recorded = recorder->counts[RECORDER_TAKEN];
+    statistics->dropped_full = recorder->counts[RECORDER_FULL];
+    statistics->dropped_refused = recorder->counts[RECORDER_REFUSED];
+    pthread_mutex_unlock(&recorder->lock);
+    if (recorder->sink)
+        recorder->sink->count(recorder->context, statistics);
+}
+
+bool recorder_start_thread(pthread_t *thread, void *(*run)(void *), void *context, struct iso_error *error)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int status = pthread_create(thread, NULL, run, context);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (status != 0)
+        iso_error_set(error, ISO_FAILED, "a recorder's thread could not be started");
+    return status == 0;
+}
+
+struct timespec recorder_deadline(unsigned seconds)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    time.tv_sec += seconds;
+    return time;
+}
+
+static bool put_part(char *key, size_t size, size_t *used, const char *part)
+{
+    for (; *part; part++) {
+        const char *escaped = *part == '%' ? "%25" : *part == '/' ? "%2F" : *part == ',' ? "%2C" : NULL;
+        size_t length = escaped ? 3 : 1;
+        if (length >= size - *used)
+            return false;
+        memcpy(key + *used, escaped ? escaped : part, length);
+        *used += length;
+    }
+    return true;
+}
+
+bool iso_recorder_key(char *key, size_t size, const char *table, const char *const *parts, size_t count)
+{
+    size_t used = strlen(table);
+    if (used >= size)
+        return false;
+    memcpy(key, table, used);
+    for (size_t i = 0; i < count; i++) {
+        if (size - used < 2)
+            return false;
+        key[used++] = i > 0 ? ',' : '/';
+        if (!put_part(key, size, &used, parts[i]))
+            return false;
+    }
+    key[used] = '\0';
+    return true;
+}

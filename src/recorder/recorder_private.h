@@ -1,0 +1,55 @@
+/* What the recorder's files share: a session's record, and where records go.
+ *
+ * A *sink* is a struct of functions; the file's has a ring and a thread of its own, Kafka's is librdkafka's queue, in-band's is
+ * nothing. Memory comes from malloc and may be missing: base/memory.h would end the application.
+ */
+#ifndef ISO_RECORDER_PRIVATE_H
+#define ISO_RECORDER_PRIVATE_H
+
+#include <pthread.h>
+
+#include "iso/recorder.h"
+
+/* A text in memory that may be missing: `failed` once it could not grow, and then it holds nothing useful. */
+struct recorder_text {
+    char *bytes;
+    size_t used, capacity, limit;
+    bool failed;
+};
+
+void recorder_put_bytes(struct recorder_text *text, const void *bytes, size_t size);
+void recorder_put(struct recorder_text *text, const char *string);
+void recorder_put_number(struct recorder_text *text, uint64_t number);
+void recorder_put_string(struct recorder_text *text, const char *string); /* as JSON; not UTF-8: fails */
+
+/* What became of a record. */
+enum recorder_fate { RECORDER_TAKEN, RECORDER_FULL, RECORDER_REFUSED, RECORDER_FATES };
+
+struct recorder_sink {
+    /* Takes `size` bytes, a whole line. Any thread. */
+    enum recorder_fate (*take)(void *context, const char *sid, const char *line, size_t size);
+    bool (*flush)(void *context, unsigned seconds);
+    void (*count)(void *context, struct iso_recorder_statistics *statistics); /* fills what it knows */
+    void (*free)(void *context);
+};
+
+struct iso_recorder {
+    const struct recorder_sink *sink; /* NULL: in-band only */
+    void *context;
+    size_t record_bytes;
+    pthread_mutex_t lock; /* guards `counts` */
+    uint64_t counts[RECORDER_FATES];
+};
+
+/* Owned by the caller, its sink not set; NULL and an error without memory. */
+struct iso_recorder *recorder_new(const struct iso_recorder_options *options, struct iso_error *error);
+void recorder_count(struct iso_recorder *recorder, enum recorder_fate fate);
+size_t recorder_buffer_bytes(const struct iso_recorder_options *options);
+
+/* A thread that takes no signals: they are the application's, and a broken pipe is an error like any other. */
+bool recorder_start_thread(pthread_t *thread, void *(*run)(void *), void *context, struct iso_error *error);
+
+/* Seconds of the monotonic clock from now, for pthread_cond_timedwait. */
+struct timespec recorder_deadline(unsigned seconds);
+
+#endif

@@ -1,0 +1,124 @@
+#define _GNU_SOURCE
+#include "recorder/ring.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SIZE_BYTES = sizeof(uint32_t) };
+
+bool recorder_ring_init(struct recorder_ring *ring, size_t capacity)
+{
+    memset(ring, 0, sizeof *ring);
+    ring->capacity = capacity + SIZE_BYTES;
+    ring->bytes = malloc(ring->capacity);
+    if (!ring->bytes)
+        return false;
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&ring->lock, NULL);
+    pthread_cond_init(&ring->filled, &monotonic);
+    pthread_cond_init(&ring->emptied, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    return true;
+}
+
+void recorder_ring_release(struct recorder_ring *ring)
+{
+    if (!ring->bytes)
+        return;
+    pthread_cond_destroy(&ring->emptied);
+    pthread_cond_destroy(&ring->filled);
+    pthread_mutex_destroy(&ring->lock);
+    free(ring->bytes);
+}
+
+static void copy_in(struct recorder_ring *ring, uint64_t place, const void *bytes, size_t size)
+{
+    size_t start = place % ring->capacity;
+    size_t first = size < ring->capacity - start ? size : ring->capacity - start;
+    memcpy(ring->bytes + start, bytes, first);
+    memcpy(ring->bytes, (const char *)bytes + first, size - first);
+}
+
+static void copy_out(const struct recorder_ring *ring, uint64_t place, void *bytes, size_t size)
+{
+    size_t start = place % ring->capacity;
+    size_t first = size < ring->capacity - start ? size : ring->capacity - start;
+    memcpy(bytes, ring->bytes + start, first);
+    memcpy((char *)bytes + first, ring->bytes, size - first);
+}
+
+bool recorder_ring_put(struct recorder_ring *ring, const void *record, size_t size)
+{
+    uint32_t length = (uint32_t)size;
+    pthread_mutex_lock(&ring->lock);
+    bool room = size <= UINT32_MAX && ring->capacity - (ring->head - ring->tail) >= size + SIZE_BYTES;
+    if (room) {
+        copy_in(ring, ring->head, &length, SIZE_BYTES);
+        copy_in(ring, ring->head + SIZE_BYTES, record, size);
+        ring->head += SIZE_BYTES + size;
+        pthread_cond_signal(&ring->filled);
+    }
+    pthread_mutex_unlock(&ring->lock);
+    return room;
+}
+
+uint64_t recorder_ring_wait(struct recorder_ring *ring)
+{
+    pthread_mutex_lock(&ring->lock);
+    while (ring->head == ring->tail && !ring->closed)
+        pthread_cond_wait(&ring->filled, &ring->lock);
+    uint64_t head = ring->head;
+    pthread_mutex_unlock(&ring->lock);
+    return head;
+}
+
+size_t recorder_ring_size(const struct recorder_ring *ring, uint64_t place)
+{
+    uint32_t length;
+    copy_out(ring, place, &length, SIZE_BYTES);
+    return length;
+}
+
+void recorder_ring_copy(const struct recorder_ring *ring, uint64_t place, size_t from, void *bytes, size_t size)
+{
+    copy_out(ring, place + SIZE_BYTES + from, bytes, size);
+}
+
+uint64_t recorder_ring_next(const struct recorder_ring *ring, uint64_t place)
+{
+    return place + SIZE_BYTES + recorder_ring_size(ring, place);
+}
+
+void recorder_ring_done(struct recorder_ring *ring, uint64_t place)
+{
+    pthread_mutex_lock(&ring->lock);
+    assert(place >= ring->tail && place <= ring->head);
+    ring->tail = place;
+    pthread_cond_broadcast(&ring->emptied);
+    pthread_mutex_unlock(&ring->lock);
+}
+
+bool recorder_ring_drained(struct recorder_ring *ring, const struct timespec *deadline)
+{
+    pthread_mutex_lock(&ring->lock);
+    uint64_t head = ring->head;
+    int status = 0;
+    while (ring->tail < head && status != ETIMEDOUT)
+        status = pthread_cond_timedwait(&ring->emptied, &ring->lock, deadline);
+    bool drained = ring->tail >= head;
+    pthread_mutex_unlock(&ring->lock);
+    return drained;
+}
+
+void recorder_ring_close(struct recorder_ring *ring)
+{
+    pthread_mutex_lock(&ring->lock);
+    ring->closed = true;
+    pthread_cond_broadcast(&ring->filled);
+    pthread_mutex_unlock(&ring->lock);
+}

@@ -1,0 +1,322 @@
+/* A session's record: operations are appended to its text as they come, the rest is put around them at the end. */
+#define _GNU_SOURCE
+#include "recorder/recorder_private.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct iso_recorder_session {
+    struct iso_recorder *recorder;
+    char *sid;
+    struct recorder_text head;      /* {"sid":"SID","tid":"SID : what all records of the session start with */
+    struct recorder_text record;    /* head, number, operations */
+    struct recorder_text statement; /* what every operation of the statement ends with: ,"snapshot":"..." */
+    struct recorder_text snapshot, xid; /* of the transaction; empty: not known */
+    uint64_t sno;
+    uint64_t sts, cts;
+    bool has_sts, has_cts;
+    bool open;  /* between begin and end */
+    bool given; /* in-band, and counted */
+};
+
+static void clear(struct recorder_text *text)
+{
+    text->used = 0;
+    text->failed = false;
+}
+
+struct iso_recorder_session *iso_recorder_session_new(struct iso_recorder *recorder, const char *sid)
+{
+    struct iso_recorder_session *session = recorder ? calloc(1, sizeof *session) : NULL;
+    if (!session)
+        return NULL;
+    session->recorder = recorder;
+    size_t limit = recorder->record_bytes;
+    session->head.limit = session->record.limit = session->statement.limit = limit;
+    session->snapshot.limit = session->xid.limit = limit;
+    session->sid = strdup(sid);
+    recorder_put(&session->head, "{\"sid\":");
+    recorder_put_string(&session->head, sid);
+    recorder_put(&session->head, ",\"tid\":");
+    recorder_put_string(&session->head, sid);
+    if (session->sid && !session->head.failed) {
+        session->head.used--; /* the tid goes on */
+        return session;
+    }
+    iso_recorder_session_free(session);
+    return NULL;
+}
+
+void iso_recorder_session_free(struct iso_recorder_session *session)
+{
+    if (!session)
+        return;
+    free(session->head.bytes);
+    free(session->record.bytes);
+    free(session->statement.bytes);
+    free(session->snapshot.bytes);
+    free(session->xid.bytes);
+    free(session->sid);
+    free(session);
+}
+
+void iso_recorder_begin(struct iso_recorder_session *session)
+{
+    if (!session)
+        return;
+    clear(&session->record);
+    clear(&session->statement);
+    clear(&session->snapshot);
+    clear(&session->xid);
+    session->has_sts = session->has_cts = session->given = false;
+    session->open = true;
+    recorder_put_bytes(&session->record, session->head.bytes, session->head.used);
+    recorder_put(&session->record, ".");
+    recorder_put_number(&session->record, session->sno);
+    recorder_put(&session->record, "\",\"sno\":");
+    recorder_put_number(&session->record, session->sno);
+    recorder_put(&session->record, ",\"ops\":[");
+}
+
+void iso_recorder_start_timestamp(struct iso_recorder_session *session, uint64_t sts)
+{
+    if (!session)
+        return;
+    session->sts = sts;
+    session->has_sts = true;
+}
+
+void iso_recorder_commit_timestamp(struct iso_recorder_session *session, uint64_t cts)
+{
+    if (!session)
+        return;
+    session->cts = cts;
+    session->has_cts = true;
+}
+
+static void keep(struct recorder_text *text, const char *string)
+{
+    clear(text);
+    if (string && *string)
+        recorder_put_string(text, string);
+}
+
+void iso_recorder_xid(struct iso_recorder_session *session, const char *xid)
+{
+    if (session)
+        keep(&session->xid, xid);
+}
+
+void iso_recorder_snapshot(struct iso_recorder_session *session, const char *snapshot)
+{
+    if (session)
+        keep(&session->snapshot, snapshot);
+}
+
+void iso_recorder_statement(struct iso_recorder_session *session)
+{
+    if (session)
+        clear(&session->statement);
+}
+
+void iso_recorder_statement_snapshot(struct iso_recorder_session *session, const char *snapshot)
+{
+    if (!session)
+        return;
+    clear(&session->statement);
+    recorder_put(&session->statement, ",\"snapshot\":");
+    recorder_put_string(&session->statement, snapshot);
+}
+
+void iso_recorder_statement_timestamp(struct iso_recorder_session *session, uint64_t ots)
+{
+    if (!session)
+        return;
+    clear(&session->statement);
+    recorder_put(&session->statement, ",\"ots\":\"");
+    recorder_put_number(&session->statement, ots);
+    recorder_put(&session->statement, "\"");
+}
+
+void iso_recorder_statement_lock(struct iso_recorder_session *session)
+{
+    if (!session)
+        return;
+    clear(&session->statement);
+    recorder_put(&session->statement, ",\"lock\":true");
+}
+
+static void put_value(struct recorder_text *text, const char *value)
+{
+    if (value)
+        recorder_put_string(text, value);
+    else
+        recorder_put(text, "null");
+}
+
+/* ,{"t":"r","k":"..." : the caller goes on. */
+static bool start_operation(struct iso_recorder_session *session, char type, const char *key)
+{
+    if (!session || !session->open)
+        return false;
+    struct recorder_text *record = &session->record;
+    bool first = record->used && record->bytes[record->used - 1] == '[';
+    char start[] = ",{\"t\":\"?\",\"k\":";
+    start[7] = type;
+    recorder_put(record, first ? start + 1 : start);
+    recorder_put_string(record, key);
+    return true;
+}
+
+static void end_operation(struct iso_recorder_session *session)
+{
+    if (session->statement.failed)
+        session->record.failed = true;
+    recorder_put_bytes(&session->record, session->statement.bytes, session->statement.used);
+    recorder_put(&session->record, "}");
+}
+
+static void operation(struct iso_recorder_session *session, char type, const char *key, const char *value)
+{
+    if (!start_operation(session, type, key))
+        return;
+    recorder_put(&session->record, ",\"v\":");
+    put_value(&session->record, value);
+    end_operation(session);
+}
+
+void iso_recorder_read(struct iso_recorder_session *session, const char *key, const char *value)
+{
+    operation(session, 'r', key, value);
+}
+
+void iso_recorder_write(struct iso_recorder_session *session, const char *key, const char *value)
+{
+    operation(session, 'w', key, value);
+}
+
+void iso_recorder_append(struct iso_recorder_session *session, const char *key, const char *element)
+{
+    operation(session, 'a', key, element);
+}
+
+void iso_recorder_delete(struct iso_recorder_session *session, const char *key)
+{
+    if (start_operation(session, 'd', key))
+        end_operation(session);
+}
+
+void iso_recorder_read_list(struct iso_recorder_session *session, const char *key, const char *const *elements,
+                            size_t count)
+{
+    if (!start_operation(session, 'r', key))
+        return;
+    recorder_put(&session->record, ",\"v\":[");
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            recorder_put(&session->record, ",");
+        put_value(&session->record, elements[i]);
+    }
+    recorder_put(&session->record, "]");
+    end_operation(session);
+}
+
+size_t iso_recorder_mark(const struct iso_recorder_session *session)
+{
+    return session ? session->record.used : 0;
+}
+
+void iso_recorder_rollback_to(struct iso_recorder_session *session, size_t mark)
+{
+    if (!session || !session->open)
+        return;
+    assert(mark <= session->record.used);
+    session->record.used = mark;
+}
+
+static void put_member(struct recorder_text *record, const char *name, const struct recorder_text *value)
+{
+    if (value->failed)
+        record->failed = true;
+    if (value->used == 0)
+        return;
+    recorder_put(record, name);
+    recorder_put_bytes(record, value->bytes, value->used);
+}
+
+static void put_timestamp(struct recorder_text *record, const char *name, uint64_t timestamp)
+{
+    recorder_put(record, name);
+    recorder_put_number(record, timestamp);
+    recorder_put(record, "\"");
+}
+
+/* What stands behind the operations. */
+static void finish(struct iso_recorder_session *session, const char *status)
+{
+    struct recorder_text *record = &session->record;
+    recorder_put(record, "]");
+    put_member(record, ",\"xid\":", &session->xid);
+    put_member(record, ",\"snapshot\":", &session->snapshot);
+    if (session->has_sts)
+        put_timestamp(record, ",\"sts\":\"", session->sts);
+    if (session->has_cts)
+        put_timestamp(record, ",\"cts\":\"", session->cts);
+    recorder_put(record, ",\"status\":\"");
+    recorder_put(record, status);
+    recorder_put(record, "\"}");
+}
+
+const char *iso_recorder_in_band(struct iso_recorder_session *session)
+{
+    if (!session || !session->open)
+        return NULL;
+    struct recorder_text *record = &session->record;
+    size_t operations = record->used;
+    finish(session, "committed");
+    recorder_put_bytes(record, "", 1);
+    record->used = operations;
+    if (record->failed)
+        return NULL;
+    if (!session->given)
+        recorder_count(session->recorder, RECORDER_TAKEN);
+    session->given = true;
+    return record->bytes;
+}
+
+static void end(struct iso_recorder_session *session, const char *status)
+{
+    if (!session || !session->open)
+        return;
+    session->open = false;
+    session->sno++;
+    struct iso_recorder *recorder = session->recorder;
+    if (!recorder->sink) {
+        if (session->record.failed)
+            recorder_count(recorder, RECORDER_REFUSED);
+        return;
+    }
+    finish(session, status);
+    recorder_put(&session->record, "\n");
+    if (session->record.failed || session->record.used > recorder->record_bytes)
+        recorder_count(recorder, RECORDER_REFUSED);
+    else
+        recorder_count(recorder, recorder->sink->take(recorder->context, session->sid, session->record.bytes,
+                                                      session->record.used));
+}
+
+void iso_recorder_commit(struct iso_recorder_session *session)
+{
+    end(session, "committed");
+}
+
+void iso_recorder_abort(struct iso_recorder_session *session)
+{
+    end(session, "aborted");
+}
+
+void iso_recorder_unknown(struct iso_recorder_session *session)
+{
+    end(session, "unknown");
+}
