@@ -180,6 +180,8 @@ static enum iso_status sink(void *context, const char *line, size_t length, stru
     const char *at = copy;
     (void)error;
     snprintf(copy, sizeof copy, "%.*s", (int)length, line);
+    if (getenv("SHOW_LINES"))
+        printf("# %s", copy);
     if (!strstr(copy, "\"state\":\"final\""))
         return ISO_OK;
     next_string(&at, "\"axiom\":\"", axiom, sizeof axiom);
@@ -282,6 +284,18 @@ static void spread_times(struct plain_history *history)
     }
 }
 
+/* Two of a session at one place have the order of the file, or of arrival: let there be none. */
+static void spread_places(struct plain_history *history)
+{
+    uint64_t places[PLAIN_TRANSACTIONS];
+    for (uint32_t t = 0; t < history->transaction_count; t++)
+        places[t] = plain_sno(history, t) * PLAIN_TRANSACTIONS + t;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        history->transactions[t].has_sno = true;
+        history->transactions[t].sno = places[t];
+    }
+}
+
 /* ---- what the database did ---- */
 
 static uint64_t cts_of(const struct plain_transaction *transaction)
@@ -342,6 +356,72 @@ static void compare_writes(struct carriage *carriage, const struct plain_transac
             snprintf(text, sizeof text, "CDC %s %s", client->tid.text, operation->key.text);
             add_found(&carriage->expected, text);
         }
+}
+
+/* ---- before images ---- */
+
+struct value_of_key {
+    struct plain_text key;
+    struct plain_text source, client; /* newest version on either side */
+};
+
+static struct value_of_key *value_of(struct value_of_key *values, uint32_t *count, const struct carriage *carriage,
+                                     const struct plain_text *key)
+{
+    struct plain_text initial = carriage->client.initial_value;
+    for (uint32_t i = 0; i < *count; i++)
+        if (plain_equal(&values[i].key, key))
+            return &values[i];
+    for (uint32_t i = 0; i < carriage->client.initial_count; i++)
+        if (plain_equal(&carriage->client.initials[i].key, key))
+            initial = carriage->client.initials[i].value;
+    values[*count] = (struct value_of_key){*key, initial, initial};
+    return &values[(*count)++];
+}
+
+static struct plain_text written(const struct plain_operation *write)
+{
+    return write->kind == ISO_DELETE ? plain_text(NULL) : write->value;
+}
+
+static bool same_text(const struct plain_text *left, const struct plain_text *right)
+{
+    return left->absent || right->absent ? left->absent == right->absent : plain_equal(left, right);
+}
+
+/* What the feed says was there before must be what the clients' versions say; so must what a delete without a row found. */
+static void compare_before_images(struct carriage *carriage)
+{
+    struct value_of_key values[PLAIN_TRANSACTIONS * PLAIN_OPERATIONS];
+    uint32_t count = 0;
+    bool done[PLAIN_TRANSACTIONS] = {false};
+    for (uint32_t step = 0; step < carriage->source.transaction_count; step++) {
+        uint32_t t = ISO_NONE;
+        for (uint32_t i = 0; i < carriage->source.transaction_count; i++)
+            if (!done[i] && carriage->commits[i] && (t == ISO_NONE || carriage->commits[i] < carriage->commits[t]))
+                t = i;
+        if (t == ISO_NONE)
+            return;
+        done[t] = true;
+        const struct plain_transaction *source = &carriage->source.transactions[t], *client = &carriage->client.transactions[t];
+        for (uint32_t i = 0; i < source->operation_count; i++) {
+            const struct plain_operation *operation = &source->operations[i];
+            if (!plain_writes(operation) || final_write(source, &operation->key) != operation)
+                continue;
+            struct value_of_key *value = value_of(values, &count, carriage, &operation->key);
+            char text[FOUND_TEXT];
+            if (same_text(&value->source, &value->client))
+                continue;
+            snprintf(text, sizeof text, "CDC %s %s", client->tid.text, operation->key.text);
+            add_found(&carriage->expected, text);
+        }
+        for (uint32_t i = 0; i < PLAIN_OPERATIONS; i++) {
+            if (i < source->operation_count && plain_writes(&source->operations[i]))
+                value_of(values, &count, carriage, &source->operations[i].key)->source = written(&source->operations[i]);
+            if (i < client->operation_count && plain_writes(&client->operations[i]))
+                value_of(values, &count, carriage, &client->operations[i].key)->client = written(&client->operations[i]);
+        }
+    }
 }
 
 /* The feed tells something else: a value altered, or a write too many. */
@@ -477,6 +557,8 @@ static void expect_by_timestamps(struct carriage *carriage)
         claimed[t] = true;
         compare_writes(carriage, client, &carriage->source.transactions[t]);
     }
+    if (carriage->format->debezium && !carriage->format->default_identity)
+        compare_before_images(carriage);
     for (uint32_t t = 0; t < carriage->client.transaction_count; t++) {
         if (!carriage->commits[t] || claimed[t])
             continue;
@@ -592,6 +674,8 @@ static void give_messages(struct carriage *carriage, struct iso_pipeline *pipeli
                                            message->partition);
         iso_pipeline_declare(pipeline, message->input, 0);
     }
+    for (uint32_t i = 0; getenv("SHOW_FEED") && i < feed->count; i++)
+        printf("# %s %.*s\n", feed->list[i].topic, (int)feed->list[i].payload.size, (const char *)feed->list[i].payload.data);
     uint32_t client = iso_inputs_number(iso_pipeline_inputs(pipeline), "clients", 7, 0);
     while ((row < feed->count || record < lines_count) && error->status == ISO_OK) {
         bool is_row = row < feed->count && (record == lines_count || random_percent(&carriage->random, bias));
@@ -667,6 +751,7 @@ static bool prepare_by_timestamps(struct carriage *carriage)
 {
     uint32_t added = 0;
     spread_times(&carriage->client);
+    spread_places(&carriage->client);
     for (uint32_t t = 0; t < carriage->client.transaction_count; t++) {
         struct plain_transaction *transaction = &carriage->client.transactions[t];
         transaction->xid = plain_transaction_writes(transaction) && carriage->format->debezium ? carriage->first_xid + t : 0;
