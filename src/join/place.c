@@ -2,7 +2,7 @@
  *
  * All snapshots, ordered by how many commits they see, form a chain: each contains the one before (history/snapshot.h). A
  * commit stands just below the first snapshot that sees it; those between two snapshots by their LSN. Positions are counted
- * up: each commit has one of its own, a snapshot that of the last commit that it sees.
+ * up: each commit has an odd one of its own, a snapshot the even one above the last commit that it sees.
  *
  * Online the front of the chain is certain up to a *horizon*: an xid that is the least of
  *   - what clients promise: no record will come whose snapshot has a smaller xmin;
@@ -102,8 +102,12 @@ void join_place_record(struct iso_join *join, uint32_t number)
     for (uint32_t o = first; held->ots && o < held->first_operation[t + 1]; o++)
         if (held->kind[o] & ISO_OPERATION_SNAPSHOT)
             add_link(join, number, o - first);
-    if (held->flags[t] & ISO_WRITES)
+    if (held->flags[t] & ISO_WRITES) {
         record->unplaced++;
+    } else if (record->xid && record->status == ISO_COMMITTED) { /* wrote nothing, and snapshots tell it apart all the same */
+        record->unplaced++;
+        join_place_commit(join, number, ISO_NONE);
+    }
 }
 
 static void insert_commit(struct join_places *places, const struct join_commit *commit)
@@ -238,7 +242,7 @@ static void check_done(struct iso_join *join, uint32_t number)
 static void place_commit(struct iso_join *join, const struct join_commit *commit)
 {
     struct join_places *places = &join->places;
-    uint64_t cts = ++places->position;
+    uint64_t cts = places->position += 2;
     if (commit->xid)
         join_map_put(&places->placed, placed_key(commit->xid), 0);
     if (commit->record == ISO_NONE) {
@@ -254,8 +258,7 @@ static void place_commit(struct iso_join *join, const struct join_commit *commit
     join_settle_placed(join, commit->record, commit->transaction, cts);
     if (commit->transaction != ISO_NONE)
         join_forget_transaction(join, commit->transaction);
-    if (join->held.flags[record->held] & ISO_WRITES)
-        record->unplaced--;
+    record->unplaced--;
     check_done(join, commit->record);
 }
 
@@ -294,7 +297,7 @@ static void report_breach(struct iso_join *join, const struct join_link *link)
     const struct join_record *record = &join->records[link->record];
     struct iso_join_finding *finding = join_find(join, ISO_SNAPSHOT_ORDER, record->tid, ISO_NONE);
     finding->client = record->origin;
-    finding->sts = join->places.position;
+    finding->sts = join->places.position + 1;
 }
 
 static void place_link(struct iso_join *join, const struct join_link *link)
@@ -313,12 +316,12 @@ static void place_link(struct iso_join *join, const struct join_link *link)
     if (places->broken)
         report_breach(join, link);
     if (link->operation == ISO_NONE) {
-        held->sts[record->held] = record->sts = places->position;
+        held->sts[record->held] = record->sts = places->position + 1;
         held->flags[record->held] |= ISO_HAS_STS;
         record->flags |= JOIN_RECORD_STS;
     } else {
         uint32_t o = held->first_operation[record->held] + link->operation;
-        held->ots[o] = places->position;
+        held->ots[o] = places->position + 1;
         held->kind[o] = (uint8_t)((held->kind[o] & ~ISO_OPERATION_SNAPSHOT) | ISO_OPERATION_OTS);
     }
     record->unplaced--;
@@ -410,7 +413,7 @@ void join_place(struct iso_join *join, bool ended)
     if (ended)
         place_commits(join, NULL);
     else if (count)
-        join_give_watermark(join, places->position - 1);
+        join_give_watermark(join, places->position);
     forget_placed(places, places->delivered > PLACED_MOST ? places->delivered - PLACED_MOST : 0);
 }
 

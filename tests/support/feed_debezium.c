@@ -231,7 +231,7 @@ static bool send_transaction(struct run *run, struct commit *commit)
 {
     const struct iso_history *history = run->history;
     uint32_t t = commit->transaction;
-    uint64_t back = random_below(&run->random, 300);
+    uint64_t back = run->options->binlog ? 0 : random_below(&run->random, 300); /* in a binlog transactions do not interleave */
     bool fine = true;
     run->xid = (uint32_t)(run->options->first_xid + t);
     run->lsn = run->previous > back + 8 ? run->previous - back : run->lsn;
