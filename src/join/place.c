@@ -309,10 +309,13 @@ static void place_link(struct iso_join *join, const struct join_link *link)
     const struct iso_snapshot *last = places->last.snapshot_count ? places->last.snapshots : NULL;
     bool lost = last && only_in(places, &places->last, last, held, snapshot);
     bool gained = last && only_in(places, held, snapshot, &places->last, last);
+    uint64_t before = places->position;
     if (!last || lost || gained)
         places->broken = lost;
     note_last(join, snapshot);
     place_commits(join, snapshot);
+    if ((lost || gained) && places->position == before)
+        places->position += 2; /* a place of its own, though all that it sees was seen: after a breach */
     if (places->broken)
         report_breach(join, link);
     if (link->operation == ISO_NONE) {

@@ -203,6 +203,23 @@ static bool is_list(const struct plain_operation *operation)
     return operation->kind == ISO_APPEND || operation->kind == ISO_READ_LIST;
 }
 
+/* No transaction's snapshot sees its own commit. */
+static bool sees(const struct plain_snapshot *snapshot, uint64_t xid)
+{
+    bool seen = snapshot->given && xid && xid < snapshot->xmax;
+    for (uint32_t i = 0; i < snapshot->xip_count && xid >= snapshot->xmin; i++)
+        seen &= snapshot->xip[i] != xid;
+    return seen;
+}
+
+static bool sees_itself(const struct plain_transaction *transaction)
+{
+    bool seen = sees(&transaction->snapshot, transaction->xid);
+    for (uint32_t i = 0; i < transaction->operation_count; i++)
+        seen |= sees(&transaction->operations[i].snapshot, transaction->xid);
+    return seen;
+}
+
 static bool can_carry(const struct carriage *carriage, const struct plain_history *history)
 {
     bool snapshots = carriage->format->mode == BY_SNAPSHOTS;
@@ -212,6 +229,8 @@ static bool can_carry(const struct carriage *carriage, const struct plain_histor
         const struct plain_transaction *transaction = &history->transactions[t];
         bool writes = plain_transaction_writes(transaction);
         if (transaction->status == ISO_COMMITTED && snapshots && (!transaction->snapshot.given || (writes && !transaction->xid)))
+            return false;
+        if (snapshots && sees_itself(transaction))
             return false;
         for (uint32_t i = 0; i < transaction->operation_count; i++)
             if (is_list(&transaction->operations[i]))
@@ -1061,6 +1080,9 @@ static bool prepare_by_snapshots(struct carriage *carriage)
     struct iso_error error = {.status = ISO_OK};
     if (!arrange_xids(carriage))
         return false;
+    for (uint32_t t = 0; t < carriage->client.transaction_count; t++) /* "just below the commit" is where places are next */
+        for (uint32_t i = 0; i < carriage->client.transactions[t].operation_count; i++)
+            carriage->client.transactions[t].operations[i].lock = false;
     spread_places(&carriage->client);
     draw_snapshot_outcomes(carriage);
     known = carriage->source;
