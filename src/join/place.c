@@ -8,7 +8,8 @@
  *   - what clients promise: no record will come whose snapshot has a smaller xmin;
  *   - what was delivered: the largest xmin among the snapshots of delivered transactions. The stream is in the order of
  *     commits; what such a snapshot saw committed was delivered before, and what it saw end without a row has aborted;
- *   - xids of transactions that are delivered in part.
+ *   - xids of transactions that are delivered in part,
+ *   - the xmin of every snapshot that is not below it itself.
  * Every xid below it has an outcome. A snapshot whose xmax is no larger sees only such xids, and is contained in every
  * snapshot that will come: its place is final.
  */
@@ -377,6 +378,22 @@ static void forget_placed(struct join_places *places, uint64_t below)
     places->placed = kept;
 }
 
+/* Snapshots that stay may be older than some below the horizon: then those stay too. */
+static uint64_t below_those_that_stay(const struct iso_join *join, uint64_t horizon)
+{
+    const struct join_places *places = &join->places;
+    for (bool lower = horizon != UINT64_MAX; lower;) {
+        lower = false;
+        for (uint32_t i = 0; i < places->link_count; i++) {
+            const struct iso_snapshot *snapshot = snapshot_of(join, &places->links[i]);
+            lower |= snapshot->xmax > horizon && snapshot->xmin < horizon;
+            if (snapshot->xmax > horizon && snapshot->xmin < horizon)
+                horizon = snapshot->xmin;
+        }
+    }
+    return horizon;
+}
+
 /* Moves the links that are certain into a list of their own, and sorts it. */
 static struct join_link *take_certain(struct iso_join *join, uint64_t horizon, uint32_t *count)
 {
@@ -407,7 +424,7 @@ void join_place(struct iso_join *join, bool ended)
         return;
     uint64_t horizon = ended ? UINT64_MAX : horizon_of(join);
     settle_outcomes(join, horizon);
-    struct join_link *certain = take_certain(join, horizon, &count);
+    struct join_link *certain = take_certain(join, below_those_that_stay(join, horizon), &count);
     for (uint32_t i = 0; i < count; i++) {
         place_link(join, &certain[i]);
         check_done(join, certain[i].record);
