@@ -159,17 +159,20 @@ static enum iso_status resolve(struct iso_kafka_consumer *consumer, const struct
     return within(topic->name, partition, low, high, *offset, error);
 }
 
-static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *consumer, uint32_t topic)
+static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *consumer, uint32_t topic,
+                                                 rd_kafka_queue_t *queue)
 {
     if (consumer->partition_count == consumer->partition_capacity) {
         uint32_t capacity = consumer->partition_capacity ? consumer->partition_capacity * 2 : 16;
         consumer->partitions = iso_reallocate(consumer->partitions, capacity * sizeof *consumer->partitions);
         consumer->gaps = iso_reallocate(consumer->gaps, capacity * sizeof *consumer->gaps);
+        consumer->supplies = iso_reallocate(consumer->supplies, capacity * sizeof *consumer->supplies);
         consumer->topic_of = iso_reallocate(consumer->topic_of, capacity * sizeof *consumer->topic_of);
         consumer->partition_capacity = capacity;
     }
     consumer->topic_of[consumer->partition_count] = topic;
     consumer->gaps[consumer->partition_count] = (struct gaps){.sought = -1};
+    consumer->supplies[consumer->partition_count] = (struct supply){.queue = queue};
     return &consumer->partitions[consumer->partition_count++];
 }
 
@@ -185,11 +188,14 @@ static enum iso_status start_partition(struct iso_kafka_consumer *consumer, uint
     if (input == ISO_INPUTS_MAX)
         return iso_error_set(error, ISO_BAD_INPUT, "topic %s: more than %d partitions in all", topic->name,
                              ISO_INPUTS_MAX);
-    if (rd_kafka_consume_start_queue(topic->handle, number, offset, consumer->queue) < 0)
+    rd_kafka_queue_t *queue = kafka_consumer_queue(consumer);
+    if (rd_kafka_consume_start_queue(topic->handle, number, offset, queue) < 0) {
+        rd_kafka_queue_destroy(queue);
         return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 " offset %" PRId64 ": %s", topic->name,
                              number, offset, rd_kafka_err2str(rd_kafka_last_error()));
+    }
     topic->partition_count++;
-    *add_partition(consumer, topic_index) = (struct iso_kafka_partition){
+    *add_partition(consumer, topic_index, queue) = (struct iso_kafka_partition){
         .input = input, .topic = consumer->inputs->list[input].topic, .partition = number, .next = offset,
         .end = consumer->until_eof ? end : -1, .at_end = consumer->until_eof && offset >= end};
     return ISO_OK;
