@@ -84,7 +84,8 @@ static void advance(struct iso_pipeline *pipeline, uint64_t now)
         return;
     pipeline->stats.watermark = watermark;
     pipeline->stats.has_watermark = true;
-    pipeline_set_year(pipeline);
+    if (!pipeline->join) /* whose watermarks may be counters */
+        pipeline_set_year(pipeline);
     if (pipeline->join)
         iso_join_advance(pipeline->join, watermark, now); /* drained with the batch */
     else
