@@ -136,13 +136,27 @@ static enum iso_status within(const char *topic, int32_t partition, int64_t low,
     return ISO_OK;
 }
 
+/* The partition's offsets now. One that was created a moment ago may not have its leader yet: it is asked again until
+ * the deadline. */
+static rd_kafka_resp_err_t query(struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
+                                 int64_t deadline, int64_t *low, int64_t *high)
+{
+    for (;;) {
+        rd_kafka_resp_err_t failure = rd_kafka_query_watermark_offsets(consumer->client.handle, topic, partition, low, high,
+                                                                       remaining(deadline));
+        if (!is_silence(failure) || iso_kafka_now() + RETRY_MS >= deadline)
+            return failure;
+        sleep_ms(RETRY_MS);
+    }
+}
+
 /* Where to start in a partition, and where it ends now. */
 static enum iso_status resolve(struct iso_kafka_consumer *consumer, const struct topic *topic, int32_t partition,
-                               bool first, int timeout_ms, int64_t *offset, int64_t *end, struct iso_error *error)
+                               bool first, int64_t deadline, int64_t *offset, int64_t *end, struct iso_error *error)
 {
     int64_t low, high;
-    rd_kafka_resp_err_t failure = rd_kafka_query_watermark_offsets(consumer->client.handle, topic->name, partition,
-                                                                   &low, &high, timeout_ms);
+    rd_kafka_resp_err_t failure = query(consumer, topic->name, partition, deadline, &low, &high);
+    int timeout_ms = remaining(deadline);
     *offset = low;
     *end = high;
     if (!failure && first && consumer->start == ISO_KAFKA_END)
@@ -177,12 +191,12 @@ static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *cons
 }
 
 static enum iso_status start_partition(struct iso_kafka_consumer *consumer, uint32_t topic_index, bool first,
-                                       int timeout_ms, struct iso_error *error)
+                                       int64_t deadline, struct iso_error *error)
 {
     struct topic *topic = &consumer->topics[topic_index];
     int32_t number = topic->partition_count;
     int64_t offset, end;
-    if (resolve(consumer, topic, number, first, timeout_ms, &offset, &end, error) != ISO_OK)
+    if (resolve(consumer, topic, number, first, deadline, &offset, &end, error) != ISO_OK)
         return error->status;
     uint32_t input = iso_inputs_number(consumer->inputs, topic->name, strlen(topic->name), number);
     if (input == ISO_INPUTS_MAX)
@@ -213,7 +227,7 @@ enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool fi
             continue;
         while (topic->partition_count < count) {
             struct iso_error later = {0};
-            if (start_partition(consumer, i, first, remaining(deadline), first ? error : &later) == ISO_OK)
+            if (start_partition(consumer, i, first, deadline, first ? error : &later) == ISO_OK)
                 continue;
             if (first)
                 return error->status;

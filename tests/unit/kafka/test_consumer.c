@@ -420,6 +420,18 @@ static void fetch_errors_that_heal(void **state)
     iso_kafka_consumer_free(consumer);
 }
 
+/* Right after its creation a partition may not have its leader yet. */
+static void offsets_that_are_not_known_yet(void **state)
+{
+    struct world *world = *state;
+    produce(world, "t", 0, 100);
+    iso_kafka_mock_fail_offsets(world->mock, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION, 3);
+    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
+    assert_string_equal(world->error.text, "");
+    consume(world, consumer, 100);
+    iso_kafka_consumer_free(consumer);
+}
+
 static void topic_that_appears_later(void **state)
 {
     struct world *world = *state;
@@ -485,6 +497,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(brokers_down_and_back, start, stop),
         cmocka_unit_test_setup_teardown(leaders_change_and_answers_are_slow, start, stop),
         cmocka_unit_test_setup_teardown(fetch_errors_that_heal, start, stop),
+        cmocka_unit_test_setup_teardown(offsets_that_are_not_known_yet, start, stop),
         cmocka_unit_test_setup_teardown(topic_that_appears_later, start, stop),
         cmocka_unit_test_setup_teardown(broker_that_never_answers, start, stop),
         cmocka_unit_test_setup_teardown(wrong_properties, start, stop),
