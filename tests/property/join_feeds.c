@@ -97,6 +97,7 @@ struct carriage {
     uint64_t commits[PLAIN_TRANSACTIONS]; /* cts as the feed is ordered by; 0: it never committed */
     uint64_t first_xid;
     bool snapshot_rows;
+    bool drops;  /* the feed has no row where nothing changed */
     bool online; /* clients' promises come between their records */
     bool lost;   /* a row of the feed was left out: what is found is not told beforehand, but something must be */
     enum iso_status outcome;
@@ -462,7 +463,7 @@ static void compare_before_images(struct carriage *carriage)
                 continue;
             struct value_of_key *value = value_of(values, &count, carriage, &operation->key);
             char text[FOUND_TEXT];
-            if (carriage->withheld[t] || same_text(&value->source, &value->client))
+            if (carriage->withheld[t] || carriage->told.transactions[t].status != ISO_COMMITTED || same_text(&value->source, &value->client))
                 continue;
             snprintf(text, sizeof text, "CDC %s %s", client->tid.text, operation->key.text);
             add_found(&carriage->expected, text);
@@ -574,11 +575,48 @@ static bool resolve(const struct carriage *carriage, uint32_t u, uint32_t *found
     return ways <= 1;
 }
 
-/* Where the id tells: `*found` is itself if it committed. */
+/* What stood there when transaction `t` of the source committed. */
+static struct plain_text found_by(const struct carriage *carriage, uint32_t t, const struct plain_text *key)
+{
+    struct plain_text found = carriage->client.initial_value;
+    uint64_t newest = 0;
+    for (uint32_t i = 0; i < carriage->client.initial_count; i++)
+        if (plain_equal(&carriage->client.initials[i].key, key))
+            found = carriage->client.initials[i].value;
+    for (uint32_t i = 0; i < carriage->source.transaction_count; i++) {
+        const struct plain_operation *write = final_write(&carriage->source.transactions[i], key);
+        if (!write || carriage->commits[i] >= carriage->commits[t] || carriage->commits[i] < newest || !carriage->commits[i])
+            continue;
+        newest = carriage->commits[i];
+        found = written(write);
+    }
+    return found;
+}
+
+static bool leaves_row(const struct carriage *carriage, uint32_t t)
+{
+    const struct plain_transaction *source = &carriage->source.transactions[t];
+    for (uint32_t i = 0; i < source->operation_count; i++) {
+        const struct plain_operation *write = &source->operations[i];
+        if (!plain_writes(write) || final_write(source, &write->key) != write)
+            continue;
+        struct plain_text before = found_by(carriage, t, &write->key), after = written(write);
+        if ((!before.absent || !after.absent) && (!same_text(&before, &after) || !carriage->drops))
+            return true;
+    }
+    return false;
+}
+
+/* Where the id tells: `*found` is itself if it committed and left a trace. */
 static bool resolve_by_id(const struct carriage *carriage, uint32_t u, uint32_t *found)
 {
-    *found = carriage->commits[u] ? u : ISO_NONE;
-    return carriage->client.transactions[u].sts.given || carriage->format->identity == BY_XID;
+    *found = carriage->commits[u] && leaves_row(carriage, u) ? u : ISO_NONE;
+    if (carriage->format->identity == BY_XID)
+        return true;
+    for (uint32_t t = 0; t < carriage->source.transaction_count; t++) /* a stream that has shown no start timestamp tells nothing */
+        if (carriage->commits[t] && leaves_row(carriage, t))
+            return carriage->client.transactions[u].sts.given;
+    return false;
 }
 
 static void tell_unknown(struct carriage *carriage, uint32_t u, bool claimed[PLAIN_TRANSACTIONS])
@@ -836,7 +874,7 @@ static bool write_feed(struct carriage *carriage, struct feed *feed)
             .seed = random_bits(&carriage->random), .format = carriage->format->protocol, .topic = "ticdc",
             .partitions = 1 + random_below(&carriage->random, 3), .restarts = random_below(&carriage->random, 3),
             .every = 1 + random_below(&carriage->random, 4), .start_ts = carriage->format->identity == BY_START_TIMESTAMP,
-            .drops_unchanged = random_percent(&carriage->random, 50), .commits = carriage->commits});
+            .drops_unchanged = carriage->drops, .commits = carriage->commits});
     else if (is_of(carriage->format, "yugabyte"))
         fits = feed_yugabyte_write(feed, &history, &(struct feed_yugabyte_options){
             .seed = random_bits(&carriage->random), .tablets = 1 + random_below(&carriage->random, 3),
@@ -1205,6 +1243,7 @@ static bool carry(struct carriage *carriage, uint64_t seed)
     carriage->failure[0] = 0;
     carriage->first_xid = random_percent(&carriage->random, 20) ? 0xfffffffa : 700;
     carriage->online = carriage->lost = false;
+    carriage->drops = random_percent(&carriage->random, 50);
     random_history(seed, &options, &carriage->client);
     if (!can_carry(carriage, &carriage->client))
         return true;
