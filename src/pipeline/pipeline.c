@@ -75,6 +75,10 @@ struct iso_inputs *iso_pipeline_inputs(struct iso_pipeline *pipeline)
 
 void iso_pipeline_route(struct iso_pipeline *pipeline, const char *topic, struct iso_decoder *decoder)
 {
+    static const char messages[] = ".message"; /* Debezium's topic of logical messages */
+    size_t length = strlen(topic);
+    if (pipeline->join && length >= sizeof messages && !strcmp(topic + length + 1 - sizeof messages, messages))
+        iso_join_expect_in_band(pipeline->join);
     pipeline->routes = iso_reallocate(pipeline->routes, (pipeline->route_count + 1) * sizeof *pipeline->routes);
     pipeline->routes[pipeline->route_count++] = (struct route){iso_copy_text(topic, strlen(topic)), decoder};
 }
