@@ -46,6 +46,11 @@ static bool fault(struct cursor *cursor, const char *expected)
 static bool take_long(struct cursor *cursor, int64_t *value)
 {
     uint64_t bits = 0;
+    if (cursor->at < cursor->end && *cursor->at < 0x80) { /* as most are */
+        bits = *cursor->at++;
+        *value = (int64_t)(bits >> 1 ^ (0u - (bits & 1)));
+        return true;
+    }
     for (unsigned shift = 0; cursor->at < cursor->end && shift < 64; shift += 7) {
         uint8_t byte = *cursor->at++;
         bits |= (uint64_t)(byte & 0x7f) << shift;
@@ -304,9 +309,21 @@ static bool open_unions(struct cursor *cursor, uint32_t *number)
 
 /* ---- rows and envelopes ---- */
 
-/* A column that is {value, set}; null says nothing of it. */
+/* Whether a column is {value, set}, or such a thing and null. */
+static bool is_cell(const struct avro_schema *schema, uint32_t number)
+{
+    const struct avro_type *type = &schema->types[number];
+    for (uint32_t i = 0; type->shape == SHAPE_UNION && i < type->count; i++)
+        if (schema->types[schema->branches[type->first + i]].meaning == AVRO_CELL)
+            return true;
+    return type->meaning == AVRO_CELL;
+}
+
+/* A cell that is null says nothing of its column. */
 static bool take_cell(struct cursor *cursor, uint32_t number, struct iso_cell *cell)
 {
+    if (!is_cell(cursor->schema, number))
+        return take_value(cursor, number, cell);
     if (!open_unions(cursor, &number))
         return false;
     const struct avro_type *type = &cursor->schema->types[number];
@@ -315,8 +332,6 @@ static bool take_cell(struct cursor *cursor, uint32_t number, struct iso_cell *c
         cell->kind = ISO_CELL_UNKNOWN;
         return true;
     }
-    if (type->meaning != AVRO_CELL)
-        return take_value(cursor, number, cell);
     for (uint32_t i = 0; i < type->count; i++) {
         const struct avro_field *field = &cursor->schema->fields[type->first + i];
         bool is_value = !strcmp(field->name, "value");
@@ -325,6 +340,7 @@ static bool take_cell(struct cursor *cursor, uint32_t number, struct iso_cell *c
             return false;
         set &= is_value || (mark.kind == ISO_CELL_BOOLEAN && mark.bits);
     }
+    cell->in_cell = true;
     if (!set)
         cell->kind = ISO_CELL_UNKNOWN;
     return true;

@@ -352,6 +352,7 @@ static bool take_cell(struct state *state, const struct proto_message *message, 
             return false;
         set |= !is_value && mark.kind == ISO_CELL_BOOLEAN && mark.bits;
     }
+    cell->in_cell = true;
     if (!set)
         cell->kind = ISO_CELL_UNKNOWN;
     return !state->expected;
@@ -381,7 +382,8 @@ static void add_columns(struct state *state, const struct proto_message *message
     for (uint32_t i = 0; i < message->count; i++) {
         const struct proto_field *field = &state->schema->fields[message->first + i];
         struct iso_cell *cell = iso_row_add(row, field->name, field->length);
-        bool is_cell = state->protobuf->reader.cells && field->kind == PROTO_MESSAGE;
+        bool is_cell = state->protobuf->reader.cells && field->kind == PROTO_MESSAGE &&
+                       state->schema->messages[field->message].meaning == PROTO_CELL;
         if (is_key && !field->has_presence)
             take_default(field->kind, cell);
         else if (is_cell || !field->has_presence)

@@ -9,11 +9,12 @@
 #include "connectors/dgraph/dgraph.h"
 #include "connectors/history/record.h"
 #include "connectors/ticdc/ticdc.h"
+#include "connectors/yugabyte/yugabyte.h"
 #include "io/input.h"
 
 /* The kinds of sources. A new connector is its folder and its row here. */
 static const struct iso_decoder_class *const kinds[] = {&iso_record_decoder, &iso_debezium_decoder, &iso_dgraph_decoder,
-                                                        &iso_ticdc_decoder};
+                                                        &iso_ticdc_decoder, &iso_yugabyte_decoder};
 
 enum { SCHEMA_MAX_BYTES = 1 << 20 };
 

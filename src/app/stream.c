@@ -50,7 +50,23 @@ static enum iso_status to_topic(void *context, const char *line, size_t length, 
 enum iso_status app_stream_tell(struct app_stream *stream, const char *line, size_t length)
 {
     struct iso_error *error = &stream->app->error;
+    if (stream->web)
+        iso_web_add(stream->web, line, length);
     return stream->producer ? to_topic(stream, line, length, error) : to_stdout(stream, line, length, error);
+}
+
+/* With --json standard output is the object's alone. */
+static enum iso_status to_web(void *context, const char *line, size_t length, struct iso_error *error)
+{
+    struct app_stream *stream = context;
+    iso_web_add(stream->web, line, length);
+    return error->status;
+}
+
+static enum iso_status tell(void *context, const char *line, size_t length, struct iso_error *error)
+{
+    (void)error; /* the stream's */
+    return app_stream_tell(context, line, length);
 }
 
 static bool on_transactions(void *context, const struct iso_history *block, uint32_t first, uint32_t count)
@@ -117,7 +133,7 @@ static void make_pipeline(struct app_stream *stream, bool deadlines)
     settings.on_bad_record = (enum iso_on_bad_record)options->on_bad_record;
     settings.max_violations = (uint32_t)options->max_violations;
     settings.final_only = options->final_only;
-    settings.sink = stream->producer ? to_topic : options->json ? NULL : to_stdout;
+    settings.sink = stream->producer || !options->json ? tell : options->served ? to_web : NULL;
     settings.sink_context = stream;
     settings.on_transactions = on_transactions;
     settings.on_bad = on_bad;

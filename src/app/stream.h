@@ -9,10 +9,12 @@
 #include "connectors/registry/registry.h"
 #include "io/capture.h"
 #include "pipeline/pipeline.h"
+#include "web/web.h"
 
 struct app_stream_options {
     int level, on_bad_record;
     bool no_session_order, allow_unjudged, json, final_only, quiet;
+    bool served; /* lines go to a status server too */
     uint64_t finality_timeout, idle_timeout; /* seconds */
     uint64_t hlc_bits, retention, memory, max_violations, threads;
     uint64_t round; /* 0: judge at the end only */
@@ -87,6 +89,7 @@ struct app_stream {
     struct iso_registry **registries;
     struct iso_kafka_producer *producer; /* --out */
     struct iso_capture_writer *dead_letter;
+    struct iso_web *web; /* borrowed; NULL: nobody looks */
     struct app_rounds *rounds;
     bool complete; /* all has come that there is to come */
 };
