@@ -30,7 +30,9 @@ uint64_t iso_pipeline_ahead(const struct iso_pipeline *pipeline, uint32_t input)
 void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_t now)
 {
     struct input *state = pipeline_input(pipeline, input);
-    if (state->counts)
+    if (pipeline_is_change_stream(pipeline, input))
+        iso_join_declare(pipeline->join, input);
+    if (state->counts || !pipeline_has_watermarks(pipeline, input))
         return;
     state->counts = true;
     state->latest = now;
@@ -39,7 +41,7 @@ void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_
 void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t now)
 {
     struct input *state = pipeline_input(pipeline, input);
-    state->counts = true;
+    state->counts = pipeline_has_watermarks(pipeline, input);
     state->latest = now;
     state->ahead = leads(pipeline, state) ? state->ahead + 1 : 0;
     if (!state->idle)
@@ -82,8 +84,12 @@ static void advance(struct iso_pipeline *pipeline, uint64_t now)
         return;
     pipeline->stats.watermark = watermark;
     pipeline->stats.has_watermark = true;
-    pipeline_set_year(pipeline);
-    iso_aion_watermark(pipeline->engine, watermark, now);
+    if (!pipeline->join) /* whose watermarks may be counters */
+        pipeline_set_year(pipeline);
+    if (pipeline->join)
+        iso_join_advance(pipeline->join, watermark, now); /* drained with the batch */
+    else
+        iso_aion_watermark(pipeline->engine, watermark, now);
 }
 
 void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp, uint64_t now)

@@ -1,0 +1,562 @@
+/* Change streams against files: random histories are written as the feeds of databases (tests/support/feed_*.h), and the
+ * pipeline must find in feed and client records what chronos finds in the history itself, as (axiom, transactions, key).
+ *
+ * What happens on the way: senders restart and repeat, cut transactions, interleave groups, topics and partitions; records
+ * come before, between and after rows, from a topic or a file; some clients publish nothing (their transactions are
+ * versions and nothing else), some do not know their outcome. Some feeds tell something else than the clients wrote: a
+ * write left out, altered, or one too many. What the join must make of all that is worked out here from the rules alone,
+ * by looking at everything.
+ *
+ * join_feeds [--histories N] [--seed S] [--format F]
+ */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "chronos/chronos.h"
+#include "connectors/debezium/debezium.h"
+#include "connectors/dgraph/dgraph.h"
+#include "connectors/history/record.h"
+#include "connectors/ticdc/ticdc.h"
+#include "connectors/yugabyte/yugabyte.h"
+#include "pipeline/pipeline.h"
+#include "tests/support/carriage.h"
+#include "tests/support/feed_debezium.h"
+#include "tests/support/feed_dgraph.h"
+#include "tests/support/feed_ticdc.h"
+#include "tests/support/feed_yugabyte.h"
+#include "tests/support/random.h"
+#include "tests/support/random_history.h"
+
+enum { DEFAULT_HISTORIES = 400, MAX_REPORTS = 3, CLIENT_INPUTS = 1, LINE = 4096 };
+
+#define DGRAPH "dgraph", "p%u/0x%x"
+#define DEBEZIUM "debezium", "public.t%u/%u"
+#define TICDC "ticdc", "test.t%u/%u"
+#define YUGABYTE "yugabyte", "public.t%u/%u"
+
+static const struct format formats[] = {
+    {"dgraph", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL},
+    {"debezium", DEBEZIUM, BY_TIMESTAMPS, BY_XID, FEED_JSON, false, false, NULL},
+    {"debezium-snapshots", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON, false, false, NULL},
+    {"debezium-default-identity", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON_SCHEMAS, false, true, NULL},
+    {"debezium-in-band", DEBEZIUM, IN_BAND, BY_XID, FEED_JSON, false, false, NULL},
+    {"debezium-alone", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_JSON, false, false, NULL},
+    {"debezium-avro", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_AVRO, false, false, NULL},
+    {"debezium-protobuf", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_PROTOBUF, false, false, NULL},
+    {"binlog-alone", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_JSON, true, false, NULL},
+    {"ticdc-canal-json", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "canal-json"},
+    {"ticdc-open-protocol", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "open-protocol"},
+    {"ticdc-simple", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "simple"},
+    {"ticdc-debezium", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "debezium"},
+    {"ticdc-alone", TICDC, BY_BEFORE_IMAGES, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "canal-json"},
+    {"yugabyte-alone", YUGABYTE, BY_BEFORE_IMAGES, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL},
+};
+
+/* ---- what was found ---- */
+
+static int compare_found(const void *left, const void *right)
+{
+    return strcmp(left, right);
+}
+
+static void sort_found(struct found *found)
+{
+    qsort(found->list, found->count, FOUND_TEXT, compare_found);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < found->count; i++)
+        if (!kept || strcmp(found->list[kept - 1], found->list[i]))
+            memmove(found->list[kept++], found->list[i], FOUND_TEXT);
+    found->count = kept;
+}
+
+static bool same_found(const struct found *left, const struct found *right)
+{
+    if (left->count != right->count)
+        return false;
+    for (uint32_t i = 0; i < left->count; i++)
+        if (strcmp(left->list[i], right->list[i]))
+            return false;
+    return true;
+}
+
+static void print_found(const char *name, const struct found *found)
+{
+    printf("# %s:", name);
+    for (uint32_t i = 0; i < found->count; i++)
+        printf(" [%s]", found->list[i]);
+    printf("\n");
+}
+
+static void chronos_found(struct carriage *carriage, const struct plain_history *plain, struct found *found)
+{
+    struct iso_check_options options = {.level = carriage->level, .session_order = true, .threads = 1};
+    struct iso_history history;
+    struct iso_verdict verdict;
+    struct iso_error error = {.status = ISO_OK};
+    iso_history_init(&history);
+    if (plain_history_build(plain, &history, &error) != ISO_OK)
+        abort();
+    iso_verdict_init(&verdict, &history, carriage->level, 0);
+    if (iso_chronos_check(&history, &options, &verdict, &error) != ISO_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        abort();
+    }
+    for (uint32_t i = 0; i < verdict.violation_count; i++) {
+        const struct iso_violation *violation = &verdict.violations[i];
+        char text[FOUND_TEXT];
+        snprintf(text, sizeof text, "%s ", iso_axiom_name(violation->axiom));
+        carriage_put_atom(text, sizeof text, &history, history.tid[violation->transaction]);
+        if (violation->axiom == ISO_NOCONFLICT) {
+            strcat(text, ",");
+            carriage_put_atom(text, sizeof text, &history, history.tid[violation->other]);
+        }
+        strcat(text, " ");
+        if (violation->key != ISO_NONE)
+            carriage_put_atom(text, sizeof text, &history, history.key_atom[violation->key]);
+        carriage_add_found(found, text);
+    }
+    iso_verdict_release(&verdict);
+    iso_history_release(&history);
+}
+
+/* The text of a string member of a verdict line; *at moves behind it. */
+static bool next_string(const char **at, const char *before, char *text, size_t size)
+{
+    const char *start = strstr(*at, before);
+    if (!start)
+        return false;
+    start += strlen(before);
+    const char *end = strchr(start, '"');
+    snprintf(text, size, "%.*s", (int)(end - start), start);
+    *at = end;
+    return true;
+}
+
+static enum iso_status sink(void *context, const char *line, size_t length, struct iso_error *error)
+{
+    struct carriage *carriage = context;
+    char copy[LINE], axiom[32], tid[64], other[64], key[64] = "", text[FOUND_TEXT * 2];
+    const char *at = copy;
+    (void)error;
+    snprintf(copy, sizeof copy, "%.*s", (int)length, line);
+    if (getenv("SHOW_LINES"))
+        printf("# %s", copy);
+    if (!strstr(copy, "\"state\":\"final\""))
+        return ISO_OK;
+    next_string(&at, "\"axiom\":\"", axiom, sizeof axiom);
+    next_string(&at, "\"tids\":[\"", tid, sizeof tid);
+    bool pair = !strcmp(axiom, "NOCONFLICT") && next_string(&at, ",\"", other, sizeof other);
+    at = copy;
+    next_string(&at, "\"key\":\"", key, sizeof key);
+    snprintf(text, sizeof text, pair ? "%s %s,%s %s" : "%s %s%.0s %s", axiom, tid, pair ? other : "", key);
+    carriage_add_found(&carriage->found, text);
+    return ISO_OK;
+}
+
+/* ---- the run ---- */
+
+struct client_lines {
+    char *text;
+    size_t size;
+    uint32_t count;
+    const char *start[PLAIN_TRANSACTIONS * 2];
+    uint32_t length[PLAIN_TRANSACTIONS * 2];
+};
+
+/* The least xmin of the snapshots of transactions from `first` on: what clients can promise before them. */
+static uint64_t least_xmin(const struct plain_history *history, uint32_t first)
+{
+    uint64_t least = UINT64_MAX - 1;
+    for (uint32_t t = first; t < history->transaction_count; t++) {
+        const struct plain_transaction *transaction = &history->transactions[t];
+        if (transaction->snapshot.given && transaction->snapshot.xmin < least)
+            least = transaction->snapshot.xmin;
+        for (uint32_t i = 0; i < transaction->operation_count; i++)
+            if (transaction->operations[i].snapshot.given && transaction->operations[i].snapshot.xmin < least)
+                least = transaction->operations[i].snapshot.xmin;
+    }
+    return least;
+}
+
+static void print_records(struct carriage *carriage, struct client_lines *lines)
+{
+    struct plain_history records = carriage->client;
+    records.transaction_count = 0;
+    for (uint32_t t = 0; t < carriage->client.transaction_count; t++)
+        if (!carriage->withheld[t])
+            records.transactions[records.transaction_count++] = carriage->client.transactions[t];
+    records.initial_count = 0;
+    records.initial_value = plain_text(NULL);
+    FILE *file = open_memstream(&lines->text, &lines->size);
+    for (uint32_t t = 0; t < records.transaction_count; t++) {
+        struct plain_history one = records;
+        one.transaction_count = 1;
+        one.transactions[0] = records.transactions[t];
+        plain_history_print(&one, file, "");
+        uint64_t promise = carriage->online ? least_xmin(&records, t + 1) : 0;
+        if (promise && random_percent(&carriage->random, 40)) {
+            fprintf(file, "{\"watermark\":%" PRIu64 "}\n", promise);
+            carriage->statistics->online++;
+        }
+    }
+    fclose(file);
+    lines->count = 0;
+    for (char *at = lines->text; *at && lines->count < PLAIN_TRANSACTIONS * 2;) {
+        char *end = strchr(at, '\n');
+        lines->start[lines->count] = at;
+        lines->length[lines->count++] = (uint32_t)(end - at);
+        at = end + 1;
+    }
+}
+
+static struct iso_pipeline *open_pipeline(struct carriage *carriage, bool file)
+{
+    struct iso_pipeline_options options;
+    struct iso_error error = {.status = ISO_OK};
+    bool clients = carriage->format->mode == BY_TIMESTAMPS || carriage->format->mode == BY_SNAPSHOTS;
+    iso_pipeline_options_init(&options);
+    options.level = carriage->level;
+    options.changes = carriage->format->changes;
+    options.clients = clients;
+    options.records_first = file;
+    options.sink = sink;
+    options.sink_context = options.context = carriage;
+    options.final_only = true;
+    struct iso_pipeline *pipeline = iso_pipeline_new(&options);
+    static const char *const topics[] = {"dbz.public.t0", "dbz.public.t1", "dbz.public.t2", "dbz.public.t3",
+                                         "dbz.transaction", "dbz.message"};
+    struct iso_decoder_options decoding = feed_debezium_decoding(carriage->format->encoding);
+    decoding.identity = ISO_IDENTITY_LEARN;
+    struct iso_decoder_options ticdc = {.format = carriage->format->protocol, .value = "v"};
+    static const char *const yugabyte[] = {"yb.public.t0", "yb.public.t1", "yb.public.t2", "yb.public.t3", "yb.transaction"};
+    if (carriage_is_of(carriage->format, "debezium"))
+        for (size_t i = 0; i < sizeof topics / sizeof *topics - (carriage->format->mode != IN_BAND); i++)
+            iso_pipeline_route(pipeline, topics[i], iso_debezium_decoder.create(&decoding, &error));
+    if (carriage_is_of(carriage->format, "yugabyte"))
+        for (size_t i = 0; i < sizeof yugabyte / sizeof *yugabyte; i++)
+            iso_pipeline_route(pipeline, yugabyte[i], iso_yugabyte_decoder.create(&(struct iso_decoder_options){
+                .value = "v", .identity = ISO_IDENTITY_FULL}, &error));
+    if (carriage_is_of(carriage->format, "ticdc")) {
+        feed_ticdc_decoder_options(carriage->format->protocol, &ticdc);
+        ticdc.format = carriage->format->protocol;
+        iso_pipeline_route(pipeline, "ticdc", iso_ticdc_decoder.create(&ticdc, &error));
+    }
+    if (carriage_is_of(carriage->format, "dgraph"))
+        iso_pipeline_route(pipeline, "dgraph-cdc", iso_dgraph_decoder.create(&(struct iso_decoder_options){0}, &error));
+    iso_pipeline_route(pipeline, "clients", iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
+    if (error.status != ISO_OK)
+        abort();
+    return pipeline;
+}
+
+static void set_initial(struct carriage *carriage, struct iso_pipeline *pipeline)
+{
+    struct iso_history history;
+    struct plain_history plain = carriage->client;
+    plain.transaction_count = 0;
+    if (carriage->snapshot_rows)
+        plain.initial_count = 0;
+    iso_history_init(&history);
+    plain_history_fill(&plain, &history);
+    iso_pipeline_initial(pipeline, &history);
+    iso_history_release(&history);
+}
+
+static void give_file(struct carriage *carriage, struct iso_pipeline *pipeline, struct iso_error *error)
+{
+    struct plain_history records = carriage->client;
+    struct iso_history history;
+    records.transaction_count = 0;
+    for (uint32_t t = 0; t < carriage->client.transaction_count; t++)
+        if (!carriage->withheld[t])
+            records.transactions[records.transaction_count++] = carriage->client.transactions[t];
+    iso_history_init(&history);
+    plain_history_fill(&records, &history);
+    iso_pipeline_records(pipeline, &history, 0, error);
+    iso_history_release(&history);
+}
+
+/* Feed and records, each in its own order, mixed; in batches of a few. */
+static void give_messages(struct carriage *carriage, struct iso_pipeline *pipeline, struct feed *feed,
+                          const struct client_lines *lines, struct iso_error *error)
+{
+    struct iso_message batch[8];
+    uint32_t row = 0, record = 0, count = 0, lines_count = lines ? lines->count : 0;
+    uint32_t bias = random_below(&carriage->random, 101);
+    for (uint32_t i = 0; i < feed->count; i++) {
+        struct iso_message *message = &feed->list[i];
+        message->input = iso_inputs_number(iso_pipeline_inputs(pipeline), message->topic, strlen(message->topic),
+                                           message->partition);
+        iso_pipeline_declare(pipeline, message->input, 0);
+    }
+    for (uint32_t i = 0; getenv("SHOW_FEED") && i < feed->count; i++)
+        printf("# %s %.*s\n", feed->list[i].topic, (int)feed->list[i].payload.size, (const char *)feed->list[i].payload.data);
+    uint32_t client = iso_inputs_number(iso_pipeline_inputs(pipeline), "clients", 7, 0);
+    if (lines_count)
+        iso_pipeline_declare(pipeline, client, 0);
+    while ((row < feed->count || record < lines_count) && error->status == ISO_OK) {
+        bool is_row = row < feed->count && (record == lines_count || random_percent(&carriage->random, bias));
+        if (is_row)
+            batch[count++] = feed->list[row++];
+        else {
+            batch[count++] = (struct iso_message){.topic = "clients", .input = client, .offset = record,
+                .payload = {(const uint8_t *)lines->start[record], lines->length[record]}};
+            record++;
+        }
+        if (count == 8 || random_percent(&carriage->random, 25) || (row == feed->count && record == lines_count)) {
+            iso_pipeline_feed(pipeline, batch, count, 0, error);
+            count = 0;
+        }
+    }
+}
+
+static bool same_bytes(struct iso_bytes left, struct iso_bytes right)
+{
+    return left.size == right.size && !memcmp(left.data, right.data, left.size);
+}
+
+/* One row that comes once is left out. */
+static void lose_row(struct carriage *carriage, struct feed *feed)
+{
+    uint32_t rows[4096], count = 0;
+    for (uint32_t i = 0; i < feed->count && count < 4096; i++) {
+        const struct iso_message *message = &feed->list[i];
+        uint32_t copies = 0;
+        if (strncmp(message->topic, "dbz.public", 10) || !message->payload.data ||
+            memmem(message->payload.data, message->payload.size, "\"op\":\"r\"", 8))
+            continue;
+        for (uint32_t j = 0; j < feed->count; j++)
+            copies += feed->list[j].payload.data && same_bytes(feed->list[j].payload, message->payload);
+        if (copies == 1)
+            rows[count++] = i;
+    }
+    carriage->lost = count > 0;
+    if (!count)
+        return;
+    uint32_t gone = rows[random_below(&carriage->random, count)];
+    memmove(feed->list + gone, feed->list + gone + 1, (--feed->count - gone) * sizeof *feed->list);
+}
+
+static bool write_feed(struct carriage *carriage, struct feed *feed)
+{
+    struct iso_history history;
+    bool fits;
+    iso_history_init(&history);
+    plain_history_fill(&carriage->source, &history);
+    if (carriage_is_of(carriage->format, "debezium"))
+        fits = feed_debezium_write(feed, &history, &(struct feed_debezium_options){
+            .seed = random_bits(&carriage->random), .format = carriage->format->encoding, .binlog = carriage->format->binlog,
+            .default_identity = carriage->format->default_identity, .metadata = true,
+            .in_band = carriage->format->mode == IN_BAND, .snapshot = carriage->snapshot_rows,
+            .partitions = 1 + random_below(&carriage->random, 3), .restarts = random_below(&carriage->random, 3),
+            .first_xid = carriage->first_xid, .commits = carriage->commits});
+    else if (carriage_is_of(carriage->format, "ticdc"))
+        fits = feed_ticdc_write(feed, &history, &(struct feed_ticdc_options){
+            .seed = random_bits(&carriage->random), .format = carriage->format->protocol, .topic = "ticdc",
+            .partitions = 1 + random_below(&carriage->random, 3), .restarts = random_below(&carriage->random, 3),
+            .every = 1 + random_below(&carriage->random, 4), .start_ts = carriage->format->identity == BY_START_TIMESTAMP,
+            .drops_unchanged = carriage->drops, .commits = carriage->commits});
+    else if (carriage_is_of(carriage->format, "yugabyte"))
+        fits = feed_yugabyte_write(feed, &history, &(struct feed_yugabyte_options){
+            .seed = random_bits(&carriage->random), .tablets = 1 + random_below(&carriage->random, 3),
+            .metadata = random_percent(&carriage->random, 50), .fast_path = random_percent(&carriage->random, 50),
+            .restarts = random_below(&carriage->random, 3), .commits = carriage->commits});
+    else
+        fits = feed_dgraph_write(feed, &history, &(struct feed_dgraph_options){
+            .seed = random_bits(&carriage->random), .topic = "dgraph-cdc", .groups = 1 + random_below(&carriage->random, 2),
+            .restarts = random_below(&carriage->random, 4), .commits = carriage->commits});
+    feed_finish(feed);
+    if (carriage->lost)
+        lose_row(carriage, feed);
+    iso_history_release(&history);
+    return fits;
+}
+
+static void run(struct carriage *carriage)
+{
+    struct feed feed;
+    struct client_lines lines = {0};
+    struct iso_error error = {.status = ISO_OK};
+    bool clients = carriage->format->mode == BY_TIMESTAMPS || carriage->format->mode == BY_SNAPSHOTS;
+    bool file = clients && random_percent(&carriage->random, 30);
+    struct iso_pipeline_stats stats;
+    feed_init(&feed);
+    if (!write_feed(carriage, &feed))
+        snprintf(carriage->failure, sizeof carriage->failure, "the feed cannot carry it");
+    struct iso_pipeline *pipeline = open_pipeline(carriage, file);
+    set_initial(carriage, pipeline);
+    print_records(carriage, &lines);
+    if (file)
+        give_file(carriage, pipeline, &error);
+    give_messages(carriage, pipeline, &feed, clients && !file ? &lines : NULL, &error);
+    if (error.status == ISO_OK)
+        iso_pipeline_end(pipeline, 0, &error);
+    if (error.status != ISO_OK)
+        snprintf(carriage->failure, sizeof carriage->failure, "%s", error.text);
+    const char *reason;
+    carriage->outcome = iso_pipeline_outcome(pipeline, true, &reason);
+    iso_pipeline_stats(pipeline, &stats);
+    carriage->statistics->repeats += stats.join.repeats;
+    if (error.status == ISO_OK && (stats.join.waiting_rows || stats.join.waiting_records || stats.join.waiting_transactions))
+        snprintf(carriage->failure, sizeof carriage->failure, "something still waits at the end");
+    iso_pipeline_free(pipeline);
+    feed_release(&feed);
+    free(lines.text);
+}
+
+/* ---- one history ---- */
+
+static bool prepare_by_timestamps(struct carriage *carriage)
+{
+    uint32_t added = 0;
+    carriage_spread_times(&carriage->client);
+    carriage_spread_places(&carriage->client);
+    for (uint32_t t = 0; t < carriage->client.transaction_count; t++) {
+        struct plain_transaction *transaction = &carriage->client.transactions[t];
+        transaction->xid = plain_transaction_writes(transaction) && carriage->format->identity == BY_XID ? carriage->first_xid + t : 0;
+        transaction->snapshot.given = false;
+        added += transaction->status == ISO_UNKNOWN;
+    }
+    if (carriage->client.transaction_count + added > PLAIN_TRANSACTIONS)
+        return false;
+    carriage_draw_outcomes(carriage);
+    if (random_percent(&carriage->random, 20) && carriage->client.transaction_count)
+        carriage_alter(carriage);
+    carriage_expect_by_timestamps(carriage);
+    return true;
+}
+
+/* Initial values that a connector's snapshot may hold: one row a key. */
+static bool has_snapshot(const struct plain_history *history)
+{
+    for (uint32_t i = 0; i < history->initial_count; i++) {
+        if (history->initials[i].value.absent)
+            return false;
+        for (uint32_t j = 0; j < i; j++)
+            if (plain_equal(&history->initials[i].key, &history->initials[j].key))
+                return false;
+    }
+    return history->initial_value.absent;
+}
+
+static bool (*const prepare[])(struct carriage *carriage) = {
+    [BY_TIMESTAMPS] = prepare_by_timestamps,
+    [BY_SNAPSHOTS] = carriage_by_snapshots,
+    [IN_BAND] = carriage_in_band,
+    [BY_BEFORE_IMAGES] = carriage_by_before_images,
+};
+
+static bool carry(struct carriage *carriage, uint64_t seed)
+{
+    struct random_history_options options = random_history_defaults();
+    options.complete = true;
+    carriage->random = (struct random){seed * 7919 + 17};
+    carriage->expected.count = carriage->found.count = 0;
+    carriage->failure[0] = 0;
+    carriage->first_xid = random_percent(&carriage->random, 20) ? 0xfffffffa : 700;
+    carriage->online = carriage->lost = false;
+    carriage->drops = random_percent(&carriage->random, 50);
+    random_history(seed, &options, &carriage->client);
+    if (!carriage_can_carry(carriage, &carriage->client))
+        return true;
+    carriage_rename_keys(carriage, &carriage->client);
+    carriage->snapshot_rows = carriage_is_of(carriage->format, "debezium") && has_snapshot(&carriage->client) &&
+                              random_percent(&carriage->random, 50);
+    if (!prepare[carriage->format->mode](carriage))
+        return true;
+    chronos_found(carriage, &carriage->told, &carriage->expected);
+    run(carriage);
+    if (carriage->lost) {
+        carriage->statistics->carried++;
+        carriage->statistics->altered++;
+        return !carriage->failure[0] && carriage->outcome != ISO_OK;
+    }
+    sort_found(&carriage->expected);
+    sort_found(&carriage->found);
+    carriage->statistics->carried++;
+    carriage->statistics->violated += carriage->expected.count > 0;
+    return !carriage->failure[0] && same_found(&carriage->expected, &carriage->found);
+}
+
+static void report(const struct carriage *carriage, uint64_t seed)
+{
+    printf("not ok - %s, seed %" PRIu64 ", %s: %s\n", carriage->format->name, seed, iso_level_name(carriage->level),
+           carriage->failure);
+    print_found("expected", &carriage->expected);
+    print_found("found", &carriage->found);
+    printf("# clients:\n");
+    plain_history_print(&carriage->client, stdout, "#   ");
+    printf("# source (commits:");
+    for (uint32_t t = 0; t < carriage->client.transaction_count; t++)
+        printf(" %" PRIu64 "%s", carriage->commits[t], carriage->withheld[t] ? "w" : "");
+    printf("):\n");
+    plain_history_print(&carriage->source, stdout, "#   ");
+    printf("# told:\n");
+    plain_history_print(&carriage->told, stdout, "#   ");
+}
+
+static bool run_format(const struct format *format, uint64_t histories, uint64_t seed, struct statistics *all)
+{
+    struct statistics statistics = {0};
+    struct carriage *carriage = iso_allocate_zeroed(1, sizeof *carriage);
+    uint32_t failed = 0;
+    uint64_t tried = 0;
+    carriage->format = format;
+    carriage->statistics = &statistics;
+    for (; statistics.carried < histories && failed < MAX_REPORTS && tried < histories * 100; tried++) {
+        carriage->level = tried % 3 ? ISO_SI : ISO_SER;
+        if (carry(carriage, seed + tried))
+            continue;
+        report(carriage, seed + tried);
+        failed++;
+    }
+    printf("# %s: %" PRIu64 " carried of %" PRIu64 ", %" PRIu64 " violated, %" PRIu64 " altered, %" PRIu64 " foreign, %" PRIu64
+           " committed, %" PRIu64 " aborted and %" PRIu64 " unresolved of unknown outcome, %" PRIu64 " repeats\n",
+           format->name, statistics.carried, tried, statistics.violated, statistics.altered, statistics.foreign,
+           statistics.committed, statistics.aborted, statistics.unresolved, statistics.repeats);
+    if (!failed)
+        printf("ok - %s: what chronos finds in %" PRIu64 " histories\n", format->name, statistics.carried);
+    iso_free(carriage);
+    const uint64_t *own = (const uint64_t *)&statistics;
+    for (size_t i = 0; i < sizeof *all / sizeof *own; i++)
+        ((uint64_t *)all)[i] += own[i];
+    return !failed && statistics.carried == histories;
+}
+
+static bool covers(const struct statistics *all)
+{
+    bool covered = all->foreign && all->committed && all->aborted && all->unresolved && all->altered && all->repeats &&
+                   all->violated && all->online;
+    printf("%s - everything occurred\n", covered ? "ok" : "not ok");
+    return covered;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t histories = DEFAULT_HISTORIES, seed = 1;
+    const char *only = NULL;
+    bool good = true;
+    struct statistics all = {0};
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (!strcmp(argv[i], "--histories"))
+            histories = strtoull(argv[i + 1], NULL, 10);
+        else if (!strcmp(argv[i], "--seed"))
+            seed = strtoull(argv[i + 1], NULL, 10);
+        else if (!strcmp(argv[i], "--format"))
+            only = argv[i + 1];
+        else {
+            fputs("usage: join_feeds [--histories N] [--seed S] [--format F]\n", stderr);
+            return 2;
+        }
+    }
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (!only || !strcmp(only, formats[i].name))
+            good &= run_format(&formats[i], histories, seed, &all);
+    if (!only)
+        good &= covers(&all);
+    return good ? 0 : 1;
+}
