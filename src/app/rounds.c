@@ -253,6 +253,13 @@ static void collect(struct app_rounds *rounds, const struct iso_history *block, 
                 "undecided");
 }
 
+void app_rounds_keep(struct app_rounds *rounds, const struct iso_history *block, uint32_t first,
+                     uint32_t count)
+{
+    for (uint32_t t = first; t < first + count; t++)
+        collect(rounds, block, t);
+}
+
 bool app_rounds_take(struct app_rounds *rounds, const struct iso_history *block, uint32_t first,
                      uint32_t count)
 {
@@ -264,7 +271,7 @@ bool app_rounds_take(struct app_rounds *rounds, const struct iso_history *block,
         if (untimed && options->round && rounds->since >= options->round && !rounds->full)
             run_round(rounds);
     }
-    for (uint32_t t = first; t < first + count && rounds->kind == APP_ROUNDS_TIMED && options->any_order; t++)
-        collect(rounds, block, t);
+    if (rounds->kind == APP_ROUNDS_TIMED && options->any_order)
+        app_rounds_keep(rounds, block, first, count);
     return untimed;
 }

@@ -76,6 +76,15 @@ static bool on_transactions(void *context, const struct iso_history *block, uint
     return app_rounds_take(stream->rounds, block, first, count);
 }
 
+static void on_joined(void *context, const struct iso_history *block)
+{
+    struct app_stream *stream = context;
+    if (stream->options->to_history)
+        app_joined_write(stream, block);
+    if (stream->options->any_order)
+        app_rounds_keep(stream->rounds, block, 0, block->transaction_count);
+}
+
 static void on_bad(void *context, const struct iso_message *message, const char *reason)
 {
     struct app_stream *stream = context;
@@ -138,7 +147,7 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.records_first = options->history && !survey->history_topics;
     settings.patience_ms = deadlines ? PATIENCE_MS : 0;
     settings.waiting_limit = deadlines ? WAITING_ROWS : 0;
-    settings.on_joined = options->to_history ? app_joined_write : NULL;
+    settings.on_joined = options->to_history || options->any_order ? on_joined : NULL;
     settings.hlc_bits = (unsigned)options->hlc_bits;
     settings.on_bad_record = (enum iso_on_bad_record)options->on_bad_record;
     settings.max_violations = (uint32_t)options->max_violations;
