@@ -26,7 +26,7 @@ static bool is_silence(rd_kafka_resp_err_t failure)
     return failure == RD_KAFKA_RESP_ERR__TRANSPORT || failure == RD_KAFKA_RESP_ERR__TIMED_OUT ||
            failure == RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE || failure == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
            failure == RD_KAFKA_RESP_ERR__WAIT_COORD || failure == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE ||
-           failure == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION;
+           failure == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION || failure == RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE;
 }
 
 static bool is_missing(rd_kafka_resp_err_t failure)
@@ -86,17 +86,17 @@ static enum iso_status await_topic(struct iso_kafka_consumer *consumer, const st
     }
 }
 
-/* The first offset at or after start_time, or the end. */
+/* The first offset at or after a time, -1 if there is none; RD_KAFKA_OFFSET_BEGINNING and RD_KAFKA_OFFSET_END are times too. */
 static rd_kafka_resp_err_t offset_of_time(struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
-                                          int64_t high, int timeout_ms, int64_t *offset)
+                                          int64_t time, int timeout_ms, int64_t *offset)
 {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_t *element = rd_kafka_topic_partition_list_add(list, topic, partition);
-    element->offset = consumer->start_time;
+    element->offset = time;
     rd_kafka_resp_err_t failure = rd_kafka_offsets_for_times(consumer->client.handle, list, timeout_ms);
     if (!failure)
         failure = element->err;
-    *offset = element->offset >= 0 ? element->offset : high;
+    *offset = element->offset;
     rd_kafka_topic_partition_list_destroy(list);
     return failure;
 }
@@ -136,14 +136,19 @@ static enum iso_status within(const char *topic, int32_t partition, int64_t low,
     return ISO_OK;
 }
 
-/* The partition's offsets now. One that was created a moment ago may not have its leader yet: it is asked again until
- * the deadline. */
+/* The partition's first offset and its end now. One that was created a moment ago may not have its leader yet: it is asked
+ * again until the deadline. (librdkafka's own rd_kafka_query_watermark_offsets asks for both at once, and where the broker
+ * refuses one of the two, 2.0.2 was seen to give the other's answer for both: a start at the end.) */
 static rd_kafka_resp_err_t query(struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
                                  int64_t deadline, int64_t *low, int64_t *high)
 {
     for (;;) {
-        rd_kafka_resp_err_t failure = rd_kafka_query_watermark_offsets(consumer->client.handle, topic, partition, low, high,
-                                                                       remaining(deadline));
+        rd_kafka_resp_err_t failure =
+            offset_of_time(consumer, topic, partition, RD_KAFKA_OFFSET_BEGINNING, remaining(deadline), low);
+        if (!failure)
+            failure = offset_of_time(consumer, topic, partition, RD_KAFKA_OFFSET_END, remaining(deadline), high);
+        if (!failure && (*low < 0 || *high < *low))
+            failure = RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE;
         if (!is_silence(failure) || iso_kafka_now() + RETRY_MS >= deadline)
             return failure;
         sleep_ms(RETRY_MS);
@@ -154,15 +159,17 @@ static rd_kafka_resp_err_t query(struct iso_kafka_consumer *consumer, const char
 static enum iso_status resolve(struct iso_kafka_consumer *consumer, const struct topic *topic, int32_t partition,
                                bool first, int64_t deadline, int64_t *offset, int64_t *end, struct iso_error *error)
 {
-    int64_t low, high;
+    int64_t low = 0, high = 0;
     rd_kafka_resp_err_t failure = query(consumer, topic->name, partition, deadline, &low, &high);
     int timeout_ms = remaining(deadline);
     *offset = low;
     *end = high;
     if (!failure && first && consumer->start == ISO_KAFKA_END)
         *offset = high;
-    if (!failure && first && consumer->start == ISO_KAFKA_TIME)
-        failure = offset_of_time(consumer, topic->name, partition, high, timeout_ms, offset);
+    if (!failure && first && consumer->start == ISO_KAFKA_TIME) {
+        failure = offset_of_time(consumer, topic->name, partition, consumer->start_time, timeout_ms, offset);
+        *offset = *offset < 0 ? high : *offset;
+    }
     if (!failure && first && consumer->start == ISO_KAFKA_STORED)
         failure = committed_offset(consumer, topic->name, partition, low, timeout_ms, offset);
     if (!failure && first && consumer->start == ISO_KAFKA_POSITIONS)
