@@ -37,6 +37,7 @@ PROPERTY_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(PROPERTY_SOURCES))
 FUZZ_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(FUZZ_SOURCES))
 RECORDER := $(BUILD)/record-wiredtiger
 BROKER := $(BUILD)/embedded-broker
+POSTGRES_WORKLOAD := $(BUILD)/postgres-workload
 
 .DEFAULT_GOAL := all
 .PHONY: all
@@ -94,6 +95,11 @@ $(FUZZ_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(LIB
 # A broker without Java, for the demonstration.
 $(BROKER): $(call objects,bench/embedded_broker.c) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
+
+# Concurrent sessions on PostgreSQL, for its end-to-end tests.
+$(BUILD)/obj/tests/postgres/%.o: CFLAGS_ALL += -I/usr/include/postgresql
+$(POSTGRES_WORKLOAD): $(call objects,$(wildcard tests/postgres/*.c)) $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(LIBRARIES) -lpq -o $@
 
 # Not linked with the library: WiredTiger is GPL, and the recorder must share nothing with the checker.
 $(RECORDER): $(call objects,$(wildcard bench/wiredtiger/*.c))

@@ -82,8 +82,9 @@ java_run() {
 
 # Every task runs.
 answers() {
-    curl -s -f "http://127.0.0.1:$(cat "$directory/port")/connectors?expand=status" 2>/dev/null |
-        jq -e 'length > 0 and all(.[].status; (.tasks | length) > 0 and all(.tasks[]; .state == "RUNNING"))' >/dev/null
+    running=$(curl -s -f "http://127.0.0.1:$(cat "$directory/port")/connectors?expand=status" 2>/dev/null |
+        jq 'length > 0 and all(.[].status; (.tasks | length) > 0 and all(.tasks[]; .state == "RUNNING"))')
+    [ "$running" = true ]
 }
 
 start() { # broker connector...

@@ -1,7 +1,8 @@
 /* What the recorder's files share: a session's record, and where records go.
  *
- * A *sink* is a struct of functions; the file's has a ring and a thread of its own, Kafka's is librdkafka's queue, in-band's is
- * nothing. Memory comes from malloc and may be missing: base/memory.h would end the application.
+ * A *sink* is a struct of functions; the file's has a ring and a thread of its own, Kafka's is librdkafka's
+ * queue, in-band's is nothing. Memory comes from malloc and may be missing: base/memory.h would end the
+ * application.
  */
 #ifndef ISO_RECORDER_PRIVATE_H
 #define ISO_RECORDER_PRIVATE_H
@@ -46,7 +47,8 @@ struct iso_recorder *recorder_new(const struct iso_recorder_options *options, st
 void recorder_count(struct iso_recorder *recorder, enum recorder_fate fate);
 size_t recorder_buffer_bytes(const struct iso_recorder_options *options);
 
-/* A thread that takes no signals: they are the application's, and a broken pipe is an error like any other. */
+/* A thread that takes no signals: they are the application's, and a broken pipe is an error like any other.
+ */
 bool recorder_start_thread(pthread_t *thread, void *(*run)(void *), void *context, struct iso_error *error);
 
 /* Seconds of the monotonic clock from now, for pthread_cond_timedwait. */

@@ -1,4 +1,5 @@
-/* A session's record: operations are appended to its text as they come, the rest is put around them at the end. */
+/* A session's record: operations are appended to its text as they come, the rest is put around them at the
+ * end. */
 #define _GNU_SOURCE
 #include "recorder/recorder_private.h"
 
@@ -207,8 +208,8 @@ void iso_recorder_delete(struct iso_recorder_session *session, const char *key)
         end_operation(session);
 }
 
-void iso_recorder_read_list(struct iso_recorder_session *session, const char *key, const char *const *elements,
-                            size_t count)
+void iso_recorder_read_list(struct iso_recorder_session *session, const char *key,
+                            const char *const *elements, size_t count)
 {
     if (!start_operation(session, 'r', key))
         return;
