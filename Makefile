@@ -133,7 +133,7 @@ endif
 # librdkafka starts its threads by thrd_create, which gcc's thread sanitizer does not know: it crashes there. Everything that
 # starts a client (the command line tests do) is left to the other flavours.
 ifeq ($(SANITIZE),thread)
-UNIT_PROGRAMS := $(filter-out $(BUILD)/tests/unit/kafka/%,$(UNIT_PROGRAMS))
+UNIT_PROGRAMS := $(filter-out $(BUILD)/tests/unit/kafka/% $(BUILD)/tests/unit/recorder/test_topic,$(UNIT_PROGRAMS))
 SCRIPTS := $(filter-out tests/cli/%,$(SCRIPTS))
 endif
 named = $(if $(T),$(foreach test,$(1),$(if $(findstring $(T),$(subst test_,,$(test))),$(test))),$(1))

@@ -19,6 +19,7 @@ struct kafka_sink {
     pthread_mutex_t lock;
     uint64_t written, lost; /* guarded by `lock` */
     char trouble[256];      /* guarded by `lock` */
+    char said[128];         /* guarded by `lock`: the client's latest complaint */
 };
 
 /* On the thread that polls. */
@@ -32,8 +33,19 @@ static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, voi
         sink->written++;
     } else {
         sink->lost++;
-        snprintf(sink->trouble, sizeof sink->trouble, "%s", rd_kafka_err2str(message->err));
+        snprintf(sink->trouble, sizeof sink->trouble, "%s%s%s", rd_kafka_err2str(message->err),
+                 *sink->said ? ": " : "", sink->said);
     }
+    pthread_mutex_unlock(&sink->lock);
+}
+
+/* On any thread of the client, which would else write to the application's stderr. */
+static void complained(const rd_kafka_t *client, int level, const char *facility, const char *text)
+{
+    struct kafka_sink *sink = rd_kafka_opaque(client);
+    (void)level, (void)facility;
+    pthread_mutex_lock(&sink->lock);
+    snprintf(sink->said, sizeof sink->said, "%s", text);
     pthread_mutex_unlock(&sink->lock);
 }
 
@@ -128,6 +140,7 @@ static bool start_client(struct kafka_sink *sink, const char *const *properties,
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     rd_kafka_conf_set_opaque(conf, sink);
     rd_kafka_conf_set_dr_msg_cb(conf, delivered);
+    rd_kafka_conf_set_log_cb(conf, complained);
     char text[256];
     if (!configure(conf, properties, buffer, error)) {
         rd_kafka_conf_destroy(conf);
