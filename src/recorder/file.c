@@ -2,8 +2,8 @@
  *
  * A killed process's write may end after any page of the file, so a line must not cross a page's end. Lines
  * are gathered in `page`, which stands for the rest of the file's current page; one that does not fit any
- * more goes to the next page, and newlines fill this one. A line that is longer than a page is written as it
- * is.
+ * more goes to the next page, and a blank line fills this one. A line that is longer than a page is written
+ * as it is.
  */
 #define _GNU_SOURCE
 #include "recorder/recorder_private.h"
@@ -109,8 +109,10 @@ static void turn_page(struct file_sink *sink)
 {
     if (sink->regular) {
         size_t rest = room(sink);
-        memset(sink->page + sink->used, '\n', rest);
+        memset(sink->page + sink->used, ' ', rest);
         sink->used += rest;
+        if (rest > 0)
+            sink->page[sink->used - 1] = '\n';
     }
     write_page(sink);
 }

@@ -380,7 +380,7 @@ static void unfinished_lines_are_mended(void **state)
     check_mended(torn, "{}\n");
     snprintf(before, sizeof before, "{\"a\":\"%08000d\"}\n", 1);
     snprintf(torn, sizeof torn, "%s{\"sid\"", before);
-    /* Longer than the rest of its page: newlines fill that first. */
+    /* Longer than the rest of its page: a blank line fills that first. */
     check_mended(torn, before);
 }
 
@@ -412,7 +412,7 @@ static void check_lines(const char *path, unsigned expected)
     for (char *line = text, *end; line < text + length; line = end + 1) {
         end = memchr(line, '\n', (size_t)(text + length - line));
         assert_non_null(end);
-        if (end == line)
+        if (*line == ' ' || *line == '\n') /* fills a page */
             continue;
         unsigned session;
         long number;
