@@ -12,7 +12,14 @@ chain_start() { # database...
         connector "$database" >"$work/connector-$database"
     done
     databases=("$@")
-    connect_start
+    connect_start && chain_streams
+}
+
+# Waits until the connectors have read the tables and follow the log. What is committed earlier is in their snapshots.
+chain_streams() {
+    until [ "$(psql -qAt "$server" -c "SELECT count(*) FROM pg_replication_slots WHERE active")" = ${#databases[@]} ]; do
+        sleep 0.2
+    done
 }
 
 connector() { # database
