@@ -1,4 +1,5 @@
-# PostgreSQL -> Debezium -> Kafka for end-to-end tests: functions for bash scripts that set $here, $work and $workload.
+# PostgreSQL -> Debezium -> Kafka for end-to-end tests: functions for bash scripts that set $here, $work and $workload,
+# and have a function connector_options (DATABASE: what its connector has besides).
 # Each database has its own connector and slot; its topics are DATABASE.public.TABLE, DATABASE.transaction, DATABASE.message.
 
 # Starts everything, with the named databases and their tables; $address and $server are the broker's and PostgreSQL's.
@@ -9,7 +10,7 @@ chain_start() { # database...
     for database in "$@"; do
         psql -q "$server" -c "CREATE DATABASE $database" || return 1
         "$workload" --connect "$server dbname=$database" --create || return 1
-        connector "$database" >"$work/connector-$database"
+        { connector "$database" && connector_options "$database"; } >"$work/connector-$database"
     done
     databases=("$@")
     connect_start && chain_streams
