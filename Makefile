@@ -18,6 +18,8 @@ CFLAGS_ALL := -std=c11 $(OPTIMISE) -g -Wall -Wextra $(WERROR) -Iinclude -Isrc -I
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CFLAGS)
 LDFLAGS_ALL := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 LIBRARIES := -lrdkafka -lavro -ljansson -lprotobuf-c -lcurl -lzstd -lcadical -lstdc++ -lm
+# librdkafka starts its threads by thrd_create, which gcc's thread sanitizer does not know: see there.
+C11_THREADS = $(if $(filter thread,$(SANITIZE)),$(call objects,tests/threads/c11_threads.c))
 # Sanitizers replace malloc themselves.
 ALLOCATOR := $(if $(SANITIZE),,-ljemalloc)
 
@@ -81,10 +83,10 @@ $(APP_LIBRARY): $(call objects,$(filter-out src/app/main.c,$(APP_SOURCES)))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(BUILD)/isochron: $(call objects,src/app/main.c) $(APP_LIBRARY) $(LIBRARY)
+$(BUILD)/isochron: $(call objects,src/app/main.c) $(C11_THREADS) $(APP_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
-$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(APP_LIBRARY) $(LIBRARY)
+$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(C11_THREADS) $(TEST_SUPPORT) $(APP_LIBRARY) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(LIBRARIES) -lcmocka -ljansson -o $@
 
@@ -130,12 +132,6 @@ SCRIPTS := $(sort $(wildcard tests/test_*.sh) $(wildcard tests/*/test_*.sh))
 ifneq ($(BUILD),build)
 SCRIPTS := $(filter-out tests/test_run.sh tests/includes/% tests/wiredtiger/%,$(SCRIPTS))
 endif
-# librdkafka starts its threads by thrd_create, which gcc's thread sanitizer does not know: it crashes there. Everything that
-# starts a client (the command line tests do) is left to the other flavours.
-ifeq ($(SANITIZE),thread)
-UNIT_PROGRAMS := $(filter-out $(BUILD)/tests/unit/kafka/% $(BUILD)/tests/unit/recorder/test_topic,$(UNIT_PROGRAMS))
-SCRIPTS := $(filter-out tests/cli/%,$(SCRIPTS))
-endif
 named = $(if $(T),$(foreach test,$(1),$(if $(findstring $(T),$(subst test_,,$(test))),$(test))),$(1))
 TESTS := $(call named,$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS) $(SCRIPTS))
 
@@ -146,7 +142,7 @@ check: ## Unit, property, command line and include tests, in under two minutes; 
 	@$(MAKE) -s -j$(JOBS) test-programs
 	@$(if $(TESTS),,echo "make check: no test is named like T=$(T)" >&2; exit 2;) \
 	 BUILD=$(BUILD) ISOCHRON=$(CURDIR)/$(BUILD)/isochron \
-	 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 \
+	 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1:suppressions=$(CURDIR)/tests/threads/suppressions.txt \
 	 tests/run.sh --name $(FLAVOUR) --results $(RESULTS) --limit $(if $(filter long,$(EFFORT)),1800,600) \
 	 $(if $(filter long,$(EFFORT)),--arguments tests/property/long.txt,$(if $(SANITIZE),--arguments tests/property/sanitized.txt)) $(TESTS)
 

@@ -10,6 +10,7 @@
 #include "connectors/history/avro_check.h"
 #include "connectors/history/record_private.h"
 #include "connectors/history/build.h"
+#include "io/framing.h"
 
 enum { SCHEMAS_MAX = 1024 };
 
@@ -329,11 +330,11 @@ static const char *take_record(struct iso_events *events, avro_value_t record, c
 }
 
 /* Reads the record into the writer's value. */
-static bool read_value(struct avro_decoder *avro, struct writer *writer, const struct frame *frame)
+static bool read_value(struct avro_decoder *avro, struct writer *writer, const struct iso_frame *frame)
 {
-    if (!record_avro_check(writer->schema, frame->payload, frame->size))
+    if (!record_avro_check(writer->schema, frame->bytes, frame->size))
         return false;
-    avro_reader_memory_set_source(avro->reader, (const char *)frame->payload, (int64_t)frame->size);
+    avro_reader_memory_set_source(avro->reader, (const char *)frame->bytes, (int64_t)frame->size);
     avro_value_reset(&writer->value);
     return !avro_value_read(avro->reader, &writer->value);
 }
@@ -342,14 +343,14 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
                               struct iso_error *error)
 {
     struct avro_decoder *avro = (struct avro_decoder *)decoder;
-    struct frame frame = {.payload = message->payload.data, .size = message->payload.size};
+    struct iso_frame frame = {.bytes = message->payload.data, .size = message->payload.size};
     struct writer *writer;
     const char *wrong;
     if (!message->payload.data) {
         record_add_tombstone(events, message);
         return ISO_OK;
     }
-    if (avro->framed && !record_unframe(message, false, &frame, &wrong))
+    if (avro->framed && !iso_frame_open(message, ISO_FRAME_PAYLOAD, false, &frame, &wrong))
         return iso_error_set(error, ISO_BAD_INPUT, "expected %s", wrong);
     if (find_writer(avro, frame.schema_id, &writer, error) != ISO_OK)
         return error->status;

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "connectors/history/record_private.h"
+#include "io/framing.h"
 #include "io/native.h"
 
 struct json_decoder {
@@ -87,15 +88,15 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
                               struct iso_error *error)
 {
     struct json_decoder *json = (struct json_decoder *)decoder;
-    struct frame frame = {.payload = message->payload.data, .size = message->payload.size};
+    struct iso_frame frame = {.bytes = message->payload.data, .size = message->payload.size};
     const char *expected;
     if (!message->payload.data) {
         record_add_tombstone(events, message);
         return ISO_OK;
     }
-    if (json->framed && !record_unframe(message, false, &frame, &expected))
+    if (json->framed && !iso_frame_open(message, ISO_FRAME_PAYLOAD, false, &frame, &expected))
         return iso_error_set(error, ISO_BAD_INPUT, "expected %s", expected);
-    copy(json, frame.payload, frame.size);
+    copy(json, frame.bytes, frame.size);
     if (is_watermark(json->text))
         return decode_watermark(json, frame.size, message, events, error);
     uint32_t index = events->block.transaction_count;

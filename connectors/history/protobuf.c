@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "connectors/history/record_private.h"
 #include "connectors/history/build.h"
+#include "io/framing.h"
 #include <transaction.pb-c.h>
 
 enum { REGION_BYTES = 1 << 16, ALIGNMENT = 16 };
@@ -185,15 +186,15 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
                               struct iso_error *error)
 {
     struct protobuf_decoder *protobuf = (struct protobuf_decoder *)decoder;
-    struct frame frame = {.payload = message->payload.data, .size = message->payload.size};
+    struct iso_frame frame = {.bytes = message->payload.data, .size = message->payload.size};
     const char *wrong;
     if (!message->payload.data) {
         record_add_tombstone(events, message);
         return ISO_OK;
     }
-    if (protobuf->framed && !record_unframe(message, true, &frame, &wrong))
+    if (protobuf->framed && !iso_frame_open(message, ISO_FRAME_PAYLOAD, true, &frame, &wrong))
         return iso_error_set(error, ISO_BAD_INPUT, "expected %s", wrong);
-    Isochron__Record *record = isochron__record__unpack(&protobuf->allocator, frame.size, frame.payload);
+    Isochron__Record *record = isochron__record__unpack(&protobuf->allocator, frame.size, frame.bytes);
     wrong = record ? take_record(events, record, message) : "not a Protobuf message of isochron.Record";
     if (record)
         isochron__record__free_unpacked(record, &protobuf->allocator);

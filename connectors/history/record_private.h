@@ -6,17 +6,6 @@
 
 extern const struct iso_decoder_class record_json, record_avro, record_protobuf;
 
-/* Confluent's frame before a payload, or its twin in the headers. */
-struct frame {
-    uint32_t schema_id;
-    const uint8_t *payload;
-    size_t size;
-};
-
-/* False: `*expected` says what is wrong. `indexes`: message indexes follow, as before Protobuf; they are passed over
- * and must name the first message. */
-bool record_unframe(const struct iso_message *message, bool indexes, struct frame *frame, const char **expected);
-
 void record_add_watermark(struct iso_events *events, const struct iso_message *message, uint64_t timestamp);
 
 void record_add_tombstone(struct iso_events *events, const struct iso_message *message);

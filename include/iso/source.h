@@ -38,7 +38,7 @@ enum iso_row_operation { ISO_ROW_INSERT, ISO_ROW_UPDATE, ISO_ROW_DELETE, ISO_ROW
 #define ISO_EVENT_HAS_ID 0x04u       /* transaction_id */
 #define ISO_EVENT_HAS_POSITION 0x08u
 #define ISO_EVENT_HAS_BEFORE 0x10u   /* the whole row before, or its absence, is known */
-#define ISO_EVENT_HAS_AFTER 0x20u
+#define ISO_EVENT_HAS_AFTER 0x20u    /* absent: written, but the source does not say what */
 #define ISO_EVENT_HAS_COUNT 0x40u
 #define ISO_EVENT_IN_BAND 0x80u      /* TRANSACTIONS: the record travelled inside `transaction_id`, which it describes */
 
@@ -52,7 +52,8 @@ struct iso_event {
     iso_atom before, after;      /* values; ISO_ABSENT: no row */
     iso_atom transaction_id;
     struct iso_stamp sts, cts;
-    uint64_t position[2]; /* order within the feed, high part first (Debezium: previous END's LSN, own LSN) */
+    uint64_t position[2]; /* order within the feed, high part first (Debezium: previous END's LSN, own LSN; END: 0, its LSN) */
+    uint64_t order;       /* ROW, IGNORED: its place within its transaction, from 1, as the source counts; 0: not said */
     uint64_t origin;      /* iso_origin(input of the message, offset) */
     const char *reason;   /* IGNORED: static text */
 };
@@ -99,6 +100,7 @@ struct iso_decoder_options {
     bool framed;                                /* Confluent framing stands before each payload */
     const char *value;                          /* a row's value is this column; NULL: canonical JSON of all but the key */
     enum iso_row_identity identity;
+    const char *tables;                         /* rows of these only, "db.a;db.b" as events name them; NULL: of all */
     const char *compression;                    /* of payloads: "none", "gzip", "lz4", "snappy", "zstd"; NULL: none */
 };
 

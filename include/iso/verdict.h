@@ -30,7 +30,13 @@ enum iso_violation_kind {
     ISO_SNAPSHOT_ORDER, /* TIMESTAMP: a snapshot that does not contain the one before it */
     ISO_INTERVAL,       /* TIMESTAMP at SI: sts <= ots <= cts, or sts < cts, does not hold */
     ISO_SHARED_CTS,     /* TIMESTAMP at SER: another writer of a common key, `other`, has the same cts */
-    ISO_CTS_CYCLE       /* TIMESTAMP at SER: equal cts, and each must come before another */
+    ISO_CTS_CYCLE,      /* TIMESTAMP at SER: equal cts, and each must come before another */
+    ISO_MISSING,        /* CDC: the client wrote it, and no row came */
+    ISO_UNWRITTEN,      /* CDC: a row came that the client did not write */
+    ISO_OTHER_VALUE,    /* CDC: a row came with another value */
+    ISO_ABORTED_ROW,    /* CDC: a row of a transaction that aborted */
+    ISO_BEFORE_IMAGE,   /* CDC: a before image is not the version that the row replaced */
+    ISO_OTHER_CONTENT   /* CDC: the same row came again, and says something else */
 };
 
 /* A value in a report: an atom, or a list. */

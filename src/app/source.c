@@ -5,17 +5,22 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "connectors/dgraph/dgraph.h"
+#include "connectors/debezium/debezium.h"
+#include "connectors/debezium/debezium.h"
+#include "connectors/dgraph/dgraph.h"
 #include "connectors/history/record.h"
 #include "io/input.h"
 
 /* The kinds of sources. A new connector is its folder and its row here. */
-static const struct iso_decoder_class *const kinds[] = {&iso_record_decoder};
+static const struct iso_decoder_class *const kinds[] = {&iso_record_decoder, &iso_debezium_decoder, &iso_dgraph_decoder};
 
 enum { SCHEMA_MAX_BYTES = 1 << 20 };
 
 struct source {
     char *copy; /* of the argument, cut into the rest */
-    char *kind, *topic, *format, *registry, *schema;
+    char *kind, *topic, *format, *registry, *schema, *value, *tables, *compression;
+    enum iso_row_identity identity;
     bool framed;
     struct iso_text schema_text;
 };
@@ -25,7 +30,18 @@ static char **place(struct source *source, const char *name)
     return !strcmp(name, "format")     ? &source->format
            : !strcmp(name, "registry") ? &source->registry
            : !strcmp(name, "schema")   ? &source->schema
-                                       : NULL;
+           : !strcmp(name, "value")    ? &source->value
+           : !strcmp(name, "tables")   ? &source->tables
+           : !strcmp(name, "compression") ? &source->compression
+                                          : NULL;
+}
+
+static bool is_identity(const char *value, enum iso_row_identity *identity)
+{
+    if (strcmp(value, "full") && strcmp(value, "default"))
+        return false;
+    *identity = !strcmp(value, "full") ? ISO_IDENTITY_FULL : ISO_IDENTITY_DEFAULT;
+    return true;
 }
 
 static enum iso_status parse_option(struct source *source, char *option, const char *text, struct iso_error *error)
@@ -39,9 +55,11 @@ static enum iso_status parse_option(struct source *source, char *option, const c
         *into = value;
     } else if (!strcmp(option, "framed") && (!strcmp(value, "true") || !strcmp(value, "false"))) {
         source->framed = !strcmp(value, "true");
+    } else if (!strcmp(option, "identity") && is_identity(value, &source->identity)) {
+        return ISO_OK;
     } else {
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: option \"%s=%s\", expected format=json|avro|protobuf, "
-                             "framed=true|false, registry=URL or schema=FILE", text, option, value);
+        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: option \"%s=%s\", expected format=NAME, framed=true|false, "
+                             "registry=URL, schema=FILE, value=COLUMN, identity=full|default, tables=A;B or compression=NAME", text, option, value);
     }
     return ISO_OK;
 }
@@ -100,7 +118,7 @@ static enum iso_status add(struct app_stream *stream, struct source *source)
     struct iso_error *error = &stream->app->error;
     const struct iso_decoder_class *class = find_kind(source->kind);
     if (!class)
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s:%s: this version has sources of kind history", source->kind,
+        return iso_error_set(error, ISO_BAD_INPUT, "--source %s:%s: expected a kind among history, debezium and dgraph", source->kind,
                              source->topic);
     if (source->schema && read_schema(source, error) != ISO_OK)
         return error->status;
@@ -109,6 +127,10 @@ static enum iso_status add(struct app_stream *stream, struct source *source)
         .registry = open_registry(stream, source),
         .schema = source->schema ? source->schema_text.bytes : NULL,
         .framed = source->framed,
+        .value = source->value,
+        .identity = source->identity,
+        .tables = source->tables,
+        .compression = source->compression,
     };
     struct iso_decoder *decoder = error->status == ISO_OK ? class->create(&options, error) : NULL;
     if (!decoder)
@@ -117,6 +139,41 @@ static enum iso_status add(struct app_stream *stream, struct source *source)
     stream->topics = iso_reallocate(stream->topics, (stream->topic_count + 1) * sizeof *stream->topics);
     stream->topics[stream->topic_count++] = iso_copy_text(source->topic, strlen(source->topic));
     return ISO_OK;
+}
+
+/* Debezium's and YugabyteDB's topics begin with their connector's prefix; what shares it is one feed. Other kinds have one
+ * feed a cluster. */
+static bool is_one_feed(const struct source *one, const struct source *other)
+{
+    size_t length = strcspn(one->topic, ".");
+    bool prefixed = !strcmp(one->kind, "debezium") || !strcmp(one->kind, "yugabyte");
+    return !strcmp(one->kind, other->kind) &&
+           (!prefixed || (length == strcspn(other->topic, ".") && !strncmp(one->topic, other->topic, length)));
+}
+
+enum iso_status app_source_survey(const struct app_texts *texts, struct app_source_survey *survey, struct iso_error *error)
+{
+    struct source first = {0};
+    *survey = (struct app_source_survey){0};
+    for (uint32_t i = 0; i < texts->count && error->status == ISO_OK; i++) {
+        struct source source = {0};
+        const struct iso_decoder_class *class = NULL;
+        if (parse(&source, texts->items[i], error) == ISO_OK)
+            class = find_kind(source.kind);
+        if (class && !iso_join_knows(class->kind)) {
+            survey->history_topics = true;
+        } else if (class && !first.copy) {
+            survey->changes = class->kind;
+            first = source;
+            continue;
+        } else if (class && !is_one_feed(&first, &source)) {
+            iso_error_set(error, ISO_BAD_INPUT, "--source %s: another database than %s:%s; a run checks one", texts->items[i],
+                          first.kind, first.topic);
+        }
+        iso_free(source.copy);
+    }
+    iso_free(first.copy);
+    return error->status;
 }
 
 enum iso_status app_source_add(struct app_stream *stream, const char *text)

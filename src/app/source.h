@@ -4,6 +4,15 @@
 
 #include "app/stream.h"
 
+/* What all sources together are. */
+struct app_source_survey {
+    const char *changes; /* kind of the change streams; NULL: none */
+    bool history_topics;
+};
+
+/* ISO_BAD_INPUT if one cannot be read, or change streams are of several databases. */
+enum iso_status app_source_survey(const struct app_texts *texts, struct app_source_survey *survey, struct iso_error *error);
+
 /* Makes the source's decoder and routes its topic. */
 enum iso_status app_source_add(struct app_stream *stream, const char *text);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/consume.h"
+#include "app/joined.h"
 #include "app/source.h"
 #include "base/memory.h"
 #include "io/read.h"
@@ -80,7 +81,10 @@ static enum iso_status open_outputs(struct app_stream *stream)
 
 /* ---- the pipeline ---- */
 
-static void make_pipeline(struct app_stream *stream, bool deadlines)
+/* What waits for its other half: two minutes and two million rows of a live run; a replay waits for its end. */
+enum { PATIENCE_MS = 120000, WAITING_ROWS = 2000000 };
+
+static void make_pipeline(struct app_stream *stream, const struct app_source_survey *survey, bool deadlines)
 {
     const struct app_stream_options *options = stream->options;
     struct iso_pipeline_options settings;
@@ -92,6 +96,12 @@ static void make_pipeline(struct app_stream *stream, bool deadlines)
     settings.idle_timeout_ms = options->idle_timeout * 1000;
     settings.retention = options->retention ? options->retention : ISO_AION_FOREVER;
     settings.memory_limit = options->memory;
+    settings.changes = survey->changes;
+    settings.clients = survey->history_topics || options->history;
+    settings.records_first = options->history && !survey->history_topics;
+    settings.patience_ms = deadlines ? PATIENCE_MS : 0;
+    settings.waiting_limit = deadlines ? WAITING_ROWS : 0;
+    settings.on_joined = options->to_history ? app_joined_write : NULL;
     settings.hlc_bits = (unsigned)options->hlc_bits;
     settings.on_bad_record = (enum iso_on_bad_record)options->on_bad_record;
     settings.max_violations = (uint32_t)options->max_violations;
@@ -122,16 +132,22 @@ static enum iso_status set_initial(struct app_stream *stream)
 enum iso_status app_stream_open(struct app_stream *stream, struct app *app, const struct app_stream_options *options,
                                 bool deadlines)
 {
+    struct app_source_survey survey;
     *stream = (struct app_stream){.app = app, .options = options};
     if (!options->sources.count)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "no source: expected --source history:TOPIC");
-    if (app_properties(&stream->properties, &options->properties, &app->error) != ISO_OK ||
-        open_outputs(stream) != ISO_OK)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "no source: expected --source KIND:TOPIC");
+    if (app_source_survey(&options->sources, &survey, &app->error) != ISO_OK)
         return app->error.status;
-    make_pipeline(stream, deadlines);
+    if ((options->history || options->to_history) && !survey.changes)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--history and --to-history join records with a change stream: "
+                             "expected a --source of one");
+    if (app_properties(&stream->properties, &options->properties, &app->error) != ISO_OK ||
+        open_outputs(stream) != ISO_OK || app_joined_open(stream) != ISO_OK)
+        return app->error.status;
+    make_pipeline(stream, &survey, deadlines);
     for (uint32_t i = 0; i < options->sources.count && app->error.status == ISO_OK; i++)
         app_source_add(stream, options->sources.items[i]);
-    return app->error.status == ISO_OK ? set_initial(stream) : app->error.status;
+    return app->error.status == ISO_OK && set_initial(stream) == ISO_OK ? app_joined_read(stream) : app->error.status;
 }
 
 enum iso_status app_stream_close(struct app_stream *stream)
@@ -140,6 +156,7 @@ enum iso_status app_stream_close(struct app_stream *stream)
     if (stream->producer && error->status == ISO_OK)
         iso_kafka_producer_flush(stream->producer, FLUSH_SECONDS, error);
     iso_kafka_producer_free(stream->producer);
+    app_joined_close(stream);
     if (stream->dead_letter)
         iso_capture_writer_close(stream->dead_letter, error);
     iso_pipeline_free(stream->pipeline);
@@ -172,6 +189,7 @@ enum iso_status app_stream_conclude(struct app_stream *stream, double seconds)
 {
     const struct app_stream_options *options = stream->options;
     const char *reason;
+    stream->concluded = true;
     enum iso_status outcome = iso_pipeline_outcome(stream->pipeline, options->allow_unjudged, &reason);
     if (options->json) {
         struct iso_text text = {0};

@@ -8,6 +8,7 @@
 #include "connectors/kafka/producer.h"
 #include "connectors/registry/registry.h"
 #include "io/capture.h"
+#include "io/write_history.h"
 #include "pipeline/pipeline.h"
 
 struct app_stream_options {
@@ -16,7 +17,7 @@ struct app_stream_options {
     uint64_t finality_timeout, idle_timeout; /* seconds */
     uint64_t hlc_bits, retention, memory, max_violations, threads;
     struct app_texts sources, properties;
-    const char *initial, *initial_file, *out, *dead_letter;
+    const char *initial, *initial_file, *out, *dead_letter, *history, *to_history;
 };
 
 /* The rows of a command whose options struct has a `struct app_stream_options` named `stream`. */
@@ -24,8 +25,12 @@ struct app_stream_options {
 #define APP_STREAM_ROWS(owner) \
     {.type = APP_GROUP, .help = "What comes in"}, \
     {.type = APP_TEXTS, .name = "source", .argument = "KIND:TOPIC[,OPT=V...]", .offset = APP_STREAM_PLACE(owner, sources), \
-     .help = "history:TOPIC: whole transactions as clients saw them. Options:\nformat=json|avro|protobuf, framed=true " \
-             "(Confluent framing),\nregistry=URL, schema=FILE. May be given often."}, \
+     .help = "history:TOPIC: whole transactions as clients saw them. debezium:,\ndgraph:TOPIC: a database's change stream, " \
+             "joined with them; without\nany, before images are its reads. Options: format=json|avro|protobuf,\n" \
+             "framed=true (Confluent framing), registry=URL, schema=FILE, and of\nchange streams value=COLUMN, " \
+             "identity=full|default, tables=A;B,\ncompression=NAME. May be given often."}, \
+    {.type = APP_TEXT, .name = "history", .argument = "FILE", .offset = APP_STREAM_PLACE(owner, history), \
+     .help = "What clients saw, as a finished history in the native format."}, \
     {.type = APP_CHOICE, .name = "on-bad-record", .choices = "fail|skip|dead-letter", \
      .offset = APP_STREAM_PLACE(owner, on_bad_record), \
      .help = "A record that cannot be taken: stop (the default), count it, or count\nit and write it to --dead-letter FILE."}, \
@@ -52,6 +57,8 @@ struct app_stream_options {
     {.type = APP_GROUP, .help = "What comes out"}, \
     {.type = APP_TEXT, .name = "out", .argument = "kafka:TOPIC", .offset = APP_STREAM_PLACE(owner, out), \
      .help = "Verdicts to a topic, not to standard output."}, \
+    {.type = APP_TEXT, .name = "to-history", .argument = "FILE", .offset = APP_STREAM_PLACE(owner, to_history), \
+     .help = "The joined history, so that any engine can check it; not of a run\nwithout end."}, \
     {.type = APP_FLAG, .name = "final-only", .offset = APP_STREAM_PLACE(owner, final_only), \
      .help = "No lines for verdicts that may still change."}, \
     {.type = APP_FLAG, .name = "json", .offset = APP_STREAM_PLACE(owner, json), \
@@ -77,6 +84,10 @@ struct app_stream {
     struct iso_registry **registries;
     struct iso_kafka_producer *producer; /* --out */
     struct iso_capture_writer *dead_letter;
+    struct iso_output joined; /* --to-history */
+    struct iso_history_writer joined_writer;
+    struct iso_error joined_error;
+    bool writes_joined, concluded;
 };
 
 /* Options and defaults before parsing. */

@@ -135,6 +135,10 @@ static bool read_word(struct iso_json *json, const char *word, const char *expec
 
 bool iso_json_null(struct iso_json *json)
 {
+    if (json->end - json->at >= 4 && !memcmp(json->at, "null", 4)) {
+        json->at += 4;
+        return true;
+    }
     return read_word(json, "null", "null");
 }
 
@@ -153,9 +157,13 @@ static bool is_digit(const struct iso_json *json, const char *at)
 
 static const char *skip_digits(const struct iso_json *json, const char *at)
 {
-    while (is_digit(json, at))
-        at++;
-    return at;
+    uint64_t number;
+    unsigned count;
+    do {
+        count = iso_bytes_digits(at, &number);
+        at += count;
+    } while (count == 8 && at < json->end);
+    return at < json->end ? at : json->end;
 }
 
 /* Passes over a number: [first, integer_end) is its integer part, json->at its end. */

@@ -1,7 +1,5 @@
 #include "base/text.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -36,14 +34,21 @@ void iso_text_put(struct iso_text *text, const char *string)
 
 enum { NUMBER_ROOM = 24 };
 
-void iso_text_put_signed(struct iso_text *text, int64_t number)
-{
-    text->used += (size_t)snprintf(iso_text_reserve(text, NUMBER_ROOM), NUMBER_ROOM, "%" PRId64, number);
-}
-
 void iso_text_put_unsigned(struct iso_text *text, uint64_t number)
 {
-    text->used += (size_t)snprintf(iso_text_reserve(text, NUMBER_ROOM), NUMBER_ROOM, "%" PRIu64, number);
+    char digits[NUMBER_ROOM], *end = digits + sizeof digits, *at = end;
+    do {
+        *--at = (char)('0' + number % 10);
+        number /= 10;
+    } while (number);
+    iso_text_put_bytes(text, at, (size_t)(end - at));
+}
+
+void iso_text_put_signed(struct iso_text *text, int64_t number)
+{
+    if (number < 0)
+        iso_text_put_bytes(text, "-", 1);
+    iso_text_put_unsigned(text, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
 }
 
 /* The letter of a short escape, or 0. */

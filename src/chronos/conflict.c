@@ -4,8 +4,9 @@
  * > o, and those stand together, right before it: its pairs are a *range* of writers. So pairs are counted by
  * a search, not one by one, however many there are, and only those that the verdict keeps are ever listed.
  * The exception are writers that commit at or below their own o (a TIMESTAMP violation; *inverted* here):
- * they overlap only those that were open all the way from their cts to their o. They are never blamed, and in
- * a range each is looked at by itself.
+ * they overlap only those that were open all the way from their cts to their o. They are never blamed, and a
+ * range is less those of them that do not overlap: an order of versions passes their o's in rising order, so that
+ * a tree of sums holds those whose o is still ahead.
  *
  * The sweep tells which keys have a range at all (`contested`); a history without conflicts costs no more
  * than that.
@@ -26,13 +27,22 @@ struct range {
     uint32_t key, blamed, first, end;
 };
 
+/* The inverted writers of one key, in the order of versions: into `writers`. */
+struct inverted {
+    uint32_t *list;
+    uint32_t *by_bound; /* into `list`, by rising o */
+    uint32_t *sums;     /* a Fenwick tree over `list`: how many have their o ahead */
+    uint32_t count;
+    uint32_t begun;  /* of `list`: what stands before the writer at hand */
+    uint32_t passed; /* of `by_bound`: whose o is not ahead any more */
+};
+
 struct conflicts {
     struct chronos_shard *shard;
     struct writer *writers; /* by key, in the order of versions */
     uint32_t *first;        /* by contested key: into `writers`, one more at the end */
     uint32_t *toucher;      /* by contested key: the transaction that was seen to write it last */
-    uint32_t *inverted;     /* the inverted writers of one key: into `writers` */
-    uint32_t inverted_count;
+    struct inverted inverted;
     struct range *ranges;
     size_t range_count, range_capacity;
     bool pruned; /* then nothing behind ranges[limit - 1] is needed */
@@ -206,16 +216,91 @@ static bool overlaps(const struct conflicts *conflicts, uint32_t earlier, uint32
     return conflicts->writers[earlier].bound <= cts_of(conflicts, writer);
 }
 
+/* ---- inverted writers ---- */
+
+static bool is_inverted(const struct conflicts *conflicts, uint32_t writer)
+{
+    return conflicts->writers[writer].bound > cts_of(conflicts, writer);
+}
+
+static int compare_bounds(const void *left, const void *right, void *context)
+{
+    const struct conflicts *conflicts = context;
+    uint64_t a = conflicts->writers[conflicts->inverted.list[*(const uint32_t *)left]].bound;
+    uint64_t b = conflicts->writers[conflicts->inverted.list[*(const uint32_t *)right]].bound;
+    return a < b ? -1 : a > b;
+}
+
+static void add_sum(struct inverted *inverted, uint32_t index, uint32_t change)
+{
+    for (uint32_t i = index + 1; i <= inverted->count; i += i & -i)
+        inverted->sums[i - 1] += change;
+}
+
+static uint32_t sum_before(const struct inverted *inverted, uint32_t index)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = index; i; i &= i - 1)
+        sum += inverted->sums[i - 1];
+    return sum;
+}
+
+static void find_inverted(struct conflicts *conflicts, uint32_t first, uint32_t end)
+{
+    struct inverted *inverted = &conflicts->inverted;
+    inverted->count = inverted->begun = inverted->passed = 0;
+    for (uint32_t writer = first; writer < end; writer++) {
+        if (!is_inverted(conflicts, writer))
+            continue;
+        inverted->by_bound[inverted->count] = inverted->count;
+        inverted->list[inverted->count++] = writer;
+    }
+    if (!inverted->count)
+        return;
+    qsort_r(inverted->by_bound, inverted->count, sizeof *inverted->by_bound, compare_bounds, conflicts);
+    for (uint32_t i = 0; i < inverted->count; i++)
+        inverted->sums[i] = 0;
+}
+
+/* Writers come by rising cts: what opens at or below it was open, and stays so. */
+static void pass_bounds(struct conflicts *conflicts, uint64_t cts)
+{
+    struct inverted *inverted = &conflicts->inverted;
+    for (; inverted->passed < inverted->count; inverted->passed++) {
+        uint32_t index = inverted->by_bound[inverted->passed];
+        if (conflicts->writers[inverted->list[index]].bound > cts)
+            return;
+        add_sum(inverted, index, UINT32_MAX);
+    }
+}
+
+/* How many inverted writers of the range open above the cts of `range->blamed`: they do not overlap it. */
+static uint32_t count_apart(struct conflicts *conflicts, const struct range *range)
+{
+    struct inverted *inverted = &conflicts->inverted;
+    pass_bounds(conflicts, cts_of(conflicts, range->blamed));
+    uint32_t low = 0, high = inverted->begun;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (inverted->list[middle] < range->first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return sum_before(inverted, inverted->begun) - sum_before(inverted, low);
+}
+
 static void judge_writer(struct conflicts *conflicts, uint32_t key, uint32_t first_of_key, uint32_t writer)
 {
-    if (conflicts->writers[writer].bound > cts_of(conflicts, writer)) {
-        conflicts->inverted[conflicts->inverted_count++] = writer;
+    struct inverted *inverted = &conflicts->inverted;
+    if (is_inverted(conflicts, writer)) {
+        add_sum(inverted, inverted->begun++, 1);
         return;
     }
     struct range range = {key, writer, find_first(conflicts, first_of_key, writer), writer};
     uint32_t pairs = range.end - range.first;
-    for (uint32_t i = conflicts->inverted_count; i-- > 0 && conflicts->inverted[i] >= range.first;)
-        pairs -= !overlaps(conflicts, conflicts->inverted[i], writer);
+    if (inverted->count)
+        pairs -= count_apart(conflicts, &range);
     conflicts->shard->verdict->counts[ISO_NOCONFLICT] += pairs;
     if (pairs)
         add_range(conflicts, range);
@@ -223,15 +308,17 @@ static void judge_writer(struct conflicts *conflicts, uint32_t key, uint32_t fir
 
 static void judge_keys(struct conflicts *conflicts)
 {
-    conflicts->inverted = iso_allocate(((size_t)conflicts->first[conflicts->shard->contested.count] + 1) *
-                                       sizeof *conflicts->inverted);
+    size_t capacity = (size_t)conflicts->first[conflicts->shard->contested.count] + 1;
+    uint32_t *room = iso_allocate(3 * capacity * sizeof *room);
+    conflicts->inverted = (struct inverted){.list = room, .by_bound = room + capacity, .sums = room + 2 * capacity};
     for (uint32_t key = 0; key < conflicts->shard->contested.count; key++) {
         uint32_t first = conflicts->first[key], end = conflicts->first[key + 1];
         order_ties(conflicts, first, end);
-        conflicts->inverted_count = 0;
+        find_inverted(conflicts, first, end);
         for (uint32_t writer = first; writer < end; writer++)
             judge_writer(conflicts, conflicts->shard->contested.keys[key], first, writer);
     }
+    iso_free(room);
 }
 
 /* ---- violations ---- */
@@ -277,7 +364,6 @@ void chronos_judge_conflicts(struct chronos_shard *shard)
     iso_free(conflicts.writers);
     iso_free(conflicts.first);
     iso_free(conflicts.toucher);
-    iso_free(conflicts.inverted);
     iso_free(conflicts.ranges);
     iso_free(shard->contested.keys);
 }

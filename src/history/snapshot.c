@@ -64,6 +64,19 @@ bool iso_history_snapshot(struct iso_history *history, const char *text, size_t 
     return true;
 }
 
+uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *from, uint32_t snapshot)
+{
+    struct iso_snapshot one = from->snapshots[snapshot];
+    const uint64_t *xips = from->snapshot_xips + one.first_xip;
+    history_reserve_snapshots(into, 1, one.xip_count);
+    one.first_xip = into->xip_count;
+    if (one.xip_count)
+        memcpy(into->snapshot_xips + into->xip_count, xips, one.xip_count * sizeof *xips);
+    into->xip_count += one.xip_count;
+    into->snapshots[into->snapshot_count] = one;
+    return into->snapshot_count++;
+}
+
 static bool in_progress(const struct iso_history *history, const struct iso_snapshot *snapshot, uint64_t xid)
 {
     const uint64_t *xips = history->snapshot_xips + snapshot->first_xip;

@@ -22,6 +22,9 @@ struct iso_snapshot_breach {
 /* True if the snapshot sees `xid`, provided that it committed. */
 bool iso_snapshot_sees(const struct iso_history *history, const struct iso_snapshot *snapshot, uint64_t xid);
 
+/* The same snapshot in a history that is building; returns its index there. */
+uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *from, uint32_t snapshot);
+
 /* "xmin:xmax:xip,..." as it was given; cut at `size`. */
 void iso_snapshot_text(const struct iso_history *history, const struct iso_snapshot *snapshot, char *text,
                        size_t size);

@@ -68,10 +68,15 @@ static void put_place(struct iso_text *line, const struct iso_inputs *inputs, co
         return;
     if (line->bytes[line->used - 1] != '[')
         iso_text_put(line, ",");
-    put_name(line, "{\"topic\":", inputs->list[input].topic);
-    iso_text_put(line, ",\"partition\":");
-    iso_text_put_signed(line, inputs->list[input].partition);
-    iso_text_put(line, ",\"offset\":");
+    if (inputs->list[input].partition == ISO_PIPELINE_FILE) {
+        put_name(line, "{\"file\":", inputs->list[input].topic);
+        iso_text_put(line, ",\"line\":");
+    } else {
+        put_name(line, "{\"topic\":", inputs->list[input].topic);
+        iso_text_put(line, ",\"partition\":");
+        iso_text_put_signed(line, inputs->list[input].partition);
+        iso_text_put(line, ",\"offset\":");
+    }
     iso_text_put_unsigned(line, iso_origin_place(party->origin));
     if (operation != ISO_NONE) {
         iso_text_put(line, ",\"op\":");
@@ -126,9 +131,11 @@ static void put_violation(struct iso_text *line, const struct iso_inputs *inputs
         iso_text_put(line, ",\"key\":");
         put_atom(line, event->key_atoms, event->key);
     }
-    if (event->axiom == ISO_EXT || event->axiom == ISO_INT) {
+    if (event->axiom == ISO_EXT || event->axiom == ISO_INT || event->axiom == ISO_CDC) {
         put_value(line, ",\"expected\":", &event->expected);
         put_value(line, ",\"actual\":", &event->actual);
+    }
+    if (event->axiom == ISO_EXT || event->axiom == ISO_INT) {
         put_party(line, ",\"writer_expected\":", &event->writer_expected);
         put_party(line, ",\"writer_actual\":", &event->writer_actual);
     }
@@ -151,6 +158,13 @@ static void count(struct iso_pipeline *pipeline, const struct iso_aion_event *ev
 void pipeline_emit(void *context, const struct iso_aion_event *event)
 {
     struct iso_pipeline *pipeline = context;
+    struct iso_aion_event translated = *event;
+    if (!pipeline->join || pipeline_translate(pipeline, &translated))
+        pipeline_tell(pipeline, &translated);
+}
+
+void pipeline_tell(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+{
     struct iso_text *line = &pipeline->line;
     bool told = pipeline->options.sink && !(pipeline->options.final_only && event->state != ISO_AION_FINAL);
     count(pipeline, event);

@@ -27,7 +27,18 @@ struct iso_pipeline *iso_pipeline_new(const struct iso_pipeline_options *options
     engine.memory_limit = options->memory_limit;
     engine.emit = pipeline_emit;
     engine.context = pipeline;
+    engine.foreign = options->changes != NULL;
     pipeline->engine = iso_aion_new(&engine);
+    if (options->changes)
+        pipeline->join = iso_join_new(&(struct iso_join_options){
+            .kind = options->changes,
+            .clients = options->clients,
+            .records_first = options->records_first,
+            .keep_joined = options->on_joined != NULL,
+            .patience_ms = options->patience_ms,
+            .waiting_limit = options->waiting_limit,
+        });
+    iso_atoms_init(&pipeline->names);
     iso_inputs_init(&pipeline->inputs);
     iso_events_init(&pipeline->events);
     iso_atoms_init(&pipeline->findings.atoms);
@@ -40,6 +51,10 @@ void iso_pipeline_free(struct iso_pipeline *pipeline)
     if (!pipeline)
         return;
     iso_aion_free(pipeline->engine);
+    iso_join_free(pipeline->join);
+    iso_atoms_release(&pipeline->names);
+    told_release(&pipeline->cdc);
+    told_release(&pipeline->snapshots);
     for (uint32_t i = 0; i < pipeline->route_count; i++) {
         pipeline->routes[i].decoder->class->destroy(pipeline->routes[i].decoder);
         iso_free(pipeline->routes[i].topic);
@@ -71,20 +86,23 @@ void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_histor
 
 /* ---- bad records ---- */
 
-/* ISO_OK: it is left out. Otherwise the pipeline stops with topic, partition and offset. */
+/* ISO_OK: it is left out. Otherwise the pipeline stops with topic, partition and offset. `message` NULL: a record out of a
+ * file, or one that has been joined with what came later; the reason names its place. */
 static enum iso_status bad_record(struct iso_pipeline *pipeline, const struct iso_message *message, const char *reason,
                                   struct iso_error *error)
 {
     pipeline->stats.bad_records++;
+    if (pipeline->options.on_bad_record == ISO_BAD_FAIL && !message)
+        return iso_error_set(error, ISO_BAD_INPUT, "%s", reason);
     if (pipeline->options.on_bad_record == ISO_BAD_FAIL)
         return iso_error_set(error, ISO_BAD_INPUT, "topic %s partition %" PRId32 " offset %" PRId64 ": %s",
                              message->topic, message->partition, message->offset, reason);
-    if (pipeline->options.on_bad)
+    if (pipeline->options.on_bad && message)
         pipeline->options.on_bad(pipeline->options.context, message, reason);
     return ISO_OK;
 }
 
-/* The message of the batch that a transaction came from. */
+/* The message of the batch that a transaction came from, or NULL. */
 static const struct iso_message *message_of(const struct iso_pipeline *pipeline, uint64_t origin)
 {
     for (uint32_t i = 0; i < pipeline->batch_count; i++) {
@@ -92,10 +110,18 @@ static const struct iso_message *message_of(const struct iso_pipeline *pipeline,
         if (iso_origin(message->input, (uint64_t)message->offset) == origin)
             return message;
     }
-    return pipeline->batch;
+    return NULL;
 }
 
 /* ---- one batch ---- */
+
+static struct iso_decoder *decoder_of(const struct iso_pipeline *pipeline, const char *topic)
+{
+    for (uint32_t i = 0; i < pipeline->route_count; i++)
+        if (!strcmp(pipeline->routes[i].topic, topic))
+            return pipeline->routes[i].decoder;
+    return NULL;
+}
 
 static struct iso_decoder *find_decoder(struct iso_pipeline *pipeline, const struct iso_message *message)
 {
@@ -108,15 +134,39 @@ static struct iso_decoder *find_decoder(struct iso_pipeline *pipeline, const str
     return state->route == NO_ROUTE ? NULL : pipeline->routes[state->route - 1].decoder;
 }
 
+bool pipeline_is_change_stream(const struct iso_pipeline *pipeline, uint32_t input)
+{
+    const struct iso_decoder *decoder =
+        pipeline->join ? decoder_of(pipeline, pipeline->inputs.list[input].topic) : NULL;
+    return decoder && iso_join_knows(decoder->class->kind);
+}
+
+/* Records have watermarks if their clients send some; of change streams only some kinds do. */
+bool pipeline_has_watermarks(const struct iso_pipeline *pipeline, uint32_t input)
+{
+    return !pipeline_is_change_stream(pipeline, input) || iso_join_has_watermarks(pipeline->join);
+}
+
 /* The engine's errors name places by the block's inputs. */
+static void name_inputs(const struct iso_pipeline *pipeline, struct iso_history *block)
+{
+    for (uint32_t i = block->input_count; i < pipeline->inputs.count; i++) {
+        const struct iso_inputs_entry *input = &pipeline->inputs.list[i];
+        char name[320];
+        if (input->partition == ISO_PIPELINE_FILE)
+            snprintf(name, sizeof name, "%s", input->topic);
+        else
+            snprintf(name, sizeof name, "%s[%" PRId32 "]", input->topic, input->partition);
+        iso_history_input(block, name);
+    }
+}
+
 static void start_block(struct iso_pipeline *pipeline)
 {
     iso_events_clear(&pipeline->events);
-    for (uint32_t i = 0; i < pipeline->inputs.count; i++) {
-        char name[320];
-        snprintf(name, sizeof name, "%s[%" PRId32 "]", pipeline->inputs.list[i].topic, pipeline->inputs.list[i].partition);
-        iso_history_input(&pipeline->events.block, name);
-    }
+    name_inputs(pipeline, &pipeline->events.block);
+    if (pipeline->join)
+        name_inputs(pipeline, &iso_join_output(pipeline->join)->block);
     pipeline->events.block.clock = pipeline->clock;
 }
 
@@ -169,13 +219,12 @@ static bool pack_pairs(struct iso_history *block, unsigned bits, uint32_t *culpr
 }
 
 /* The engine takes plain numbers only. */
-static enum iso_status make_scalar(struct iso_pipeline *pipeline, struct iso_error *error)
+static enum iso_status make_scalar(struct iso_pipeline *pipeline, struct iso_history *block, struct iso_error *error)
 {
-    struct iso_history *block = &pipeline->events.block;
     uint32_t culprit = 0;
     if (block->clock != ISO_CLOCK_NONE)
         pipeline->clock = block->clock;
-    if (block->snapshot_count)
+    if (block->snapshot_count && !pipeline->join)
         return iso_error_set(error, ISO_BAD_INPUT, "%s: snapshots in a stream need a CDC source to be joined with",
                              block->inputs[0]);
     if (block->clock != ISO_CLOCK_PAIR || pack_pairs(block, pipeline->options.hlc_bits, &culprit))
@@ -186,46 +235,91 @@ static enum iso_status make_scalar(struct iso_pipeline *pipeline, struct iso_err
                          "with room for both", place);
 }
 
-static enum iso_status add_transactions(struct iso_pipeline *pipeline, const struct iso_event *event, uint64_t now,
-                                        struct iso_error *error)
+enum iso_status pipeline_add(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t first, uint32_t count,
+                             uint64_t now, struct iso_error *error)
 {
-    uint32_t first = event->first, end = event->first + event->count, taken;
+    uint32_t end = first + count, taken;
     while (first < end) {
         struct iso_error wrong = {0};
         if (iso_aion_add(pipeline->engine, first, end - first, now, &taken, &wrong) == ISO_OK)
             return ISO_OK;
         if (wrong.status != ISO_BAD_INPUT)
             return iso_error_set(error, wrong.status, "%s", wrong.text);
-        uint64_t origin = pipeline->events.block.origin[first + taken];
-        if (bad_record(pipeline, message_of(pipeline, origin), wrong.text, error) != ISO_OK)
+        if (bad_record(pipeline, message_of(pipeline, block->origin[first + taken]), wrong.text, error) != ISO_OK)
             return error->status;
         first += taken + 1;
     }
     return ISO_OK;
 }
 
+static void take_watermark(struct iso_pipeline *pipeline, const struct iso_event *event, uint64_t now,
+                           struct iso_error *error)
+{
+    if (pipeline->join)
+        pipeline_drain(pipeline, now, error);
+    pipeline_watermark(pipeline, iso_origin_input(event->origin), event->cts.physical, now);
+}
+
+/* One event of a change stream, or records that are to be joined with some. */
+static void take_change(struct iso_pipeline *pipeline, const struct iso_event *event, uint64_t now, struct iso_error *error)
+{
+    struct iso_error wrong = {0};
+    uint64_t origin = event->type == ISO_EVENT_TRANSACTIONS ? UINT64_MAX : event->origin;
+    if (iso_join_take(pipeline->join, &pipeline->events.block, event, now, &wrong) != ISO_OK)
+        bad_record(pipeline, message_of(pipeline, origin), wrong.text, error);
+}
+
 static enum iso_status process(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
 {
-    iso_aion_block(pipeline->engine, &pipeline->events.block);
+    const struct iso_history *block = &pipeline->events.block;
+    if (!pipeline->join)
+        iso_aion_block(pipeline->engine, block);
     for (uint32_t i = 0; i < pipeline->events.count && error->status == ISO_OK; i++) {
         const struct iso_event *event = &pipeline->events.list[i];
         switch ((enum iso_event_type)event->type) {
         case ISO_EVENT_TRANSACTIONS:
-            add_transactions(pipeline, event, now, error);
+            if (!pipeline->join) {
+                pipeline_add(pipeline, block, event->first, event->count, now, error);
+                break;
+            }
+            take_change(pipeline, event, now, error);
             break;
         case ISO_EVENT_WATERMARK:
-            pipeline_watermark(pipeline, iso_origin_input(event->origin), event->cts.physical, now);
+            take_watermark(pipeline, event, now, error);
             break;
         case ISO_EVENT_IGNORED:
+            pipeline->stats.ignored++;
+            if (pipeline->join)
+                take_change(pipeline, event, now, error);
+            break;
         case ISO_EVENT_HEARTBEAT:
         case ISO_EVENT_SCHEMA:
             pipeline->stats.ignored++;
             break;
         default:
-            iso_error_set(error, ISO_BAD_INPUT, "%s: a change stream, which a history source cannot carry",
-                          pipeline->events.block.inputs[iso_origin_input(event->origin)]);
+            take_change(pipeline, event, now, error);
         }
     }
+    if (pipeline->join) {
+        iso_join_end_batch(pipeline->join);
+        pipeline_drain(pipeline, now, error);
+    }
+    return error->status;
+}
+
+enum iso_status iso_pipeline_records(struct iso_pipeline *pipeline, struct iso_history *block, uint64_t now,
+                                     struct iso_error *error)
+{
+    enum { PIECE = 4096 };
+    name_inputs(pipeline, &iso_join_output(pipeline->join)->block);
+    if (make_scalar(pipeline, block, error) != ISO_OK)
+        return error->status;
+    for (uint32_t t = 0; t < block->transaction_count && error->status == ISO_OK; t += PIECE) {
+        uint32_t left = block->transaction_count - t;
+        iso_join_take_records(pipeline->join, block, t, left < PIECE ? left : PIECE, now);
+        pipeline_drain(pipeline, now, error);
+    }
+    iso_join_end_batch(pipeline->join);
     return error->status;
 }
 
@@ -247,7 +341,7 @@ enum iso_status iso_pipeline_feed(struct iso_pipeline *pipeline, const struct is
     start_block(pipeline);
     decode_batch(pipeline, now, &undecodable);
     /* What came before a record that stops the pipeline is judged first. */
-    if (make_scalar(pipeline, error) == ISO_OK)
+    if (make_scalar(pipeline, &pipeline->events.block, error) == ISO_OK)
         process(pipeline, now, error);
     if (undecodable.status != ISO_OK)
         iso_error_set(error, undecodable.status, "%s", undecodable.text);
@@ -257,12 +351,21 @@ enum iso_status iso_pipeline_feed(struct iso_pipeline *pipeline, const struct is
 enum iso_status iso_pipeline_tick(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
 {
     pipeline_idle(pipeline, now);
+    if (pipeline->join) {
+        iso_join_tick(pipeline->join, now);
+        pipeline_drain(pipeline, now, error);
+    }
     iso_aion_tick(pipeline->engine, now);
     return check_sink(pipeline, error);
 }
 
 enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
 {
+    if (pipeline->join) {
+        iso_join_end(pipeline->join, now);
+        if (pipeline_drain(pipeline, now, error) != ISO_OK)
+            return error->status;
+    }
     iso_aion_end(pipeline->engine, now);
     return check_sink(pipeline, error);
 }
@@ -271,4 +374,5 @@ void iso_pipeline_stats(const struct iso_pipeline *pipeline, struct iso_pipeline
 {
     *stats = pipeline->stats;
     iso_aion_stats(pipeline->engine, &stats->engine);
+    pipeline_correct(pipeline, stats);
 }

@@ -1,6 +1,6 @@
 /* The pipeline: messages in, verdicts out. The same object judges a live run (`watch`) and its capture (`replay`).
  *
- *   messages -> decoder of their topic -> events -> watermarks, aion -> verdict lines -> sinks
+ *   messages -> decoder of their topic -> events -> join (of change streams) -> watermarks, aion -> verdict lines -> sinks
  *
  * Everything it does follows from the order in which messages, ends of inputs and clock readings are passed in; time
  * is a number that the caller gives. Without deadlines (finality_timeout_ms 0) and idle inputs, final verdicts follow
@@ -28,6 +28,7 @@
 #include "base/text.h"
 #include "iso/inputs.h"
 #include "iso/source.h"
+#include "join/join.h"
 
 enum iso_on_bad_record { ISO_BAD_FAIL, ISO_BAD_SKIP, ISO_BAD_DEAD_LETTER };
 
@@ -41,6 +42,11 @@ struct iso_pipeline_options {
     uint64_t finality_timeout_ms; /* 0: no deadlines */
     uint64_t idle_timeout_ms;     /* 0: every input is waited for */
     uint64_t retention, memory_limit; /* as in struct iso_aion_options */
+    const char *changes;          /* kind of the change streams, all of one database; NULL: none, and no join */
+    bool clients;                 /* as in struct iso_join_options, if there are changes */
+    bool records_first;
+    uint64_t patience_ms, waiting_limit;
+    void (*on_joined)(void *context, const struct iso_history *block); /* the joined history, block by block */
     unsigned hlc_bits;            /* timestamps {p,l} become p << hlc_bits | l; 0: pairs are refused */
     enum iso_on_bad_record on_bad_record;
     uint32_t max_violations;      /* in the summary; 0: all */
@@ -62,10 +68,14 @@ struct iso_pipeline_stats {
     uint64_t final, tentative, retracted; /* lines told */
     uint64_t watermark;     /* the pipeline's */
     bool has_watermark;
-    struct iso_aion_stats engine;
+    struct iso_aion_stats engine; /* without what the join asked of it; CDC violations among its counts */
+    struct iso_join_stats join;
+    bool has_join;
 };
 
 struct iso_pipeline;
+
+enum { ISO_PIPELINE_FILE = -1 };
 
 /* SI, SESSION on, one shard, no timeouts, fail, 1000 violations. */
 void iso_pipeline_options_init(struct iso_pipeline_options *options);
@@ -84,6 +94,11 @@ void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_histor
 
 /* An input whose watermark counts from now on. Those that are not declared count from their first message. */
 void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_t now);
+
+/* Client records out of files; origins name inputs of the pipeline's table, of partition ISO_PIPELINE_FILE. Before any
+ * message. Pairs {p,l} become scalars. */
+enum iso_status iso_pipeline_records(struct iso_pipeline *pipeline, struct iso_history *block, uint64_t now,
+                                     struct iso_error *error);
 
 enum iso_status iso_pipeline_feed(struct iso_pipeline *pipeline, const struct iso_message *messages, uint32_t count,
                                   uint64_t now, struct iso_error *error);

@@ -37,9 +37,20 @@ struct findings {
     uint32_t limit; /* 0: none */
 };
 
+/* Violations that are CDC's: told as final, and not retracted. Open addressing; 0: free, 1: removed. */
+struct told {
+    uint64_t *ids;
+    uint32_t mask, used;
+    uint64_t count;        /* in it */
+    uint64_t from_engine;  /* of them, those that the engine counts as EXT */
+};
+
 struct iso_pipeline {
     struct iso_pipeline_options options;
     struct iso_aion *engine;
+    struct iso_join *join;    /* NULL: no change streams */
+    struct iso_atoms names;   /* of probes' transactions, one event long */
+    struct told cdc, snapshots; /* CDC; TIMESTAMP of snapshots */
     struct iso_inputs inputs;
     struct input *states; /* by input */
     uint32_t state_count;
@@ -62,8 +73,21 @@ void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t no
 void pipeline_watermark(struct iso_pipeline *pipeline, uint32_t input, uint64_t timestamp, uint64_t now);
 void pipeline_idle(struct iso_pipeline *pipeline, uint64_t now);
 
+/* changes.c: what the join gives, to the engine; what the engine says of its probes. */
+enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error);
+bool pipeline_translate(struct iso_pipeline *pipeline, struct iso_aion_event *event); /* false: told before */
+void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);
+void told_release(struct told *told);
+
+/* pipeline.c */
+enum iso_status pipeline_add(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t first, uint32_t count,
+                             uint64_t now, struct iso_error *error);
+bool pipeline_is_change_stream(const struct iso_pipeline *pipeline, uint32_t input);
+bool pipeline_has_watermarks(const struct iso_pipeline *pipeline, uint32_t input);
+
 /* line.c: the engine's callback, and the JSON object of an event. */
 void pipeline_emit(void *context, const struct iso_aion_event *event);
+void pipeline_tell(struct iso_pipeline *pipeline, const struct iso_aion_event *event);
 
 /* findings.c */
 void findings_add(struct findings *findings, const struct iso_aion_event *event, const char *text, size_t length);

@@ -21,7 +21,11 @@ enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool a
         *reason = "skipped-records";
     else if (engine->below_watermark)
         *reason = "below-watermark";
-    else if (!engine->transactions)
+    else if (stats.join.incomplete)
+        *reason = "incomplete-transactions";
+    else if (stats.join.unplaced || stats.join.forced)
+        *reason = "unplaced-transactions";
+    else if (!engine->transactions || (stats.has_join && engine->transactions == engine->foreign && !engine->reads_judged))
         *reason = "nothing-judged";
     else if (engine->reads_undecided || engine->writes_undecided || engine->sessions_undecided ||
              engine->beyond_retention)
@@ -66,13 +70,37 @@ static void put_stream(struct iso_text *text, const struct iso_pipeline_stats *s
     put_count(text, "bad_records", stats->bad_records);
     put_count(text, "ignored", stats->ignored);
     put_count(text, "unrouted", stats->unrouted);
-    put_count(text, "repeats", engine->repeats);
-    put_count(text, "foreign", engine->foreign);
+    put_count(text, "repeats", engine->repeats + stats->join.repeats + stats->join.record_repeats);
+    put_count(text, "foreign", stats->has_join ? stats->join.foreign : engine->foreign);
     put_count(text, "below_watermark", engine->below_watermark);
     put_count(text, "retracted", stats->retracted);
     put_count(text, "flipped", engine->flipped);
     put_count(text, "undecided", engine->reads_undecided + engine->writes_undecided + engine->sessions_undecided);
     put_count(text, "beyond_retention", engine->beyond_retention);
+    iso_text_put(text, "}");
+}
+
+static void put_join(struct iso_text *text, const struct iso_join_stats *join)
+{
+    iso_text_put(text, ",\"join\":{\"rows\":");
+    iso_text_put_unsigned(text, join->rows);
+    put_count(text, "delivered", join->transactions);
+    put_count(text, "repeated_rows", join->repeats);
+    put_count(text, "joined", join->joined);
+    put_count(text, "foreign", join->foreign);
+    put_count(text, "resolved_committed", join->resolved_committed);
+    put_count(text, "resolved_aborted", join->resolved_aborted);
+    put_count(text, "unresolved", join->unresolved);
+    put_count(text, "incomplete", join->incomplete);
+    put_count(text, "hints_wrong", join->hints_wrong);
+    put_count(text, "unplaced", join->unplaced);
+    put_count(text, "unknown_values", join->unknown_values);
+    put_count(text, "forced", join->forced);
+    put_count(text, "snapshot_rows", join->snapshot_rows);
+    put_count(text, "waiting_transactions", join->waiting_transactions);
+    put_count(text, "waiting_records", join->waiting_records);
+    put_count(text, "waiting_rows", join->waiting_rows);
+    put_count(text, "oldest_ms", join->oldest_ms);
     iso_text_put(text, "}");
 }
 
@@ -117,6 +145,8 @@ void iso_pipeline_summary(struct iso_pipeline *pipeline, bool allow_unjudged, st
     put_totals(text, &stats);
     put_counts(text, &stats.engine);
     put_stream(text, &stats);
+    if (stats.has_join)
+        put_join(text, &stats.join);
     put_findings(text, &pipeline->findings);
     iso_text_put(text, "}\n");
 }

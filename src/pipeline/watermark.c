@@ -17,7 +17,9 @@ struct input *pipeline_input(struct iso_pipeline *pipeline, uint32_t input)
 void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_t now)
 {
     struct input *state = pipeline_input(pipeline, input);
-    if (state->counts)
+    if (pipeline_is_change_stream(pipeline, input))
+        iso_join_declare(pipeline->join, input);
+    if (state->counts || !pipeline_has_watermarks(pipeline, input))
         return;
     state->counts = true;
     state->latest = now;
@@ -26,7 +28,7 @@ void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_
 void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t now)
 {
     struct input *state = pipeline_input(pipeline, input);
-    state->counts = true;
+    state->counts = pipeline_has_watermarks(pipeline, input);
     state->latest = now;
     if (!state->idle)
         return;
@@ -68,7 +70,10 @@ static void advance(struct iso_pipeline *pipeline, uint64_t now)
         return;
     pipeline->stats.watermark = watermark;
     pipeline->stats.has_watermark = true;
-    iso_aion_watermark(pipeline->engine, watermark, now);
+    if (pipeline->join)
+        iso_join_advance(pipeline->join, watermark, now); /* drained with the batch */
+    else
+        iso_aion_watermark(pipeline->engine, watermark, now);
 }
 
 void pipeline_watermark(struct iso_pipeline *pipeline, uint32_t input, uint64_t timestamp, uint64_t now)

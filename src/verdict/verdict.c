@@ -252,7 +252,9 @@ const char *iso_axiom_name(enum iso_axiom axiom)
 const char *iso_violation_kind_name(enum iso_violation_kind kind)
 {
     static const char *const names[] = {NULL,    "uncommitted",    "intermediate", "future",     "absent",
-                                        "stale", "snapshot-order", "interval",     "shared-cts", "cts-cycle"};
+                                        "stale", "snapshot-order", "interval",     "shared-cts", "cts-cycle",
+                                        "missing", "unwritten",    "value",        "aborted",    "before-image",
+                                        "other-content"};
     return names[kind];
 }
 

@@ -11,7 +11,7 @@
 #include "connectors/kafka/mock.h"
 #include "connectors/kafka/producer.h"
 
-enum { PARTITIONS = 4, PATIENCE_MS = 20000 };
+enum { PARTITIONS = 4, PATIENCE_MS = 90000 };
 
 struct world {
     struct iso_kafka_mock *mock;

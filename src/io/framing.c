@@ -1,8 +1,6 @@
-/* Confluent's framing: a magic byte, the schema's id, and before Protobuf the path to the message in its schema. The
- * newer serializers put the same bytes into a record header and leave the payload alone. */
-#include <string.h>
+#include "io/framing.h"
 
-#include "connectors/history/record_private.h"
+#include <string.h>
 
 enum { MAGIC_ID = 0, MAGIC_GUID = 1, ID_BYTES = 5, INDEXES_MAX = 16 };
 
@@ -36,23 +34,24 @@ static const uint8_t *skip_indexes(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
-static const struct iso_bytes *find_header(const struct iso_message *message)
+static const struct iso_bytes *find_header(const struct iso_message *message, const char *name)
 {
-    static const char name[] = "__value_schema_id";
+    size_t length = strlen(name);
     for (uint32_t i = 0; i < message->header_count; i++) {
         const struct iso_header *header = &message->headers[i];
-        if (header->name.size == sizeof name - 1 && !memcmp(header->name.data, name, sizeof name - 1) &&
-            header->value.data)
+        if (header->name.size == length && !memcmp(header->name.data, name, length) && header->value.data)
             return &header->value;
     }
     return NULL;
 }
 
-bool record_unframe(const struct iso_message *message, bool indexes, struct frame *frame, const char **expected)
+bool iso_frame_open(const struct iso_message *message, enum iso_frame_part part, bool indexes, struct iso_frame *frame,
+                    const char **expected)
 {
-    const struct iso_bytes *header = find_header(message);
-    const uint8_t *at = header ? header->data : message->payload.data;
-    const uint8_t *end = at + (header ? header->size : message->payload.size);
+    const struct iso_bytes *framed = part == ISO_FRAME_KEY ? &message->key : &message->payload;
+    const struct iso_bytes *header = find_header(message, part == ISO_FRAME_KEY ? "__key_schema_id" : "__value_schema_id");
+    const uint8_t *at = header ? header->data : framed->data;
+    const uint8_t *end = at + (header ? header->size : framed->size);
     if (end - at > 0 && *at == MAGIC_GUID) {
         *expected = "a schema id of four bytes (magic 0); schema GUIDs (magic 1) are not supported";
         return false;
@@ -67,7 +66,7 @@ bool record_unframe(const struct iso_message *message, bool indexes, struct fram
         *expected = "message indexes that name the schema's first message";
         return false;
     }
-    frame->payload = header ? message->payload.data : at;
-    frame->size = header ? message->payload.size : (size_t)(end - at);
+    frame->bytes = header ? framed->data : at;
+    frame->size = header ? framed->size : (size_t)(end - at);
     return true;
 }

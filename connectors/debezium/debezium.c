@@ -1,0 +1,222 @@
+#include "connectors/debezium/debezium.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "connectors/debezium/debezium_private.h"
+
+static void destroy(struct iso_decoder *decoder)
+{
+    struct debezium *debezium = (struct debezium *)decoder;
+    if (!debezium)
+        return;
+    iso_envelope_reader_free(debezium->reader);
+    iso_envelope_release(&debezium->envelope);
+    debezium_identities_release(&debezium->identities);
+    iso_native_release(&debezium->native);
+    iso_payload_release(&debezium->content);
+    iso_row_release(&debezium->names);
+    iso_free(debezium->value);
+    iso_free(debezium);
+}
+
+static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
+{
+    struct debezium *debezium = iso_allocate_zeroed(1, sizeof *debezium);
+    debezium->decoder.class = &iso_debezium_decoder;
+    debezium->identity = options->identity;
+    if (options->value)
+        debezium->value = iso_copy_text(options->value, strlen(options->value));
+    iso_envelope_init(&debezium->envelope);
+    debezium_identities_init(&debezium->identities);
+    iso_native_init(&debezium->native);
+    iso_row_init(&debezium->names);
+    debezium->reader = iso_envelope_reader_new(options, false, error);
+    if (debezium->reader)
+        return &debezium->decoder;
+    destroy(&debezium->decoder);
+    return NULL;
+}
+
+/* ---- rows ---- */
+
+/* The placeholder of a column that is stored apart and did not change: PostgreSQL's log does not have it. */
+static void mark_unchanged(struct iso_row *row)
+{
+    static const char plain[] = "__debezium_unavailable_value", base64[] = "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==";
+    for (uint32_t i = 0; i < row->count; i++) {
+        struct iso_cell *cell = &row->cells[i];
+        if ((cell->kind == ISO_CELL_TEXT || cell->kind == ISO_CELL_BYTES) &&
+            ((cell->length == sizeof plain - 1 && !memcmp(cell->text, plain, sizeof plain - 1)) ||
+             (cell->length == sizeof base64 - 1 && !memcmp(cell->text, base64, sizeof base64 - 1))))
+            cell->kind = ISO_CELL_UNKNOWN;
+    }
+}
+
+/* Sets `*value` and the flag where the value is known. */
+static enum iso_status take_value(struct debezium *debezium, struct iso_row *row, const char *part,
+                                  struct iso_history *block, iso_atom *value, uint16_t flag, struct iso_event *event,
+                                  struct iso_error *error)
+{
+    switch (iso_row_value(row, &block->atoms, debezium->value, value)) {
+    case ISO_ROW_KNOWN: event->flags |= flag; return ISO_OK;
+    case ISO_ROW_UNKNOWN: return ISO_OK;
+    case ISO_ROW_NO_COLUMN:
+        return iso_error_set(error, ISO_BAD_INPUT, "%s: no column \"%s\", expected it because of value=%s", part,
+                             debezium->value, debezium->value);
+    default: return iso_error_set(error, ISO_BAD_INPUT, "%s: two columns of one name", part);
+    }
+}
+
+static enum iso_status take_before(struct debezium *debezium, const struct debezium_place *place,
+                                   struct iso_history *block, struct iso_event *event, struct iso_error *error)
+{
+    struct iso_envelope *envelope = &debezium->envelope;
+    struct iso_row *before = &envelope->before;
+    const struct iso_text *name = &debezium->names.text; /* the table's, made last */
+    bool whole = before->count && debezium->identity != ISO_IDENTITY_DEFAULT;
+    iso_row_set_keys(before, &envelope->key);
+    if (debezium->identity == ISO_IDENTITY_LEARN && place->database == DEBEZIUM_POSTGRESQL)
+        whole = debezium_identity_is_whole(&debezium->identities, name->bytes, name->used, before, debezium->value,
+                                           event->operation == ISO_ROW_UPDATE);
+    if (!whole && debezium->identity == ISO_IDENTITY_FULL)
+        return iso_error_set(error, ISO_BAD_INPUT, "before: null, expected the whole row because of identity=full");
+    return whole ? take_value(debezium, before, "before", block, &event->before, ISO_EVENT_HAS_BEFORE, event, error)
+                 : ISO_OK;
+}
+
+/* op, and which of before and after it must have, is said once here. */
+static enum iso_status check_form(const struct iso_envelope *envelope, char op, struct iso_error *error)
+{
+    bool after = iso_envelope_has(envelope, ISO_MEMBER_AFTER), before = iso_envelope_has(envelope, ISO_MEMBER_BEFORE);
+    if (op != 'd' && !after)
+        return iso_error_set(error, ISO_BAD_INPUT, "op %c without after, expected a row", op);
+    if (op == 'd' && after)
+        return iso_error_set(error, ISO_BAD_INPUT, "op d with after, expected null");
+    if ((op == 'c' || op == 'r') && before)
+        return iso_error_set(error, ISO_BAD_INPUT, "op %c with before, expected null", op);
+    return ISO_OK;
+}
+
+static enum iso_status take_images(struct debezium *debezium, const struct debezium_place *place,
+                                   struct iso_history *block, struct iso_event *event, struct iso_error *error)
+{
+    struct iso_envelope *envelope = &debezium->envelope;
+    switch (event->operation) {
+    case ISO_ROW_INSERT: event->flags |= ISO_EVENT_HAS_BEFORE; break; /* there was no row */
+    case ISO_ROW_SNAPSHOT: break;
+    default:
+        if (take_before(debezium, place, block, event, error) != ISO_OK)
+            return error->status;
+    }
+    if (event->operation == ISO_ROW_DELETE) {
+        event->flags |= ISO_EVENT_HAS_AFTER;
+        return ISO_OK;
+    }
+    mark_unchanged(&envelope->after);
+    if (!iso_row_set_keys(&envelope->after, &envelope->key))
+        return iso_error_set(error, ISO_BAD_INPUT, "after: lacks a column of the key");
+    return take_value(debezium, &envelope->after, "after", block, &event->after, ISO_EVENT_HAS_AFTER, event, error);
+}
+
+static enum iso_status take_row(struct debezium *debezium, char op, const struct debezium_place *place,
+                                struct iso_events *events, struct iso_event *event, struct iso_error *error)
+{
+    struct iso_envelope *envelope = &debezium->envelope;
+    struct iso_history *block = &events->block;
+    bool is_snapshot = op == 'r' || (op == 'c' && place->is_snapshot);
+    if (check_form(envelope, op, error) != ISO_OK)
+        return error->status;
+    if (!envelope->has_key || place->is_incremental) {
+        event->type = ISO_EVENT_IGNORED;
+        event->reason = place->is_incremental ? "row of an incremental snapshot" : "row without a key";
+        iso_events_add(events, event);
+        return ISO_OK;
+    }
+    event->type = ISO_EVENT_ROW;
+    event->operation = is_snapshot ? ISO_ROW_SNAPSHOT : op == 'c' ? ISO_ROW_INSERT : op == 'u' ? ISO_ROW_UPDATE : ISO_ROW_DELETE;
+    event->key = iso_row_key(&envelope->key, &block->atoms, place->schema, place->table);
+    if (event->key == ISO_ABSENT)
+        return iso_error_set(error, ISO_BAD_INPUT, "key: a column of it is null");
+    if (take_images(debezium, place, block, event, error) == ISO_OK)
+        iso_events_add(events, event);
+    return error->status;
+}
+
+/* ---- messages ---- */
+
+static enum iso_status take_change(struct debezium *debezium, const struct iso_message *message,
+                                   struct iso_events *events, struct iso_error *error)
+{
+    struct debezium_place place;
+    struct iso_event event;
+    struct iso_json_text op;
+    if (!iso_envelope_text(&debezium->envelope, ISO_MEMBER_OP, &op, error))
+        return error->status;
+    if (!iso_envelope_has(&debezium->envelope, ISO_MEMBER_SOURCE))
+        return iso_error_set(error, ISO_BAD_INPUT, "no source, expected one beside op");
+    if (debezium_place(debezium, message, &events->block, &place, &event, error) != ISO_OK)
+        return error->status;
+    char letter = op.length == 1 ? *op.at : 0;
+    if (letter == 'm')
+        return debezium_take_message(debezium, events, &event, error);
+    if (!letter || !strchr("curdt", letter))
+        return iso_error_set(error, ISO_BAD_INPUT, "op: \"%.*s\", expected c, u, d, r, t or m",
+                             (int)(op.length < 64 ? op.length : 64), op.at);
+    if (!place.table.length)
+        return iso_error_set(error, ISO_BAD_INPUT, "source.table: expected the table's name");
+    event.table = iso_row_table(&debezium->names, &events->block.atoms, place.schema, place.table);
+    if (letter != 't')
+        return take_row(debezium, letter, &place, events, &event, error);
+    event.type = ISO_EVENT_DROP;
+    iso_events_add(events, &event);
+    return ISO_OK;
+}
+
+static enum iso_status take_schema_change(struct debezium *debezium, const struct iso_message *message,
+                                          struct iso_events *events, struct iso_error *error)
+{
+    struct debezium_place place;
+    struct iso_event event;
+    if (debezium_place(debezium, message, &events->block, &place, &event, error) != ISO_OK)
+        return error->status;
+    if (place.table.length)
+        event.table = iso_row_table(&debezium->names, &events->block.atoms, place.schema, place.table);
+    event.type = ISO_EVENT_SCHEMA;
+    iso_events_add(events, &event);
+    return ISO_OK;
+}
+
+/* Nothing but the connector's time. */
+static void add_plain(struct iso_events *events, const struct iso_message *message, enum iso_event_type type,
+                      const char *reason)
+{
+    iso_events_add(events, &(struct iso_event){
+        .type = (uint8_t)type, .reason = reason, .source = ISO_ABSENT, .table = ISO_ABSENT, .key = ISO_ABSENT,
+        .before = ISO_ABSENT, .after = ISO_ABSENT, .transaction_id = ISO_ABSENT,
+        .origin = iso_origin(message->input, (uint64_t)message->offset)});
+}
+
+static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
+                              struct iso_error *error)
+{
+    struct debezium *debezium = (struct debezium *)decoder;
+    struct iso_envelope *envelope = &debezium->envelope;
+    if (iso_envelope_read(debezium->reader, message, envelope, error) != ISO_OK)
+        return error->status;
+    if (envelope->is_tombstone)
+        add_plain(events, message, ISO_EVENT_IGNORED, "tombstone");
+    else if (iso_envelope_saw(envelope, ISO_MEMBER_OP))
+        return take_change(debezium, message, events, error);
+    else if (iso_envelope_saw(envelope, ISO_MEMBER_STATUS))
+        return debezium_take_metadata(debezium, message, events, error);
+    else if (iso_envelope_saw(envelope, ISO_MEMBER_DDL) || iso_envelope_saw(envelope, ISO_MEMBER_DATABASE_NAME))
+        return take_schema_change(debezium, message, events, error);
+    else if (envelope->seen == (uint64_t)1 << ISO_MEMBER_TS_MS)
+        add_plain(events, message, ISO_EVENT_HEARTBEAT, NULL);
+    else
+        return iso_error_set(error, ISO_BAD_INPUT, "not a message of Debezium: expected op, status, ddl, or ts_ms alone");
+    return error->status;
+}
+
+const struct iso_decoder_class iso_debezium_decoder = {"debezium", create, decode, destroy};

@@ -1,0 +1,56 @@
+#ifndef ISO_DEBEZIUM_PRIVATE_H
+#define ISO_DEBEZIUM_PRIVATE_H
+
+#include "connectors/debezium/debezium.h"
+#include "connectors/debezium/identity.h"
+#include "connectors/envelope/envelope.h"
+#include "io/native.h"
+#include "io/payload.h"
+
+enum debezium_database { DEBEZIUM_POSTGRESQL, DEBEZIUM_BINLOG };
+
+struct debezium {
+    struct iso_decoder decoder;
+    char *value; /* the option, or NULL */
+    enum iso_row_identity identity;
+    struct iso_envelope_reader *reader;
+    struct iso_envelope envelope;
+    struct debezium_identities identities;
+    struct iso_native native; /* records in logical messages */
+    struct iso_native_fault fault;
+    struct iso_payload content;
+    struct iso_row names; /* only its text: names of tables */
+};
+
+/* What the message at hand is about; texts are the envelope's. */
+struct debezium_place {
+    enum debezium_database database;
+    struct iso_json_text schema, table; /* MySQL: the database's name as the schema */
+    bool is_snapshot, is_incremental;
+};
+
+/* Fills in what all events of a change have: source, table, id, position, order, origin. */
+enum iso_status debezium_place(struct debezium *debezium, const struct iso_message *message,
+                               struct iso_history *block, struct debezium_place *place, struct iso_event *event,
+                               struct iso_error *error);
+
+/* Transaction metadata. */
+enum iso_status debezium_take_metadata(struct debezium *debezium, const struct iso_message *message,
+                                       struct iso_events *events, struct iso_error *error);
+
+/* A logical message; `event` has the place. */
+enum iso_status debezium_take_message(struct debezium *debezium, struct iso_events *events, struct iso_event *event,
+                                      struct iso_error *error);
+
+/* The atom of a transaction's id: of "571:53195829" that is 571, and `*lsn` the rest (if not NULL). */
+iso_atom debezium_transaction(struct iso_history *block, struct iso_json_text id, uint64_t *lsn);
+
+static inline iso_atom debezium_text(struct iso_history *block, struct iso_json_text text)
+{
+    return iso_atoms_text(&block->atoms, text.at, text.length);
+}
+
+/* Decimal digits, all of the text, within 64 bits. */
+bool debezium_digits(const char *at, size_t length, uint64_t *number);
+
+#endif

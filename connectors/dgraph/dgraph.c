@@ -1,0 +1,507 @@
+#include "connectors/dgraph/dgraph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "connectors/dgraph/schema.h"
+#include "io/payload.h"
+
+enum { PAYLOAD_MAX = 64 << 20, NAMESPACE_BYTES = 8 };
+
+struct dgraph_decoder {
+    struct iso_decoder decoder;
+    struct iso_json json;
+    struct iso_payload payload;
+    struct schema schema;
+    struct iso_text text; /* a key, or a value, that is put together */
+    char *tables;
+};
+
+/* What a member of the message is, and the bit that says it was there. */
+enum member {
+    COMMIT_TS = 1,
+    NAMESPACE = 2,
+    TYPE = 4,
+    OPERATION = 8,
+    UID = 16,
+    ATTR = 32,
+    VALUE = 64,
+    VALUE_TYPE = 128,
+    PRED = 256,
+    META = 512,
+    EVENT = 1024
+};
+
+struct value {
+    enum iso_json_type type;
+    struct iso_json_text text; /* of a string: its content; else as it stands in the message */
+};
+
+struct change {
+    uint32_t seen; /* enum member */
+    uint64_t commit_ts, namespace, uid;
+    struct iso_json_text type, operation, attr, value_type, pred;
+    struct value value;
+};
+
+/* ---- the message's members ---- */
+
+/* Notes the member; false if it stood there before. */
+static bool first(struct iso_json *json, struct change *change, enum member member)
+{
+    if (change->seen & member)
+        return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "each member once");
+    change->seen |= member;
+    return true;
+}
+
+static void read_unsigned(struct iso_json *json, uint64_t *number)
+{
+    struct iso_json_number read = {0};
+    iso_json_space(json);
+    const char *start = json->at;
+    if (iso_json_integer(json, &read) && read.negative)
+        iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "an unsigned integer");
+    *number = read.bits;
+}
+
+static void read_value(struct iso_json *json, struct value *value)
+{
+    uint64_t bits;
+    value->type = iso_json_peek(json);
+    value->text.at = json->at;
+    if (value->type == ISO_JSON_STRING) {
+        iso_json_string(json, &value->text);
+        return;
+    }
+    unsigned digits = iso_json_digits(json->at, &bits);
+    if (digits && json->at + digits < json->end && (json->at[digits] == ',' || json->at[digits] == '}'))
+        json->at += digits;
+    else
+        iso_json_skip(json);
+    value->text.length = (size_t)(json->at - value->text.at);
+}
+
+static void read_meta(struct iso_json *json, struct change *change)
+{
+    struct iso_json_text name;
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "commit_ts") && first(json, change, COMMIT_TS))
+            read_unsigned(json, &change->commit_ts);
+        else if (ISO_PAYLOAD_IS(name, "namespace") && first(json, change, NAMESPACE))
+            read_unsigned(json, &change->namespace);
+        else
+            iso_json_skip(json);
+    }
+}
+
+static void read_event(struct iso_json *json, struct change *change)
+{
+    struct iso_json_text name;
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "operation") && first(json, change, OPERATION))
+            iso_json_string(json, &change->operation);
+        else if (ISO_PAYLOAD_IS(name, "uid") && first(json, change, UID))
+            read_unsigned(json, &change->uid);
+        else if (ISO_PAYLOAD_IS(name, "attr") && first(json, change, ATTR))
+            iso_json_string(json, &change->attr);
+        else if (ISO_PAYLOAD_IS(name, "value") && first(json, change, VALUE))
+            read_value(json, &change->value);
+        else if (ISO_PAYLOAD_IS(name, "value_type") && first(json, change, VALUE_TYPE))
+            iso_json_string(json, &change->value_type);
+        else if (ISO_PAYLOAD_IS(name, "pred") && first(json, change, PRED))
+            iso_json_string(json, &change->pred);
+        else
+            iso_json_skip(json);
+    }
+}
+
+static bool read_message(struct iso_json *json, struct change *change)
+{
+    struct iso_json_text name;
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "meta") && first(json, change, META))
+            read_meta(json, change);
+        else if (ISO_PAYLOAD_IS(name, "type") && first(json, change, TYPE))
+            iso_json_string(json, &change->type);
+        else if (ISO_PAYLOAD_IS(name, "event") && first(json, change, EVENT))
+            read_event(json, change);
+        else
+            iso_json_skip(json);
+    }
+    return iso_json_finish(json);
+}
+
+/* ---- names ---- */
+
+static void put_hexadecimal(struct iso_text *text, uint64_t number)
+{
+    char digits[19];
+    char *at = digits + sizeof digits;
+    do {
+        *--at = "0123456789abcdef"[number & 15];
+        number >>= 4;
+    } while (number);
+    *--at = 'x';
+    *--at = '0';
+    iso_text_put_bytes(text, at, (size_t)(digits + sizeof digits - at));
+}
+
+/* The predicate as identities name it, in `text`: "name", in a namespace other than 0 "5.name". */
+static void put_predicate(struct iso_text *text, uint64_t namespace, struct iso_json_text predicate)
+{
+    const char *at = predicate.at, *end = at + predicate.length;
+    text->used = 0;
+    if (namespace) {
+        iso_text_put_unsigned(text, namespace);
+        iso_text_put_bytes(text, ".", 1);
+    }
+    for (const char *plain = at;; at++)
+        if (at == end || *at == '%' || *at == '/' || *at == ',') {
+            iso_text_put_bytes(text, plain, (size_t)(at - plain));
+            if (at == end)
+                return;
+            iso_text_put(text, *at == '%' ? "%25" : *at == '/' ? "%2F" : "%2C");
+            plain = at + 1;
+        }
+}
+
+/* The namespace of a message: its key, 8 bytes, high ones first, or the member that one version had. */
+static enum iso_status find_namespace(const struct iso_message *message, struct change *change,
+                                      struct iso_error *error)
+{
+    if (message->key.data && message->key.size != NAMESPACE_BYTES)
+        return iso_error_set(error, ISO_BAD_INPUT, "the message's key: %u bytes, expected the 8 of a namespace",
+                             message->key.size);
+    if (change->seen & NAMESPACE || !message->key.data)
+        return ISO_OK;
+    for (unsigned i = 0; i < NAMESPACE_BYTES; i++)
+        change->namespace = change->namespace << 8 | message->key.data[i];
+    return ISO_OK;
+}
+
+/* ---- values ---- */
+
+enum conversion {
+    AS_INTEGER,
+    AS_NUMBER,
+    AS_BOOLEAN,
+    AS_TEXT,
+    AS_JSON,
+    AS_EDGE,
+    HIDDEN /* the stream says "****" of every password, and {} of every bigfloat */
+};
+
+static const struct value_type {
+    const char *name;
+    enum conversion conversion;
+    const char *expected;
+} value_types[] = {
+    {"int", AS_INTEGER, "an integer"},
+    {"string", AS_TEXT, "a string"},
+    {"default", AS_TEXT, "a string"},
+    {"float", AS_NUMBER, "a number"},
+    {"bool", AS_BOOLEAN, "true or false"},
+    {"datetime", AS_TEXT, "a string"},
+    {"uid", AS_EDGE, "an unsigned integer"},
+    {"binary", AS_TEXT, "a string"},
+    {"geo", AS_JSON, "an object"},
+    {"float32vector", AS_JSON, "an array"},
+    {"password", HIDDEN, ""},
+    {"bigfloat", HIDDEN, ""},
+};
+
+static const struct value_type *find_value_type(struct iso_json_text name)
+{
+    for (size_t i = 0; i < sizeof value_types / sizeof *value_types; i++)
+        if (iso_payload_is(name, value_types[i].name, strlen(value_types[i].name)))
+            return &value_types[i];
+    return NULL;
+}
+
+/* JSON without the white space between its parts. */
+static void put_compact(struct iso_text *text, struct iso_json_text json)
+{
+    bool quoted = false;
+    for (size_t i = 0; i < json.length; i++) {
+        char byte = json.at[i];
+        if (quoted && byte == '\\')
+            iso_text_put_bytes(text, &json.at[i++], 1);
+        else
+            quoted ^= byte == '"';
+        if (quoted || !strchr(" \t\r\n", byte))
+            iso_text_put_bytes(text, &json.at[i], 1);
+    }
+}
+
+static bool is_unsigned(const struct iso_atoms *atoms, iso_atom atom)
+{
+    return !(atom & ISO_ATOM_TABLE) || atoms->form[atom & ~ISO_ATOM_TABLE] == ISO_FORM_UNSIGNED;
+}
+
+/* Integers beyond 64 bits are known by their atom: only canonical integers have no text. */
+static bool take_value(struct dgraph_decoder *dgraph, struct iso_atoms *atoms, enum conversion conversion,
+                       const struct value *value, iso_atom *atom)
+{
+    struct iso_json_text text = value->text;
+    switch (conversion) {
+    case AS_INTEGER:
+        *atom = iso_atoms_text(atoms, text.at, text.length);
+        return value->type == ISO_JSON_DIGITS && !iso_atom_is_string(atoms, *atom);
+    case AS_NUMBER:
+        *atom = iso_atoms_text(atoms, text.at, text.length);
+        return value->type == ISO_JSON_DIGITS;
+    case AS_BOOLEAN:
+        *atom = iso_atoms_text(atoms, text.at, text.length);
+        return value->type == ISO_JSON_TRUE || value->type == ISO_JSON_FALSE;
+    case AS_TEXT:
+        *atom = iso_atoms_text(atoms, text.at, text.length);
+        return value->type == ISO_JSON_STRING;
+    case AS_JSON:
+        dgraph->text.used = 0;
+        put_compact(&dgraph->text, text);
+        *atom = iso_atoms_text(atoms, dgraph->text.bytes, dgraph->text.used);
+        return value->type == ISO_JSON_OBJECT || value->type == ISO_JSON_ARRAY;
+    case AS_EDGE:
+        *atom = iso_atoms_text(atoms, text.at, text.length);
+        if (value->type != ISO_JSON_DIGITS || !is_unsigned(atoms, *atom))
+            return false;
+        dgraph->text.used = 0;
+        put_hexadecimal(&dgraph->text, *atom & ISO_ATOM_TABLE ? atoms->payload[*atom & ~ISO_ATOM_TABLE] : *atom);
+        *atom = iso_atoms_text(atoms, dgraph->text.bytes, dgraph->text.used);
+        return true;
+    case HIDDEN:
+        break;
+    }
+    return false;
+}
+
+/* ---- events ---- */
+
+static struct iso_event new_event(enum iso_event_type type, const struct iso_message *message,
+                                  const struct change *change)
+{
+    return (struct iso_event){
+        .type = type,
+        .flags = ISO_EVENT_HAS_CTS,
+        .source = ISO_ABSENT,
+        .table = ISO_ABSENT,
+        .key = ISO_ABSENT,
+        .before = ISO_ABSENT,
+        .after = ISO_ABSENT,
+        .transaction_id = ISO_ABSENT,
+        .cts = {.physical = change->commit_ts},
+        .origin = iso_origin(message->input, (uint64_t)message->offset),
+    };
+}
+
+static void ignore(struct iso_events *events, const struct iso_message *message, const struct change *change,
+                   const char *reason)
+{
+    struct iso_event event = new_event(ISO_EVENT_IGNORED, message, change);
+    event.reason = reason;
+    event.flags = change->commit_ts ? ISO_EVENT_HAS_CTS : 0;
+    iso_events_add(events, &event);
+}
+
+static enum iso_status missing(const struct change *change, uint32_t need, struct iso_error *error)
+{
+    static const struct {
+        enum member member;
+        const char *name;
+    } names[] = {{OPERATION, "operation"}, {UID, "uid"}, {ATTR, "attr"}, {VALUE, "value"},
+                 {VALUE_TYPE, "value_type"}, {PRED, "pred"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (need & ~change->seen & names[i].member)
+            return iso_error_set(error, ISO_BAD_INPUT, "event lacks its member \"%s\"", names[i].name);
+    return ISO_OK;
+}
+
+static enum iso_status refuse_text(struct iso_error *error, const char *member, struct iso_json_text text,
+                                   const char *expected)
+{
+    int shown = text.length < 100 ? (int)text.length : 100;
+    return iso_error_set(error, ISO_BAD_INPUT, "%s \"%.*s\": expected %s", member, shown, text.at, expected);
+}
+
+static enum iso_status check_cardinality(const struct dgraph_decoder *dgraph, const struct change *change,
+                                         bool edge, struct iso_error *error)
+{
+    enum cardinality cardinality = schema_cardinality(&dgraph->schema, change->attr.at, change->attr.length);
+    if (cardinality == SCHEMA_SEVERAL)
+        return refuse_text(error, "attr", change->attr,
+                           "a predicate of one value; by the schema it holds several, or one a language");
+    if (edge && cardinality == SCHEMA_NOT_NAMED)
+        return refuse_text(error, "attr", change->attr,
+                           "a schema that says whether this predicate holds one edge or several (schema=FILE)");
+    return ISO_OK;
+}
+
+/* A set (`writes`), or a delete of one value or all. */
+static enum iso_status add_mutation(struct dgraph_decoder *dgraph, const struct iso_message *message,
+                                    const struct change *change, bool writes, struct iso_events *events,
+                                    struct iso_error *error)
+{
+    struct iso_atoms *atoms = &events->block.atoms;
+    const struct value_type *type = find_value_type(change->value_type);
+    bool star = !writes && change->value.type == ISO_JSON_STRING && ISO_PAYLOAD_IS(change->value.text, "_STAR_ALL");
+    struct iso_event event;
+    iso_atom value = ISO_ABSENT;
+    if (!type)
+        return refuse_text(error, "event.value_type", change->value_type, "a type of Dgraph's");
+    if (check_cardinality(dgraph, change, type->conversion == AS_EDGE, error) != ISO_OK)
+        return error->status;
+    bool hidden = !star && type->conversion == HIDDEN;
+    if (!star && !hidden && !take_value(dgraph, atoms, type->conversion, &change->value, &value))
+        return refuse_text(error, "event.value of type", change->value_type, type->expected);
+    put_predicate(&dgraph->text, change->namespace, change->attr);
+    event = new_event(writes || star || hidden ? ISO_EVENT_ROW : ISO_EVENT_DELETE_IF, message, change);
+    event.table = iso_atoms_text(atoms, dgraph->text.bytes, dgraph->text.used);
+    iso_text_put_bytes(&dgraph->text, "/", 1);
+    put_hexadecimal(&dgraph->text, change->uid);
+    event.key = iso_atoms_add_string(atoms, dgraph->text.bytes, dgraph->text.used);
+    if (event.type == ISO_EVENT_ROW) {
+        event.operation = star ? ISO_ROW_DELETE : ISO_ROW_UPDATE;
+        event.flags |= hidden ? 0 : ISO_EVENT_HAS_AFTER;
+        event.after = value;
+    } else {
+        event.before = value;
+    }
+    iso_events_add(events, &event);
+    return ISO_OK;
+}
+
+/* Whether the predicate is to be looked at; if not, that is its event. */
+static bool wanted(struct dgraph_decoder *dgraph, const struct iso_message *message, const struct change *change,
+                   struct iso_json_text predicate, struct iso_events *events)
+{
+    if (!dgraph->tables)
+        return true;
+    put_predicate(&dgraph->text, change->namespace, predicate);
+    if (iso_table_listed(dgraph->tables, dgraph->text.bytes, dgraph->text.used))
+        return true;
+    ignore(events, message, change, "a predicate that is not in tables=");
+    return false;
+}
+
+static enum iso_status decode_mutation(struct dgraph_decoder *dgraph, const struct iso_message *message,
+                                       const struct change *change, struct iso_events *events,
+                                       struct iso_error *error)
+{
+    if (missing(change, OPERATION | UID | ATTR | VALUE | VALUE_TYPE, error) != ISO_OK)
+        return error->status;
+    if (!change->uid || !change->attr.length)
+        return iso_error_set(error, ISO_BAD_INPUT, "event: expected a uid above 0 and an attr");
+    bool deletes = ISO_PAYLOAD_IS(change->operation, "del");
+    if (!deletes && !ISO_PAYLOAD_IS(change->operation, "set") && !ISO_PAYLOAD_IS(change->operation, "ovr"))
+        return refuse_text(error, "event.operation", change->operation, "set, del or ovr");
+    if (!wanted(dgraph, message, change, change->attr, events))
+        return ISO_OK;
+    return add_mutation(dgraph, message, change, !deletes, events, error);
+}
+
+static enum iso_status decode_drop(struct dgraph_decoder *dgraph, const struct iso_message *message,
+                                   const struct change *change, struct iso_events *events, struct iso_error *error)
+{
+    struct iso_event event = new_event(ISO_EVENT_DROP, message, change);
+    bool of_data = ISO_PAYLOAD_IS(change->operation, "data"), of_one = ISO_PAYLOAD_IS(change->operation, "predicate");
+    if (missing(change, OPERATION, error) != ISO_OK)
+        return error->status;
+    if (ISO_PAYLOAD_IS(change->operation, "type")) {
+        ignore(events, message, change, "a drop of a type, which holds no data");
+        return ISO_OK;
+    }
+    if (!of_data && !of_one && !ISO_PAYLOAD_IS(change->operation, "all"))
+        return refuse_text(error, "event.operation of a drop", change->operation, "all, data, type or predicate");
+    if (of_data && change->namespace)
+        return iso_error_set(error, ISO_BAD_INPUT, "a drop of the data of namespace %llu: expected namespace 0",
+                             (unsigned long long)change->namespace);
+    if (of_one && !change->pred.length)
+        return iso_error_set(error, ISO_BAD_INPUT, "a drop of a predicate: expected its name in event.pred");
+    if (of_one) {
+        if (!wanted(dgraph, message, change, change->pred, events))
+            return ISO_OK;
+        put_predicate(&dgraph->text, change->namespace, change->pred);
+        event.table = iso_atoms_text(&events->block.atoms, dgraph->text.bytes, dgraph->text.used);
+    }
+    iso_events_add(events, &event);
+    return ISO_OK;
+}
+
+/* ---- the class ---- */
+
+static void destroy(struct iso_decoder *decoder)
+{
+    struct dgraph_decoder *dgraph = (struct dgraph_decoder *)decoder;
+    if (!dgraph)
+        return;
+    iso_json_release(&dgraph->json);
+    iso_payload_release(&dgraph->payload);
+    iso_text_release(&dgraph->text);
+    schema_release(&dgraph->schema);
+    iso_free(dgraph->tables);
+    iso_free(dgraph);
+}
+
+static enum iso_status check_options(const struct iso_decoder_options *options, struct iso_error *error)
+{
+    if (options->format && strcmp(options->format, "json"))
+        return iso_error_set(error, ISO_BAD_INPUT, "format=%s of a dgraph source: expected json", options->format);
+    if (options->framed || options->registry)
+        return iso_error_set(error, ISO_BAD_INPUT, "a dgraph source with framing or a registry: expected plain JSON");
+    if (options->value)
+        return iso_error_set(error, ISO_BAD_INPUT, "value=%s of a dgraph source: expected none, a predicate is its "
+                             "own value", options->value);
+    if (options->compression && strcmp(options->compression, "none"))
+        return iso_error_set(error, ISO_BAD_INPUT, "compression=%s of a dgraph source: expected none",
+                             options->compression);
+    return ISO_OK;
+}
+
+static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
+{
+    if (check_options(options, error) != ISO_OK)
+        return NULL;
+    struct dgraph_decoder *dgraph = iso_allocate_zeroed(1, sizeof *dgraph);
+    dgraph->decoder.class = &iso_dgraph_decoder;
+    dgraph->tables = options->tables ? iso_copy_text(options->tables, strlen(options->tables)) : NULL;
+    iso_json_init(&dgraph->json);
+    if (schema_read(&dgraph->schema, options->schema, error) == ISO_OK)
+        return &dgraph->decoder;
+    destroy(&dgraph->decoder);
+    return NULL;
+}
+
+static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error)
+{
+    struct dgraph_decoder *dgraph = (struct dgraph_decoder *)decoder;
+    struct change change = {0};
+    if (!message->payload.data) {
+        ignore(events, message, &change, "tombstone");
+        return ISO_OK;
+    }
+    if (message->payload.size > PAYLOAD_MAX)
+        return iso_error_set(error, ISO_BAD_INPUT, "a payload of %u bytes, expected at most %d",
+                             message->payload.size, PAYLOAD_MAX);
+    const char *text = iso_payload_copy(&dgraph->payload, message->payload.data, message->payload.size);
+    iso_json_start(&dgraph->json, text, message->payload.size);
+    if (!read_message(&dgraph->json, &change))
+        return iso_payload_fault(&dgraph->json, error);
+    if (!(change.seen & TYPE) || !(change.seen & EVENT) || !change.commit_ts)
+        return iso_error_set(error, ISO_BAD_INPUT, "expected the members meta with a commit_ts above 0, type and event");
+    if (find_namespace(message, &change, error) != ISO_OK)
+        return error->status;
+    if (ISO_PAYLOAD_IS(change.type, "mutation"))
+        return decode_mutation(dgraph, message, &change, events, error);
+    if (ISO_PAYLOAD_IS(change.type, "drop"))
+        return decode_drop(dgraph, message, &change, events, error);
+    return refuse_text(error, "type", change.type, "mutation or drop");
+}
+
+const struct iso_decoder_class iso_dgraph_decoder = {"dgraph", create, decode, destroy};

@@ -1,0 +1,18 @@
+/* `--history FILE` and `--to-history FILE` of `watch` and `replay`: client records in, the joined history out. */
+#ifndef ISO_APP_JOINED_H
+#define ISO_APP_JOINED_H
+
+#include "app/stream.h"
+
+/* Gives the file's transactions to the pipeline. */
+enum iso_status app_joined_read(struct app_stream *stream);
+
+enum iso_status app_joined_open(struct app_stream *stream);
+
+/* Takes a block of the joined history: `context` is the stream. */
+void app_joined_write(void *context, const struct iso_history *block);
+
+/* The file appears if the run came to its end. */
+enum iso_status app_joined_close(struct app_stream *stream);
+
+#endif

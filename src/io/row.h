@@ -1,0 +1,108 @@
+/* A row of a change stream, column by column, and what becomes of it: the text of its identity and of its value.
+ *
+ *     iso_row_clear(&row);
+ *     iso_row_add(&row, "k", 1)->...                a cell a column, in any order; or iso_row_read_json(&row, &json)
+ *     iso_row_set_keys(&row, &keys)                 which columns identify it
+ *     iso_row_key(&keys, atoms, schema, table)      "public.kv/23"
+ *     iso_row_value(&row, atoms, column, &value)    the column `v`, or canonical JSON of all columns but the key
+ *
+ * Identity: `schema.table/pk`, for MySQL and TiDB `db.table/pk`. The parts of a composite key are joined by `,` in the
+ * order of the key's columns; `%`, `/` and `,` inside a part or a name stand as %25, %2F and %2C.
+ *
+ * Value: one column (its NULL is ISO_ABSENT, as a client reads nothing either way), or `{"a":1,"b":"x"}`: all columns
+ * but the key's, by name in byte order, without white space. In both a decimal is its digits with all places of its
+ * scale, `1.50` (in JSON as a string, since JSON's numbers are rounded by those who read them), bytes are base64, a
+ * floating-point number is the shortest that reads as the same, and a nested object or array stays as it came, without
+ * white space. So a row has one text, whatever the format it travelled in.
+ *
+ * Nothing is allocated once rows have reached their size. Ownership: a row owns its list of cells and a text of its
+ * own; names and texts of cells are the caller's, until the row is cleared. Threads: one at a time for each row.
+ */
+#ifndef ISO_IO_ROW_H
+#define ISO_IO_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "iso/atom.h"
+
+enum iso_cell_kind {
+    ISO_CELL_NULL,
+    ISO_CELL_INTEGER, /* `bits`, `negative` */
+    ISO_CELL_BOOLEAN, /* `bits` is 0 or 1 */
+    ISO_CELL_TEXT,    /* `text`, UTF-8, without escapes */
+    ISO_CELL_NUMBER,  /* `text`: a JSON number that is no integer of 64 bits */
+    ISO_CELL_JSON,    /* `text`: a JSON object or array, known to be one */
+    ISO_CELL_BYTES,   /* `text`: any bytes */
+    ISO_CELL_DECIMAL, /* `text`: big-endian two's complement bytes, `scale` places (negative: zeros) behind the point */
+    ISO_CELL_DOUBLE,  /* `bits` of a double */
+    ISO_CELL_FLOAT,   /* the low `bits` of a float */
+    ISO_CELL_UNKNOWN  /* there is such a column, the source does not say what it holds */
+};
+
+enum { ISO_CELL_DECIMAL_BYTES = 64, ISO_CELL_SCALE_MAX = 1000 }; /* longer ones are not made cells */
+
+struct iso_cell {
+    const char *name;
+    const char *text;
+    uint32_t name_length;
+    uint32_t length; /* of text */
+    uint64_t bits;
+    int32_t scale;
+    uint8_t kind; /* enum iso_cell_kind */
+    bool negative;
+    bool is_key; /* the identity has it, the value does not */
+};
+
+struct iso_row {
+    uint32_t count, capacity;
+    struct iso_cell *cells;  /* as they came */
+    uint32_t *order;         /* cells by name; kept from row to row, since columns come in one order */
+    uint32_t order_count;    /* of how many cells it is an order */
+    struct iso_text text;    /* put together here */
+};
+
+/* What a row's value is. */
+enum iso_row_value {
+    ISO_ROW_KNOWN,
+    ISO_ROW_UNKNOWN,   /* a cell of it is ISO_CELL_UNKNOWN */
+    ISO_ROW_NO_COLUMN, /* the row does not have the column */
+    ISO_ROW_TWICE      /* two columns have one name */
+};
+
+void iso_row_init(struct iso_row *row);
+void iso_row_release(struct iso_row *row);
+
+/* No cells. */
+static inline void iso_row_clear(struct iso_row *row) { row->count = 0; }
+
+/* A new cell, ISO_CELL_NULL and no key; valid until the next one is added. */
+struct iso_cell *iso_row_add(struct iso_row *row, const char *name, size_t length);
+
+/* Adds the members of the object that the cursor stands before. False: the scanner's error. */
+bool iso_row_read_json(struct iso_row *row, struct iso_json *json);
+
+/* Fills in a cell with the JSON value that the cursor stands before. False: the scanner's error. */
+bool iso_cell_read_json(struct iso_cell *cell, struct iso_json *json);
+
+/* Marks the columns of `row` that `keys` has as the key's, all others as not. False: `row` lacks one of them. */
+bool iso_row_set_keys(struct iso_row *row, const struct iso_row *keys);
+
+const struct iso_cell *iso_row_find(const struct iso_row *row, const char *name, size_t length);
+
+/* The identity, of all cells of `keys` with is_key, or of all cells if none has it. `schema` may be empty: "table/pk".
+ * ISO_ABSENT: a part of the key is NULL or unknown, or there is none. */
+iso_atom iso_row_key(struct iso_row *keys, struct iso_atoms *atoms, struct iso_json_text schema,
+                     struct iso_json_text table);
+
+/* "schema.table", as identities begin. */
+iso_atom iso_row_table(struct iso_row *row, struct iso_atoms *atoms, struct iso_json_text schema,
+                       struct iso_json_text table);
+
+/* The value: `column`, or all but the key if that is NULL. `*value` is set with ISO_ROW_KNOWN only. */
+enum iso_row_value iso_row_value(struct iso_row *row, struct iso_atoms *atoms, const char *column, iso_atom *value);
+
+#endif

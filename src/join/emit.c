@@ -1,0 +1,265 @@
+/* What leaves the join: transactions for the engine, and for the joined history the same as any engine can read them.
+ *
+ * In the engine's block a transaction that no client speaks for has no start timestamp and no session: it is a version and
+ * nothing else. A file has no such thing; there it starts right below its commit, in a session of its own, and writes under
+ * a lock, which says the same.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "join/join_private.h"
+
+enum { NAME_BYTES = 320 };
+#define PROBE '\x01' /* begins the tids of probes; no client's JSON or database's id does */
+
+/* ---- steps ---- */
+
+static struct iso_join_step *add_step(struct iso_join *join, enum iso_join_step_type type)
+{
+    struct iso_join_output *out = &join->out;
+    if (out->count == out->capacity) {
+        out->capacity = (uint32_t)iso_column_capacity(out->capacity, out->count + 1);
+        out->steps = iso_reallocate(out->steps, out->capacity * sizeof *out->steps);
+    }
+    struct iso_join_step *step = &out->steps[out->count++];
+    memset(step, 0, sizeof *step);
+    step->type = type;
+    return step;
+}
+
+/* The transaction of the block that was added last. */
+static void add_transaction(struct iso_join *join)
+{
+    struct iso_join_output *out = &join->out;
+    struct iso_join_step *last = out->count ? &out->steps[out->count - 1] : NULL;
+    uint32_t number = out->block.transaction_count - 1;
+    if (last && last->type == ISO_JOIN_ADD && last->first + last->count == number) {
+        last->count++;
+        return;
+    }
+    last = add_step(join, ISO_JOIN_ADD);
+    last->first = number;
+    last->count = 1;
+}
+
+iso_atom join_out(struct iso_join *join, iso_atom text)
+{
+    return iso_atoms_copy(&join->out.block.atoms, &join->texts, text);
+}
+
+static iso_atom key_atom(const struct iso_join *join, struct iso_history *into, uint32_t key)
+{
+    return iso_atoms_copy(&into->atoms, &join->keys.atoms, join->keys.key_atom[key]);
+}
+
+/* ---- names ---- */
+
+iso_atom join_name_of(struct iso_join *join, struct join_identity identity)
+{
+    char name[NAME_BYTES], buffer[ISO_ATOM_TEXT_MAX];
+    size_t length = 0;
+    if (identity.tag != JOIN_BY_TEXT) {
+        length = (size_t)snprintf(name, sizeof name, "cdc:%llu", (unsigned long long)identity.number);
+    } else {
+        const char *text = iso_atom_text(&join->texts, (iso_atom)identity.number, buffer, &length);
+        length = length < NAME_BYTES - 5 ? length : NAME_BYTES - 5;
+        memcpy(name, "cdc:", 4);
+        memcpy(name + 4, text, length);
+        length += 4;
+    }
+    return iso_atoms_text(&join->texts, name, length);
+}
+
+iso_atom join_name(struct iso_join *join, const struct join_transaction *transaction)
+{
+    return join_name_of(join, transaction->identity);
+}
+
+/* ---- clients' transactions ---- */
+
+void join_give_block(struct iso_join *join, const struct iso_history *block, uint32_t transaction)
+{
+    join_copy_transaction(&join->out.block, block, transaction);
+    add_transaction(join);
+    if (join->options.keep_joined && iso_status_of(block, transaction) != ISO_UNKNOWN)
+        join_copy_transaction(&join->out.joined, block, transaction);
+}
+
+void join_give_held(struct iso_join *join, uint32_t record)
+{
+    struct iso_history *held = &join->held;
+    uint32_t transaction = join->records[record].held;
+    join_copy_transaction(&join->out.block, held, transaction);
+    add_transaction(join);
+    if (join->options.keep_joined)
+        join_copy_transaction(&join->out.joined, held, transaction);
+}
+
+void join_give_resolution(struct iso_join *join, iso_atom tid, bool committed, uint64_t cts)
+{
+    struct iso_join_step *step = add_step(join, ISO_JOIN_RESOLVE);
+    step->tid = join_out(join, tid);
+    step->committed = committed;
+    step->cts = cts;
+}
+
+void join_give_watermark(struct iso_join *join, uint64_t timestamp)
+{
+    add_step(join, ISO_JOIN_WATERMARK)->cts = timestamp;
+}
+
+/* ---- transactions that only the source tells of ---- */
+
+struct target {
+    struct iso_history *history;
+    bool file; /* the joined history */
+};
+
+static void begin(struct iso_join *join, const struct target *target, iso_atom tid, uint64_t cts, uint64_t origin)
+{
+    struct iso_history *into = target->history;
+    iso_atom name = iso_atoms_copy(&into->atoms, &join->texts, tid);
+    uint32_t t = iso_history_begin(into, name, target->file ? name : 0, ISO_COMMITTED, origin);
+    iso_history_set_cts(into, (struct iso_stamp){.physical = cts});
+    if (target->file)
+        iso_history_set_sts(into, (struct iso_stamp){.physical = cts - 1});
+    else
+        into->session[t] = ISO_NONE;
+}
+
+static void operate(struct iso_join *join, const struct target *target, enum iso_operation_kind kind, uint32_t key,
+                    iso_atom value)
+{
+    struct iso_history *into = target->history;
+    iso_history_operation(into, kind, key_atom(join, into, key), iso_atoms_copy(&into->atoms, &join->texts, value));
+    if (target->file || kind == ISO_READ)
+        iso_history_set_lock(into);
+}
+
+static void write_row(struct iso_join *join, const struct target *target, const struct join_row *row)
+{
+    if ((row->flags & JOIN_ROW_WITHOUT) || !(row->flags & JOIN_ROW_AFTER))
+        return;
+    operate(join, target, row->after == ISO_ABSENT ? ISO_DELETE : ISO_WRITE, row->key, row->after);
+}
+
+/* Each row as a read, where its before image is known, and a write. */
+static void fill(struct iso_join *join, const struct target *target, const struct join_transaction *transaction,
+                 uint64_t cts, bool reads)
+{
+    begin(join, target, join_name(join, transaction), cts, transaction->origin);
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
+        const struct join_row *row = &join->rows[r];
+        if (reads && (row->flags & JOIN_ROW_BEFORE))
+            operate(join, target, ISO_READ, row->key, row->before);
+        write_row(join, target, row);
+    }
+}
+
+static bool writes_anything(const struct iso_join *join, const struct join_transaction *transaction)
+{
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next)
+        if ((join->rows[r].flags & (JOIN_ROW_AFTER | JOIN_ROW_WITHOUT)) == JOIN_ROW_AFTER)
+            return true;
+    return false;
+}
+
+static void give(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts, bool reads)
+{
+    if (!writes_anything(join, transaction))
+        return;
+    fill(join, &(struct target){&join->out.block, false}, transaction, cts, reads);
+    add_transaction(join);
+    if (join->options.keep_joined)
+        fill(join, &(struct target){&join->out.joined, true}, transaction, cts, reads);
+}
+
+void join_give_foreign(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
+{
+    give(join, transaction, cts, false);
+}
+
+void join_give_changes(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
+{
+    give(join, transaction, cts, true);
+}
+
+/* A row of a connector's snapshot: what was there before. Positions and timestamps begin above 1. */
+void join_give_initial(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin)
+{
+    struct target targets[] = {{&join->out.block, false}, {&join->out.joined, true}};
+    char name[NAME_BYTES], buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *text = iso_atom_text(&join->keys.atoms, join->keys.key_atom[key], buffer, &length);
+    if (length < NAME_BYTES - 16)
+        snprintf(name, sizeof name, "cdc:snapshot:%.*s", (int)length, text);
+    else
+        snprintf(name, sizeof name, "cdc:snapshot:%u", key);
+    iso_atom tid = iso_atoms_text(&join->texts, name, strlen(name));
+    for (int i = 0; i < (join->options.keep_joined ? 2 : 1); i++) {
+        begin(join, &targets[i], tid, 1, origin);
+        operate(join, &targets[i], value == ISO_ABSENT ? ISO_DELETE : ISO_WRITE, key, value);
+        if (!i)
+            add_transaction(join);
+    }
+}
+
+/* ---- probes ---- */
+
+/* Reads `value` just below `cts`; an EXT violation of it is a CDC violation of `kind` of `tid`. */
+void join_give_probe(struct iso_join *join, enum iso_violation_kind kind, iso_atom tid, uint32_t key, iso_atom value,
+                     uint64_t cts, uint64_t origin)
+{
+    struct iso_history *into = &join->out.block;
+    char name[NAME_BYTES + 32], buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (!cts)
+        return;
+    const char *text = iso_atom_text(&join->texts, tid, buffer, &length);
+    length = length < NAME_BYTES ? length : NAME_BYTES;
+    int used = snprintf(name, sizeof name, "%c%c%.*s%c%u", PROBE, 'A' + (int)kind, (int)length, text, PROBE, key);
+    uint32_t t = iso_history_begin(into, iso_atoms_add_string(&into->atoms, name, (size_t)used), 0, ISO_COMMITTED, origin);
+    into->session[t] = ISO_NONE;
+    iso_history_set_sts(into, (struct iso_stamp){.physical = cts - 1});
+    iso_history_operation(into, ISO_READ, key_atom(join, into, key), join_out(join, value));
+    add_transaction(join);
+    join->stats.probes++;
+    join->stats.probe_reads++;
+}
+
+bool iso_join_probe_of(const struct iso_atoms *atoms, iso_atom tid, enum iso_violation_kind *kind, const char **text,
+                       size_t *length)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    if (tid == ISO_ABSENT || !iso_atom_is_string(atoms, tid))
+        return false;
+    const char *name = iso_atom_text(atoms, tid, buffer, length);
+    if (*length < 3 || name[0] != PROBE)
+        return false;
+    const char *end = memchr(name + 2, PROBE, *length - 2);
+    if (!end)
+        return false;
+    *kind = (enum iso_violation_kind)(name[1] - 'A');
+    *text = name + 2;
+    *length = (size_t)(end - *text);
+    return true;
+}
+
+/* ---- findings ---- */
+
+struct iso_join_finding *join_find(struct iso_join *join, enum iso_violation_kind kind, iso_atom tid, uint32_t key)
+{
+    struct iso_join_step *step = add_step(join, ISO_JOIN_FINDING);
+    step->finding = (struct iso_join_finding){
+        .axiom = kind == ISO_SNAPSHOT_ORDER ? ISO_TIMESTAMP : ISO_CDC,
+        .kind = kind,
+        .tid = join_out(join, tid),
+        .key = key == ISO_NONE ? ISO_ABSENT : key_atom(join, &join->out.block, key),
+        .expected = ISO_ABSENT,
+        .actual = ISO_ABSENT,
+        .client = UINT64_MAX,
+        .delivered = UINT64_MAX,
+    };
+    return &step->finding;
+}

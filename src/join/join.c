@@ -1,0 +1,219 @@
+/* The join from outside: events in, batches, watermarks, patience, the end. */
+#include "base/memory.h"
+#include "history/index.h"
+#include "join/join_private.h"
+
+struct iso_join *iso_join_new(const struct iso_join_options *options)
+{
+    struct iso_join *join = iso_allocate_zeroed(1, sizeof *join);
+    join->options = *options;
+    join->options.kind = NULL;
+    join->capability = join_capability_of(options->kind);
+    iso_history_init(&join->out.block);
+    iso_history_init(&join->out.joined);
+    iso_history_init(&join->keys);
+    iso_history_init(&join->held);
+    iso_history_init(&join->places.last);
+    iso_atoms_init(&join->texts);
+    join->out.block.clock = join->out.joined.clock = join->held.clock = ISO_CLOCK_SCALAR;
+    join->free_row = join->free_transaction = join->free_record = ISO_NONE;
+    join->oldest = join->newest = join->oldest_record = join->newest_record = ISO_NONE;
+    join->places.position = 1; /* what was there before stands at 1 */
+    return join;
+}
+
+void iso_join_free(struct iso_join *join)
+{
+    if (!join)
+        return;
+    iso_history_release(&join->out.block);
+    iso_history_release(&join->out.joined);
+    iso_free(join->out.steps);
+    iso_history_release(&join->keys);
+    iso_history_release(&join->held);
+    iso_atoms_release(&join->texts);
+    iso_column_free(join->key_states, join->key_capacity * sizeof *join->key_states);
+    iso_column_free(join->rows, join->row_capacity * sizeof *join->rows);
+    iso_column_free(join->transactions, join->transaction_capacity * sizeof *join->transactions);
+    iso_column_free(join->records, join->record_capacity * sizeof *join->records);
+    join_map_release(&join->by_identity);
+    join_map_release(&join->by_claim);
+    join_map_release(&join->snapshot_rows);
+    join_settled_release(&join->settled);
+    join_places_release(&join->places);
+    iso_free(join->lanes);
+    iso_free(join->text_cache);
+    iso_free(join->key_cache);
+    iso_free(join);
+}
+
+bool iso_join_has_watermarks(const struct iso_join *join)
+{
+    return join->capability->closing == JOIN_CLOSES_AT_WATERMARK;
+}
+
+void iso_join_declare(struct iso_join *join, uint32_t input)
+{
+    join_lane(join, input)->declared = true;
+}
+
+/* ---- events ---- */
+
+/* A record that travelled inside the transaction that it describes. */
+static void take_in_band(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
+{
+    struct join_identity identity;
+    join->in_band = true;
+    bool known = join_identity_of(join, block, event, &identity);
+    for (uint32_t t = event->first; t < event->first + event->count; t++)
+        join_take_record(join, block, t, known ? &identity : NULL);
+    if (known)
+        join_take_other(join, block, event);
+}
+
+enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *block, const struct iso_event *event,
+                              uint64_t now, struct iso_error *error)
+{
+    join->now = now;
+    switch ((enum iso_event_type)event->type) {
+    case ISO_EVENT_ROW:
+    case ISO_EVENT_DELETE_IF:
+        return join_take_row(join, block, event, error);
+    case ISO_EVENT_TRANSACTIONS:
+        if (event->flags & ISO_EVENT_IN_BAND)
+            take_in_band(join, block, event);
+        else
+            iso_join_take_records(join, block, event->first, event->count, now);
+        break;
+    case ISO_EVENT_BEGIN:
+        join->ends_come = true;
+        break;
+    case ISO_EVENT_END:
+        join_take_end(join, block, event);
+        break;
+    case ISO_EVENT_DROP:
+        join_take_drop(join, block, event);
+        break;
+    case ISO_EVENT_IGNORED:
+        join_take_other(join, block, event);
+        break;
+    case ISO_EVENT_WATERMARK:
+    case ISO_EVENT_HEARTBEAT:
+    case ISO_EVENT_SCHEMA:
+        break;
+    }
+    return ISO_OK;
+}
+
+void iso_join_take_records(struct iso_join *join, const struct iso_history *block, uint32_t first, uint32_t count,
+                           uint64_t now)
+{
+    join->now = now;
+    for (uint32_t t = first; t < first + count; t++)
+        join_take_record(join, block, t, NULL);
+}
+
+/* Over the limit the oldest go as they are. */
+static void shed(struct iso_join *join)
+{
+    while (join->options.waiting_limit && join->rows_in_use > join->options.waiting_limit &&
+           (join->oldest != ISO_NONE || join->oldest_record != ISO_NONE)) {
+        join->stats.forced++;
+        if (join->oldest != ISO_NONE)
+            join_settle(join, join->oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+        else
+            join_settle_undelivered(join, join->oldest_record);
+    }
+}
+
+void iso_join_end_batch(struct iso_join *join)
+{
+    join_close_passed(join);
+    join_place(join, false);
+    shed(join);
+    join_rebuild_texts(join);
+    join->block = NULL;
+    join->cache_count = 0;
+}
+
+/* ---- time ---- */
+
+static void settle_transactions(struct iso_join *join, uint64_t timestamp)
+{
+    for (uint32_t i = join->oldest, next; i != ISO_NONE; i = next) {
+        const struct join_transaction *transaction = &join->transactions[i];
+        next = transaction->newer;
+        if ((transaction->flags & JOIN_HAS_CTS) && transaction->cts <= timestamp)
+            join_settle(join, i, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+    }
+}
+
+/* A record without commit timestamp was on its way when `horizon` was the newest timestamp. */
+static void settle_records(struct iso_join *join, uint64_t timestamp)
+{
+    for (uint32_t i = join->oldest_record, next; i != ISO_NONE; i = next) {
+        const struct join_record *record = &join->records[i];
+        uint64_t due = record->flags & JOIN_RECORD_CTS ? record->cts : record->horizon;
+        next = record->newer;
+        if (due <= timestamp && due != UINT64_MAX)
+            join_settle_undelivered(join, i);
+    }
+}
+
+void iso_join_advance(struct iso_join *join, uint64_t timestamp, uint64_t now)
+{
+    join->now = now;
+    if (join->capability->positions) {
+        join->places.clients = timestamp;
+        join_place(join, false);
+    } else if (iso_join_has_watermarks(join)) {
+        settle_transactions(join, timestamp);
+        settle_records(join, timestamp);
+        join_give_watermark(join, timestamp);
+    }
+}
+
+void iso_join_tick(struct iso_join *join, uint64_t now)
+{
+    uint64_t patience = join->options.patience_ms;
+    join->now = now;
+    while (patience && join->oldest != ISO_NONE && now - join->transactions[join->oldest].arrived >= patience) {
+        join->stats.forced += !(join->transactions[join->oldest].flags & JOIN_CLOSED);
+        join_settle(join, join->oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+    }
+}
+
+void iso_join_end(struct iso_join *join, uint64_t now)
+{
+    join->now = now;
+    join_match_unknown(join);
+    while (join->oldest != ISO_NONE)
+        join_settle(join, join->oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+    join_place(join, true);
+    while (join->oldest_record != ISO_NONE)
+        join_settle_undelivered(join, join->oldest_record);
+}
+
+/* ---- what leaves ---- */
+
+struct iso_join_output *iso_join_output(struct iso_join *join)
+{
+    return &join->out;
+}
+
+void iso_join_drained(struct iso_join *join)
+{
+    join->out.count = 0;
+    iso_history_clear(&join->out.block);
+    iso_history_clear(&join->out.joined);
+    join->out.block.clock = join->out.joined.clock = ISO_CLOCK_SCALAR;
+}
+
+void iso_join_stats(const struct iso_join *join, struct iso_join_stats *stats)
+{
+    *stats = join->stats;
+    stats->waiting_transactions = join->open_count;
+    stats->waiting_records = join->waiting_records;
+    stats->waiting_rows = join->rows_in_use;
+    stats->oldest_ms = join->oldest == ISO_NONE ? 0 : join->now - join->transactions[join->oldest].arrived;
+}

@@ -1,0 +1,416 @@
+/* PostgreSQL: positions in place of timestamps, as they become certain.
+ *
+ * All snapshots, ordered by how many commits they see, form a chain: each contains the one before (history/snapshot.h). A
+ * commit stands just below the first snapshot that sees it; those between two snapshots by their LSN. Positions are counted
+ * up: each commit has one of its own, a snapshot that of the last commit that it sees.
+ *
+ * Online the front of the chain is certain up to a *horizon*: an xid that is the least of
+ *   - what clients promise: no record will come whose snapshot has a smaller xmin;
+ *   - what was delivered: the largest xmin among the snapshots of delivered transactions. The stream is in the order of
+ *     commits; what such a snapshot saw committed was delivered before, and what it saw end without a row has aborted;
+ *   - xids of transactions that are delivered in part.
+ * Every xid below it has an outcome. A snapshot whose xmax is no larger sees only such xids, and is contained in every
+ * snapshot that will come: its place is final.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "history/snapshot.h"
+#include "join/join_private.h"
+
+enum { PLACED_MOST = 1 << 17 };
+
+/* ---- xids ---- */
+
+/* All 64 bits of an xid of which the stream gives 32: it belongs to the epoch nearest to what clients saw last. */
+uint64_t join_xid_of(const struct iso_join *join, uint64_t low)
+{
+    uint64_t reference = join->places.reference, epoch = reference & ~(uint64_t)0xffffffff;
+    uint64_t xid = epoch | low, half = (uint64_t)1 << 31;
+    if (xid > reference && xid - reference > half && epoch)
+        return xid - (half << 1);
+    if (xid < reference && reference - xid > half)
+        return xid + (half << 1);
+    return xid;
+}
+
+static struct join_identity placed_key(uint64_t xid)
+{
+    return (struct join_identity){xid, JOIN_BY_XID};
+}
+
+/* Where in the list the commits of `xid` and above begin. */
+static uint32_t commits_below(const struct join_places *places, uint64_t xid)
+{
+    uint32_t low = places->commit_first, high = places->commit_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (places->commits[middle].xid < xid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool waits(const struct join_places *places, uint64_t xid)
+{
+    uint32_t at = commits_below(places, xid);
+    return at < places->commit_count && places->commits[at].xid == xid;
+}
+
+static bool is_committed(const struct join_places *places, uint64_t xid)
+{
+    return waits(places, xid) || join_map_get(&places->placed, placed_key(xid)) != ISO_NONE;
+}
+
+/* ---- what waits ---- */
+
+static void add_link(struct iso_join *join, uint32_t record, uint32_t operation)
+{
+    struct join_places *places = &join->places;
+    if (places->link_count == places->link_capacity) {
+        places->link_capacity = (uint32_t)iso_column_capacity(places->link_capacity, places->link_count + 1);
+        places->links = iso_reallocate(places->links, places->link_capacity * sizeof *places->links);
+    }
+    places->links[places->link_count++] = (struct join_link){record, operation, 0};
+    join->records[record].unplaced++;
+}
+
+static const struct iso_snapshot *snapshot_of(const struct iso_join *join, const struct join_link *link)
+{
+    const struct iso_history *held = &join->held;
+    uint32_t t = join->records[link->record].held;
+    uint32_t snapshot = link->operation == ISO_NONE ? held->snapshot[t]
+                                                    : (uint32_t)held->ots[held->first_operation[t] + link->operation];
+    return &held->snapshots[snapshot];
+}
+
+void join_place_record(struct iso_join *join, uint32_t number)
+{
+    const struct iso_history *held = &join->held;
+    struct join_record *record = &join->records[number];
+    struct join_places *places = &join->places;
+    uint32_t t = record->held, first = held->first_operation[t];
+    uint64_t latest = held->snapshots[held->snapshot[t]].xmax;
+    places->active = true;
+    latest = record->xid > latest ? record->xid : latest;
+    places->reference = latest > places->reference ? latest : places->reference;
+    add_link(join, number, ISO_NONE);
+    for (uint32_t o = first; held->ots && o < held->first_operation[t + 1]; o++)
+        if (held->kind[o] & ISO_OPERATION_SNAPSHOT)
+            add_link(join, number, o - first);
+    if (held->flags[t] & ISO_WRITES)
+        record->unplaced++;
+}
+
+static void insert_commit(struct join_places *places, const struct join_commit *commit)
+{
+    if (places->commit_count == places->commit_capacity && places->commit_first > places->commit_count / 2) {
+        places->commit_count -= places->commit_first;
+        memmove(places->commits, places->commits + places->commit_first, places->commit_count * sizeof *places->commits);
+        places->commit_first = 0;
+    }
+    uint32_t at = commits_below(places, commit->xid);
+    if (places->commit_count == places->commit_capacity) {
+        places->commit_capacity = (uint32_t)iso_column_capacity(places->commit_capacity, places->commit_count + 1);
+        places->commits = iso_reallocate(places->commits, places->commit_capacity * sizeof *places->commits);
+    }
+    memmove(places->commits + at + 1, places->commits + at, (places->commit_count - at) * sizeof *places->commits);
+    places->commits[at] = *commit;
+    places->commit_count++;
+}
+
+void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transaction)
+{
+    struct join_places *places = &join->places;
+    struct join_commit commit = {.position = UINT64_MAX, .record = number, .transaction = transaction};
+    if (transaction != ISO_NONE) {
+        const struct join_transaction *it = &join->transactions[transaction];
+        if (it->flags & JOIN_HAS_POSITION)
+            commit.position = it->position;
+        if (it->identity.tag == JOIN_BY_XID)
+            commit.xid = join_xid_of(join, it->identity.number);
+    }
+    if (number != ISO_NONE) {
+        struct join_record *record = &join->records[number];
+        const struct iso_history *held = &join->held;
+        uint64_t xmin = held->snapshots[held->snapshot[record->held]].xmin;
+        if (record->status == ISO_UNKNOWN)
+            join_resolve(join, number, true, 0);
+        commit.xid = record->xid ? record->xid : commit.xid;
+        record->flags |= JOIN_RECORD_COMMITTED;
+        if (transaction != ISO_NONE && xmin > places->delivered)
+            places->delivered = xmin;
+    }
+    insert_commit(places, &commit);
+}
+
+void join_place_forget(struct iso_join *join, uint32_t record)
+{
+    struct join_places *places = &join->places;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < places->link_count; i++)
+        if (places->links[i].record != record)
+            places->links[kept++] = places->links[i];
+    places->link_count = kept;
+}
+
+/* ---- the chain ---- */
+
+/* A committed xid that `one` sees and `other` does not; 0: none. */
+static uint64_t only_in(const struct join_places *places, const struct iso_history *one_of, const struct iso_snapshot *one,
+                        const struct iso_history *other_of, const struct iso_snapshot *other)
+{
+    const uint64_t *xips = other_of->snapshot_xips + other->first_xip;
+    for (uint32_t i = 0; i < other->xip_count; i++)
+        if (iso_snapshot_sees(one_of, one, xips[i]) && !iso_snapshot_sees(other_of, other, xips[i]) &&
+            is_committed(places, xips[i]))
+            return xips[i];
+    for (uint64_t xid = other->xmax; xid < one->xmax; xid++)
+        if (iso_snapshot_sees(one_of, one, xid) && is_committed(places, xid))
+            return xid;
+    return 0;
+}
+
+static uint64_t count_seen(const struct iso_join *join, const struct iso_snapshot *snapshot)
+{
+    const struct join_places *places = &join->places;
+    const uint64_t *xips = join->held.snapshot_xips + snapshot->first_xip;
+    uint64_t seen = commits_below(places, snapshot->xmax) - places->commit_first;
+    for (uint32_t i = 0; i < snapshot->xip_count; i++) {
+        bool repeated = i && xips[i] == xips[i - 1];
+        if (!repeated && xips[i] >= snapshot->xmin && xips[i] < snapshot->xmax && waits(places, xips[i]))
+            seen--;
+    }
+    return seen;
+}
+
+static int compare_links(const void *left, const void *right, void *context)
+{
+    const struct iso_join *join = context;
+    const struct join_link *a = left, *b = right;
+    const struct iso_snapshot *x = snapshot_of(join, a), *y = snapshot_of(join, b);
+    if (a->seen != b->seen)
+        return a->seen < b->seen ? -1 : 1;
+    if (x->xmax != y->xmax)
+        return x->xmax < y->xmax ? -1 : 1;
+    if (x->xmin != y->xmin)
+        return x->xmin < y->xmin ? -1 : 1;
+    if (a->record != b->record)
+        return a->record < b->record ? -1 : 1;
+    return a->operation < b->operation ? -1 : a->operation > b->operation;
+}
+
+static int compare_commits(const void *left, const void *right)
+{
+    const struct join_commit *a = left, *b = right;
+    if (a->position != b->position)
+        return a->position < b->position ? -1 : 1;
+    return a->xid < b->xid ? -1 : a->xid > b->xid;
+}
+
+/* ---- giving places ---- */
+
+/* All of a record is placed: it can go. */
+static void check_done(struct iso_join *join, uint32_t number)
+{
+    struct join_record *record = &join->records[number];
+    struct iso_history *held = &join->held;
+    if (record->unplaced)
+        return;
+    held->snapshot[record->held] = ISO_NONE;
+    if (held->xid)
+        held->xid[record->held] = 0;
+    join_give_held(join, number);
+    join_forget_record(join, number);
+}
+
+static void place_commit(struct iso_join *join, const struct join_commit *commit)
+{
+    struct join_places *places = &join->places;
+    uint64_t cts = ++places->position;
+    if (commit->xid)
+        join_map_put(&places->placed, placed_key(commit->xid), 0);
+    if (commit->record == ISO_NONE) {
+        join_give_foreign(join, &join->transactions[commit->transaction], cts);
+        join_forget_transaction(join, commit->transaction);
+        return;
+    }
+    struct join_record *record = &join->records[commit->record];
+    record->cts = cts;
+    record->flags |= JOIN_RECORD_CTS;
+    join->held.cts[record->held] = cts;
+    join->held.flags[record->held] |= ISO_HAS_CTS;
+    join_settle_placed(join, commit->record, commit->transaction, cts);
+    if (commit->transaction != ISO_NONE)
+        join_forget_transaction(join, commit->transaction);
+    if (join->held.flags[record->held] & ISO_WRITES)
+        record->unplaced--;
+    check_done(join, commit->record);
+}
+
+/* Places the commits of the list that `snapshot` sees (NULL: all), in the order of their LSN. Those in progress in it,
+ * which are few, move up to those that come after it. */
+static void place_commits(struct iso_join *join, const struct iso_snapshot *snapshot)
+{
+    struct join_places *places = &join->places;
+    uint32_t end = snapshot ? commits_below(places, snapshot->xmax) : places->commit_count, first = end, count = 0;
+    if (end == places->commit_first)
+        return;
+    struct join_commit *seen = iso_allocate((end - places->commit_first) * sizeof *seen);
+    for (uint32_t i = end; i-- > places->commit_first;) {
+        if (!snapshot || iso_snapshot_sees(&join->held, snapshot, places->commits[i].xid))
+            seen[count++] = places->commits[i];
+        else
+            places->commits[--first] = places->commits[i];
+    }
+    places->commit_first = first;
+    qsort(seen, count, sizeof *seen, compare_commits);
+    for (uint32_t i = 0; i < count; i++)
+        place_commit(join, &seen[i]);
+    iso_free(seen);
+}
+
+static void note_last(struct iso_join *join, const struct iso_snapshot *snapshot)
+{
+    struct iso_history *last = &join->places.last;
+    last->snapshot_count = 0;
+    last->xip_count = 0;
+    iso_snapshot_copy(last, &join->held, (uint32_t)(snapshot - join->held.snapshots));
+}
+
+static void report_breach(struct iso_join *join, const struct join_link *link)
+{
+    const struct join_record *record = &join->records[link->record];
+    struct iso_join_finding *finding = join_find(join, ISO_SNAPSHOT_ORDER, record->tid, ISO_NONE);
+    finding->client = record->origin;
+    finding->sts = join->places.position;
+}
+
+static void place_link(struct iso_join *join, const struct join_link *link)
+{
+    struct join_places *places = &join->places;
+    struct iso_history *held = &join->held;
+    const struct iso_snapshot *snapshot = snapshot_of(join, link);
+    struct join_record *record = &join->records[link->record];
+    const struct iso_snapshot *last = places->last.snapshot_count ? places->last.snapshots : NULL;
+    bool lost = last && only_in(places, &places->last, last, held, snapshot);
+    bool gained = last && only_in(places, held, snapshot, &places->last, last);
+    if (!last || lost || gained)
+        places->broken = lost;
+    note_last(join, snapshot);
+    place_commits(join, snapshot);
+    if (places->broken)
+        report_breach(join, link);
+    if (link->operation == ISO_NONE) {
+        held->sts[record->held] = record->sts = places->position;
+        held->flags[record->held] |= ISO_HAS_STS;
+        record->flags |= JOIN_RECORD_STS;
+    } else {
+        uint32_t o = held->first_operation[record->held] + link->operation;
+        held->ots[o] = places->position;
+        held->kind[o] = (uint8_t)((held->kind[o] & ~ISO_OPERATION_SNAPSHOT) | ISO_OPERATION_OTS);
+    }
+    record->unplaced--;
+}
+
+/* ---- how far ---- */
+
+static uint64_t horizon_of(const struct iso_join *join)
+{
+    const struct join_places *places = &join->places;
+    uint64_t horizon = places->clients < places->delivered ? places->clients : places->delivered;
+    for (uint32_t i = join->oldest; i != ISO_NONE; i = join->transactions[i].newer) {
+        const struct join_transaction *transaction = &join->transactions[i];
+        uint64_t xid = transaction->identity.tag == JOIN_BY_XID ? join_xid_of(join, transaction->identity.number) : 0;
+        horizon = xid < horizon ? xid : horizon;
+    }
+    return horizon;
+}
+
+/* Records below the horizon of which no row came: an unknown one has aborted, a committed one was not delivered. */
+static void settle_outcomes(struct iso_join *join, uint64_t horizon)
+{
+    for (uint32_t i = join->oldest_record, next; i != ISO_NONE; i = next) {
+        struct join_record *record = &join->records[i];
+        next = record->newer;
+        if (!(record->flags & JOIN_RECORD_PLACED) || (record->flags & JOIN_RECORD_COMMITTED) ||
+            (horizon != UINT64_MAX && (!record->xid || record->xid >= horizon)))
+            continue;
+        if (record->status == ISO_UNKNOWN) {
+            join_place_forget(join, i);
+            join_resolve(join, i, false, 0);
+            join->held.snapshot[record->held] = ISO_NONE;
+            join_give_held(join, i);
+            join_forget_record(join, i);
+        } else if (join->held.flags[record->held] & ISO_WRITES) {
+            join_place_commit(join, i, ISO_NONE);
+        }
+    }
+}
+
+static void forget_placed(struct join_places *places, uint64_t below)
+{
+    struct join_map kept = {0};
+    if (places->placed.used < PLACED_MOST)
+        return;
+    for (uint32_t i = 0; i <= places->placed.mask; i++)
+        if (places->placed.slots[i].tag && places->placed.slots[i].number >= below)
+            join_map_put(&kept, placed_key(places->placed.slots[i].number), 0);
+    join_map_release(&places->placed);
+    places->placed = kept;
+}
+
+/* Moves the links that are certain into a list of their own, and sorts it. */
+static struct join_link *take_certain(struct iso_join *join, uint64_t horizon, uint32_t *count)
+{
+    struct join_places *places = &join->places;
+    struct join_link *certain = iso_allocate(((size_t)places->link_count + 1) * sizeof *certain);
+    uint32_t kept = 0;
+    *count = 0;
+    for (uint32_t i = 0; i < places->link_count; i++) {
+        struct join_link link = places->links[i];
+        if (snapshot_of(join, &link)->xmax <= horizon) {
+            link.seen = count_seen(join, snapshot_of(join, &link));
+            certain[(*count)++] = link;
+        } else {
+            places->links[kept++] = link;
+        }
+    }
+    places->link_count = kept;
+    if (*count)
+        qsort_r(certain, *count, sizeof *certain, compare_links, join);
+    return certain;
+}
+
+void join_place(struct iso_join *join, bool ended)
+{
+    struct join_places *places = &join->places;
+    uint32_t count;
+    if (!places->active || (!ended && !places->clients))
+        return;
+    uint64_t horizon = ended ? UINT64_MAX : horizon_of(join);
+    settle_outcomes(join, horizon);
+    struct join_link *certain = take_certain(join, horizon, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        place_link(join, &certain[i]);
+        check_done(join, certain[i].record);
+    }
+    iso_free(certain);
+    if (ended)
+        place_commits(join, NULL);
+    else if (count)
+        join_give_watermark(join, places->position - 1);
+    forget_placed(places, places->delivered > PLACED_MOST ? places->delivered - PLACED_MOST : 0);
+}
+
+void join_places_release(struct join_places *places)
+{
+    iso_free(places->commits);
+    iso_free(places->links);
+    join_map_release(&places->placed);
+    iso_history_release(&places->last);
+}

@@ -1,0 +1,235 @@
+/* Client records: what is expected of the stream, and what the engine may have at once.
+ *
+ * A record with all its timestamps goes to the engine as it comes; what stays is what it wrote. One that lacks its commit
+ * timestamp is held until the stream tells it, one with a snapshot until its place is known.
+ */
+#include "base/memory.h"
+#include "join/join_private.h"
+
+enum { ABORTED_MOST = 1 << 17 }; /* aborted records that are remembered, in case rows of them come */
+
+struct taking {
+    struct iso_join *join;
+    const struct iso_history *block;
+    uint32_t transaction, record;
+    uint8_t flags, status;
+};
+
+static bool same_identity(struct join_identity left, struct join_identity right)
+{
+    return left.number == right.number && left.tag == right.tag;
+}
+
+/* ---- under which identities rows will find it ---- */
+
+static void add_identity(struct join_record *record, uint64_t number, enum join_tag tag)
+{
+    record->identity[record->identity_count++] = (struct join_identity){number, tag};
+}
+
+static void set_identities(const struct taking *taking, const struct join_identity *in_band)
+{
+    struct iso_join *join = taking->join;
+    const struct iso_history *block = taking->block;
+    struct join_record *record = &join->records[taking->record];
+    uint64_t xid = block->xid ? block->xid[taking->transaction] : 0;
+    if (in_band) {
+        add_identity(record, in_band->number, (enum join_tag)in_band->tag);
+    } else if (join->capability->by_id) {
+        if (xid)
+            add_identity(record, (uint32_t)xid, JOIN_BY_XID);
+        else
+            add_identity(record, record->tid, JOIN_BY_TEXT);
+        if (!join->capability->positions && (record->flags & JOIN_RECORD_CTS))
+            add_identity(record, record->cts, JOIN_BY_CTS);
+    } else {
+        if (!join->capability->unique_cts && (record->flags & JOIN_RECORD_STS))
+            add_identity(record, record->sts, JOIN_BY_STS);
+        if (record->flags & JOIN_RECORD_CTS)
+            add_identity(record, record->cts, JOIN_BY_CTS);
+    }
+}
+
+/* ---- its final writes ---- */
+
+static void add_write(const struct taking *taking, uint32_t operation)
+{
+    struct iso_join *join = taking->join;
+    const struct iso_history *block = taking->block;
+    uint32_t key = join_key_number(join, block, block->key_atom[block->key[operation]]);
+    struct join_key *state = &join->key_states[key];
+    uint8_t kind = iso_kind_of(block, operation);
+    if (kind == ISO_APPEND) {
+        join->records[taking->record].flags |= JOIN_RECORD_LISTS;
+        return;
+    }
+    if (state->mark != join->marks) {
+        state->mark = join->marks;
+        state->row = join_new_row(join, &join->records[taking->record].writes);
+        join->rows[state->row].key = key;
+    }
+    struct join_row *row = &join->rows[state->row];
+    row->after = kind == ISO_DELETE ? ISO_ABSENT : join_text(join, block, block->value[operation]);
+    row->ordinal = operation - block->first_operation[taking->transaction];
+}
+
+static void collect_writes(const struct taking *taking)
+{
+    const struct iso_history *block = taking->block;
+    uint32_t end = block->first_operation[taking->transaction + 1];
+    taking->join->marks++;
+    for (uint32_t o = block->first_operation[taking->transaction]; o < end; o++)
+        if (iso_kind_writes(block->kind[o]))
+            add_write(taking, o);
+}
+
+/* ---- taking it ---- */
+
+static bool has_snapshot(const struct taking *taking)
+{
+    const struct iso_history *block = taking->block;
+    return block->snapshot && block->snapshot[taking->transaction] != ISO_NONE;
+}
+
+/* Its timestamps are places among snapshots: explicit ones win. */
+static bool is_placed(const struct taking *taking)
+{
+    bool explicit = (taking->flags & ISO_HAS_STS) && ((taking->flags & ISO_HAS_CTS) || !(taking->flags & ISO_WRITES));
+    return taking->join->capability->positions && has_snapshot(taking) && !explicit;
+}
+
+static void hold(const struct taking *taking)
+{
+    struct iso_join *join = taking->join;
+    struct join_record *record = &join->records[taking->record];
+    record->held = join_copy_transaction(&join->held, taking->block, taking->transaction);
+    join->held_open++;
+}
+
+static void note_largest(struct iso_join *join, const struct join_record *record)
+{
+    if ((record->flags & JOIN_RECORD_STS) && record->sts > join->largest)
+        join->largest = record->sts;
+    if ((record->flags & JOIN_RECORD_CTS) && record->cts > join->largest)
+        join->largest = record->cts;
+}
+
+static void fill_record(const struct taking *taking)
+{
+    struct iso_join *join = taking->join;
+    const struct iso_history *block = taking->block;
+    uint32_t t = taking->transaction;
+    struct join_record *record = &join->records[taking->record];
+    record->tid = join_text(join, block, block->tid[t]);
+    record->status = taking->status;
+    record->flags = (uint8_t)((taking->flags & ISO_HAS_STS ? JOIN_RECORD_STS : 0) |
+                              (taking->flags & ISO_HAS_CTS ? JOIN_RECORD_CTS : 0));
+    record->sts = taking->flags & ISO_HAS_STS ? block->sts[t] : 0;
+    record->cts = taking->flags & ISO_HAS_CTS ? block->cts[t] : 0;
+    record->xid = block->xid ? block->xid[t] : 0;
+    record->origin = block->origin[t];
+    note_largest(join, record);
+}
+
+/* A producer sends again what it does not know to have arrived. */
+static bool came_before(const struct taking *taking)
+{
+    struct iso_join *join = taking->join;
+    const struct join_record *record = &join->records[taking->record];
+    for (uint32_t i = 0; i < record->identity_count; i++) {
+        uint32_t other = join_map_get(&join->by_claim, record->identity[i]);
+        const struct join_settled_entry *settled = join_settled_find(join, record->identity[i]);
+        for (; other != ISO_NONE; other = join->records[other].same)
+            if (other != taking->record && join->records[other].tid == record->tid &&
+                same_identity(join->records[other].identity[0], record->identity[0]))
+                return true;
+        if (settled && settled->tid == record->tid)
+            return true;
+    }
+    return false;
+}
+
+/* Gives it to the engine, or says what it waits for. */
+static void pass_on(const struct taking *taking)
+{
+    struct iso_join *join = taking->join;
+    struct join_record *record = &join->records[taking->record];
+    bool lacks_cts = (taking->flags & ISO_WRITES) && !(taking->flags & ISO_HAS_CTS);
+    if (is_placed(taking) && taking->status != ISO_ABORTED) {
+        record->flags |= JOIN_RECORD_PLACED;
+        hold(taking);
+        join_place_record(join, taking->record);
+        return;
+    }
+    if (taking->status == ISO_COMMITTED && lacks_cts) {
+        hold(taking);
+        return;
+    }
+    record->flags |= JOIN_RECORD_GIVEN;
+    join_give_block(join, taking->block, taking->transaction);
+    if (taking->status == ISO_UNKNOWN && join->options.keep_joined)
+        hold(taking);
+}
+
+/* Nothing will be compared with it. */
+static bool is_done(const struct taking *taking)
+{
+    const struct join_record *record = &taking->join->records[taking->record];
+    if (!(record->flags & JOIN_RECORD_GIVEN))
+        return false;
+    return !(taking->flags & ISO_WRITES) || (taking->status != ISO_UNKNOWN && !record->identity_count);
+}
+
+static void forget_aborted(struct iso_join *join)
+{
+    uint32_t number = join->oldest_record, looked = 0;
+    while (number != ISO_NONE && looked++ < ABORTED_MOST / 2) {
+        uint32_t next = join->records[number].newer;
+        if (join->records[number].status == ISO_ABORTED) {
+            join_forget_record(join, number);
+            join->aborted_records--;
+        }
+        number = next;
+    }
+}
+
+static void look_for_rows(struct iso_join *join, uint32_t number)
+{
+    for (uint32_t i = 0; i < join->records[number].identity_count; i++) {
+        uint32_t transaction = join_map_get(&join->by_identity, join->records[number].identity[i]);
+        if (transaction == ISO_NONE)
+            continue;
+        uint32_t flags = join->transactions[transaction].flags;
+        if (flags & JOIN_CLOSED)
+            join_settle(join, transaction, flags & JOIN_COMPLETE ? JOIN_ROWS_FINAL : 0);
+        return;
+    }
+}
+
+void join_take_record(struct iso_join *join, const struct iso_history *block, uint32_t transaction,
+                      const struct join_identity *in_band)
+{
+    struct taking taking = {join, block, transaction, join_new_record(join), block->flags[transaction],
+                            iso_status_of(block, transaction)};
+    uint32_t number = taking.record;
+    fill_record(&taking);
+    if ((taking.flags & ISO_WRITES) || join->records[number].xid || in_band)
+        set_identities(&taking, in_band);
+    if (came_before(&taking)) {
+        join->stats.record_repeats++;
+        join_forget_record(join, number);
+        return;
+    }
+    pass_on(&taking);
+    if (is_done(&taking)) {
+        join_forget_record(join, number);
+        return;
+    }
+    collect_writes(&taking);
+    join_enter_claim(join, number);
+    if (taking.status == ISO_ABORTED && ++join->aborted_records > ABORTED_MOST)
+        forget_aborted(join);
+    if (taking.status == ISO_UNKNOWN && !join->records[number].identity_count)
+        join->unknown_count++;
+    look_for_rows(join, number);
+}

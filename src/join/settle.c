@@ -1,0 +1,396 @@
+/* Settling: a transaction as delivered against what its client said of it.
+ *
+ * Final writes are compared. Equal, and closed: settled at once. Different: only once no row can be added to it. Without
+ * a record it is foreign, once no record can come for it; in cdc mode it speaks for itself.
+ */
+#include "join/join_private.h"
+
+/* ---- comparing ---- */
+
+/* The rows that count, the last of each key: `state->row` of those whose `state->mark` is what this returns. */
+static uint32_t mark_rows(struct iso_join *join, const struct join_transaction *transaction)
+{
+    uint32_t mark = ++join->marks;
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
+        struct join_key *state = &join->key_states[join->rows[r].key];
+        if (join->rows[r].flags & JOIN_ROW_WITHOUT)
+            continue;
+        state->mark = mark;
+        state->row = r;
+    }
+    return mark;
+}
+
+static bool is_final(const struct iso_join *join, uint32_t row, uint32_t mark)
+{
+    const struct join_key *state = &join->key_states[join->rows[row].key];
+    return state->mark == mark && state->row == row;
+}
+
+static bool agrees(const struct join_row *row, const struct join_row *write)
+{
+    return !(row->flags & JOIN_ROW_AFTER) || row->after == write->after;
+}
+
+/* Whether the last row of a key left what the first one found. */
+static bool changed_nothing(const struct iso_join *join, const struct join_transaction *transaction, uint32_t last)
+{
+    const struct join_row *final = &join->rows[last];
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
+        const struct join_row *row = &join->rows[r];
+        if (row->key == final->key)
+            return (row->flags & JOIN_ROW_BEFORE) && (final->flags & JOIN_ROW_AFTER) && row->before == final->after;
+    }
+    return false;
+}
+
+/* Whether anything that the client wrote is not there, or in another way, or something is there that it did not write. */
+static bool differs(struct iso_join *join, const struct join_transaction *transaction, const struct join_record *record)
+{
+    uint32_t mark = mark_rows(join, transaction), finals = 0;
+    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows[w].next) {
+        const struct join_key *state = &join->key_states[join->rows[w].key];
+        if (state->mark != mark || !agrees(&join->rows[state->row], &join->rows[w]))
+            return true;
+    }
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next)
+        finals += is_final(join, r, mark);
+    return finals != record->writes.count;
+}
+
+/* ---- reporting ---- */
+
+/* One comparison of a record with what was delivered. */
+struct comparison {
+    struct iso_join *join;
+    const struct join_record *record;
+    const struct join_transaction *transaction; /* NULL: nothing was delivered */
+    uint64_t cts;
+    bool has_cts;
+    uint32_t mark; /* of the final rows */
+};
+
+static struct iso_join_finding *find(const struct comparison *comparison, enum iso_violation_kind kind, uint32_t key)
+{
+    struct iso_join_finding *finding = join_find(comparison->join, kind, comparison->record->tid, key);
+    finding->client = comparison->record->origin;
+    finding->sts = comparison->record->sts;
+    finding->cts = comparison->cts;
+    return finding;
+}
+
+/* A write without a row. It may have changed nothing, and then some sources send none: whether it did, the engine knows. */
+static void report_missing(const struct comparison *comparison, const struct join_row *write)
+{
+    struct iso_join *join = comparison->join;
+    bool sure = join->capability->sends_unchanged && write->after != ISO_ABSENT;
+    if (!sure && comparison->has_cts)
+        join_give_probe(join, ISO_MISSING, comparison->record->tid, write->key, write->after, comparison->cts,
+                        comparison->record->origin);
+    else if (write->after != ISO_ABSENT)
+        find(comparison, ISO_MISSING, write->key)->expected = join_out(join, write->after);
+}
+
+static void report_value(const struct comparison *comparison, const struct join_row *write, const struct join_row *row)
+{
+    struct iso_join_finding *finding = find(comparison, ISO_OTHER_VALUE, write->key);
+    finding->expected = join_out(comparison->join, write->after);
+    finding->actual = join_out(comparison->join, row->after);
+    finding->delivered = row->origin;
+}
+
+/* What the client wrote; rows of its keys become its own. */
+static void report_writes(const struct comparison *comparison)
+{
+    struct iso_join *join = comparison->join;
+    const struct join_chain *writes = &comparison->record->writes;
+    for (uint32_t i = 0, w = writes->first; i < writes->count; i++, w = join->rows[w].next) {
+        const struct join_row *write = &join->rows[w];
+        const struct join_key *state = &join->key_states[write->key];
+        if (!comparison->transaction || state->mark != comparison->mark) {
+            report_missing(comparison, write);
+            continue;
+        }
+        join->rows[state->row].flags |= JOIN_ROW_CLAIMED;
+        if (!agrees(&join->rows[state->row], write))
+            report_value(comparison, write, &join->rows[state->row]);
+    }
+}
+
+/* Final rows that nobody claims. */
+static void report_rows(const struct comparison *comparison, enum iso_violation_kind kind)
+{
+    struct iso_join *join = comparison->join;
+    const struct join_chain *rows = &comparison->transaction->rows;
+    for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows[r].next) {
+        const struct join_row *row = &join->rows[r];
+        if (!is_final(join, r, comparison->mark) || (row->flags & JOIN_ROW_CLAIMED) ||
+            changed_nothing(join, comparison->transaction, r))
+            continue;
+        struct iso_join_finding *finding = find(comparison, kind, row->key);
+        finding->actual = join_out(join, row->after);
+        finding->delivered = row->origin;
+    }
+}
+
+/* The first row of a key must hold the version that it replaced (a probe), every later one what the row before it left. */
+static void check_before_image(const struct comparison *comparison, const struct join_row *row, const struct join_row *before)
+{
+    struct iso_join *join = comparison->join;
+    if (!(row->flags & JOIN_ROW_BEFORE))
+        return;
+    if (!before) {
+        join_give_probe(join, ISO_BEFORE_IMAGE, comparison->record->tid, row->key, row->before, comparison->cts,
+                        row->origin);
+    } else if ((before->flags & JOIN_ROW_AFTER) && before->after != row->before) {
+        struct iso_join_finding *finding = find(comparison, ISO_BEFORE_IMAGE, row->key);
+        finding->expected = join_out(join, before->after);
+        finding->actual = join_out(join, row->before);
+        finding->delivered = row->origin;
+    }
+}
+
+/* `own`: only of keys that the record wrote. */
+static void check_before_images(const struct comparison *comparison, bool own)
+{
+    struct iso_join *join = comparison->join;
+    const struct join_chain *rows = &comparison->transaction->rows, *writes = &comparison->record->writes;
+    uint32_t wanted = join->marks + 1, seen = join->marks + 2;
+    join->marks += 2;
+    for (uint32_t i = 0, w = writes->first; own && i < writes->count; i++, w = join->rows[w].next)
+        join->key_states[join->rows[w].key].mark = wanted;
+    for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows[r].next) {
+        struct join_key *state = &join->key_states[join->rows[r].key];
+        if (own && state->mark != wanted && state->mark != seen)
+            continue;
+        check_before_image(comparison, &join->rows[r], state->mark == seen ? &join->rows[state->row] : NULL);
+        state->mark = seen;
+        state->row = r;
+    }
+}
+
+/* ---- outcomes ---- */
+
+bool join_commit_timestamp(const struct join_transaction *transaction, uint64_t *cts)
+{
+    if (transaction->flags & JOIN_HAS_CTS)
+        *cts = transaction->cts;
+    else if (transaction->flags & JOIN_HAS_POSITION)
+        *cts = transaction->position;
+    return transaction->flags & (JOIN_HAS_CTS | JOIN_HAS_POSITION);
+}
+
+void join_resolve(struct iso_join *join, uint32_t number, bool committed, uint64_t cts)
+{
+    struct join_record *record = &join->records[number];
+    if (committed)
+        join->stats.resolved_committed++;
+    else
+        join->stats.resolved_aborted++;
+    record->status = committed ? ISO_COMMITTED : ISO_ABORTED;
+    if (record->held != ISO_NONE) {
+        struct iso_history *held = &join->held;
+        held->flags[record->held] = (uint8_t)((held->flags[record->held] & ~ISO_STATUS_MASK) | record->status);
+        if (committed && !(record->flags & JOIN_RECORD_PLACED)) {
+            held->flags[record->held] |= ISO_HAS_CTS;
+            held->cts[record->held] = cts;
+        }
+    }
+    if (!(record->flags & JOIN_RECORD_GIVEN))
+        return;
+    join_give_resolution(join, record->tid, committed, cts);
+    if (record->held != ISO_NONE && join->options.keep_joined)
+        join_copy_transaction(&join->out.joined, &join->held, record->held);
+}
+
+/* A record that waited for its commit timestamp. */
+static void give_with_cts(struct iso_join *join, uint32_t number, uint64_t cts)
+{
+    struct join_record *record = &join->records[number];
+    join->held.flags[record->held] |= ISO_HAS_CTS;
+    join->held.cts[record->held] = cts;
+    record->cts = cts;
+    record->flags |= JOIN_RECORD_CTS | JOIN_RECORD_GIVEN;
+    join_give_held(join, number);
+}
+
+/* ---- one record and its transaction ---- */
+
+static bool shares_timestamps(const struct iso_join *join, const struct join_transaction *transaction)
+{
+    return transaction->identity.tag == JOIN_BY_CTS && !join->capability->unique_cts;
+}
+
+static void compare(struct iso_join *join, uint32_t number, struct join_transaction *transaction, uint64_t cts, bool has_cts)
+{
+    struct join_record *record = &join->records[number];
+    struct comparison comparison = {join, record, transaction, cts, has_cts, mark_rows(join, transaction)};
+    bool shared = shares_timestamps(join, transaction);
+    join->stats.joined++;
+    if (record->flags & JOIN_RECORD_LISTS)
+        return;
+    if (record->status == ISO_ABORTED) {
+        report_rows(&comparison, ISO_ABORTED_ROW);
+        return;
+    }
+    report_writes(&comparison);
+    if (!shared)
+        report_rows(&comparison, ISO_UNWRITTEN);
+    if (has_cts)
+        check_before_images(&comparison, shared);
+}
+
+static void settle_claim(struct iso_join *join, uint32_t number, struct join_transaction *transaction)
+{
+    struct join_record *record = &join->records[number];
+    uint64_t cts = 0;
+    bool has_cts = join_commit_timestamp(transaction, &cts);
+    if (record->flags & JOIN_RECORD_CTS) {
+        join->domains_differ |= !(transaction->flags & JOIN_HAS_CTS) && has_cts && cts != record->cts;
+        cts = record->cts;
+        has_cts = true;
+    }
+    if (record->status == ISO_UNKNOWN)
+        join_resolve(join, number, true, cts);
+    else if (!(record->flags & JOIN_RECORD_GIVEN) && has_cts)
+        give_with_cts(join, number, cts);
+    else if (!(record->flags & JOIN_RECORD_GIVEN))
+        join->stats.unplaced++;
+    compare(join, number, transaction, cts, has_cts);
+}
+
+static void report_undelivered(struct iso_join *join, const struct join_record *record)
+{
+    struct comparison comparison = {.join = join, .record = record, .cts = record->cts,
+                                    .has_cts = record->flags & JOIN_RECORD_CTS};
+    if (record->status == ISO_COMMITTED && !(record->flags & JOIN_RECORD_LISTS))
+        report_writes(&comparison);
+}
+
+/* Its position is known. */
+void join_settle_placed(struct iso_join *join, uint32_t record, uint32_t transaction, uint64_t cts)
+{
+    if (transaction == ISO_NONE)
+        report_undelivered(join, &join->records[record]);
+    else
+        compare(join, record, &join->transactions[transaction], cts, true);
+}
+
+/* ---- a transaction ---- */
+
+static uint32_t claim_of(const struct iso_join *join, const struct join_transaction *transaction)
+{
+    uint32_t record = join_map_get(&join->by_claim, transaction->identity);
+    if (record == ISO_NONE && (transaction->flags & JOIN_HAS_CTS) && transaction->identity.tag != JOIN_BY_CTS)
+        record = join_map_get(&join->by_claim, (struct join_identity){transaction->cts, JOIN_BY_CTS});
+    return record;
+}
+
+static void finish(struct iso_join *join, uint32_t number, iso_atom tid, uint64_t cts)
+{
+    join_settled_add(join, &join->transactions[number], tid, cts);
+    join_leave_open(join, number);
+    join_forget_transaction(join, number);
+}
+
+/* Its rows wait for a position, and are compared when it is known. */
+static void start_placing(struct iso_join *join, uint32_t number, uint32_t record)
+{
+    join_settled_add(join, &join->transactions[number], record == ISO_NONE ? ISO_ABSENT : join->records[record].tid, 0);
+    join_leave_open(join, number);
+    join->transactions[number].flags |= JOIN_PLACING;
+    join_place_commit(join, record, number);
+}
+
+static void note_incomplete(struct iso_join *join, const struct join_transaction *transaction)
+{
+    uint64_t have = (uint64_t)transaction->rows.count + transaction->others;
+    join->stats.incomplete += (transaction->flags & JOIN_ENDED) && have < transaction->expected;
+}
+
+static void settle_alone(struct iso_join *join, uint32_t number, uint32_t final)
+{
+    struct join_transaction *transaction = &join->transactions[number];
+    bool clients = join->options.clients || join->in_band;
+    bool sure = !clients || join->options.records_first || join->in_band || (final & JOIN_RECORDS_FINAL);
+    uint64_t cts = 0;
+    if (!(final & JOIN_ROWS_FINAL) || !sure)
+        return;
+    note_incomplete(join, transaction);
+    join->stats.foreign += clients && transaction->rows.count;
+    if (clients && join->places.active) {
+        start_placing(join, number, ISO_NONE);
+        return;
+    }
+    bool placed = join_commit_timestamp(transaction, &cts);
+    if (clients && !(transaction->flags & JOIN_HAS_CTS) && join->domains_differ)
+        placed = false;
+    if (!placed)
+        join->stats.unplaced += transaction->rows.count > 0;
+    else if (clients)
+        join_give_foreign(join, transaction, cts);
+    else
+        join_give_changes(join, transaction, cts);
+    finish(join, number, ISO_ABSENT, cts);
+}
+
+/* Rows of a shared timestamp that nobody claims are another transaction's. */
+static void give_rest(struct iso_join *join, struct join_transaction *transaction, uint64_t cts)
+{
+    uint32_t mark = mark_rows(join, transaction), rest = 0;
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
+        const struct join_key *state = &join->key_states[join->rows[r].key];
+        if (state->mark == mark && (join->rows[state->row].flags & JOIN_ROW_CLAIMED))
+            join->rows[r].flags |= JOIN_ROW_WITHOUT;
+        else
+            rest++;
+    }
+    join->stats.foreign += rest > 0;
+    join_give_foreign(join, transaction, cts);
+}
+
+static void settle_claimed(struct iso_join *join, uint32_t number, uint32_t first)
+{
+    struct join_transaction *transaction = &join->transactions[number];
+    iso_atom tid = join->records[first].tid;
+    uint64_t cts = 0;
+    if (join->records[first].flags & JOIN_RECORD_PLACED) {
+        start_placing(join, number, first);
+        return;
+    }
+    bool shared = shares_timestamps(join, transaction);
+    for (uint32_t record = first, next; record != ISO_NONE; record = next) {
+        next = join->records[record].same;
+        settle_claim(join, record, transaction);
+        join_forget_record(join, record);
+    }
+    if (join_commit_timestamp(transaction, &cts) && shared)
+        give_rest(join, transaction, cts);
+    finish(join, number, tid, cts);
+}
+
+void join_settle(struct iso_join *join, uint32_t number, uint32_t final)
+{
+    struct join_transaction *transaction = &join->transactions[number];
+    uint32_t record = claim_of(join, transaction);
+    bool shared = shares_timestamps(join, transaction), rows_final = final & JOIN_ROWS_FINAL;
+    if (record == ISO_NONE)
+        settle_alone(join, number, final);
+    else if (rows_final || (!shared && !differs(join, transaction, &join->records[record])))
+        settle_claimed(join, number, record);
+}
+
+/* ---- a record without any row ---- */
+
+void join_settle_undelivered(struct iso_join *join, uint32_t number)
+{
+    struct join_record *record = &join->records[number];
+    if (record->status == ISO_UNKNOWN)
+        join_resolve(join, number, false, 0);
+    else if (record->status == ISO_COMMITTED && !(record->flags & JOIN_RECORD_GIVEN))
+        join->stats.unplaced++;
+    report_undelivered(join, record);
+    if (record->flags & JOIN_RECORD_PLACED)
+        join_place_forget(join, number);
+    join_forget_record(join, number);
+}

@@ -1,0 +1,206 @@
+/* Between the join and the engine: transactions, outcomes and watermarks on their way in, CDC violations on their way out.
+ *
+ * The join asks the engine by probes (join/join.h): what it says of them as EXT is CDC. An instance of CDC is a
+ * transaction and a key, told once, whatever found it first.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "pipeline/pipeline_private.h"
+
+enum { REMOVED = 1, LEAST_SLOTS = 64 };
+
+/* ---- ids that were told ---- */
+
+static uint64_t *slot_of(const struct told *told, uint64_t id)
+{
+    uint32_t slot = (uint32_t)(id ^ id >> 32) & told->mask;
+    while (told->ids[slot] && told->ids[slot] != id)
+        slot = (slot + 1) & told->mask;
+    return &told->ids[slot];
+}
+
+static void grow(struct told *told)
+{
+    struct told old = *told;
+    uint32_t slots = LEAST_SLOTS;
+    while (slots < 4 * told->count)
+        slots *= 2;
+    told->ids = iso_allocate_zeroed(slots, sizeof *told->ids);
+    told->mask = slots - 1;
+    told->used = 0;
+    for (uint32_t i = 0; old.ids && i <= old.mask; i++)
+        if (old.ids[i] > REMOVED) {
+            *slot_of(told, old.ids[i]) = old.ids[i];
+            told->used++;
+        }
+    iso_free(old.ids);
+}
+
+static bool add_told(struct told *told, uint64_t id)
+{
+    if (!told->ids || told->used >= told->mask / 4 * 3)
+        grow(told);
+    uint64_t *slot = slot_of(told, id);
+    if (*slot)
+        return false;
+    *slot = id;
+    told->used++;
+    told->count++;
+    return true;
+}
+
+static bool remove_told(struct told *told, uint64_t id)
+{
+    uint64_t *slot = told->ids ? slot_of(told, id) : NULL;
+    if (!slot || !*slot)
+        return false;
+    *slot = REMOVED;
+    told->count--;
+    return true;
+}
+
+void told_release(struct told *told)
+{
+    iso_free(told->ids);
+    *told = (struct told){0};
+}
+
+/* ---- ids ---- */
+
+static uint64_t fold(uint64_t digest, const struct iso_atoms *atoms, iso_atom atom)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length = 0;
+    const char *text = atom == ISO_ABSENT ? "" : iso_atom_text(atoms, atom, buffer, &length);
+    for (size_t i = 0; i < length; i++)
+        digest = (digest ^ (uint8_t)text[i]) * 0x100000001b3u;
+    digest = (digest ^ length) * 0x9e3779b97f4a7c15u;
+    return digest ^ digest >> 29;
+}
+
+/* Of axiom, level, transaction and key, as the engine's are; never a value that slots reserve. */
+static uint64_t id_of(const struct iso_aion_event *event)
+{
+    uint64_t digest = 0xcbf29ce484222325u + (uint64_t)event->axiom * 31 + event->level;
+    digest = fold(digest, event->transaction.atoms, event->transaction.tid);
+    digest = fold(digest, event->key_atoms, event->key);
+    return digest > REMOVED ? digest : digest + 2;
+}
+
+/* ---- out: what the engine says of a probe ---- */
+
+bool pipeline_translate(struct iso_pipeline *pipeline, struct iso_aion_event *event)
+{
+    enum iso_violation_kind kind;
+    const char *text;
+    size_t length;
+    if (event->axiom != ISO_EXT ||
+        !iso_join_probe_of(event->transaction.atoms, event->transaction.tid, &kind, &text, &length))
+        return true;
+    iso_atoms_clear(&pipeline->names);
+    event->axiom = ISO_CDC;
+    event->kind = kind;
+    event->transaction.tid = iso_atoms_text(&pipeline->names, text, length);
+    event->transaction.atoms = &pipeline->names;
+    event->transaction.cts++; /* a probe stands just below the commit */
+    event->operation = ISO_NONE;
+    event->id = id_of(event);
+    if (kind == ISO_MISSING) { /* it asked whether the value was there before */
+        event->expected = event->actual;
+        event->actual = (struct iso_aion_value){.count = 0};
+    }
+    if (event->state == ISO_AION_FINAL) {
+        pipeline->cdc.from_engine++;
+        return add_told(&pipeline->cdc, event->id);
+    }
+    if (event->state == ISO_AION_RETRACTED && remove_told(&pipeline->cdc, event->id))
+        pipeline->cdc.from_engine--;
+    return true;
+}
+
+/* ---- out: what the join found ---- */
+
+static struct iso_aion_value value_of(const struct iso_atoms *atoms, const iso_atom *atom)
+{
+    return (struct iso_aion_value){.atoms = atoms, .elements = atom, .count = *atom != ISO_ABSENT};
+}
+
+static void tell_finding(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, const struct iso_join_finding *finding)
+{
+    bool from_client = finding->client != UINT64_MAX;
+    struct iso_aion_event event = {
+        .state = ISO_AION_FINAL,
+        .level = pipeline->options.level,
+        .axiom = finding->axiom,
+        .kind = finding->kind,
+        .transaction = {atoms, finding->tid, from_client ? finding->client : finding->delivered, finding->sts, finding->cts},
+        .other = {.tid = ISO_ABSENT},
+        .key_atoms = atoms,
+        .key = finding->key,
+        .operation = ISO_NONE,
+        .breach = ISO_NONE,
+        .expected = value_of(atoms, &finding->expected),
+        .actual = value_of(atoms, &finding->actual),
+        .writer_expected = {.tid = ISO_ABSENT},
+        .writer_actual = {.tid = ISO_ABSENT},
+        .cause = {.tid = ISO_ABSENT},
+    };
+    if (from_client && finding->delivered != UINT64_MAX)
+        event.writer_actual = (struct iso_aion_party){atoms, finding->tid, finding->delivered, 0, 0};
+    event.id = id_of(&event);
+    if (add_told(finding->axiom == ISO_CDC ? &pipeline->cdc : &pipeline->snapshots, event.id))
+        pipeline_tell(pipeline, &event);
+}
+
+/* ---- in ---- */
+
+enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
+{
+    struct iso_join_output *out = iso_join_output(pipeline->join);
+    if (out->count)
+        iso_aion_block(pipeline->engine, &out->block);
+    for (uint32_t i = 0; i < out->count && error->status == ISO_OK; i++) {
+        const struct iso_join_step *step = &out->steps[i];
+        switch (step->type) {
+        case ISO_JOIN_ADD:
+            pipeline_add(pipeline, &out->block, step->first, step->count, now, error);
+            break;
+        case ISO_JOIN_RESOLVE:
+            iso_aion_resolve(pipeline->engine, &out->block.atoms, step->tid, step->committed, step->cts, now);
+            break;
+        case ISO_JOIN_WATERMARK:
+            iso_aion_watermark(pipeline->engine, step->cts, now);
+            break;
+        case ISO_JOIN_FINDING:
+            tell_finding(pipeline, &out->block.atoms, &step->finding);
+            break;
+        }
+    }
+    if (out->joined.transaction_count && pipeline->options.on_joined)
+        pipeline->options.on_joined(pipeline->options.context, &out->joined);
+    iso_join_drained(pipeline->join);
+    return error->status;
+}
+
+/* ---- figures ---- */
+
+static uint64_t less(uint64_t left, uint64_t right)
+{
+    return left > right ? left - right : 0;
+}
+
+void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats)
+{
+    stats->has_join = pipeline->join != NULL;
+    if (!pipeline->join)
+        return;
+    iso_join_stats(pipeline->join, &stats->join);
+    struct iso_aion_stats *engine = &stats->engine;
+    engine->transactions = less(engine->transactions, stats->join.probes + stats->join.snapshot_rows);
+    engine->operations = less(engine->operations, stats->join.probe_reads + stats->join.snapshot_rows);
+    engine->foreign = less(engine->foreign, stats->join.snapshot_rows);
+    engine->counts[ISO_EXT] = less(engine->counts[ISO_EXT], pipeline->cdc.from_engine);
+    engine->counts[ISO_CDC] += pipeline->cdc.count;
+    engine->counts[ISO_TIMESTAMP] += pipeline->snapshots.count;
+}

@@ -1,0 +1,35 @@
+/* A feed: the messages of a change stream in the order in which a consumer gets them, made by the encoders feed_*.h. */
+#ifndef TESTS_SUPPORT_FEED_H
+#define TESTS_SUPPORT_FEED_H
+
+#include "base/text.h"
+#include "iso/history.h"
+#include "iso/message.h"
+
+struct feed {
+    uint32_t count, capacity;
+    struct iso_message *list; /* `input` is the number of (topic, partition) among those of this feed */
+    struct iso_text bytes;    /* keys and payloads, back to back */
+    size_t *places;           /* of each message's key, or payload if that is null */
+    uint32_t input_count;
+    struct feed_input {
+        const char *topic; /* the caller's, for as long as the feed lives */
+        int32_t partition;
+        int64_t next_offset;
+    } *inputs;
+};
+
+void feed_init(struct feed *feed);
+void feed_release(struct feed *feed);
+
+/* Adds a message; NULL bytes are null. */
+void feed_add(struct feed *feed, const char *topic, int32_t partition, struct iso_bytes key, struct iso_bytes payload);
+
+/* After the last one: lets messages point to their bytes. */
+void feed_finish(struct feed *feed);
+
+/* Names key `index` of a history that is being built anew: `index` is its number, `text` what it was called. */
+typedef iso_atom feed_name(void *context, struct iso_history *history, uint32_t index);
+void feed_rename_keys(struct iso_history *history, feed_name *name, void *context);
+
+#endif

@@ -1,0 +1,335 @@
+/* Debezium in JSON: every kind of message, as PostgreSQL's, MySQL's and MariaDB's connectors write it. */
+#include "connectors/debezium/debezium.h"
+#include "tests/support/decoder_case.h"
+
+#define SOURCE(snapshot, sequence, xid, lsn)                                                                           \
+    "\"source\":{\"version\":\"3.7.0.Final\",\"connector\":\"postgresql\",\"name\":\"dbz\",\"ts_ms\":1795252007426,"   \
+    "\"snapshot\":" snapshot ",\"db\":\"bank\",\"sequence\":" sequence ",\"ts_us\":1795252007426130,"                  \
+    "\"schema\":\"public\",\"table\":\"kv\",\"txId\":" xid ",\"lsn\":" lsn ",\"xmin\":null,\"origin\":null}"
+#define STREAMED SOURCE("\"false\"", "\"[\\\"26673544\\\",\\\"26673992\\\"]\"", "749", "26673992")
+#define TRANSACTION "\"transaction\":{\"id\":\"749:26673992\",\"total_order\":3,\"data_collection_order\":2}"
+#define ENVELOPE(op, before, after)                                                                                    \
+    "{\"before\":" before ",\"after\":" after "," STREAMED "," TRANSACTION ",\"op\":\"" op "\",\"ts_ms\":1795252007737}"
+
+static const struct iso_decoder_options by_column = {.value = "v"};
+
+static void takes_rows(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, by_column);
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("c", "null", "{\"k\":2,\"v\":7,\"note\":\"w\"}")),
+                        "row c dbz public.kv public.kv/2 before - after 7 id 749 at 26673544,26673992 #3");
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("u", "{\"k\":2,\"v\":7,\"note\":\"w\"}",
+                                                                 "{\"k\":2,\"v\":8,\"note\":\"w\"}")),
+                        "row u dbz public.kv public.kv/2 before 7 after 8 id 749 at 26673544,26673992 #3");
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("d", "{\"k\":2,\"v\":8,\"note\":\"w\"}", "null")),
+                        "row d dbz public.kv public.kv/2 before 8 after - id 749 at 26673544,26673992 #3");
+    assert_string_equal(case_decode(&test, "{\"k\":2}", NULL), "ignored: tombstone");
+    case_close(&test);
+}
+
+static void takes_whole_rows(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){0});
+    assert_string_equal(case_decode(&test, "{\"b\":\"x/y\",\"a\":1}",
+                                    ENVELOPE("u", "{\"a\":1,\"b\":\"x/y\",\"v\":7,\"n\":1.50}",
+                                             "{\"a\":1,\"b\":\"x/y\",\"v\":18446744073709551615,\"n\":null}")),
+                        "row u dbz public.kv public.kv/x%2Fy,1 before {\"n\":1.5,\"v\":7} "
+                        "after {\"n\":null,\"v\":18446744073709551615} id 749 at 26673544,26673992 #3");
+    case_close(&test);
+}
+
+/* Null, the empty text and 0 are three values; a row whose column is null has no value. */
+static void tells_null_from_empty(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.value = "v", .identity = ISO_IDENTITY_FULL});
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("u", "{\"k\":2,\"v\":null}", "{\"k\":2,\"v\":\"\"}")),
+                        "row u dbz public.kv public.kv/2 before - after  id 749 at 26673544,26673992 #3");
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("u", "{\"k\":2,\"v\":\"\"}", "{\"k\":2,\"v\":0}")),
+                        "row u dbz public.kv public.kv/2 before  after 0 id 749 at 26673544,26673992 #3");
+    case_close(&test);
+}
+
+static void takes_snapshots(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, by_column);
+#define SNAPSHOT(mark, op)                                                                                             \
+    "{\"before\":null,\"after\":{\"k\":1,\"v\":-1}," SOURCE(mark, "\"[null,\\\"26392688\\\"]\"", "732", "26392688")     \
+        ",\"transaction\":null,\"op\":\"" op "\",\"ts_ms\":1}"
+    const char *row = "row r dbz public.kv public.kv/1 after -1 at 0,26392688";
+    assert_string_equal(case_decode(&test, "{\"k\":1}", SNAPSHOT("\"first\"", "r")), row);
+    assert_string_equal(case_decode(&test, "{\"k\":1}", SNAPSHOT("\"last_in_data_collection\"", "r")), row);
+    assert_string_equal(case_decode(&test, "{\"k\":1}", SNAPSHOT("true", "c")), row);
+    assert_string_equal(case_decode(&test, "{\"k\":1}", SNAPSHOT("\"incremental\"", "r")),
+                        "ignored: row of an incremental snapshot at 0,26392688");
+    /* the first transaction of a slot has no previous one; what is no snapshot is said in several ways */
+    const char *inserted = "row c dbz public.kv public.kv/1 before - after -1 id 732 at 0,26392688";
+    assert_string_equal(case_decode(&test, "{\"k\":1}", SNAPSHOT("null", "c")), inserted);
+    assert_string_equal(case_decode(&test, "{\"k\":1}", SNAPSHOT("false", "c")), inserted);
+    assert_string_equal(case_decode(&test, "{\"k\":1}", SNAPSHOT("\"false\"", "c")), inserted);
+    case_close(&test);
+}
+
+/* A key that changes comes as a delete and an insert; headers say more than anyone needs. */
+static void takes_changes_of_keys(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, by_column);
+    struct iso_header header = {.name = case_text("__debezium.newkey"), .value = case_text("{\"k\":3}")};
+    const char *deleted = ENVELOPE("d", "{\"k\":2,\"v\":8}", "null");
+    struct iso_message message = {.topic = "dbz.public.kv", .headers = &header, .header_count = 1,
+                                  .key = case_text("{\"k\":2}"), .payload = case_text(deleted)};
+    assert_int_equal(iso_debezium_decoder.decode(test.decoder, &message, &test.events, &test.error), ISO_OK);
+    event_text(&test.events, test.text, sizeof test.text);
+    assert_string_equal(test.text, "row d dbz public.kv public.kv/2 before 8 after - id 749 at 26673544,26673992 #3");
+    assert_string_equal(case_decode(&test, "{\"k\":3}", ENVELOPE("c", "null", "{\"k\":3,\"v\":8}")),
+                        "row c dbz public.kv public.kv/3 before - after 8 id 749 at 26673544,26673992 #3");
+    case_close(&test);
+}
+
+static void trusts_before_images_by_identity(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+#define AT " id 749 at 26673544,26673992 #3"
+    /* learned: null is not known until a whole row was seen, and again after an update without a row before */
+    case_open(&test, &iso_debezium_decoder, by_column);
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("u", "null", "{\"k\":2,\"v\":8}")),
+                        "row u dbz public.kv public.kv/2 after 8" AT);
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("d", "{\"k\":2,\"v\":null}", "null")),
+                        "row d dbz public.kv public.kv/2 after -" AT);
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("d", "{\"k\":2,\"v\":1,\"w\":null}", "null")),
+                        "row d dbz public.kv public.kv/2 before 1 after -" AT);
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("d", "{\"k\":2,\"v\":null,\"w\":1}", "null")),
+                        "row d dbz public.kv public.kv/2 after -" AT);
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("d", "{\"k\":2,\"v\":1,\"w\":2}", "null")),
+                        "row d dbz public.kv public.kv/2 before 1 after -" AT);
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("d", "{\"k\":2,\"v\":null,\"w\":1}", "null")),
+                        "row d dbz public.kv public.kv/2 before - after -" AT);
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("u", "null", "{\"k\":2,\"v\":8,\"w\":1}")),
+                        "row u dbz public.kv public.kv/2 after 8" AT);
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("d", "{\"k\":2,\"v\":null,\"w\":1}", "null")),
+                        "row d dbz public.kv public.kv/2 after -" AT);
+    case_close(&test);
+    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.value = "v", .identity = ISO_IDENTITY_DEFAULT});
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("u", "{\"k\":1,\"v\":7}", "{\"k\":2,\"v\":8}")),
+                        "row u dbz public.kv public.kv/2 after 8" AT);
+    case_close(&test);
+    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.value = "v", .identity = ISO_IDENTITY_FULL});
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("d", "{\"k\":2,\"v\":null}", "null")),
+                        "row d dbz public.kv public.kv/2 before - after -" AT);
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("u", "null", "{\"k\":2,\"v\":8}")),
+                        "before: null, expected the whole row because of identity=full");
+    case_close(&test);
+    /* whole rows, each with a null: nothing was shown */
+    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){0});
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("d", "{\"k\":2,\"v\":1,\"w\":null}", "null")),
+                        "row d dbz public.kv public.kv/2 after -" AT);
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("d", "{\"k\":2}", "null")),
+                        "row d dbz public.kv public.kv/2 after -" AT);
+    case_close(&test);
+}
+
+/* A large column that did not change is not in PostgreSQL's log. */
+static void knows_unchanged_columns(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    const char *changed = ENVELOPE("u", "null", "{\"k\":2,\"v\":8,\"big\":\"__debezium_unavailable_value\"}");
+    const char *unchanged = ENVELOPE("u", "null", "{\"k\":2,\"v\":\"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==\"}");
+    case_open(&test, &iso_debezium_decoder, by_column);
+    assert_string_equal(case_decode(&test, "{\"k\":2}", changed), "row u dbz public.kv public.kv/2 after 8" AT);
+    assert_string_equal(case_decode(&test, "{\"k\":2}", unchanged), "row u dbz public.kv public.kv/2 after ?" AT);
+    case_close(&test);
+    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){0});
+    assert_string_equal(case_decode(&test, "{\"k\":2}", changed), "row u dbz public.kv public.kv/2 after ?" AT);
+    case_close(&test);
+}
+
+static void takes_truncates(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, by_column);
+    assert_string_equal(case_decode(&test, NULL, ENVELOPE("t", "null", "null")), "drop public.kv" AT);
+    case_close(&test);
+}
+
+static void passes_over_rows_without_a_key(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, by_column);
+    assert_string_equal(case_decode(&test, NULL, ENVELOPE("c", "null", "{\"v\":1}")), "ignored: row without a key" AT);
+    assert_string_equal(case_decode(&test, "{\"schema\":null,\"payload\":null}", ENVELOPE("c", "null", "{\"v\":1}")),
+                        "ignored: row without a key" AT);
+    case_close(&test);
+}
+
+static const char *metadata(struct decoder_case *test, const char *payload)
+{
+    return case_bytes(test, "my.dbz.transaction", case_text("{\"id\":\"571:53195829\"}"), case_text(payload));
+}
+
+static void takes_transaction_metadata(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, by_column);
+    assert_string_equal(metadata(&test, "{\"status\":\"BEGIN\",\"id\":\"571:53195829\",\"event_count\":null,"
+                                        "\"data_collections\":null,\"ts_ms\":1486500577125}"),
+                        "begin id 571 at 0,53195829");
+    char digits[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *source = iso_atom_text(&test.events.block.atoms, test.events.list[0].source, digits, &length);
+    assert_int_equal(length, 6);
+    assert_memory_equal(source, "my.dbz", 6);
+    assert_string_equal(metadata(&test, "{\"status\":\"END\",\"id\":\"571:53195832\",\"event_count\":2,"
+                                        "\"data_collections\":[{\"data_collection\":\"s1.a\",\"event_count\":2}],\"ts_ms\":1}"),
+                        "end id 571 count 2 at 0,53195832");
+    assert_string_equal(metadata(&test, "{\"status\":\"END\",\"id\":\"3E11FA47-71CA-11E1-9E33-C80AA9429562:23\",\"event_count\":0}"),
+                        "end id 3E11FA47-71CA-11E1-9E33-C80AA9429562:23 count 0");
+    assert_string_equal(metadata(&test, "{\"status\":\"BEGIN\",\"id\":\"file=binlog.000002,pos=197\"}"),
+                        "begin id file=binlog.000002,pos=197");
+    assert_string_equal(metadata(&test, "{\"status\":\"MAYBE\",\"id\":\"1:2\"}"), "status: \"MAYBE\", expected BEGIN or END");
+    assert_string_equal(metadata(&test, "{\"status\":\"END\",\"id\":null}"), "id: expected the transaction's id");
+    assert_string_equal(metadata(&test, "{\"status\":\"END\",\"id\":\"1:2\",\"event_count\":-1}"),
+                        "event_count: expected an unsigned integer");
+    assert_string_equal(metadata(&test, "{\"status\":\"END\",\"id\":\"1:2\",\"event_count\":4294967296}"),
+                        "event_count: more than 2^32 - 1");
+    case_close(&test);
+}
+
+/* {"tid":5,"sid":1,"ops":[{"t":"w","k":"public.kv/2","v":8}]} */
+#define RECORD "eyJ0aWQiOjUsInNpZCI6MSwib3BzIjpbeyJ0IjoidyIsImsiOiJwdWJsaWMua3YvMiIsInYiOjh9XX0"
+#define RECORD_HEX "7b22746964223a352c22736964223a312c226f7073223a5b5d7d"
+
+static const char *logical(struct decoder_case *test, const char *prefix, const char *content, const char *xid)
+{
+    static char payload[2048];
+    snprintf(payload, sizeof payload,
+             "{\"op\":\"m\",\"ts_ms\":1,\"source\":{\"version\":\"3.7.0.Final\",\"connector\":\"postgresql\",\"name\":\"dbz\","
+             "\"snapshot\":\"false\",\"db\":\"bank\",\"sequence\":\"[\\\"28570624\\\",\\\"28589448\\\"]\",\"schema\":\"\","
+             "\"table\":\"\",\"txId\":%s,\"lsn\":28589448},\"transaction\":{\"id\":\"4078:28589448\",\"total_order\":2,"
+             "\"data_collection_order\":1},\"message\":{\"prefix\":%s,\"content\":%s}}", xid, prefix, content);
+    return case_decode(test, "{\"prefix\":\"x\"}", payload);
+}
+
+static void takes_logical_messages(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, by_column);
+    const char *taken = "transactions 0+1 in-band id 4078 at 28570624,28589448 #2";
+    assert_string_equal(logical(&test, "\"isochron\"", "\"" RECORD "=\"", "4078"), taken);
+    assert_int_equal(test.events.block.transaction_count, 1);
+    assert_int_equal(test.events.block.tid[0], 5);
+    assert_int_equal(test.events.block.operation_count, 1);
+    assert_int_equal(test.events.block.value[0], 8);
+    assert_string_equal(logical(&test, "\"isochron\"", "\"" RECORD "\"", "4078"), taken);
+    assert_string_equal(logical(&test, "\"isochron\"", "\"" RECORD_HEX "\"", "4078"), taken);
+    assert_string_equal(logical(&test, "\"isochron\"", "\"{\\\"tid\\\":5,\\\"sid\\\":1,\\\"ops\\\":[]}\"", "4078"), taken);
+    assert_string_equal(logical(&test, "\"si\"", "\"AAAA\"", "4078"),
+                        "ignored: logical message of another prefix than isochron id 4078 at 28570624,28589448 #2");
+    assert_string_equal(logical(&test, "\"isochron\"", "\"AAAA\"", "4078"),
+                        "message.content: expected a transaction in JSON, as bytes, base64 or hex");
+    assert_string_equal(logical(&test, "\"isochron\"", "null", "4078"),
+                        "message.content: expected a transaction in JSON, as bytes, base64 or hex");
+    assert_string_equal(logical(&test, "\"isochron\"", "17", "4078"),
+                        "message.content: expected a transaction in JSON, as bytes, base64 or hex");
+    assert_string_equal(logical(&test, "\"isochron\"", "\"e30=\"", "4078"),
+                        "message.content, byte 1: a transaction lacks \"tid\", expected tid, sid and ops");
+    assert_string_equal(logical(&test, "7", "\"e30=\"", "4078"), "message.prefix: expected a string");
+    case_close(&test);
+}
+
+static void refuses_records_outside_of_transactions(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, by_column);
+    assert_string_equal(case_decode(&test, NULL, "{\"op\":\"m\",\"source\":{\"connector\":\"postgresql\",\"name\":\"dbz\",\"txId\":null},"
+                                                 "\"transaction\":null,\"message\":{\"prefix\":\"isochron\",\"content\":\"" RECORD "\"}}"),
+                        "a record outside of any transaction: expected pg_logical_emit_message(true, 'isochron', record)");
+    assert_string_equal(case_decode(&test, NULL, "{\"op\":\"m\",\"source\":{\"connector\":\"postgresql\"}}"),
+                        "op m without message, expected {prefix, content}");
+    case_close(&test);
+}
+
+static void takes_heartbeats_and_schema_changes(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, by_column);
+    assert_string_equal(case_decode(&test, "{\"serverName\":\"dbz\"}", "{\"ts_ms\":1700000000000}"), "heartbeat");
+    assert_string_equal(case_decode(&test, "{\"databaseName\":\"bank\"}",
+                                    "{\"source\":{\"connector\":\"mysql\",\"name\":\"dbz\",\"db\":\"bank\",\"table\":\"kv\","
+                                    "\"file\":\"binlog.000003\",\"pos\":911,\"row\":0},\"ts_ms\":1,\"databaseName\":\"bank\","
+                                    "\"schemaName\":null,\"ddl\":\"ALTER TABLE kv ADD w INT\",\"tableChanges\":[]}"),
+                        "schema bank.kv at 3,15284043776");
+    case_close(&test);
+}
+
+#define BINLOG(gtid)                                                                                                   \
+    "{\"before\":{\"k\":2,\"v\":null},\"after\":{\"k\":2,\"v\":8},\"source\":{\"version\":\"3.0.0.Final\","            \
+    "\"connector\":\"mariadb\",\"name\":\"m\",\"ts_ms\":1,\"snapshot\":\"false\",\"db\":\"bank\",\"sequence\":null,"  \
+    "\"table\":\"kv\",\"server_id\":223344,\"gtid\":" gtid ",\"file\":\"binlog.000003\",\"pos\":911,\"row\":2,"       \
+    "\"thread\":7,\"query\":null},\"op\":\"u\",\"ts_ms\":1,\"transaction\":"
+
+static void takes_binlog_rows(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, by_column);
+    assert_string_equal(case_decode(&test, "{\"k\":2}", BINLOG("\"0-1-23\"") "{\"id\":\"0-1-23\",\"total_order\":1}}"),
+                        "row u m bank.kv bank.kv/2 before - after 8 id 0-1-23 at 3,15284043778 #1");
+    assert_string_equal(case_decode(&test, "{\"k\":2}", BINLOG("\"0-1-23\"") "null}"),
+                        "row u m bank.kv bank.kv/2 before - after 8 id 0-1-23 at 3,15284043778");
+    assert_string_equal(case_decode(&test, "{\"k\":2}", BINLOG("null") "{\"id\":\"file=binlog.000003,pos=700\",\"total_order\":1}}"),
+                        "row u m bank.kv bank.kv/2 before - after 8 id file=binlog.000003,pos=700 at 3,15284043778 #1");
+    assert_string_equal(case_decode(&test, "{\"k\":2}", BINLOG("null") "null}"),
+                        "row u m bank.kv bank.kv/2 before - after 8 at 3,15284043778");
+    case_close(&test);
+}
+
+static void ignores_unknown_members(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, by_column);
+    assert_string_equal(case_decode(&test, " {\"k\":2}", "{\"new\":[{}],\"op\":\"c\",\"ts_ns\":1,\"after\":{\"k\":2,\"v\":7},"
+                                                         "\"source\":{\"connector\":\"postgresql\",\"table\":\"kv\",\"lsn\":5,\"more\":{\"a\":[1]}}}"),
+                        "row c  kv kv/2 before - after 7");
+    case_close(&test);
+}
+
+int main(void)
+{
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_rows),
+        cmocka_unit_test(takes_whole_rows),
+        cmocka_unit_test(tells_null_from_empty),
+        cmocka_unit_test(takes_snapshots),
+        cmocka_unit_test(takes_changes_of_keys),
+        cmocka_unit_test(trusts_before_images_by_identity),
+        cmocka_unit_test(knows_unchanged_columns),
+        cmocka_unit_test(takes_truncates),
+        cmocka_unit_test(passes_over_rows_without_a_key),
+        cmocka_unit_test(takes_transaction_metadata),
+        cmocka_unit_test(takes_logical_messages),
+        cmocka_unit_test(refuses_records_outside_of_transactions),
+        cmocka_unit_test(takes_heartbeats_and_schema_changes),
+        cmocka_unit_test(takes_binlog_rows),
+        cmocka_unit_test(ignores_unknown_members),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
