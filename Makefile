@@ -174,6 +174,12 @@ kafka: ## End-to-end tests on a real Kafka broker (Maven Central, kept in the us
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name kafka --results $(RESULTS) --limit 900 tests/kafka/end_to_end.sh
 
+.PHONY: databases
+databases: ## End-to-end tests on real PostgreSQL and MariaDB with Debezium (Maven Central, kept in the user's cache)
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(POSTGRES_WORKLOAD)
+	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron WORKLOAD=$(CURDIR)/$(POSTGRES_WORKLOAD) \
+	 tests/run.sh --name databases --results $(RESULTS) --limit 900 --jobs 1 tests/postgres/end_to_end.sh tests/mariadb/end_to_end.sh
+
 .PHONY: fuzz fuzz-programs fuzz-smoke
 fuzz-programs: $(FUZZ_PROGRAMS)
 

@@ -60,7 +60,7 @@ chain_drain() { # database...
         xid=$(psql -qAt "$server dbname=$database" -c "INSERT INTO kv VALUES (0, 1)
             ON CONFLICT (k) DO UPDATE SET v = kv.v + 1 RETURNING pg_current_xact_id()")
         until kcat -C -b "$address" -t "$database.transaction" -o -20 -e -q 2>/dev/null |
-            grep -q "\"END\",\"id\":\"$xid:"; do
+            LC_ALL=C grep -aq "END.\{1,8\}$xid:"; do # JSON or Avro
             sleep 0.2
         done
     done

@@ -3,15 +3,23 @@
 
 verdict_and_counts='[.verdict, (.counts | to_entries | map(select(.value > 0).key))]'
 
+# A watcher of its own process, for kill: $watcher.
 watch() { # output options...
     local output=$1
     shift
-    "$isochron" watch -X "bootstrap.servers=$address" "${sources[@]}" --json --quiet "$@" >"$work/$output" 2>"$work/$output.err"
+    "$isochron" watch -X "bootstrap.servers=$address" "${sources[@]}" --json --quiet "$@" \
+        >"$work/$output" 2>"$work/$output.err" </dev/null &
+    watcher=$!
+}
+
+finish() { # output: waits for the last watcher
+    wait $watcher 2>/dev/null
+    echo $? >"$work/$1.status"
 }
 
 judge() { # output options...: all that the topics hold now
     watch "$@" --until-eof
-    echo $? >"$work/$1.status"
+    finish "$1"
 }
 
 replay() { # output capture options...
