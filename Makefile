@@ -17,7 +17,7 @@ Q := $(if $(filter 1,$(V)),,@)
 CFLAGS_ALL := -std=c11 $(OPTIMISE) -g -Wall -Wextra $(WERROR) -Iinclude -Isrc -I. -I$(BUILD)/generated -MMD -MP -pthread \
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CFLAGS)
 LDFLAGS_ALL := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
-LIBRARIES := -lrdkafka -lavro -ljansson -lprotobuf-c -lcurl -lzstd -lcadical -lstdc++ -lm
+LIBRARIES := -lrdkafka -lavro -ljansson -lprotobuf-c -lcurl -lzstd -llz4 -lsnappy -lcadical -lstdc++ -lm
 # librdkafka starts its threads by thrd_create, which gcc's thread sanitizer does not know: see there.
 C11_THREADS = $(if $(filter thread,$(SANITIZE)),$(call objects,tests/threads/c11_threads.c))
 # Sanitizers replace malloc themselves.

@@ -12,7 +12,7 @@ static void destroy(struct iso_decoder *decoder)
         return;
     iso_envelope_reader_free(debezium->reader);
     iso_envelope_release(&debezium->envelope);
-    debezium_identities_release(&debezium->identities);
+    iso_identities_release(&debezium->identities);
     iso_native_release(&debezium->native);
     iso_payload_release(&debezium->content);
     iso_row_release(&debezium->names);
@@ -28,7 +28,7 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     if (options->value)
         debezium->value = iso_copy_text(options->value, strlen(options->value));
     iso_envelope_init(&debezium->envelope);
-    debezium_identities_init(&debezium->identities);
+    iso_identities_init(&debezium->identities);
     iso_native_init(&debezium->native);
     iso_row_init(&debezium->names);
     debezium->reader = iso_envelope_reader_new(options, false, error);
@@ -53,21 +53,6 @@ static void mark_unchanged(struct iso_row *row)
     }
 }
 
-/* Sets `*value` and the flag where the value is known. */
-static enum iso_status take_value(struct debezium *debezium, struct iso_row *row, const char *part,
-                                  struct iso_history *block, iso_atom *value, uint16_t flag, struct iso_event *event,
-                                  struct iso_error *error)
-{
-    switch (iso_row_value(row, &block->atoms, debezium->value, value)) {
-    case ISO_ROW_KNOWN: event->flags |= flag; return ISO_OK;
-    case ISO_ROW_UNKNOWN: return ISO_OK;
-    case ISO_ROW_NO_COLUMN:
-        return iso_error_set(error, ISO_BAD_INPUT, "%s: no column \"%s\", expected it because of value=%s", part,
-                             debezium->value, debezium->value);
-    default: return iso_error_set(error, ISO_BAD_INPUT, "%s: two columns of one name", part);
-    }
-}
-
 static enum iso_status take_before(struct debezium *debezium, const struct debezium_place *place,
                                    struct iso_history *block, struct iso_event *event, struct iso_error *error)
 {
@@ -77,25 +62,12 @@ static enum iso_status take_before(struct debezium *debezium, const struct debez
     bool whole = before->count && debezium->identity != ISO_IDENTITY_DEFAULT;
     iso_row_set_keys(before, &envelope->key);
     if (debezium->identity == ISO_IDENTITY_LEARN && place->database == DEBEZIUM_POSTGRESQL)
-        whole = debezium_identity_is_whole(&debezium->identities, name->bytes, name->used, before, debezium->value,
+        whole = iso_identities_is_whole(&debezium->identities, name->bytes, name->used, before, debezium->value,
                                            event->operation == ISO_ROW_UPDATE);
     if (!whole && debezium->identity == ISO_IDENTITY_FULL)
         return iso_error_set(error, ISO_BAD_INPUT, "before: null, expected the whole row because of identity=full");
-    return whole ? take_value(debezium, before, "before", block, &event->before, ISO_EVENT_HAS_BEFORE, event, error)
+    return whole ? iso_change_value(before, "before", debezium->value, block, &event->before, ISO_EVENT_HAS_BEFORE, event, error)
                  : ISO_OK;
-}
-
-/* op, and which of before and after it must have, is said once here. */
-static enum iso_status check_form(const struct iso_envelope *envelope, char op, struct iso_error *error)
-{
-    bool after = iso_envelope_has(envelope, ISO_MEMBER_AFTER), before = iso_envelope_has(envelope, ISO_MEMBER_BEFORE);
-    if (op != 'd' && !after)
-        return iso_error_set(error, ISO_BAD_INPUT, "op %c without after, expected a row", op);
-    if (op == 'd' && after)
-        return iso_error_set(error, ISO_BAD_INPUT, "op d with after, expected null");
-    if ((op == 'c' || op == 'r') && before)
-        return iso_error_set(error, ISO_BAD_INPUT, "op %c with before, expected null", op);
-    return ISO_OK;
 }
 
 static enum iso_status take_images(struct debezium *debezium, const struct debezium_place *place,
@@ -116,7 +88,7 @@ static enum iso_status take_images(struct debezium *debezium, const struct debez
     mark_unchanged(&envelope->after);
     if (!iso_row_set_keys(&envelope->after, &envelope->key))
         return iso_error_set(error, ISO_BAD_INPUT, "after: lacks a column of the key");
-    return take_value(debezium, &envelope->after, "after", block, &event->after, ISO_EVENT_HAS_AFTER, event, error);
+    return iso_change_value(&envelope->after, "after", debezium->value, block, &event->after, ISO_EVENT_HAS_AFTER, event, error);
 }
 
 static enum iso_status take_row(struct debezium *debezium, char op, const struct debezium_place *place,
@@ -125,7 +97,7 @@ static enum iso_status take_row(struct debezium *debezium, char op, const struct
     struct iso_envelope *envelope = &debezium->envelope;
     struct iso_history *block = &events->block;
     bool is_snapshot = op == 'r' || (op == 'c' && place->is_snapshot);
-    if (check_form(envelope, op, error) != ISO_OK)
+    if (iso_change_form(envelope, op, error) != ISO_OK)
         return error->status;
     if (!envelope->has_key || place->is_incremental) {
         event->type = ISO_EVENT_IGNORED;
@@ -187,14 +159,13 @@ static enum iso_status take_schema_change(struct debezium *debezium, const struc
     return ISO_OK;
 }
 
-/* Nothing but the connector's time. */
-static void add_plain(struct iso_events *events, const struct iso_message *message, enum iso_event_type type,
-                      const char *reason)
+static enum iso_status take_metadata(struct debezium *debezium, const struct iso_message *message,
+                                     struct iso_events *events, struct iso_error *error)
 {
-    iso_events_add(events, &(struct iso_event){
-        .type = (uint8_t)type, .reason = reason, .source = ISO_ABSENT, .table = ISO_ABSENT, .key = ISO_ABSENT,
-        .before = ISO_ABSENT, .after = ISO_ABSENT, .transaction_id = ISO_ABSENT,
-        .origin = iso_origin(message->input, (uint64_t)message->offset)});
+    struct iso_event event;
+    if (iso_change_metadata(&debezium->envelope, message, &events->block, &event, error) == ISO_OK)
+        iso_events_add(events, &event);
+    return error->status;
 }
 
 static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
@@ -202,21 +173,25 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
 {
     struct debezium *debezium = (struct debezium *)decoder;
     struct iso_envelope *envelope = &debezium->envelope;
+    struct iso_event event = iso_change_event(message, ISO_EVENT_HEARTBEAT);
     if (iso_envelope_read(debezium->reader, message, envelope, error) != ISO_OK)
         return error->status;
-    if (envelope->is_tombstone)
-        add_plain(events, message, ISO_EVENT_IGNORED, "tombstone");
-    else if (iso_envelope_saw(envelope, ISO_MEMBER_OP))
+    if (envelope->is_tombstone) {
+        event.type = ISO_EVENT_IGNORED;
+        event.reason = "tombstone";
+        iso_events_add(events, &event);
+        return ISO_OK;
+    }
+    if (iso_envelope_saw(envelope, ISO_MEMBER_OP))
         return take_change(debezium, message, events, error);
-    else if (iso_envelope_saw(envelope, ISO_MEMBER_STATUS))
-        return debezium_take_metadata(debezium, message, events, error);
-    else if (iso_envelope_saw(envelope, ISO_MEMBER_DDL) || iso_envelope_saw(envelope, ISO_MEMBER_DATABASE_NAME))
+    if (iso_envelope_saw(envelope, ISO_MEMBER_STATUS))
+        return take_metadata(debezium, message, events, error);
+    if (iso_envelope_saw(envelope, ISO_MEMBER_DDL) || iso_envelope_saw(envelope, ISO_MEMBER_DATABASE_NAME))
         return take_schema_change(debezium, message, events, error);
-    else if (envelope->seen == (uint64_t)1 << ISO_MEMBER_TS_MS)
-        add_plain(events, message, ISO_EVENT_HEARTBEAT, NULL);
-    else
+    if (envelope->seen != (uint64_t)1 << ISO_MEMBER_TS_MS)
         return iso_error_set(error, ISO_BAD_INPUT, "not a message of Debezium: expected op, status, ddl, or ts_ms alone");
-    return error->status;
+    iso_events_add(events, &event);
+    return ISO_OK;
 }
 
 const struct iso_decoder_class iso_debezium_decoder = {"debezium", create, decode, destroy};

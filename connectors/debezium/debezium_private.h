@@ -2,8 +2,8 @@
 #define ISO_DEBEZIUM_PRIVATE_H
 
 #include "connectors/debezium/debezium.h"
-#include "connectors/debezium/identity.h"
-#include "connectors/envelope/envelope.h"
+#include "connectors/envelope/change.h"
+#include "connectors/envelope/identity.h"
 #include "io/native.h"
 #include "io/payload.h"
 
@@ -15,7 +15,7 @@ struct debezium {
     enum iso_row_identity identity;
     struct iso_envelope_reader *reader;
     struct iso_envelope envelope;
-    struct debezium_identities identities;
+    struct iso_identities identities;
     struct iso_native native; /* records in logical messages */
     struct iso_native_fault fault;
     struct iso_payload content;
@@ -34,23 +34,8 @@ enum iso_status debezium_place(struct debezium *debezium, const struct iso_messa
                                struct iso_history *block, struct debezium_place *place, struct iso_event *event,
                                struct iso_error *error);
 
-/* Transaction metadata. */
-enum iso_status debezium_take_metadata(struct debezium *debezium, const struct iso_message *message,
-                                       struct iso_events *events, struct iso_error *error);
-
 /* A logical message; `event` has the place. */
 enum iso_status debezium_take_message(struct debezium *debezium, struct iso_events *events, struct iso_event *event,
                                       struct iso_error *error);
-
-/* The atom of a transaction's id: of "571:53195829" that is 571, and `*lsn` the rest (if not NULL). */
-iso_atom debezium_transaction(struct iso_history *block, struct iso_json_text id, uint64_t *lsn);
-
-static inline iso_atom debezium_text(struct iso_history *block, struct iso_json_text text)
-{
-    return iso_atoms_text(&block->atoms, text.at, text.length);
-}
-
-/* Decimal digits, all of the text, within 64 bits. */
-bool debezium_digits(const char *at, size_t length, uint64_t *number);
 
 #endif

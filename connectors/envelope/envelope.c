@@ -7,7 +7,7 @@
 struct iso_envelope_reader *iso_envelope_reader_new(const struct iso_decoder_options *options, bool cells,
                                                     struct iso_error *error)
 {
-    static const struct envelope_format *const formats[] = {&envelope_json};
+    static const struct envelope_format *const formats[] = {&envelope_json, &envelope_avro, &envelope_protobuf};
     const char *name = options->format ? options->format : "json";
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (strcmp(formats[i]->name, name))

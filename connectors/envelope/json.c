@@ -48,7 +48,7 @@ static void destroy(struct iso_envelope_reader *reader)
 /* ---- rows ---- */
 
 /* A cell that is {"value":X,"set":true}; another object is a value itself. */
-static bool open_cell(struct iso_cell *cell, struct iso_json *json)
+static bool open_cell(struct iso_cell *cell, struct iso_json *json, bool *opened)
 {
     struct iso_cell inner = *cell;
     struct iso_json_text name;
@@ -68,8 +68,10 @@ static bool open_cell(struct iso_cell *cell, struct iso_json *json)
     }
     if (json->code != ISO_JSON_FINE)
         return false;
+    *opened |= has_value && has_set && !other;
     if (has_value && has_set && !other) {
         *cell = inner;
+        cell->in_cell = true;
         if (!set)
             cell->kind = ISO_CELL_UNKNOWN;
     } else {
@@ -80,20 +82,21 @@ static bool open_cell(struct iso_cell *cell, struct iso_json *json)
     return true;
 }
 
-/* Columns in cells. A cell that is null says nothing of its column. */
+/* Columns in cells, or plain ones. Where some are cells, one that is null says nothing of its column. */
 static bool read_cells(struct iso_row *row, struct iso_json *json)
 {
     struct iso_json_text name;
+    bool opened = false;
     if (!iso_json_enter_object(json))
         return false;
     while (iso_json_member(json, &name)) {
         struct iso_cell *cell = iso_row_add(row, name.at, name.length);
-        enum iso_json_type type = iso_json_peek(json);
-        if (type == ISO_JSON_OBJECT ? !open_cell(cell, json) : !iso_cell_read_json(cell, json))
+        if (iso_json_peek(json) == ISO_JSON_OBJECT ? !open_cell(cell, json, &opened) : !iso_cell_read_json(cell, json))
             return false;
-        if (type == ISO_JSON_NULL)
-            cell->kind = ISO_CELL_UNKNOWN;
     }
+    for (uint32_t i = 0; opened && i < row->count; i++)
+        if (row->cells[i].kind == ISO_CELL_NULL && !row->cells[i].in_cell)
+            row->cells[i].kind = ISO_CELL_UNKNOWN;
     return json->code == ISO_JSON_FINE;
 }
 

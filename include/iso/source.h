@@ -101,6 +101,7 @@ struct iso_decoder_options {
     const char *value;                          /* a row's value is this column; NULL: canonical JSON of all but the key */
     enum iso_row_identity identity;
     const char *tables;                         /* rows of these only, "db.a;db.b" as events name them; NULL: of all */
+    const char *delimiter, *quote, *null;       /* csv; NULL: "," and "\"" and "\\N"; quote "": escapes instead of quotes */
     const char *compression;                    /* of payloads: "none", "gzip", "lz4", "snappy", "zstd"; NULL: none */
 };
 

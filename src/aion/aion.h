@@ -9,8 +9,8 @@
  * Life of a verdict. TIMESTAMP at SI, SESSION, INT and NOCONFLICT cannot be undone by later data: they are
  * told once, as final (SESSION again, under the same id, when an even later predecessor arrives). An EXT
  * verdict is tentative until the watermark reaches its timestamp; then it is final and sound, and its kind
- * and writers are told. (What is set right by a later transaction of the same iso_aion_add, up to some 128 of
- * them, is only counted.) Without watermarks it is final `finality_timeout_ms` after arrival and may still be
+ * and writers are told. (What is set right by a later transaction of the same iso_aion_add, up to some 4096
+ * of them, is only counted.) Without watermarks it is final `finality_timeout_ms` after arrival and may still be
  * retracted. TIMESTAMP at SER waits for the watermark or the end, since kind and `other` depend on every
  * transaction with that cts.
  *

@@ -42,6 +42,8 @@ uint32_t aion_case_new(struct iso_aion_shard *shard, uint32_t key, uint32_t tran
     if (shard->timeout)
         shard->cases[number].deadline = shard->transactions[transaction].arrival + shard->timeout;
     aion_value_hold(shard, &shard->keys[key], look->value);
+    if (rare->first_case)
+        shard->cases[rare->first_case - 1].previous = number + 1;
     rare->first_case = number + 1;
     return number;
 }
@@ -62,10 +64,12 @@ static void free_case(struct iso_aion_shard *shard, uint32_t number)
 {
     struct aion_case *subject = &shard->cases[number];
     struct aion_key *key = &shard->keys[subject->key];
-    uint32_t *link = &shard->rares[key->rare].first_case;
-    while (*link != number + 1)
-        link = &shard->cases[*link - 1].next;
-    *link = subject->next;
+    if (subject->next)
+        shard->cases[subject->next - 1].previous = subject->previous;
+    if (subject->previous)
+        shard->cases[subject->previous - 1].next = subject->next;
+    else
+        shard->rares[key->rare].first_case = subject->next;
     for (uint32_t i = 0; i < subject->look_count; i++)
         aion_value_drop(shard, key, looks_of(subject)[i].value);
     aion_transaction_drop(shard, subject->transaction);
@@ -142,6 +146,20 @@ static void count_duration(struct iso_aion_shard *shard, uint64_t ms)
     shard->stats.wrong_for[at]++;
 }
 
+static void add_fresh(struct iso_aion_shard *shard, struct aion_case *subject)
+{
+    struct aion_dues *fresh = &shard->fresh;
+    if (subject->fresh)
+        return;
+    if (fresh->count == fresh->capacity) {
+        fresh->capacity = fresh->capacity ? fresh->capacity * 2 : 64;
+        fresh->heap = iso_reallocate(fresh->heap, fresh->capacity * sizeof *fresh->heap);
+    }
+    fresh->heap[fresh->count++] =
+        (struct aion_due){0, (uint32_t)(subject - shard->cases), subject->generation};
+    subject->fresh = true;
+}
+
 static void become(struct iso_aion_shard *shard, struct aion_case *subject, enum aion_state state,
                    uint32_t cause)
 {
@@ -154,7 +172,7 @@ static void become(struct iso_aion_shard *shard, struct aion_case *subject, enum
         if (shard->now >= subject->deadline)
             tell_by_deadline(shard, subject, cause);
         else
-            aion_dues_push(&shard->fresh, 0, (uint32_t)(subject - shard->cases), subject->generation);
+            add_fresh(shard, subject);
     } else if (old == AION_WRONG && state != AION_WRONG) {
         count_duration(shard, shard->now - subject->wrong_since);
         if (subject->told)
@@ -178,13 +196,20 @@ static void finalise(struct iso_aion_shard *shard, uint32_t number)
     free_case(shard, number);
 }
 
-void aion_case_start(struct iso_aion_shard *shard, uint32_t number)
+void aion_case_start(struct iso_aion_shard *shard, uint32_t number, uint32_t cause)
 {
     struct aion_case *subject = &shard->cases[number];
-    become(shard, subject, state_of(subject), ISO_NONE);
-    aion_dues_push(&shard->finals, subject->bound, number, subject->generation);
-    if (subject->deadline != UINT64_MAX)
-        aion_dues_push(&shard->deadlines, subject->deadline, number, subject->generation);
+    become(shard, subject, state_of(subject), cause);
+    add_fresh(shard, subject);
+}
+
+bool aion_case_end(struct iso_aion_shard *shard, uint32_t number)
+{
+    if (shard->cases[number].look_count > 1)
+        return false;
+    assert(shard->cases[number].state == AION_RIGHT && !shard->cases[number].told);
+    free_case(shard, number);
+    return true;
 }
 
 void aion_case_set(struct iso_aion_shard *shard, uint32_t number, uint32_t operation, enum aion_state state,
@@ -216,12 +241,27 @@ static bool is_current(const struct iso_aion_shard *shard, const struct aion_due
     return subject->look_count && subject->generation == due->generation;
 }
 
-/* What went wrong in a batch and was not set right in it. */
+static void queue(struct iso_aion_shard *shard, struct aion_case *subject)
+{
+    uint32_t number = (uint32_t)(subject - shard->cases);
+    if (subject->queued)
+        return;
+    subject->queued = true;
+    aion_dues_push(&shard->finals, subject->bound, number, subject->generation);
+    if (subject->deadline != UINT64_MAX)
+        aion_dues_push(&shard->deadlines, subject->deadline, number, subject->generation);
+}
+
+/* What was opened or went wrong since the last time and was not set right. */
 void aion_cases_tell_fresh(struct iso_aion_shard *shard)
 {
     for (uint32_t i = 0; i < shard->fresh.count; i++) {
         struct aion_case *subject = &shard->cases[shard->fresh.heap[i].subject];
-        if (is_current(shard, &shard->fresh.heap[i]) && subject->state == AION_WRONG && !subject->told)
+        if (!is_current(shard, &shard->fresh.heap[i]))
+            continue;
+        subject->fresh = false;
+        queue(shard, subject);
+        if (subject->state == AION_WRONG && !subject->told && subject->bound > shard->limit)
             tell(shard, subject, ISO_AION_TENTATIVE, ISO_NONE);
     }
     shard->fresh.count = 0;

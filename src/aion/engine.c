@@ -9,7 +9,7 @@
 
 /* Transactions a batch: steps of one shard stay in the second level cache; several shards share the cost of a
  * run. */
-enum { BATCH = 128, BATCH_PARALLEL = 4096, FETCH_AHEAD = 8 };
+enum { BATCH = 128, BATCH_PARALLEL = 4096, TELL_EVERY = 4096, FETCH_AHEAD = 8 };
 
 void iso_aion_options_init(struct iso_aion_options *options)
 {
@@ -89,7 +89,7 @@ void iso_aion_block(struct iso_aion *engine, const struct iso_history *history)
 
 struct task {
     struct iso_aion *engine;
-    enum { APPLY, ADVANCE, TICK, END, SWEEP } what;
+    enum { APPLY, APPLY_AND_TELL, ADVANCE, TICK, END, SWEEP } what;
 };
 
 static void do_task(void *argument, uint32_t number)
@@ -99,7 +99,10 @@ static void do_task(void *argument, uint32_t number)
     struct iso_aion_shard *shard = engine->shard[number];
     switch (task->what) {
     case APPLY:
+    case APPLY_AND_TELL:
         iso_aion_shard_apply(shard, &engine->batch[number]);
+        if (task->what == APPLY_AND_TELL)
+            iso_aion_shard_tell(shard);
         break;
     case ADVANCE:
         iso_aion_shard_advance(shard, engine->limit, engine->passed, engine->floor, engine->now);
@@ -127,9 +130,9 @@ static void run(struct iso_aion *engine, int what)
     aion_deliver(engine);
 }
 
-void aion_run_batches(struct iso_aion *engine)
+void aion_run_batches(struct iso_aion *engine, bool tell)
 {
-    run(engine, APPLY);
+    run(engine, tell ? APPLY_AND_TELL : APPLY);
     for (uint32_t s = 0; s < engine->shards; s++)
         engine->batch[s].part_count = engine->batch[s].step_count = engine->batch[s].element_count = 0;
 }
@@ -189,9 +192,9 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
         if (engine->options.finality_timeout_ms && iso_status_of(history, t) == ISO_COMMITTED)
             note_arrival(engine, engine->now, history->cts[t]);
         if ((t - first + 1) % batch == 0)
-            aion_run_batches(engine);
+            aion_run_batches(engine, (t - first + 1) % TELL_EVERY == 0);
     }
-    aion_run_batches(engine);
+    aion_run_batches(engine, true);
     if (taken)
         *taken = t - first;
     return status;

@@ -203,7 +203,7 @@ void aion_session_add(struct iso_aion *engine, const struct aion_block *block, u
 void aion_sessions_trim(struct iso_aion *engine); /* all of them */
 
 /* deliver.c */
-void aion_run_batches(struct iso_aion *engine);
+void aion_run_batches(struct iso_aion *engine, bool tell);
 void aion_deliver(struct iso_aion *engine);
 void aion_emit(struct iso_aion *engine, struct iso_aion_event *event);
 struct iso_aion_event aion_event_of(const struct iso_aion *engine, enum iso_axiom axiom);

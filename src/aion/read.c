@@ -5,40 +5,39 @@
 #include "aion/shard_private.h"
 #include "base/memory.h"
 
-/* True if an element of the list, or the value itself, is `wanted`. */
-static bool holds_value(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value,
-                        uint32_t wanted)
+/* True if a transaction of unknown outcome that started below `before` wrote `value`, as its final value or, to a
+ * list, at all. Spare writes of unknown ones stand at the end of their run in the order of their values. */
+static bool may_be_written(const struct iso_aion_shard *shard, const struct aion_run *spares, bool list,
+                           uint32_t value, uint64_t before)
 {
-    if (!aion_key_is_list(key))
-        return value == wanted;
-    if (value == ISO_ABSENT)
-        return false;
-    const struct aion_list *list = aion_pool_at(&shard->pool, value);
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (list->elements[i] == wanted)
+    struct aion_place place = aion_run_lower(&shard->pool, spares, aion_unknown_time(value));
+    for (;; aion_run_next(&shard->pool, spares, &place)) {
+        const struct aion_entry *spare = aion_run_get(&shard->pool, spares, place);
+        if (!spare || spare->time != aion_unknown_time(value))
+            return false;
+        bool counts = spare->detail == AION_SPARE_UNKNOWN_FINAL || (spare->detail == AION_SPARE_UNKNOWN && list);
+        if (counts && (!spare->hold || spare->hold - 1 < before))
             return true;
     }
-    return false;
 }
 
 /* True if a transaction of unknown outcome may have written what was read. */
 static bool is_held(const struct iso_aion_shard *shard, const struct aion_key *key,
                     const struct aion_look *look)
 {
-    if (!key->rare)
+    const struct aion_run *spares = key->rare ? &shard->rares[key->rare].spares : NULL;
+    if (!spares || !spares->count || !aion_is_unknown(aion_run_last(&shard->pool, spares)))
         return false;
-    const struct aion_run *spares = &shard->rares[key->rare].spares;
-    struct aion_place place = aion_run_begin();
-    for (;; aion_run_next(&shard->pool, spares, &place)) {
-        const struct aion_entry *spare = aion_run_get(&shard->pool, spares, place);
-        if (!spare)
-            return false;
-        bool counts = spare->detail == AION_SPARE_UNKNOWN_FINAL ||
-                      (spare->detail == AION_SPARE_UNKNOWN && aion_key_is_list(key));
-        if (counts && (!spare->hold || spare->hold - 1 < look->before) &&
-            holds_value(shard, key, look->value, spare->value))
+    if (!aion_key_is_list(key))
+        return may_be_written(shard, spares, false, look->value, look->before);
+    if (look->value == ISO_ABSENT)
+        return false;
+    const struct aion_list *list = aion_pool_at(&shard->pool, look->value);
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (may_be_written(shard, spares, true, list->elements[i], look->before))
             return true;
     }
+    return false;
 }
 
 enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *key,
@@ -158,7 +157,7 @@ void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, con
         detail = group_case(shard, step->key, transaction, &look) + 1;
     } else if (look.state == AION_WRONG || look.state == AION_HELD) {
         detail = aion_case_new(shard, step->key, transaction, &look) + 1;
-        aion_case_start(shard, detail - 1);
+        aion_case_start(shard, detail - 1, ISO_NONE);
     }
     if (aion_may_drop_read(shard, look.bound) || look.state == AION_UNDECIDED)
         aion_value_drop(shard, key, look.value);
@@ -179,14 +178,19 @@ static void recheck(struct iso_aion_shard *shard, struct aion_key *key, struct a
                              .own = read->operation & AION_READ_OWN};
     enum aion_state state = aion_judge(shard, key, &look, read->transaction);
     shard->stats.rechecks++;
-    if (!read->detail && state == AION_RIGHT)
+    if (read->detail) {
+        aion_case_set(shard, read->detail - 1, look.operation, state, cause);
+        if (state == AION_RIGHT && aion_case_end(shard, read->detail - 1))
+            read->detail = 0;
         return;
-    if (!read->detail) {
-        look.state = AION_RIGHT;
-        read->detail = aion_case_new(shard, number, read->transaction, &look) + 1;
-        aion_case_start(shard, read->detail - 1);
     }
-    aion_case_set(shard, read->detail - 1, look.operation, state, cause);
+    if (state == AION_RIGHT)
+        return;
+    look.state = (uint8_t)state;
+    read->detail = aion_case_new(shard, number, read->transaction, &look) + 1;
+    shard->transactions[read->transaction].flips += state == AION_WRONG;
+    shard->stats.reads_undecided += state == AION_UNDECIDED;
+    aion_case_start(shard, read->detail - 1, cause);
 }
 
 /* A version has come: of registers, the reads between it and its successor see it now; of lists all above it

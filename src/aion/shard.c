@@ -292,7 +292,7 @@ static void apply_part(struct iso_aion_shard *shard, const struct aion_batch *ba
         apply_step(shard, batch, &batch->steps[i], transaction);
     }
     for (uint32_t i = 0; i < shard->group_count; i++)
-        aion_case_start(shard, shard->groups[i]);
+        aion_case_start(shard, shard->groups[i], ISO_NONE);
     shard->group_count = 0;
     aion_transaction_drop(shard, transaction);
 }
@@ -306,9 +306,13 @@ void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch 
             shard->now = batch->parts[i].arrival;
         apply_part(shard, batch, &batch->parts[i]);
     }
-    aion_cases_tell_fresh(shard);
     shard->work += batch->step_count;
     aion_sweep_some(shard);
+}
+
+void iso_aion_shard_tell(struct iso_aion_shard *shard)
+{
+    aion_cases_tell_fresh(shard);
 }
 
 /* ---- time ---- */

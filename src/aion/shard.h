@@ -100,6 +100,9 @@ void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t 
 
 void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch *batch);
 
+/* Tells what has become tentative since the last time and still is. Before time goes on. */
+void iso_aion_shard_tell(struct iso_aion_shard *shard);
+
 /* Reads of versions below `limit` are final; reads below `passed` are never looked at again (where only
  * deadlines speak, `passed` is above `limit`); versions below `floor` go, but each key's newest of them. None
  * goes back. */

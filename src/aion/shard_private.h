@@ -32,7 +32,8 @@ struct aion_key {
 
 struct aion_rare {
     struct aion_run
-        spares; /* writes that are no version: time = when they may go, hold = sts + 1 or 0, detail = */
+        spares; /* writes that are no version: time = when they may go, see aion_unknown_time, hold = sts + 1
+                 * or 0, detail = */
     uint32_t first_case; /* + 1; cases of the key, chained */
     uint32_t initial;    /* a register's initial value */
     uint32_t base;       /* a list's initial elements and those of dropped versions; ISO_ABSENT: none */
@@ -43,6 +44,17 @@ enum aion_spare {
     AION_SPARE_UNKNOWN,
     AION_SPARE_UNKNOWN_FINAL
 };
+
+/* The time of a spare write whose transaction's outcome is unknown: behind all others, in the order of values. */
+static inline uint64_t aion_unknown_time(uint32_t value)
+{
+    return (uint64_t)UINT32_MAX << 32 | value;
+}
+
+static inline bool aion_is_unknown(const struct aion_entry *spare)
+{
+    return spare->detail >= AION_SPARE_UNKNOWN;
+}
 
 /* A transaction, as long as an entry or a case names it: one cache line. */
 struct aion_transaction {
@@ -75,8 +87,8 @@ struct aion_look {
 /* A case: one instance (EXT, transaction, key) that was wrong at some time, or has several reads. */
 struct aion_case {
     uint32_t key, transaction;
-    uint32_t next;       /* + 1; of the same key, or the next free one */
-    uint32_t look_count; /* 0: the case is free */
+    uint32_t next, previous; /* + 1; of the same key; `next` of a free case: the next free one */
+    uint32_t look_count;     /* 0: the case is free */
     struct aion_look look;
     struct aion_look *more; /* all looks, if there are several */
     uint64_t bound;         /* the largest of its looks */
@@ -84,6 +96,7 @@ struct aion_case {
     uint32_t generation;
     uint8_t state;
     bool told, told_final, waiting; /* tentative or final; final; past the watermark but held */
+    bool fresh, queued;             /* among `fresh`; its times stand in `finals` and `deadlines` */
 };
 
 /* A place in time at which a case has to be looked at. */
@@ -117,7 +130,7 @@ struct iso_aion_shard {
     struct aion_case *cases;
     uint32_t case_count, case_capacity, free_case;
     struct aion_dues finals, deadlines;
-    struct aion_dues fresh; /* cases that went wrong in this batch: told at its end if they still are */
+    struct aion_dues fresh; /* a list of new cases and those gone wrong: most are right again before they are told */
     struct aion_dues ties;  /* SER: keys with readers and writers that share a cts */
     struct aion_finding *findings;
     uint32_t finding_count, finding_capacity;
@@ -189,7 +202,8 @@ void aion_forget(struct iso_aion_shard *shard, const struct aion_batch *batch, c
 uint32_t aion_case_new(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction,
                        const struct aion_look *look);
 void aion_case_add(struct iso_aion_shard *shard, uint32_t number, const struct aion_look *look);
-void aion_case_start(struct iso_aion_shard *shard, uint32_t number); /* all looks are there */
+void aion_case_start(struct iso_aion_shard *shard, uint32_t number, uint32_t cause); /* all looks are there */
+bool aion_case_end(struct iso_aion_shard *shard, uint32_t number); /* one right look: gone; else false */
 void aion_case_set(struct iso_aion_shard *shard, uint32_t number, uint32_t operation, enum aion_state state,
                    uint32_t cause);
 void aion_cases_advance(struct iso_aion_shard *shard);

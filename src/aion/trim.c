@@ -80,7 +80,7 @@ static void trim_spares(struct iso_aion_shard *shard, struct aion_run *spares)
     uint32_t count = 0;
     for (;; aion_run_next(&shard->pool, spares, &place), count++) {
         const struct aion_entry *spare = aion_run_get(&shard->pool, spares, place);
-        if (!spare || spare->time >= shard->floor)
+        if (!spare || spare->time >= shard->floor || aion_is_unknown(spare))
             break;
         aion_values_drop(&shard->values, spare->value);
         aion_transaction_drop_later(shard, spare->transaction);

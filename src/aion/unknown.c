@@ -131,7 +131,7 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
     enum iso_status status = aion_take(engine, &engine->held, t, true, engine->now, &error);
     aion_forget_unknown(engine, &engine->held, t, engine->now);
     engine->stats.unknown--;
-    aion_run_batches(engine);
+    aion_run_batches(engine, true);
     engine->options.origin_is_index = old_index;
     return status == ISO_OK;
 }

@@ -209,11 +209,13 @@ void aion_spare(struct iso_aion_shard *shard, const struct aion_batch *batch, co
                                .transaction = aion_transaction_hold(shard, number),
                                .operation = step->operation};
     if (status == ISO_UNKNOWN)
-        spare.time = UINT64_MAX;
+        spare.time = aion_unknown_time(spare.value);
     else if (status == ISO_COMMITTED)
         spare.time = transaction->cts;
     else
         spare.time = has_sts ? transaction->sts : shard->passed;
+    if (status != ISO_UNKNOWN && spare.time >= aion_unknown_time(0))
+        spare.time = aion_unknown_time(0) - 1;
     if (aion_run_full(spares))
         aion_trim(shard, key);
     aion_run_insert(&shard->pool, spares, aion_run_lower(&shard->pool, spares, spare.time), &spare);
@@ -221,25 +223,24 @@ void aion_spare(struct iso_aion_shard *shard, const struct aion_batch *batch, co
         aion_recheck_cases(shard, key, number);
 }
 
-static void forget_key(struct iso_aion_shard *shard, struct aion_key *key, uint32_t tid)
+/* Takes back one spare write of an unknown transaction. */
+static void forget_write(struct iso_aion_shard *shard, struct aion_key *key, uint32_t tid, uint32_t value)
 {
     if (!key->rare)
         return;
     struct aion_run *spares = &shard->rares[key->rare].spares;
-    struct aion_place place = aion_run_lower(&shard->pool, spares, UINT64_MAX);
-    for (;;) {
+    struct aion_place place = aion_run_lower(&shard->pool, spares, aion_unknown_time(value));
+    for (;; aion_run_next(&shard->pool, spares, &place)) {
         const struct aion_entry *spare = aion_run_get(&shard->pool, spares, place);
-        if (!spare)
+        if (!spare || spare->time != aion_unknown_time(value))
             break;
         uint32_t transaction = spare->transaction;
-        if (shard->transactions[transaction].tid != tid) {
-            aion_run_next(&shard->pool, spares, &place);
-            continue;
+        if (shard->transactions[transaction].tid == tid) {
+            aion_values_drop(&shard->values, value);
+            aion_run_remove(&shard->pool, spares, place);
+            aion_transaction_drop(shard, transaction);
+            break;
         }
-        aion_values_drop(&shard->values, spare->value);
-        aion_run_remove(&shard->pool, spares, place);
-        aion_transaction_drop(shard, transaction);
-        place = aion_run_lower(&shard->pool, spares, UINT64_MAX);
     }
     aion_recheck_cases(shard, key, ISO_NONE);
 }
@@ -247,7 +248,11 @@ static void forget_key(struct iso_aion_shard *shard, struct aion_key *key, uint3
 void aion_forget(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part)
 {
     uint32_t tid = aion_values_take(&shard->values, batch->atoms, part->tid);
-    for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++)
-        forget_key(shard, &shard->keys[batch->steps[i].key], tid);
+    for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++) {
+        const struct aion_step *step = &batch->steps[i];
+        uint32_t value = aion_values_take(&shard->values, batch->atoms, step->value);
+        forget_write(shard, &shard->keys[step->key], tid, value);
+        aion_values_drop(&shard->values, value);
+    }
     aion_values_drop(&shard->values, tid);
 }

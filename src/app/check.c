@@ -75,6 +75,13 @@ static const struct app_option options[] = {
      .argument = "FILE",
      .offset = PLACE(evidence),
      .help = "Write polygraph's evidence, for isochron verify; packed if FILE ends\nin .zst."},
+    {.type = APP_TEXT,
+     .name = "minimise",
+     .argument = "FILE",
+     .offset = PLACE(minimise),
+     .help = "When polygraph says violated: write the smallest part of the history\n"
+             "that is violated still, as native JSON Lines. Keys start with null\n"
+             "there: initial values are renamed."},
     {.type = APP_GROUP, .help = "How to run"},
     {.type = APP_NUMBER,
      .name = "threads",
@@ -138,8 +145,12 @@ static bool timestamps_judge(const struct app_check *check, const struct iso_his
     return check->level <= ISO_SER && history->without_sts == ISO_NONE && history->without_cts == ISO_NONE;
 }
 
-static enum iso_status no_evidence(struct app *app)
+static enum iso_status no_evidence(struct app *app, const struct app_check *check)
 {
+    if (!check->evidence)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--minimise: this history has timestamps, and chronos's report names what is wrong; "
+                             "--engine polygraph or --any-order minimises what no order explains");
     return iso_error_set(&app->error, ISO_BAD_INPUT,
                          "--evidence: this history has timestamps, and chronos's report is its evidence; "
                          "--engine polygraph or --any-order writes polygraph's");
@@ -196,8 +207,8 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     double seconds_load = app_seconds() - started;
     if (!timestamps_judge(&check, &history))
         status = app_check_polygraph(app, &check, &history, seconds_load, started);
-    else if (check.evidence && !check.any_order)
-        status = no_evidence(app);
+    else if ((check.evidence || check.minimise) && !check.any_order)
+        status = no_evidence(app, &check);
     else
         status = judge_by_timestamps(app, &check, &history, repeats, seconds_load, started);
 out:

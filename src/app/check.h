@@ -12,7 +12,7 @@ struct app_check {
     int engine; /* enum app_engine */
     struct app_load load;
     uint64_t max_violations, timeout, memory, drift;
-    const char *evidence;
+    const char *evidence, *minimise;
     bool no_session_order, allow_unjudged, any_order, json;
     bool no_saturation, no_meet, no_join, no_search, no_solver;
 };
@@ -27,5 +27,10 @@ enum iso_status app_check_polygraph(struct app *app, const struct app_check *che
 /* Asks polygraph whether any order explains what the claimed one does not: verdict->any_order. */
 void app_check_any_order(struct app *app, const struct app_check *check, const struct iso_history *history,
                          struct iso_verdict *verdict);
+
+/* Writes the smallest violated part of a violated history to the file that was asked for. */
+enum iso_status app_check_minimise(struct app *app, const struct app_check *check,
+                                   const struct iso_polygraph_options *options, const struct iso_history *history,
+                                   const struct iso_polygraph_result *result);
 
 #endif

@@ -50,7 +50,11 @@ static enum iso_status judge(struct app *app, const struct app_check *check, con
                              "--no-session-order: polygraph has snapshot isolation without it (--level adya-si), not %s",
                              iso_model_name(options.model));
     enum iso_status status = iso_polygraph_check(history, &options, result, &app->error);
-    return status == ISO_OK ? write_evidence(app, check, history, result) : status;
+    if (status == ISO_OK)
+        status = write_evidence(app, check, history, result);
+    if (status == ISO_OK && check->minimise)
+        status = app_check_minimise(app, check, &options, history, result);
+    return status;
 }
 
 enum iso_status app_check_polygraph(struct app *app, const struct app_check *check, const struct iso_history *history,

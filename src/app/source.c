@@ -5,15 +5,16 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "connectors/dgraph/dgraph.h"
-#include "connectors/debezium/debezium.h"
 #include "connectors/debezium/debezium.h"
 #include "connectors/dgraph/dgraph.h"
 #include "connectors/history/record.h"
+#include "connectors/ticdc/ticdc.h"
+#include "connectors/yugabyte/yugabyte.h"
 #include "io/input.h"
 
 /* The kinds of sources. A new connector is its folder and its row here. */
-static const struct iso_decoder_class *const kinds[] = {&iso_record_decoder, &iso_debezium_decoder, &iso_dgraph_decoder};
+static const struct iso_decoder_class *const kinds[] = {&iso_record_decoder, &iso_debezium_decoder, &iso_dgraph_decoder,
+                                                        &iso_ticdc_decoder, &iso_yugabyte_decoder};
 
 enum { SCHEMA_MAX_BYTES = 1 << 20 };
 
@@ -118,7 +119,7 @@ static enum iso_status add(struct app_stream *stream, struct source *source)
     struct iso_error *error = &stream->app->error;
     const struct iso_decoder_class *class = find_kind(source->kind);
     if (!class)
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s:%s: expected a kind among history, debezium and dgraph", source->kind,
+        return iso_error_set(error, ISO_BAD_INPUT, "--source %s:%s: expected a kind among history, debezium, dgraph, ticdc and yugabyte", source->kind,
                              source->topic);
     if (source->schema && read_schema(source, error) != ISO_OK)
         return error->status;

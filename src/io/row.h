@@ -54,7 +54,8 @@ struct iso_cell {
     int32_t scale;
     uint8_t kind; /* enum iso_cell_kind */
     bool negative;
-    bool is_key; /* the identity has it, the value does not */
+    bool is_key;  /* the identity has it, the value does not */
+    bool in_cell; /* it came as {value, set}: a null is one, and not a column that the source left out */
 };
 
 struct iso_row {
@@ -87,6 +88,9 @@ bool iso_row_read_json(struct iso_row *row, struct iso_json *json);
 
 /* Fills in a cell with the JSON value that the cursor stands before. False: the scanner's error. */
 bool iso_cell_read_json(struct iso_cell *cell, struct iso_json *json);
+
+/* Adds the cell, which is not unknown, to a text as JSON. */
+void iso_cell_put_json(struct iso_text *text, const struct iso_cell *cell);
 
 /* Marks the columns of `row` that `keys` has as the key's, all others as not. False: `row` lacks one of them. */
 bool iso_row_set_keys(struct iso_row *row, const struct iso_row *keys);

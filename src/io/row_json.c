@@ -27,6 +27,7 @@ static bool read_number(struct iso_cell *cell, struct iso_json *json)
     if (digits && from + digits < json->end && after != '.' && (after | 0x20) != 'e') {
         json->at += digits;
         cell->kind = ISO_CELL_INTEGER;
+        cell->negative = false;
         return true;
     }
     if (!iso_json_skip(json))

@@ -7,7 +7,4 @@
 /* Adds what the cell holds, without quotes and escapes. The cell is neither NULL nor unknown. */
 void iso_cell_put(struct iso_text *text, const struct iso_cell *cell);
 
-/* Adds the cell as JSON. Not unknown. */
-void iso_cell_put_json(struct iso_text *text, const struct iso_cell *cell);
-
 #endif

@@ -148,14 +148,29 @@ static void settle_transactions(struct iso_join *join, uint64_t timestamp)
     }
 }
 
-/* A record without commit timestamp was on its way when `horizon` was the newest timestamp. */
+static bool has_rows(const struct iso_join *join, const struct join_record *record)
+{
+    for (uint32_t i = 0; i < record->identity_count; i++)
+        if (join_map_get(&join->by_identity, record->identity[i]) != ISO_NONE)
+            return true;
+    return false;
+}
+
+/* Whether a row of it would have come by now. Of unknown outcome: it was on its way when `horizon` was the newest timestamp.
+ * (Should it commit after all, it is a transaction without a record.) Committed at a time that only the stream knows: the end
+ * of the stream alone can tell. */
+static bool is_due(const struct iso_join *join, const struct join_record *record, uint64_t timestamp)
+{
+    if (record->flags & JOIN_RECORD_CTS)
+        return record->cts <= timestamp;
+    return record->status == ISO_UNKNOWN && record->horizon <= timestamp && !has_rows(join, record);
+}
+
 static void settle_records(struct iso_join *join, uint64_t timestamp)
 {
     for (uint32_t i = join->oldest_record, next; i != ISO_NONE; i = next) {
-        const struct join_record *record = &join->records[i];
-        uint64_t due = record->flags & JOIN_RECORD_CTS ? record->cts : record->horizon;
-        next = record->newer;
-        if (due <= timestamp && due != UINT64_MAX)
+        next = join->records[i].newer;
+        if (is_due(join, &join->records[i], timestamp))
             join_settle_undelivered(join, i);
     }
 }

@@ -6,25 +6,25 @@
  * taken for FULL, nulls included, until an update comes without a before image. MySQL's and MariaDB's connectors insist
  * on full row images. An insert's before image is that there was no row.
  */
-#ifndef ISO_DEBEZIUM_IDENTITY_H
-#define ISO_DEBEZIUM_IDENTITY_H
+#ifndef ISO_ENVELOPE_IDENTITY_H
+#define ISO_ENVELOPE_IDENTITY_H
 
 #include "io/row.h"
 #include "iso/source.h"
 
-enum { DEBEZIUM_TABLES_MAX = 4096 };
+enum { ISO_IDENTITIES_MAX = 4096 };
 
-struct debezium_identities {
+struct iso_identities {
     struct iso_atoms tables; /* table i is atom i; forgotten, all of them, when they are too many */
-    bool is_full[DEBEZIUM_TABLES_MAX];
+    bool is_full[ISO_IDENTITIES_MAX];
 };
 
-void debezium_identities_init(struct debezium_identities *identities);
-void debezium_identities_release(struct debezium_identities *identities);
+void iso_identities_init(struct iso_identities *identities);
+void iso_identities_release(struct iso_identities *identities);
 
 /* Whether the row before, which has cells unless the source sent null, can be relied on. Learns from it.
  * `value`: the one column that matters, or NULL. */
-bool debezium_identity_is_whole(struct debezium_identities *identities, const char *table, size_t length,
+bool iso_identities_is_whole(struct iso_identities *identities, const char *table, size_t length,
                                 const struct iso_row *before, const char *value, bool is_update);
 
 #endif

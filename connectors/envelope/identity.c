@@ -1,22 +1,22 @@
-#include "connectors/debezium/identity.h"
+#include "connectors/envelope/identity.h"
 
 #include <string.h>
 
-void debezium_identities_init(struct debezium_identities *identities)
+void iso_identities_init(struct iso_identities *identities)
 {
-    *identities = (struct debezium_identities){0};
+    *identities = (struct iso_identities){0};
     iso_atoms_init(&identities->tables);
 }
 
-void debezium_identities_release(struct debezium_identities *identities)
+void iso_identities_release(struct iso_identities *identities)
 {
     iso_atoms_release(&identities->tables);
 }
 
-static bool *find(struct debezium_identities *identities, const char *table, size_t length)
+static bool *find(struct iso_identities *identities, const char *table, size_t length)
 {
     iso_atom atom = iso_atoms_add_string(&identities->tables, table, length);
-    if ((atom & ~ISO_ATOM_TABLE) == DEBEZIUM_TABLES_MAX) {
+    if ((atom & ~ISO_ATOM_TABLE) == ISO_IDENTITIES_MAX) {
         iso_atoms_clear(&identities->tables);
         memset(identities->is_full, 0, sizeof identities->is_full);
         atom = iso_atoms_add_string(&identities->tables, table, length);
@@ -36,7 +36,7 @@ static bool shows_all(const struct iso_row *before)
     return beside;
 }
 
-bool debezium_identity_is_whole(struct debezium_identities *identities, const char *table, size_t length,
+bool iso_identities_is_whole(struct iso_identities *identities, const char *table, size_t length,
                                 const struct iso_row *before, const char *value, bool is_update)
 {
     bool *full = find(identities, table, length);

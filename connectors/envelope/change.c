@@ -1,0 +1,162 @@
+#include "connectors/envelope/change.h"
+
+#include <string.h>
+
+#include "io/payload.h"
+
+bool iso_change_digits(const char *at, size_t length, uint64_t *number)
+{
+    *number = 0;
+    for (size_t i = 0; i < length; i++) {
+        unsigned digit = (unsigned char)at[i] - '0';
+        if (digit > 9 || __builtin_mul_overflow(*number, 10u, number) || __builtin_add_overflow(*number, digit, number))
+            return false;
+    }
+    return length > 0;
+}
+
+iso_atom iso_change_transaction(struct iso_history *block, struct iso_json_text id, uint64_t *lsn)
+{
+    uint64_t xid, rest;
+    const char *colon = memchr(id.at, ':', id.length);
+    if (lsn)
+        *lsn = 0;
+    if (!colon || !iso_change_digits(id.at, (size_t)(colon - id.at), &xid) ||
+        !iso_change_digits(colon + 1, (size_t)(id.at + id.length - colon - 1), &rest))
+        return iso_change_text(block, id);
+    if (lsn)
+        *lsn = rest;
+    return iso_atoms_unsigned(&block->atoms, xid);
+}
+
+/* "false", null, false and nothing at all are no snapshot. */
+enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *is_snapshot, bool *is_incremental,
+                                    struct iso_error *error)
+{
+    const struct iso_cell *cell = &envelope->member[ISO_MEMBER_SNAPSHOT];
+    struct iso_json_text text;
+    *is_snapshot = *is_incremental = false;
+    if (iso_envelope_has(envelope, ISO_MEMBER_SNAPSHOT) && cell->kind == ISO_CELL_BOOLEAN) {
+        *is_snapshot = cell->bits;
+        return ISO_OK;
+    }
+    if (!iso_envelope_text(envelope, ISO_MEMBER_SNAPSHOT, &text, error))
+        return error->status;
+    *is_snapshot = text.length && !ISO_PAYLOAD_IS(text, "false");
+    *is_incremental = ISO_PAYLOAD_IS(text, "incremental");
+    return ISO_OK;
+}
+
+/* ["24023119","24023128"]: the previous transaction's end and this change; null and numbers may stand there. */
+static bool parse_sequence(struct iso_json_text text, uint64_t numbers[2])
+{
+    const char *at = text.at, *end = at + text.length;
+    numbers[0] = numbers[1] = 0;
+    if (at == end || *at++ != '[')
+        return false;
+    for (int i = 0; i < 2; i++) {
+        while (at < end && *at == ' ')
+            at++;
+        bool quoted = at < end && *at == '"';
+        at += quoted;
+        const char *from = at;
+        while (at < end && *at != '"' && *at != ',' && *at != ']' && *at != ' ')
+            at++;
+        bool null = !quoted && at - from == 4 && !memcmp(from, "null", 4);
+        if (!null && !iso_change_digits(from, (size_t)(at - from), &numbers[i]))
+            return false;
+        if (quoted && (at == end || *at++ != '"'))
+            return false;
+        if (at == end || *at++ != (i ? ']' : ','))
+            return false;
+    }
+    return at == end;
+}
+
+enum iso_status iso_change_lsn(const struct iso_envelope *envelope, struct iso_event *event, struct iso_error *error)
+{
+    struct iso_json_text sequence;
+    uint64_t numbers[2], lsn;
+    if (!iso_envelope_text(envelope, ISO_MEMBER_SEQUENCE, &sequence, error) ||
+        !iso_envelope_number(envelope, ISO_MEMBER_LSN, &lsn, error))
+        return error->status;
+    if (!sequence.length)
+        return ISO_OK;
+    if (!parse_sequence(sequence, numbers))
+        return iso_error_set(error, ISO_BAD_INPUT, "source.sequence: expected [\"LSN\",\"LSN\"], either of them maybe null");
+    event->position[0] = numbers[0];
+    event->position[1] = iso_envelope_has(envelope, ISO_MEMBER_LSN) ? lsn : numbers[1];
+    event->flags |= ISO_EVENT_HAS_POSITION;
+    return ISO_OK;
+}
+
+enum iso_status iso_change_form(const struct iso_envelope *envelope, char op, struct iso_error *error)
+{
+    bool after = iso_envelope_has(envelope, ISO_MEMBER_AFTER), before = iso_envelope_has(envelope, ISO_MEMBER_BEFORE);
+    if (op != 'd' && !after)
+        return iso_error_set(error, ISO_BAD_INPUT, "op %c without after, expected a row", op);
+    if (op == 'd' && after)
+        return iso_error_set(error, ISO_BAD_INPUT, "op d with after, expected null");
+    if ((op == 'c' || op == 'r') && before)
+        return iso_error_set(error, ISO_BAD_INPUT, "op %c with before, expected null", op);
+    return ISO_OK;
+}
+
+enum iso_status iso_change_value(struct iso_row *row, const char *part, const char *column, struct iso_history *block,
+                                 iso_atom *value, uint16_t flag, struct iso_event *event, struct iso_error *error)
+{
+    switch (iso_row_value(row, &block->atoms, column, value)) {
+    case ISO_ROW_KNOWN: event->flags |= flag; return ISO_OK;
+    case ISO_ROW_UNKNOWN: return ISO_OK;
+    case ISO_ROW_NO_COLUMN:
+        return iso_error_set(error, ISO_BAD_INPUT, "%s: no column \"%s\", expected it because of value=%s", part,
+                             column, column);
+    default: return iso_error_set(error, ISO_BAD_INPUT, "%s: two columns of one name", part);
+    }
+}
+
+struct iso_event iso_change_event(const struct iso_message *message, enum iso_event_type type)
+{
+    return (struct iso_event){.type = (uint8_t)type, .source = ISO_ABSENT, .table = ISO_ABSENT, .key = ISO_ABSENT,
+                              .before = ISO_ABSENT, .after = ISO_ABSENT, .transaction_id = ISO_ABSENT,
+                              .origin = iso_origin(message->input, (uint64_t)message->offset)};
+}
+
+/* The connector's name: the topic is "<name>.transaction", and the payload does not say it. */
+static iso_atom source_of(struct iso_history *block, const char *topic)
+{
+    const char *dot = strrchr(topic, '.');
+    return iso_atoms_text(&block->atoms, topic, dot ? (size_t)(dot - topic) : strlen(topic));
+}
+
+enum iso_status iso_change_metadata(const struct iso_envelope *envelope, const struct iso_message *message,
+                                    struct iso_history *block, struct iso_event *event, struct iso_error *error)
+{
+    struct iso_json_text status, id;
+    uint64_t count, lsn;
+    if (!iso_envelope_text(envelope, ISO_MEMBER_STATUS, &status, error) ||
+        !iso_envelope_text(envelope, ISO_MEMBER_ID, &id, error) ||
+        !iso_envelope_number(envelope, ISO_MEMBER_EVENT_COUNT, &count, error))
+        return error->status;
+    bool is_end = ISO_PAYLOAD_IS(status, "END");
+    if (!is_end && !ISO_PAYLOAD_IS(status, "BEGIN"))
+        return iso_error_set(error, ISO_BAD_INPUT, "status: \"%.*s\", expected BEGIN or END",
+                             (int)(status.length < 64 ? status.length : 64), status.at);
+    if (!id.length)
+        return iso_error_set(error, ISO_BAD_INPUT, "id: expected the transaction's id");
+    if (count > UINT32_MAX)
+        return iso_error_set(error, ISO_BAD_INPUT, "event_count: more than 2^32 - 1");
+    *event = iso_change_event(message, is_end ? ISO_EVENT_END : ISO_EVENT_BEGIN);
+    event->flags = ISO_EVENT_HAS_ID;
+    event->source = source_of(block, message->topic);
+    event->transaction_id = iso_change_transaction(block, id, &lsn);
+    if (lsn) {
+        event->position[1] = lsn;
+        event->flags |= ISO_EVENT_HAS_POSITION;
+    }
+    if (is_end && iso_envelope_has(envelope, ISO_MEMBER_EVENT_COUNT)) {
+        event->count = (uint32_t)count;
+        event->flags |= ISO_EVENT_HAS_COUNT;
+    }
+    return ISO_OK;
+}

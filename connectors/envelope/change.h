@@ -1,0 +1,40 @@
+/* What a change says of itself in every connector's envelope: its form, snapshot, order, transaction, value.
+ */
+#ifndef ISO_ENVELOPE_CHANGE_H
+#define ISO_ENVELOPE_CHANGE_H
+
+#include "connectors/envelope/envelope.h"
+
+/* Decimal digits, all of the text, within 64 bits. */
+bool iso_change_digits(const char *at, size_t length, uint64_t *number);
+
+/* source.snapshot: whether the row is of an initial snapshot, or of an incremental one (both are set). */
+enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *is_snapshot, bool *is_incremental,
+                                    struct iso_error *error);
+
+/* source.sequence and source.lsn as the event's position: {end of the transaction before, this change}. */
+enum iso_status iso_change_lsn(const struct iso_envelope *envelope, struct iso_event *event, struct iso_error *error);
+
+/* The atom of a transaction's id: of "571:53195829" that is 571, and `*lsn` the rest (if not NULL). */
+iso_atom iso_change_transaction(struct iso_history *block, struct iso_json_text id, uint64_t *lsn);
+
+/* Whether before and after are what the operation must have. */
+enum iso_status iso_change_form(const struct iso_envelope *envelope, char op, struct iso_error *error);
+
+/* Sets `*value`, and `flag` in the event, where the row's value is known. `part`: "before" or "after". */
+enum iso_status iso_change_value(struct iso_row *row, const char *part, const char *column, struct iso_history *block,
+                                 iso_atom *value, uint16_t flag, struct iso_event *event, struct iso_error *error);
+
+/* An event of the message that has nothing yet. */
+struct iso_event iso_change_event(const struct iso_message *message, enum iso_event_type type);
+
+/* Transaction metadata as a BEGIN or an END. */
+enum iso_status iso_change_metadata(const struct iso_envelope *envelope, const struct iso_message *message,
+                                    struct iso_history *block, struct iso_event *event, struct iso_error *error);
+
+static inline iso_atom iso_change_text(struct iso_history *block, struct iso_json_text text)
+{
+    return iso_atoms_text(&block->atoms, text.at, text.length);
+}
+
+#endif

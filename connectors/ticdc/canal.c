@@ -1,0 +1,291 @@
+/* canal-json: one JSON object a message, every column as text or null.
+ *
+ *     {"id":0,"database":"test","table":"t","pkNames":["id"],"isDdl":false,"type":"UPDATE","es":..,"ts":..,"sql":"",
+ *      "sqlType":{"id":4,"v":4},"mysqlType":{"id":"int","v":"int"},"old":[{"id":"1","v":"10"}],
+ *      "data":[{"id":"1","v":"11"}],"_tidb":{"commitTs":447984099186180098}}
+ *
+ * What a text stands for says mysqlType, else sqlType (Java's codes). Bytes of binary columns are the characters of
+ * ISO-8859-1 with the same codes. `data` of a DELETE is the old row; `old` of an UPDATE may have only what changed.
+ */
+#include "connectors/ticdc/ticdc_private.h"
+
+enum {
+    SEEN_DATABASE = 1,
+    SEEN_TABLE = 2,
+    SEEN_TYPE = 4,
+    SEEN_KEYS = 8,
+    SEEN_DATA = 16,
+    SEEN_OLD = 32,
+    SEEN_TYPES = 64,
+    SEEN_CODES = 128,
+    SEEN_EXTENSION = 256,
+    SEEN_COMMIT = 512,
+    SEEN_WATERMARK = 1024,
+    SEEN_DDL = 2048
+};
+
+struct canal {
+    uint32_t seen;
+    struct iso_json_text database, table, type;
+    bool is_ddl, only_keys, too_many_keys;
+    bool has_data, has_old;
+    uint64_t commit_ts, watermark;
+    const char *codes; /* where sqlType's object stands, if mysqlType did not come */
+};
+
+static bool first(struct iso_json *json, struct canal *canal, uint32_t member)
+{
+    if (canal->seen & member)
+        return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "each member once");
+    canal->seen |= member;
+    return true;
+}
+
+/* ---- members ---- */
+
+static void read_keys(struct ticdc *ticdc, struct canal *canal)
+{
+    struct iso_json *json = &ticdc->json;
+    struct iso_json_text name;
+    if (iso_json_peek(json) == ISO_JSON_NULL) {
+        iso_json_null(json);
+        return;
+    }
+    iso_json_enter_array(json);
+    while (json->code == ISO_JSON_FINE && iso_json_element(json))
+        if (iso_json_string(json, &name))
+            canal->too_many_keys |= !ticdc_add_key(ticdc, name);
+}
+
+/* An array of one row, or null. */
+static bool read_row(struct iso_json *json, struct iso_row *row)
+{
+    iso_row_clear(row);
+    if (iso_json_peek(json) == ISO_JSON_NULL) {
+        iso_json_null(json);
+        return false;
+    }
+    if (!iso_json_enter_array(json) || !iso_json_element(json)) {
+        iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at - 1, "one row");
+        return false;
+    }
+    if (iso_row_read_json(row, json) && iso_json_element(json))
+        iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "one row, ']'");
+    return true;
+}
+
+static void read_types(struct iso_json *json, struct iso_row *types)
+{
+    if (iso_json_peek(json) == ISO_JSON_NULL)
+        iso_json_null(json);
+    else
+        iso_row_read_json(types, json);
+}
+
+static void read_extension(struct iso_json *json, struct canal *canal)
+{
+    struct iso_json_text name, location;
+    if (iso_json_peek(json) == ISO_JSON_NULL) {
+        iso_json_null(json);
+        return;
+    }
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "commitTs") && first(json, canal, SEEN_COMMIT))
+            ticdc_read_unsigned(json, &canal->commit_ts);
+        else if (ISO_PAYLOAD_IS(name, "watermarkTs") && first(json, canal, SEEN_WATERMARK))
+            ticdc_read_unsigned(json, &canal->watermark);
+        else if (ISO_PAYLOAD_IS(name, "onlyHandleKey"))
+            iso_json_boolean(json, &canal->only_keys);
+        else if (ISO_PAYLOAD_IS(name, "claimCheckLocation"))
+            canal->only_keys |= ticdc_read_text(json, &location) && location.length;
+        else
+            iso_json_skip(json);
+    }
+}
+
+static void read_member(struct ticdc *ticdc, struct canal *canal, struct iso_json_text name)
+{
+    struct iso_json *json = &ticdc->json;
+    if (ISO_PAYLOAD_IS(name, "database") && first(json, canal, SEEN_DATABASE))
+        ticdc_read_text(json, &canal->database);
+    else if (ISO_PAYLOAD_IS(name, "table") && first(json, canal, SEEN_TABLE))
+        ticdc_read_text(json, &canal->table);
+    else if (ISO_PAYLOAD_IS(name, "pkNames") && first(json, canal, SEEN_KEYS))
+        read_keys(ticdc, canal);
+    else if (ISO_PAYLOAD_IS(name, "isDdl") && first(json, canal, SEEN_DDL))
+        iso_json_boolean(json, &canal->is_ddl);
+    else if (ISO_PAYLOAD_IS(name, "type") && first(json, canal, SEEN_TYPE))
+        iso_json_string(json, &canal->type);
+    else if (ISO_PAYLOAD_IS(name, "mysqlType") && first(json, canal, SEEN_TYPES))
+        read_types(json, &ticdc->types);
+    else if (ISO_PAYLOAD_IS(name, "sqlType") && first(json, canal, SEEN_CODES)) {
+        iso_json_space(json);
+        canal->codes = json->at;
+        iso_json_skip(json);
+    } else if (ISO_PAYLOAD_IS(name, "data") && first(json, canal, SEEN_DATA))
+        canal->has_data = read_row(json, &ticdc->now);
+    else if (ISO_PAYLOAD_IS(name, "old") && first(json, canal, SEEN_OLD))
+        canal->has_old = read_row(json, &ticdc->old);
+    else if (ISO_PAYLOAD_IS(name, "_tidb") && first(json, canal, SEEN_EXTENSION))
+        read_extension(json, canal);
+    else
+        iso_json_skip(json);
+}
+
+/* ---- what texts stand for ---- */
+
+/* Characters up to U+00FF, in UTF-8, to the bytes of their codes. */
+static bool set_latin(struct ticdc *ticdc, struct iso_cell *cell)
+{
+    uint8_t *bytes = (uint8_t *)ticdc_room(ticdc, cell->length);
+    size_t size = 0;
+    for (uint32_t i = 0; i < cell->length; i++) {
+        uint8_t byte = (uint8_t)cell->text[i];
+        if (byte >= 0x80) {
+            if (byte > 0xc3)
+                return false;
+            byte = (uint8_t)(byte << 6 | ((uint8_t)cell->text[++i] & 0x3f)); /* known to be UTF-8 */
+        }
+        bytes[size++] = byte;
+    }
+    ticdc_set_bytes(cell, bytes, size);
+    return true;
+}
+
+static enum ticdc_class class_of_code(uint64_t bits, bool negative)
+{
+    switch (negative ? -(int)(0 - bits) : (int)bits) {
+    case -7: case -6: case -5: case 4: case 5: return TICDC_INTEGER;
+    case 7: case 8: return TICDC_NUMBER;
+    case 2004: return TICDC_BYTES;
+    default: return TICDC_TEXT;
+    }
+}
+
+static enum ticdc_class class_of(const struct iso_row *types, const struct iso_cell *cell, uint32_t guess)
+{
+    const struct iso_cell *type = guess < types->count ? &types->cells[guess] : NULL;
+    if (!type || type->name_length != cell->name_length || memcmp(type->name, cell->name, cell->name_length))
+        type = iso_row_find(types, cell->name, cell->name_length);
+    if (!type)
+        return TICDC_TEXT;
+    if (type->kind == ISO_CELL_INTEGER)
+        return class_of_code(type->bits, type->negative);
+    return ticdc_class_of((struct iso_json_text){type->kind == ISO_CELL_TEXT ? type->text : "",
+                                                 type->kind == ISO_CELL_TEXT ? type->length : 0});
+}
+
+static enum iso_status apply_types(struct ticdc *ticdc, struct iso_row *row, struct iso_error *error)
+{
+    for (uint32_t i = 0; i < row->count; i++) {
+        struct iso_cell *cell = &row->cells[i];
+        struct iso_json_text name = {cell->name, cell->name_length};
+        if (cell->kind == ISO_CELL_NULL)
+            continue;
+        if (cell->kind != ISO_CELL_TEXT)
+            return ticdc_refuse(error, "column", name, "a string or null");
+        enum ticdc_class class = class_of(&ticdc->types, cell, i);
+        if (class != TICDC_BYTES)
+            ticdc_set_text(cell, class, (struct iso_json_text){cell->text, cell->length});
+        else if (!set_latin(ticdc, cell))
+            return ticdc_refuse(error, "binary column", name, "characters up to U+00FF");
+    }
+    return ISO_OK;
+}
+
+/* ---- messages ---- */
+
+/* Reads sqlType only where mysqlType is not there. */
+static enum iso_status read_codes(struct ticdc *ticdc, const struct canal *canal, struct iso_error *error)
+{
+    struct iso_json *json = &ticdc->json;
+    if (ticdc->types.count || !canal->codes)
+        return ISO_OK;
+    json->at = canal->codes; /* it was skipped, so that it is JSON */
+    read_types(json, &ticdc->types);
+    return json->code == ISO_JSON_FINE ? ISO_OK : iso_payload_fault(json, error);
+}
+
+static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message, const struct canal *canal,
+                                  struct iso_events *events, struct iso_error *error)
+{
+    struct ticdc_change change = {.database = canal->database, .table = canal->table, .commit_ts = canal->commit_ts,
+                                  .has_commit = canal->seen & SEEN_COMMIT, .keys_only = canal->only_keys,
+                                  .has_now = true, .old_is_partial = true};
+    if (ISO_PAYLOAD_IS(canal->type, "INSERT"))
+        change.created = true;
+    else if (ISO_PAYLOAD_IS(canal->type, "UPDATE"))
+        change.has_old = canal->has_old;
+    else if (ISO_PAYLOAD_IS(canal->type, "DELETE"))
+        change.has_now = false;
+    else
+        return ticdc_refuse(error, "type", canal->type, "INSERT, UPDATE, DELETE, TIDB_WATERMARK or a DDL's");
+    if (ticdc_pass_over(ticdc, message, canal->database, canal->table, events))
+        return ISO_OK;
+    if (!canal->has_data)
+        return ticdc_refuse(error, "type", canal->type, "a row in data");
+    if (read_codes(ticdc, canal, error) != ISO_OK || apply_types(ticdc, &ticdc->now, error) != ISO_OK ||
+        (change.has_old && apply_types(ticdc, &ticdc->old, error) != ISO_OK))
+        return error->status;
+    if (!change.has_now) { /* `data` is the old row */
+        struct iso_row row = ticdc->old;
+        ticdc->old = ticdc->now;
+        ticdc->now = row;
+        change.has_old = true;
+    }
+    return ticdc_add_row(ticdc, message, &change, events, error);
+}
+
+static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message *message, const struct canal *canal,
+                                  struct iso_events *events, struct iso_error *error)
+{
+    static const char *const types[] = {"CREATE", "RENAME", "CINDEX", "DINDEX", "ALTER", "ERASE", "TRUNCATE", "QUERY"};
+    bool drops = ISO_PAYLOAD_IS(canal->type, "ERASE") || ISO_PAYLOAD_IS(canal->type, "TRUNCATE"), known = false;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        known |= iso_payload_is(canal->type, types[i], strlen(types[i]));
+    if (!known)
+        return ticdc_refuse(error, "type of a DDL", canal->type, "CREATE, RENAME, CINDEX, DINDEX, ALTER, ERASE, TRUNCATE or QUERY");
+    if (canal->seen & SEEN_COMMIT)
+        ticdc_add_ddl(ticdc, message, canal->database, canal->table, canal->commit_ts, drops && canal->table.length, events);
+    else if (drops)
+        return iso_error_set(error, ISO_BAD_INPUT, "rows dropped at an unknown time: expected _tidb.commitTs "
+                             "(enable-tidb-extension=true)");
+    else
+        ticdc_add_ignored(events, message, "a DDL at an unknown time");
+    return ISO_OK;
+}
+
+static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
+                              struct iso_error *error)
+{
+    struct canal canal = {.database = {"", 0}, .table = {"", 0}};
+    struct iso_json *json = &ticdc->json;
+    struct iso_json_text name;
+    if (!message->payload.data) {
+        ticdc_add_ignored(events, message, "tombstone");
+        return ISO_OK;
+    }
+    iso_json_start(json, iso_payload_copy(&ticdc->payload, message->payload.data, message->payload.size),
+                   message->payload.size);
+    iso_row_clear(&ticdc->types);
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name))
+        read_member(ticdc, &canal, name);
+    if (!iso_json_finish(json))
+        return iso_payload_fault(json, error);
+    if (canal.too_many_keys)
+        return ticdc_too_many_keys(error);
+    if (!(canal.seen & SEEN_TYPE))
+        return iso_error_set(error, ISO_BAD_INPUT, "expected the member \"type\"");
+    if (canal.is_ddl)
+        return decode_ddl(ticdc, message, &canal, events, error);
+    if (!ISO_PAYLOAD_IS(canal.type, "TIDB_WATERMARK"))
+        return decode_row(ticdc, message, &canal, events, error);
+    if (!(canal.seen & SEEN_WATERMARK))
+        return iso_error_set(error, ISO_BAD_INPUT, "a watermark: expected _tidb.watermarkTs");
+    ticdc_add_watermark(events, message, canal.watermark);
+    return ISO_OK;
+}
+
+const struct ticdc_protocol ticdc_canal = {.format = "canal-json", .decode = decode};

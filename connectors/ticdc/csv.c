@@ -1,0 +1,291 @@
+/* csv, as TiCDC's storage sinks write it: any number of lines a message.
+ *
+ *     "I","t","test",435661838416609281,"a",123          operation, table, database, commit timestamp, columns
+ *     "D","t","test",435661838416609281,true,"a",123     with output-old-value: whether it is half of an update
+ *
+ * Columns have no names here: they and the key come from the table's schema file (options->schema). Needs
+ * include-commit-ts=true. Between quotes a quote is doubled; with quote="" a backslash escapes CR, LF, itself and the
+ * delimiter. A field without quotes that is the text of NULL is NULL. An update with its old value is a D and an I.
+ * {"checkpoint-ts":N}, the sink's metadata file, is a watermark.
+ */
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "connectors/ticdc/tables.h"
+
+enum { FIELDS_FIXED = 4 };
+
+struct csv_state {
+    struct ticdc_tables tables;
+    char *delimiter, *quote, *null;
+    size_t delimiter_length, quote_length, null_length;
+    struct csv_field {
+        struct iso_json_text text;
+        bool is_null;
+    } *fields;
+    uint32_t count, capacity;
+};
+
+/* The lines that are still to be read. */
+struct lines {
+    const char *at, *end;
+    unsigned line;
+};
+
+static bool starts_with(const struct lines *lines, const char *text, size_t length)
+{
+    return length && (size_t)(lines->end - lines->at) >= length && !memcmp(lines->at, text, length);
+}
+
+static bool at_line_end(const struct lines *lines)
+{
+    return lines->at == lines->end || *lines->at == '\n' ||
+           (*lines->at == '\r' && lines->end - lines->at > 1 && lines->at[1] == '\n');
+}
+
+/* ---- fields ---- */
+
+/* Between quotes; the text is put together in `room`. NULL, or what is wrong. */
+static const char *read_quoted(const struct csv_state *state, struct lines *lines, struct iso_json_text *text, char *room)
+{
+    size_t size = 0;
+    lines->at += state->quote_length;
+    for (;;) {
+        if (lines->at == lines->end)
+            return "a quote that is not closed";
+        if (!starts_with(lines, state->quote, state->quote_length)) {
+            room[size++] = *lines->at++;
+            continue;
+        }
+        lines->at += state->quote_length;
+        if (!starts_with(lines, state->quote, state->quote_length))
+            break;
+        memcpy(room + size, state->quote, state->quote_length);
+        size += state->quote_length;
+        lines->at += state->quote_length;
+    }
+    *text = (struct iso_json_text){room, size};
+    return at_line_end(lines) || starts_with(lines, state->delimiter, state->delimiter_length)
+               ? NULL : "something behind a closing quote";
+}
+
+static const char *read_escaped(const struct csv_state *state, struct lines *lines, struct iso_json_text *text, char *room)
+{
+    size_t size = 0;
+    while (!at_line_end(lines) && !starts_with(lines, state->delimiter, state->delimiter_length)) {
+        if (*lines->at == '\\' && !state->quote_length) {
+            if (++lines->at == lines->end)
+                return "an escape that is cut off";
+            char letter = *lines->at++;
+            room[size++] = letter == 'n' ? '\n' : letter == 'r' ? '\r' : letter;
+        } else {
+            room[size++] = *lines->at++;
+        }
+    }
+    *text = (struct iso_json_text){room, size};
+    return NULL;
+}
+
+static const char *read_field(struct ticdc *ticdc, struct lines *lines)
+{
+    struct csv_state *state = ticdc->state;
+    const char *start = lines->at;
+    char *room = ticdc->bytes.bytes + ticdc->bytes.used;
+    if (state->count == state->capacity) {
+        state->capacity = (uint32_t)iso_column_capacity(state->capacity, state->count + 1u);
+        state->fields = iso_reallocate(state->fields, state->capacity * sizeof *state->fields);
+    }
+    struct csv_field *field = &state->fields[state->count++];
+    bool quoted = starts_with(lines, state->quote, state->quote_length);
+    const char *wrong = quoted ? read_quoted(state, lines, &field->text, room) : read_escaped(state, lines, &field->text, room);
+    field->is_null = !wrong && !quoted && iso_payload_is((struct iso_json_text){start, (size_t)(lines->at - start)},
+                                                         state->null, state->null_length);
+    ticdc->bytes.used += wrong ? 0 : field->text.length;
+    return wrong;
+}
+
+/* A line's fields, and past its end. */
+static const char *read_line(struct ticdc *ticdc, struct lines *lines)
+{
+    struct csv_state *state = ticdc->state;
+    const char *wrong;
+    state->count = 0;
+    for (;;) {
+        if ((wrong = read_field(ticdc, lines)))
+            return wrong;
+        if (at_line_end(lines))
+            break;
+        lines->at += state->delimiter_length;
+    }
+    while (lines->at < lines->end && *lines->at == '\r')
+        lines->at++;
+    lines->at += lines->at < lines->end;
+    lines->line++;
+    return NULL;
+}
+
+/* ---- rows ---- */
+
+static enum iso_status fill_row(struct ticdc *ticdc, struct iso_row *row, const struct ticdc_table *table, uint32_t first,
+                                struct iso_error *error)
+{
+    const struct csv_state *state = ticdc->state;
+    iso_row_clear(row);
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const struct csv_field *field = &state->fields[first + i];
+        struct iso_cell *cell = iso_row_add(row, table->columns[i].name, table->columns[i].length);
+        if (field->is_null)
+            continue;
+        if (!iso_utf8_valid((const uint8_t *)field->text.at, field->text.length))
+            return ticdc_refuse(error, "column", (struct iso_json_text){cell->name, cell->name_length}, "UTF-8");
+        ticdc_set_text(cell, table->columns[i].class, field->text);
+    }
+    return ISO_OK;
+}
+
+static bool take_number(struct iso_json_text text, uint64_t *number)
+{
+    struct iso_cell cell = {0};
+    ticdc_set_text(&cell, TICDC_INTEGER, text);
+    *number = cell.bits;
+    return cell.kind == ISO_CELL_INTEGER && !cell.negative;
+}
+
+/* The columns' names are the schema's, so that their number tells whether there is a field that says "is update". */
+static enum iso_status check_fields(const struct csv_state *state, const struct ticdc_table *table, uint32_t *first,
+                                    struct iso_error *error)
+{
+    *first = state->count - table->column_count;
+    if (state->count == FIELDS_FIXED + table->column_count)
+        return ISO_OK;
+    const struct csv_field *flag = &state->fields[FIELDS_FIXED];
+    if (state->count == FIELDS_FIXED + 1 + table->column_count &&
+        (ISO_PAYLOAD_IS(flag->text, "true") || ISO_PAYLOAD_IS(flag->text, "false")))
+        return ISO_OK;
+    return iso_error_set(error, ISO_BAD_INPUT, "%u fields, expected 4 (include-commit-ts=true), maybe is-update, and the "
+                         "%u columns of the table's schema", state->count, table->column_count);
+}
+
+static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
+                                     struct iso_error *error)
+{
+    struct csv_state *state = ticdc->state;
+    const struct csv_field *fields = state->fields;
+    struct ticdc_change change = {.has_commit = true};
+    uint32_t first;
+    if (ISO_PAYLOAD_IS(fields[0].text, "ticdc-meta$operation")) {
+        ticdc_add_ignored(events, message, "a header");
+        return ISO_OK;
+    }
+    if (state->count <= FIELDS_FIXED || !take_number(fields[3].text, &change.commit_ts))
+        return iso_error_set(error, ISO_BAD_INPUT, "expected operation, table, database, commit timestamp "
+                             "(include-commit-ts=true) and columns");
+    char operation = fields[0].text.length == 1 ? *fields[0].text.at : 0;
+    if (operation != 'I' && operation != 'U' && operation != 'D')
+        return ticdc_refuse(error, "operation", fields[0].text, "I, U or D");
+    change.table = fields[1].text;
+    change.database = fields[2].text;
+    if (!iso_utf8_valid((const uint8_t *)change.table.at, change.table.length) ||
+        !iso_utf8_valid((const uint8_t *)change.database.at, change.database.length))
+        return iso_error_set(error, ISO_BAD_INPUT, "a table's name that is not UTF-8");
+    if (ticdc_pass_over(ticdc, message, change.database, change.table, events))
+        return ISO_OK;
+    const struct ticdc_table *table = ticdc_tables_find(&state->tables, change.database, change.table, 0);
+    if (!table)
+        return ticdc_refuse(error, "table", change.table, "one whose schema schema=FILE has");
+    if (check_fields(state, table, &first, error) != ISO_OK)
+        return error->status;
+    change.created = operation == 'I';
+    change.has_now = operation != 'D';
+    change.has_old = !change.has_now;
+    if (!ticdc_table_take_keys(ticdc, table))
+        return ticdc_too_many_keys(error);
+    if (fill_row(ticdc, change.has_now ? &ticdc->now : &ticdc->old, table, first, error) != ISO_OK)
+        return error->status;
+    return ticdc_add_row(ticdc, message, &change, events, error);
+}
+
+static enum iso_status decode_checkpoint(struct ticdc *ticdc, const struct iso_message *message,
+                                         struct iso_events *events, struct iso_error *error)
+{
+    struct iso_json *json = &ticdc->json;
+    struct iso_json_text name;
+    uint64_t timestamp = 0;
+    bool found = false;
+    iso_json_start(json, iso_payload_copy(&ticdc->payload, message->payload.data, message->payload.size),
+                   message->payload.size);
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "checkpoint-ts"))
+            found = ticdc_read_unsigned(json, &timestamp);
+        else
+            iso_json_skip(json);
+    }
+    if (!iso_json_finish(json))
+        return iso_payload_fault(json, error);
+    if (!found)
+        return iso_error_set(error, ISO_BAD_INPUT, "expected the member checkpoint-ts");
+    ticdc_add_watermark(events, message, timestamp);
+    return ISO_OK;
+}
+
+static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
+                              struct iso_error *error)
+{
+    const char *text = (const char *)message->payload.data;
+    struct lines lines = {text, text + message->payload.size, 1};
+    if (!text) {
+        ticdc_add_ignored(events, message, "tombstone");
+        return ISO_OK;
+    }
+    if (message->payload.size && *text == '{')
+        return decode_checkpoint(ticdc, message, events, error);
+    if (!message->payload.size)
+        return iso_error_set(error, ISO_BAD_INPUT, "line 1: no fields");
+    while (lines.at < lines.end) {
+        struct iso_error wrong = {.status = ISO_OK};
+        unsigned line = lines.line;
+        const char *expected = read_line(ticdc, &lines);
+        if (expected)
+            return iso_error_set(error, ISO_BAD_INPUT, "line %u: %s", line, expected);
+        if (decode_fields(ticdc, message, events, &wrong) != ISO_OK)
+            return iso_error_set(error, wrong.status, "line %u: %.900s", line, wrong.text);
+    }
+    return ISO_OK;
+}
+
+static char *copy_option(const char *given, const char *standard, size_t *length)
+{
+    const char *text = given ? given : standard;
+    *length = strlen(text);
+    return iso_copy_text(text, *length);
+}
+
+static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error)
+{
+    struct csv_state *state = iso_allocate_zeroed(1, sizeof *state);
+    ticdc->state = state;
+    state->delimiter = copy_option(options->delimiter, ",", &state->delimiter_length);
+    state->quote = copy_option(options->quote, "\"", &state->quote_length);
+    state->null = copy_option(options->null, "\\N", &state->null_length);
+    if (!state->delimiter_length || strpbrk(state->delimiter, "\r\n"))
+        return iso_error_set(error, ISO_BAD_INPUT, "delimiter of csv: expected one, without line ends");
+    if (!options->schema)
+        return iso_error_set(error, ISO_BAD_INPUT, "format=csv of a ticdc source: expected schema=FILE, since csv does not "
+                             "name columns");
+    return ticdc_tables_read(ticdc, &state->tables, options->schema, ticdc_table_read_storage, error);
+}
+
+static void destroy(struct ticdc *ticdc)
+{
+    struct csv_state *state = ticdc->state;
+    if (!state)
+        return;
+    ticdc_tables_release(&state->tables);
+    iso_free(state->delimiter);
+    iso_free(state->quote);
+    iso_free(state->null);
+    iso_free(state->fields);
+    iso_free(state);
+}
+
+const struct ticdc_protocol ticdc_csv = {.format = "csv", .create = create, .decode = decode, .destroy = destroy};

@@ -1,0 +1,182 @@
+/* The debezium protocol: Debezium's envelope as TiCDC writes it, always inside `payload`, with or without `schema` beside.
+ *
+ *     key    {"payload":{"id":1}}
+ *     value  {"payload":{"source":{"connector":"TiCDC","db":"test","table":"t","commit_ts":..,"start_ts":..,..},
+ *             "op":"u","before":{"id":1,"v":10},"after":{"id":1,"v":11},"transaction":null,"ts_ms":..}}
+ *
+ * `op` m is a watermark at source.commit_ts, none at all a DDL. The schema is passed over: what decimals and large unsigned
+ * numbers lost on their way into JSON it does not bring back.
+ */
+#include "connectors/ticdc/ticdc_private.h"
+
+enum { SEEN_OP = 1, SEEN_SOURCE = 2, SEEN_BEFORE = 4, SEEN_AFTER = 8, SEEN_COMMIT = 16, SEEN_START = 32, SEEN_DDL = 64,
+       SEEN_PAYLOAD = 128, SEEN_CONNECTOR = 256 };
+
+struct envelope {
+    uint32_t seen;
+    struct iso_json_text operation, database, table, ddl;
+    uint64_t commit_ts, start_ts;
+    bool has_before, has_after;
+};
+
+static bool first(struct iso_json *json, struct envelope *envelope, uint32_t member)
+{
+    if (envelope->seen & member)
+        return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "each member once");
+    envelope->seen |= member;
+    return true;
+}
+
+/* ---- members ---- */
+
+static void read_connector(struct iso_json *json)
+{
+    struct iso_json_text connector;
+    iso_json_space(json);
+    const char *start = json->at;
+    if (ticdc_read_text(json, &connector) && !ISO_PAYLOAD_IS(connector, "TiCDC"))
+        iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "\"TiCDC\" (for other connectors: --source debezium:)");
+}
+
+static void read_source(struct iso_json *json, struct envelope *envelope)
+{
+    struct iso_json_text name;
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "commit_ts") && first(json, envelope, SEEN_COMMIT))
+            ticdc_read_unsigned(json, &envelope->commit_ts);
+        else if (ISO_PAYLOAD_IS(name, "start_ts") && first(json, envelope, SEEN_START))
+            ticdc_read_unsigned(json, &envelope->start_ts);
+        else if (ISO_PAYLOAD_IS(name, "db"))
+            ticdc_read_text(json, &envelope->database);
+        else if (ISO_PAYLOAD_IS(name, "table"))
+            ticdc_read_text(json, &envelope->table);
+        else if (ISO_PAYLOAD_IS(name, "connector") && first(json, envelope, SEEN_CONNECTOR))
+            read_connector(json);
+        else
+            iso_json_skip(json);
+    }
+}
+
+/* A row, or null. */
+static bool read_row(struct iso_json *json, struct iso_row *row)
+{
+    iso_row_clear(row);
+    if (iso_json_peek(json) != ISO_JSON_NULL)
+        return iso_row_read_json(row, json);
+    iso_json_null(json);
+    return false;
+}
+
+static void read_payload(struct ticdc *ticdc, struct envelope *envelope)
+{
+    struct iso_json *json = &ticdc->json;
+    struct iso_json_text name;
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "op") && first(json, envelope, SEEN_OP))
+            iso_json_string(json, &envelope->operation);
+        else if (ISO_PAYLOAD_IS(name, "source") && first(json, envelope, SEEN_SOURCE))
+            read_source(json, envelope);
+        else if (ISO_PAYLOAD_IS(name, "before") && first(json, envelope, SEEN_BEFORE))
+            envelope->has_before = read_row(json, &ticdc->old);
+        else if (ISO_PAYLOAD_IS(name, "after") && first(json, envelope, SEEN_AFTER))
+            envelope->has_after = read_row(json, &ticdc->now);
+        else if (ISO_PAYLOAD_IS(name, "ddl") && first(json, envelope, SEEN_DDL))
+            ticdc_read_text(json, &envelope->ddl);
+        else
+            iso_json_skip(json);
+    }
+}
+
+/* The names of the key's columns. */
+static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *message, struct iso_error *error)
+{
+    struct iso_json *json = &ticdc->key_json;
+    struct iso_json_text name;
+    bool found = false;
+    if (!message->key.data)
+        return iso_error_set(error, ISO_BAD_INPUT, "a row without a key");
+    iso_json_start(json, iso_payload_copy(&ticdc->key, message->key.data, message->key.size), message->key.size);
+    iso_row_clear(&ticdc->types);
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "payload") && !found)
+            found = iso_row_read_json(&ticdc->types, json);
+        else
+            iso_json_skip(json);
+    }
+    if (!iso_json_finish(json)) {
+        char described[256];
+        iso_json_describe(json, described, sizeof described);
+        return iso_error_set(error, ISO_BAD_INPUT, "key, byte %zu: %s", json->position + 1, described);
+    }
+    for (uint32_t i = 0; i < ticdc->types.count; i++)
+        if (!ticdc_add_key(ticdc, (struct iso_json_text){ticdc->types.cells[i].name, ticdc->types.cells[i].name_length}))
+            return ticdc_too_many_keys(error);
+    return ISO_OK;
+}
+
+/* ---- messages ---- */
+
+static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message, const struct envelope *envelope,
+                                  struct iso_events *events, struct iso_error *error)
+{
+    struct ticdc_change change = {.database = envelope->database, .table = envelope->table,
+                                  .commit_ts = envelope->commit_ts, .has_commit = true, .start_ts = envelope->start_ts,
+                                  .has_start = envelope->seen & SEEN_START};
+    char operation = envelope->operation.length == 1 ? *envelope->operation.at : 0;
+    if (operation != 'c' && operation != 'u' && operation != 'd')
+        return ticdc_refuse(error, "op", envelope->operation, "c, u, d or m");
+    if (ticdc_pass_over(ticdc, message, envelope->database, envelope->table, events))
+        return ISO_OK;
+    change.created = operation == 'c';
+    change.has_now = operation != 'd';
+    change.has_old = operation != 'c' && envelope->has_before;
+    if (change.has_now ? !envelope->has_after : !envelope->has_before)
+        return ticdc_refuse(error, "op", envelope->operation, "a row in after (d: in before)");
+    if (read_key(ticdc, message, error) != ISO_OK)
+        return error->status;
+    return ticdc_add_row(ticdc, message, &change, events, error);
+}
+
+static enum iso_status take(struct ticdc *ticdc, const struct iso_message *message, const struct envelope *envelope,
+                            struct iso_events *events, struct iso_error *error)
+{
+    if (!(envelope->seen & SEEN_PAYLOAD) || !(envelope->seen & SEEN_SOURCE) || !(envelope->seen & SEEN_COMMIT))
+        return iso_error_set(error, ISO_BAD_INPUT, "expected payload.source.commit_ts");
+    if (ISO_PAYLOAD_IS(envelope->operation, "m"))
+        ticdc_add_watermark(events, message, envelope->commit_ts);
+    else if (envelope->seen & SEEN_OP)
+        return decode_row(ticdc, message, envelope, events, error);
+    else if (envelope->seen & SEEN_DDL)
+        ticdc_add_ddl(ticdc, message, envelope->database, envelope->table, envelope->commit_ts,
+                      envelope->table.length && ticdc_drops_rows(envelope->ddl), events);
+    else
+        return iso_error_set(error, ISO_BAD_INPUT, "expected payload.op, or payload.ddl");
+    return ISO_OK;
+}
+
+static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
+                              struct iso_error *error)
+{
+    struct envelope envelope = {.operation = {"", 0}, .database = {"", 0}, .table = {"", 0}, .ddl = {"", 0}};
+    struct iso_json *json = &ticdc->json;
+    struct iso_json_text name;
+    if (!message->payload.data) {
+        ticdc_add_ignored(events, message, "tombstone");
+        return ISO_OK;
+    }
+    iso_json_start(json, iso_payload_copy(&ticdc->payload, message->payload.data, message->payload.size),
+                   message->payload.size);
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "payload") && first(json, &envelope, SEEN_PAYLOAD))
+            read_payload(ticdc, &envelope);
+        else
+            iso_json_skip(json);
+    }
+    return iso_json_finish(json) ? take(ticdc, message, &envelope, events, error) : iso_payload_fault(json, error);
+}
+
+const struct ticdc_protocol ticdc_debezium = {.format = "debezium", .decode = decode};

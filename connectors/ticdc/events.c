@@ -1,0 +1,264 @@
+/* From a row's columns to events. */
+#include <string.h>
+
+#include "connectors/ticdc/ticdc_private.h"
+
+struct iso_event ticdc_event(enum iso_event_type type, const struct iso_message *message)
+{
+    return (struct iso_event){
+        .type = type,
+        .source = ISO_ABSENT,
+        .table = ISO_ABSENT,
+        .key = ISO_ABSENT,
+        .before = ISO_ABSENT,
+        .after = ISO_ABSENT,
+        .transaction_id = ISO_ABSENT,
+        .origin = iso_origin(message->input, (uint64_t)message->offset),
+    };
+}
+
+void ticdc_add_watermark(struct iso_events *events, const struct iso_message *message, uint64_t timestamp)
+{
+    struct iso_event event = ticdc_event(ISO_EVENT_WATERMARK, message);
+    event.flags = ISO_EVENT_HAS_CTS;
+    event.cts.physical = timestamp;
+    iso_events_add(events, &event);
+}
+
+void ticdc_add_ignored(struct iso_events *events, const struct iso_message *message, const char *reason)
+{
+    struct iso_event event = ticdc_event(ISO_EVENT_IGNORED, message);
+    event.reason = reason;
+    iso_events_add(events, &event);
+}
+
+static bool is_listed(const struct ticdc *ticdc, const struct iso_atoms *atoms, iso_atom table)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (!ticdc->tables)
+        return true;
+    const char *text = iso_atom_text(atoms, table, buffer, &length);
+    return iso_table_listed(ticdc->tables, text, length);
+}
+
+bool ticdc_pass_over(struct ticdc *ticdc, const struct iso_message *message, struct iso_json_text database,
+                     struct iso_json_text table, struct iso_events *events)
+{
+    if (!ticdc->tables ||
+        is_listed(ticdc, &events->block.atoms, iso_row_table(&ticdc->keys, &events->block.atoms, database, table)))
+        return false;
+    ticdc_add_ignored(events, message, "a table that is not in tables=");
+    return true;
+}
+
+void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message, struct iso_json_text database,
+                   struct iso_json_text table, uint64_t commit_ts, bool drops, struct iso_events *events)
+{
+    struct iso_event event = ticdc_event(drops ? ISO_EVENT_DROP : ISO_EVENT_SCHEMA, message);
+    event.table = iso_row_table(&ticdc->keys, &events->block.atoms, database, table);
+    event.flags = ISO_EVENT_HAS_CTS;
+    event.cts.physical = commit_ts;
+    if (!ticdc_pass_over(ticdc, message, database, table, events))
+        iso_events_add(events, &event);
+}
+
+/* The word that stands at `*at`, in small letters; passes over it. */
+static struct iso_json_text take_word(struct iso_json_text sql, size_t *at, char word[16])
+{
+    size_t length = 0;
+    while (*at < sql.length && strchr(" \t\r\n", sql.at[*at]))
+        ++*at;
+    for (; *at < sql.length && length < 16 && (sql.at[*at] | 0x20) >= 'a' && (sql.at[*at] | 0x20) <= 'z'; ++*at)
+        word[length++] = (char)(sql.at[*at] | 0x20);
+    return (struct iso_json_text){word, length};
+}
+
+bool ticdc_drops_rows(struct iso_json_text sql)
+{
+    char first[16], second[16];
+    size_t at = 0;
+    struct iso_json_text verb = take_word(sql, &at, first), object = take_word(sql, &at, second);
+    return ISO_PAYLOAD_IS(verb, "truncate") || (ISO_PAYLOAD_IS(verb, "drop") && ISO_PAYLOAD_IS(object, "table"));
+}
+
+bool ticdc_add_key(struct ticdc *ticdc, struct iso_json_text name)
+{
+    if (ticdc->key_count == TICDC_KEYS_MAX)
+        return false;
+    ticdc->key_names[ticdc->key_count++] = name;
+    return true;
+}
+
+enum iso_status ticdc_too_many_keys(struct iso_error *error)
+{
+    return iso_error_set(error, ISO_BAD_INPUT, "a key of more than %d columns", TICDC_KEYS_MAX);
+}
+
+enum iso_status ticdc_refuse(struct iso_error *error, const char *what, struct iso_json_text found, const char *expected)
+{
+    int shown = found.length < 100 ? (int)found.length : 100;
+    return iso_error_set(error, ISO_BAD_INPUT, "%s \"%.*s\": expected %s", what, shown, shown ? found.at : "", expected);
+}
+
+/* ---- rows ---- */
+
+static enum iso_status refuse_row(struct iso_error *error, const struct ticdc_change *change, const char *what,
+                                  struct iso_json_text column)
+{
+    int shown = column.length < 100 ? (int)column.length : 100;
+    return iso_error_set(error, ISO_BAD_INPUT, "%.*s.%.*s: %s \"%.*s\"",
+                         change->database.length < 100 ? (int)change->database.length : 100, change->database.at,
+                         change->table.length < 100 ? (int)change->table.length : 100, change->table.at, what, shown,
+                         shown ? column.at : "");
+}
+
+static bool is_named(const struct iso_cell *cell, struct iso_json_text name)
+{
+    return cell->name_length == name.length && !memcmp(cell->name, name.at, name.length);
+}
+
+/* The cell of this name; mostly it stands where it stood in the other row. */
+static struct iso_cell *find_cell(struct iso_row *row, struct iso_json_text name, uint32_t guess)
+{
+    if (guess < row->count && is_named(&row->cells[guess], name))
+        return &row->cells[guess];
+    for (uint32_t i = 0; i < row->count; i++)
+        if (is_named(&row->cells[i], name))
+            return &row->cells[i];
+    return NULL;
+}
+
+/* Marks the key's columns, and gives the identity that they make. */
+static enum iso_status take_key(struct ticdc *ticdc, const struct ticdc_change *change, struct iso_row *row,
+                                struct iso_atoms *atoms, iso_atom *key, struct iso_error *error)
+{
+    iso_row_clear(&ticdc->keys);
+    for (uint32_t i = 0; i < ticdc->key_count; i++) {
+        struct iso_cell *cell = find_cell(row, ticdc->key_names[i], i);
+        if (!cell)
+            return refuse_row(error, change, "the row lacks its key's column", ticdc->key_names[i]);
+        if (cell->kind == ISO_CELL_NULL || cell->kind == ISO_CELL_UNKNOWN)
+            return refuse_row(error, change, "NULL in the key's column", ticdc->key_names[i]);
+        *iso_row_add(&ticdc->keys, NULL, 0) = *cell;
+        cell->is_key = true;
+    }
+    if (!ticdc->key_count)
+        return refuse_row(error, change, "a table without a key; expected a primary key or a unique one without NULL",
+                          (struct iso_json_text){"", 0});
+    *key = iso_row_key(&ticdc->keys, atoms, change->database, change->table);
+    return ISO_OK;
+}
+
+/* What changed, on what did not: the whole old row. */
+static void complete_old(struct ticdc *ticdc)
+{
+    for (uint32_t i = 0; i < ticdc->now.count; i++) {
+        const struct iso_cell *cell = &ticdc->now.cells[i];
+        if (!find_cell(&ticdc->old, (struct iso_json_text){cell->name, cell->name_length}, i))
+            *iso_row_add(&ticdc->old, NULL, 0) = *cell;
+    }
+}
+
+static bool has_values(const struct iso_row *row)
+{
+    for (uint32_t i = 0; i < row->count; i++)
+        if (!row->cells[i].is_key)
+            return true;
+    return false;
+}
+
+static enum iso_status take_after(struct ticdc *ticdc, const struct ticdc_change *change, struct iso_atoms *atoms,
+                                  struct iso_event *event, struct iso_error *error)
+{
+    struct iso_json_text column = {ticdc->value, ticdc->value ? strlen(ticdc->value) : 0};
+    if (change->keys_only)
+        return ISO_OK;
+    switch (iso_row_value(&ticdc->now, atoms, ticdc->value, &event->after)) {
+    case ISO_ROW_KNOWN:
+        event->flags |= ISO_EVENT_HAS_AFTER;
+        return ISO_OK;
+    case ISO_ROW_NO_COLUMN:
+        return refuse_row(error, change, "the row lacks the column", column);
+    case ISO_ROW_TWICE:
+        return refuse_row(error, change, "a column stands twice in the row", column);
+    default:
+        return ISO_OK;
+    }
+}
+
+/* The old row's value, if the message has the old row and not only its key. */
+static void take_before(struct ticdc *ticdc, const struct ticdc_change *change, struct iso_atoms *atoms,
+                        struct iso_event *event)
+{
+    if (!change->has_old || change->keys_only || ticdc->identity == ISO_IDENTITY_DEFAULT)
+        return;
+    if (!ticdc->value && (!has_values(&ticdc->old) || (change->has_now && ticdc->old.count < ticdc->now.count)))
+        return;
+    if (iso_row_value(&ticdc->old, atoms, ticdc->value, &event->before) == ISO_ROW_KNOWN)
+        event->flags |= ISO_EVENT_HAS_BEFORE;
+}
+
+static struct iso_event row_event(enum iso_row_operation operation, const struct iso_message *message,
+                                  const struct ticdc_change *change, iso_atom table, iso_atom key)
+{
+    struct iso_event event = ticdc_event(ISO_EVENT_ROW, message);
+    event.operation = operation;
+    event.table = table;
+    event.key = key;
+    if (change->has_commit) {
+        event.flags |= ISO_EVENT_HAS_CTS;
+        event.cts.physical = change->commit_ts;
+    }
+    if (change->has_start) {
+        event.flags |= ISO_EVENT_HAS_STS;
+        event.sts.physical = change->start_ts;
+    }
+    return event;
+}
+
+/* A key that changed: the old row is gone, the new one was not there. */
+static void add_moved(struct iso_events *events, const struct iso_event *event, iso_atom old_key)
+{
+    struct iso_event gone = *event, come = *event;
+    gone.operation = ISO_ROW_DELETE;
+    gone.key = old_key;
+    gone.flags |= ISO_EVENT_HAS_AFTER;
+    gone.after = ISO_ABSENT;
+    come.operation = ISO_ROW_INSERT;
+    come.flags |= ISO_EVENT_HAS_BEFORE;
+    come.before = ISO_ABSENT;
+    iso_events_add(events, &gone);
+    iso_events_add(events, &come);
+}
+
+enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *message, const struct ticdc_change *change,
+                              struct iso_events *events, struct iso_error *error)
+{
+    struct iso_atoms *atoms = &events->block.atoms;
+    iso_atom key = ISO_ABSENT, old_key = ISO_ABSENT;
+    if (!change->table.length || (!change->has_now && !change->has_old))
+        return refuse_row(error, change, "a row without its table or its columns", change->table);
+    iso_atom table = iso_row_table(&ticdc->keys, atoms, change->database, change->table);
+    if (change->has_now && change->has_old && change->old_is_partial)
+        complete_old(ticdc);
+    if (change->has_now && take_key(ticdc, change, &ticdc->now, atoms, &key, error) != ISO_OK)
+        return error->status;
+    if (change->has_old && take_key(ticdc, change, &ticdc->old, atoms, &old_key, error) != ISO_OK)
+        return error->status;
+    struct iso_event event =
+        row_event(!change->has_now ? ISO_ROW_DELETE : change->created ? ISO_ROW_INSERT : ISO_ROW_UPDATE, message, change,
+                  table, change->has_now ? key : old_key);
+    if (change->created)
+        event.flags |= ISO_EVENT_HAS_BEFORE;
+    take_before(ticdc, change, atoms, &event);
+    if (!change->has_now)
+        event.flags |= ISO_EVENT_HAS_AFTER;
+    else if (take_after(ticdc, change, atoms, &event, error) != ISO_OK)
+        return error->status;
+    if (change->has_now && change->has_old && key != old_key)
+        add_moved(events, &event, old_key);
+    else
+        iso_events_add(events, &event);
+    return ISO_OK;
+}

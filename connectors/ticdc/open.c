@@ -1,0 +1,349 @@
+/* open-protocol: a batch of events, keys in the Kafka key, values in the payload, each behind its length.
+ *
+ *     key      version (1) | length | {"ts":..,"scm":"test","tbl":"t","t":1} | length | ...
+ *     payload  length | {"u":{"id":{"t":3,"h":true,"f":11,"v":1},"v":{"t":15,"f":64,"v":"aa"}}} | length | ...
+ *
+ * All lengths are 8 bytes, high ones first. `t`: 1 a row, 2 a DDL, 3 a watermark. A row is `u` (with `p`, the old row, for
+ * an update) or `d`. Without old values an update looks like an insert, so that a `u` alone is known to be one only once
+ * an update with its `p` was seen, or if options->identity says so. Compression is of each value by itself.
+ */
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "connectors/ticdc/ticdc_private.h"
+
+enum { VERSION = 1, WORD = 8, ROW = 1, DDL = 2, WATERMARK = 3 };
+enum { FLAG_BINARY = 1, DDL_DROP_TABLE = 4, DDL_TRUNCATE_TABLE = 11 };
+
+struct open_state {
+    bool sends_old; /* an update with its old row was seen */
+};
+
+/* The part of a key or payload that is still to be read. */
+struct rest {
+    const uint8_t *at;
+    size_t size;
+};
+
+struct open_key {
+    uint64_t ts, type;
+    struct iso_json_text database, table;
+    bool keys_only, has_ts;
+};
+
+static bool take_word(struct rest *rest, uint64_t *word)
+{
+    if (rest->size < WORD)
+        return false;
+    *word = 0;
+    for (unsigned i = 0; i < WORD; i++)
+        *word = *word << 8 | rest->at[i];
+    rest->at += WORD;
+    rest->size -= WORD;
+    return true;
+}
+
+static bool take_part(struct rest *rest, struct iso_bytes *part)
+{
+    uint64_t length;
+    if (!take_word(rest, &length) || length > rest->size)
+        return false;
+    *part = (struct iso_bytes){rest->at, (uint32_t)length};
+    rest->at += length;
+    rest->size -= length;
+    return true;
+}
+
+/* ---- columns ---- */
+
+/* Hexadecimal digits, `count` of them. */
+static bool take_code(struct iso_json_text text, size_t at, unsigned count, uint32_t *code)
+{
+    *code = 0;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned char byte = at + i < text.length ? (unsigned char)text.at[at + i] : 0, letter = byte | 0x20;
+        if (byte >= '0' && byte <= '9')
+            *code = *code << 4 | (uint32_t)(byte - '0');
+        else if (letter >= 'a' && letter <= 'f')
+            *code = *code << 4 | (uint32_t)(letter - 'a' + 10);
+        else
+            return false;
+    }
+    return true;
+}
+
+/* Go's strconv.Quote, without its quotes, to bytes. */
+static bool set_quoted(struct ticdc *ticdc, struct iso_cell *cell, struct iso_json_text text)
+{
+    static const char meaning[] = "a\ab\bf\fn\nr\rt\tv\v\\\\\"\"''";
+    char *bytes = ticdc_room(ticdc, text.length);
+    size_t size = 0;
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.at[i] != '\\') {
+            bytes[size++] = text.at[i];
+            continue;
+        }
+        char letter = ++i < text.length ? text.at[i] : 0;
+        unsigned digits = letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
+        uint32_t code;
+        if (digits) {
+            if (!take_code(text, i + 1, digits, &code) || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+                return false;
+            i += digits;
+            size += letter == 'x' ? (bytes[size] = (char)code, 1) : iso_utf8_encode(code, bytes + size);
+            continue;
+        }
+        const char *pair = meaning;
+        while (*pair && *pair != letter)
+            pair += 2;
+        if (!letter || !*pair)
+            return false;
+        bytes[size++] = pair[1];
+    }
+    ticdc_set_bytes(cell, bytes, size);
+    return true;
+}
+
+struct column {
+    uint64_t type, flags;
+    bool has_type, has_flags, has_value, is_key;
+};
+
+static bool set_string(struct ticdc *ticdc, struct iso_cell *cell, const struct column *column, enum ticdc_class class)
+{
+    struct iso_json_text text = {cell->text, cell->length};
+    if (column->type >= 249 && column->type <= 252)
+        return ticdc_set_base64(ticdc, cell, text, !(column->flags & FLAG_BINARY));
+    if (column->type == 15 || column->type == 253 || column->type == 254) {
+        if (!column->has_flags) /* an encoder of before flags, which wrote base64 */
+            return ticdc_set_base64(ticdc, cell, text, true);
+        if (column->flags & FLAG_BINARY)
+            return set_quoted(ticdc, cell, text);
+    }
+    ticdc_set_text(cell, class, text);
+    return true;
+}
+
+/* Makes the cell what its column's type says; false: the value does not fit the type. */
+static bool apply_type(struct ticdc *ticdc, struct iso_cell *cell, const struct column *column)
+{
+    bool is_number = cell->kind == ISO_CELL_INTEGER || cell->kind == ISO_CELL_NUMBER;
+    if (cell->kind == ISO_CELL_NULL)
+        return true;
+    switch (column->type) {
+    case 1: case 2: case 3: case 8: case 9: case 13: case 16: case 247: case 248:
+        return cell->kind == ISO_CELL_INTEGER;
+    case 4: case 5:
+        return is_number;
+    case 6:
+        return false;
+    case 0: case 7: case 10: case 11: case 12: case 14: case 15: case 225: case 245: case 246: case 249: case 250:
+    case 251: case 252: case 253: case 254:
+        return cell->kind == ISO_CELL_TEXT && set_string(ticdc, cell, column, TICDC_TEXT);
+    default:
+        return false;
+    }
+}
+
+static enum iso_status read_column(struct ticdc *ticdc, struct iso_json *json, struct iso_cell *cell,
+                                   struct column *column, struct iso_error *error)
+{
+    struct iso_json_text name;
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "t"))
+            column->has_type = ticdc_read_unsigned(json, &column->type);
+        else if (ISO_PAYLOAD_IS(name, "f"))
+            column->has_flags = ticdc_read_unsigned(json, &column->flags);
+        else if (ISO_PAYLOAD_IS(name, "h"))
+            iso_json_boolean(json, &column->is_key);
+        else if (ISO_PAYLOAD_IS(name, "v"))
+            column->has_value = iso_cell_read_json(cell, json);
+        else
+            iso_json_skip(json);
+    }
+    struct iso_json_text column_name = {cell->name, cell->name_length};
+    if (json->code != ISO_JSON_FINE)
+        return iso_payload_fault(json, error);
+    if (!column->has_type || !column->has_value)
+        return ticdc_refuse(error, "column", column_name, "its type t and value v");
+    if (!apply_type(ticdc, cell, column))
+        return iso_error_set(error, ISO_BAD_INPUT, "column \"%.*s\": not a value of type %llu",
+                             column_name.length < 100 ? (int)column_name.length : 100, column_name.at,
+                             (unsigned long long)column->type);
+    return ISO_OK;
+}
+
+/* `keys`: the row names the key's columns. */
+static enum iso_status read_row(struct ticdc *ticdc, struct iso_row *row, bool keys, struct iso_error *error)
+{
+    struct iso_json *json = &ticdc->json;
+    struct iso_json_text name;
+    iso_row_clear(row);
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        struct column column = {0};
+        if (read_column(ticdc, json, iso_row_add(row, name.at, name.length), &column, error) != ISO_OK)
+            return error->status;
+        if (keys && column.is_key && !ticdc_add_key(ticdc, name))
+            return ticdc_too_many_keys(error);
+    }
+    return json->code == ISO_JSON_FINE ? ISO_OK : iso_payload_fault(json, error);
+}
+
+/* ---- events ---- */
+
+static enum iso_status read_key(struct ticdc *ticdc, struct iso_bytes part, struct open_key *key, struct iso_error *error)
+{
+    struct iso_json *json = &ticdc->key_json;
+    struct iso_json_text name, location;
+    *key = (struct open_key){.database = {"", 0}, .table = {"", 0}};
+    iso_json_start(json, iso_payload_copy(&ticdc->key, part.data, part.size), part.size);
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "ts"))
+            key->has_ts = ticdc_read_unsigned(json, &key->ts);
+        else if (ISO_PAYLOAD_IS(name, "scm"))
+            ticdc_read_text(json, &key->database);
+        else if (ISO_PAYLOAD_IS(name, "tbl"))
+            ticdc_read_text(json, &key->table);
+        else if (ISO_PAYLOAD_IS(name, "t"))
+            ticdc_read_unsigned(json, &key->type);
+        else if (ISO_PAYLOAD_IS(name, "ohk"))
+            iso_json_boolean(json, &key->keys_only);
+        else if (ISO_PAYLOAD_IS(name, "ccl"))
+            key->keys_only |= ticdc_read_text(json, &location) && location.length;
+        else
+            iso_json_skip(json);
+    }
+    if (!iso_json_finish(json))
+        return iso_payload_fault(json, error);
+    if (!key->has_ts)
+        return iso_error_set(error, ISO_BAD_INPUT, "an event's key: expected its member ts");
+    return ISO_OK;
+}
+
+static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message, const struct open_key *key,
+                                  struct iso_events *events, struct iso_error *error)
+{
+    struct open_state *state = ticdc->state;
+    struct iso_json *json = &ticdc->json;
+    struct iso_json_text name;
+    struct ticdc_change change = {.database = key->database, .table = key->table, .commit_ts = key->ts,
+                                  .has_commit = true, .keys_only = key->keys_only, .old_is_partial = true};
+    bool has_previous = false;
+    ticdc->key_count = 0;
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        bool deletes = ISO_PAYLOAD_IS(name, "d"), previous = ISO_PAYLOAD_IS(name, "p");
+        bool *has = previous || deletes ? &change.has_old : &change.has_now;
+        if (!deletes && !previous && !ISO_PAYLOAD_IS(name, "u")) {
+            iso_json_skip(json);
+            continue;
+        }
+        if (*has)
+            return iso_error_set(error, ISO_BAD_INPUT, "a row: expected u, p with u, or d, each once");
+        *has = true;
+        has_previous |= previous;
+        if (read_row(ticdc, has == &change.has_old ? &ticdc->old : &ticdc->now, !previous, error) != ISO_OK)
+            return error->status;
+    }
+    if (!iso_json_finish(json))
+        return iso_payload_fault(json, error);
+    if (has_previous ? !change.has_now : change.has_now == change.has_old)
+        return iso_error_set(error, ISO_BAD_INPUT, "a row: expected u, p with u, or d, each once");
+    state->sends_old |= has_previous;
+    change.created = change.has_now && !change.has_old && (state->sends_old || ticdc->identity == ISO_IDENTITY_FULL);
+    return ticdc_add_row(ticdc, message, &change, events, error);
+}
+
+static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message *message, const struct open_key *key,
+                                  struct iso_events *events, struct iso_error *error)
+{
+    struct iso_json *json = &ticdc->json;
+    struct iso_json_text name;
+    uint64_t type = 0;
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "t"))
+            ticdc_read_unsigned(json, &type);
+        else
+            iso_json_skip(json);
+    }
+    if (!iso_json_finish(json))
+        return iso_payload_fault(json, error);
+    bool drops = (type == DDL_DROP_TABLE || type == DDL_TRUNCATE_TABLE) && key->table.length;
+    ticdc_add_ddl(ticdc, message, key->database, key->table, key->ts, drops, events);
+    return ISO_OK;
+}
+
+/* Readies the value for the scanner. */
+static enum iso_status start_value(struct ticdc *ticdc, struct iso_bytes value, struct iso_error *error)
+{
+    if (ticdc_unpack(ticdc, &ticdc->unpacked, value, &value, error) != ISO_OK)
+        return error->status;
+    ticdc->bytes.used = 0;
+    iso_text_reserve(&ticdc->bytes, value.size + 1u);
+    iso_json_start(&ticdc->json, iso_payload_copy(&ticdc->payload, value.data, value.size), value.size);
+    return ISO_OK;
+}
+
+static enum iso_status decode_one(struct ticdc *ticdc, const struct iso_message *message, struct iso_bytes key_part,
+                                  struct iso_bytes value, struct iso_events *events, struct iso_error *error)
+{
+    struct open_key key;
+    if (read_key(ticdc, key_part, &key, error) != ISO_OK)
+        return error->status;
+    if (key.type == WATERMARK) {
+        if (value.size)
+            return iso_error_set(error, ISO_BAD_INPUT, "a watermark with a value of %u bytes, expected none", value.size);
+        ticdc_add_watermark(events, message, key.ts);
+        return ISO_OK;
+    }
+    if (key.type != ROW && key.type != DDL)
+        return iso_error_set(error, ISO_BAD_INPUT, "an event of type %llu, expected 1, 2 or 3", (unsigned long long)key.type);
+    if (ticdc_pass_over(ticdc, message, key.database, key.table, events))
+        return ISO_OK;
+    if (start_value(ticdc, value, error) != ISO_OK)
+        return error->status;
+    return key.type == ROW ? decode_row(ticdc, message, &key, events, error) : decode_ddl(ticdc, message, &key, events, error);
+}
+
+static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
+                              struct iso_error *error)
+{
+    struct rest keys = {message->key.data, message->key.size}, values = {message->payload.data, message->payload.size};
+    struct iso_bytes key, value;
+    uint64_t version;
+    unsigned event = 1;
+    if (!take_word(&keys, &version) || version != VERSION)
+        return iso_error_set(error, ISO_BAD_INPUT, "the message's key: expected version 1 in its first 8 bytes");
+    if (!keys.size)
+        return iso_error_set(error, ISO_BAD_INPUT, "a message without events");
+    for (; keys.size; event++) {
+        if (!take_part(&keys, &key))
+            return iso_error_set(error, ISO_BAD_INPUT, "event %u: the key is cut off", event);
+        if (!take_part(&values, &value))
+            return iso_error_set(error, ISO_BAD_INPUT, "event %u: the value is cut off", event);
+        if (decode_one(ticdc, message, key, value, events, error) != ISO_OK)
+            return error->status;
+    }
+    if (values.size)
+        return iso_error_set(error, ISO_BAD_INPUT, "%zu bytes behind the last event's value", values.size);
+    return ISO_OK;
+}
+
+static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error)
+{
+    (void)options;
+    (void)error;
+    ticdc->state = iso_allocate_zeroed(1, sizeof(struct open_state));
+    return ISO_OK;
+}
+
+static void destroy(struct ticdc *ticdc)
+{
+    iso_free(ticdc->state);
+}
+
+const struct ticdc_protocol ticdc_open = {
+    .format = "open-protocol", .create = create, .decode = decode, .destroy = destroy, .compressed_inside = true};

@@ -1,0 +1,275 @@
+/* The simple protocol. Rows do not say what their columns are; schemas come before them, in BOOTSTRAP and DDL messages of
+ * their partition, and are kept by database, table and version.
+ *
+ *     {"version":1,"database":"test","table":"t","tableID":148,"type":"UPDATE","commitTs":..,"startTs":..,"buildTs":..,
+ *      "schemaVersion":..,"data":{"id":"1","v":"11"},"old":{"id":"1","v":"10"}}
+ *
+ * As JSON every column is text, null, or {"location":"Asia/Shanghai","value":"2024-01-01 00:00:00"} for a timestamp.
+ */
+#include "connectors/ticdc/simple.h"
+
+#include "base/memory.h"
+
+/* ---- what a message means ---- */
+
+static enum iso_status convert_row(struct ticdc *ticdc, struct iso_row *row, const struct ticdc_table *table,
+                                   simple_convert *convert, struct iso_error *error)
+{
+    for (uint32_t i = 0; i < row->count; i++) {
+        const struct ticdc_column *column = ticdc_table_column(table, &row->cells[i], i);
+        if (!column)
+            return ticdc_refuse(error, "column", (struct iso_json_text){row->cells[i].name, row->cells[i].name_length},
+                                "one that the table's schema has");
+        if (row->cells[i].kind != ISO_CELL_NULL && convert(ticdc, &row->cells[i], column->class, error) != ISO_OK)
+            return error->status;
+    }
+    return ISO_OK;
+}
+
+static enum iso_status finish_row(struct ticdc *ticdc, const struct iso_message *message, const struct simple *simple,
+                                  simple_convert *convert, struct iso_events *events, struct iso_error *error)
+{
+    struct ticdc_change change = {.database = simple->database, .table = simple->table, .commit_ts = simple->commit_ts,
+                                  .start_ts = simple->start_ts, .has_commit = true, .has_start = simple->has_start,
+                                  .has_now = simple->type != SIMPLE_DELETE,
+                                  .has_old = simple->type != SIMPLE_INSERT && simple->has_old,
+                                  .created = simple->type == SIMPLE_INSERT, .keys_only = simple->keys_only};
+    if (ticdc_pass_over(ticdc, message, simple->database, simple->table, events))
+        return ISO_OK;
+    if ((change.has_now && !simple->has_data) || (!change.has_now && !simple->has_old))
+        return iso_error_set(error, ISO_BAD_INPUT, "a row: expected data, for an update also old, for a delete old alone");
+    if (!simple->has_schema_version)
+        return iso_error_set(error, ISO_BAD_INPUT, "a row: expected schemaVersion");
+    const struct ticdc_table *table =
+        ticdc_tables_find(ticdc->state, simple->database, simple->table, simple->schema_version);
+    if (!table)
+        return iso_error_set(error, ISO_BAD_INPUT, "no schema of %.*s.%.*s, version %llu: expected a BOOTSTRAP or DDL "
+                             "message before, or schema=FILE",
+                             simple->database.length < 100 ? (int)simple->database.length : 100, simple->database.at,
+                             simple->table.length < 100 ? (int)simple->table.length : 100, simple->table.at,
+                             (unsigned long long)simple->schema_version);
+    if (!ticdc_table_take_keys(ticdc, table))
+        return ticdc_too_many_keys(error);
+    if ((change.has_now && convert_row(ticdc, &ticdc->now, table, convert, error) != ISO_OK) ||
+        (change.has_old && convert_row(ticdc, &ticdc->old, table, convert, error) != ISO_OK))
+        return error->status;
+    return ticdc_add_row(ticdc, message, &change, events, error);
+}
+
+/* Keeps the schema. */
+static void note_schema(struct ticdc *ticdc, struct simple *simple)
+{
+    if (simple->schema)
+        ticdc_tables_put(ticdc->state, simple->schema);
+    simple->schema = NULL;
+}
+
+static struct iso_json_text text_of(const char *text)
+{
+    return (struct iso_json_text){text ? text : "", text ? strlen(text) : 0};
+}
+
+static enum iso_status finish_ddl(struct ticdc *ticdc, const struct iso_message *message, struct simple *simple,
+                                  struct iso_events *events, struct iso_error *error)
+{
+    const struct ticdc_table *table = simple->schema ? simple->schema : simple->previous_schema;
+    bool drops = simple->type == SIMPLE_ERASE;
+    if (drops && !table)
+        return iso_error_set(error, ISO_BAD_INPUT, "a table that is dropped: expected tableSchema");
+    ticdc_add_ddl(ticdc, message, text_of(table ? table->database : NULL), text_of(table ? table->table : NULL),
+                  simple->commit_ts, drops, events);
+    note_schema(ticdc, simple);
+    return ISO_OK;
+}
+
+static enum iso_status finish(struct ticdc *ticdc, const struct iso_message *message, struct simple *simple,
+                              simple_convert *convert, struct iso_events *events, struct iso_error *error)
+{
+    if (!simple->has_version || simple->version != SIMPLE_VERSION)
+        return iso_error_set(error, ISO_BAD_INPUT, "version %llu of the simple protocol, expected %d",
+                             (unsigned long long)simple->version, SIMPLE_VERSION);
+    if (simple->type == SIMPLE_NONE)
+        return iso_error_set(error, ISO_BAD_INPUT, "expected the member type");
+    if (simple->type == SIMPLE_BOOTSTRAP && !simple->schema)
+        return iso_error_set(error, ISO_BAD_INPUT, "a bootstrap: expected tableSchema");
+    if (simple->type != SIMPLE_BOOTSTRAP && !simple->has_commit)
+        return iso_error_set(error, ISO_BAD_INPUT, "expected the member commitTs");
+    if (simple->type == SIMPLE_WATERMARK) {
+        ticdc_add_watermark(events, message, simple->commit_ts);
+    } else if (simple->type == SIMPLE_BOOTSTRAP) {
+        note_schema(ticdc, simple);
+        ticdc_add_ignored(events, message, "a bootstrap: the table's schema");
+    } else if (simple->type == SIMPLE_DDL || simple->type == SIMPLE_ERASE) {
+        return finish_ddl(ticdc, message, simple, events, error);
+    } else {
+        return finish_row(ticdc, message, simple, convert, events, error);
+    }
+    return ISO_OK;
+}
+
+enum iso_status simple_finish(struct ticdc *ticdc, const struct iso_message *message, struct simple *simple,
+                              simple_convert *convert, struct iso_events *events, struct iso_error *error)
+{
+    enum iso_status status =
+        error->status == ISO_OK ? finish(ticdc, message, simple, convert, events, error) : error->status;
+    ticdc_table_free(simple->schema);
+    ticdc_table_free(simple->previous_schema);
+    return status;
+}
+
+enum iso_status simple_create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error)
+{
+    ticdc->state = iso_allocate_zeroed(1, sizeof(struct ticdc_tables));
+    return options->schema ? ticdc_tables_read(ticdc, ticdc->state, options->schema, ticdc_table_read_simple, error) : ISO_OK;
+}
+
+void simple_destroy(struct ticdc *ticdc)
+{
+    if (ticdc->state)
+        ticdc_tables_release(ticdc->state);
+    iso_free(ticdc->state);
+}
+
+/* ---- JSON ---- */
+
+static bool take_type(struct simple *simple, struct iso_json_text text)
+{
+    static const struct {
+        const char *name;
+        enum simple_type type;
+    } types[] = {{"INSERT", SIMPLE_INSERT}, {"UPDATE", SIMPLE_UPDATE}, {"DELETE", SIMPLE_DELETE},
+                 {"WATERMARK", SIMPLE_WATERMARK}, {"BOOTSTRAP", SIMPLE_BOOTSTRAP}, {"CREATE", SIMPLE_DDL},
+                 {"RENAME", SIMPLE_DDL}, {"CINDEX", SIMPLE_DDL}, {"DINDEX", SIMPLE_DDL}, {"ALTER", SIMPLE_DDL},
+                 {"QUERY", SIMPLE_DDL}, {"ERASE", SIMPLE_ERASE}, {"TRUNCATE", SIMPLE_ERASE}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (iso_payload_is(text, types[i].name, strlen(types[i].name))) {
+            simple->type = types[i].type;
+            return true;
+        }
+    return false;
+}
+
+/* A row, or null; false: null or an error. */
+static bool read_row(struct iso_json *json, struct iso_row *row)
+{
+    iso_row_clear(row);
+    if (iso_json_peek(json) == ISO_JSON_NULL) {
+        iso_json_null(json);
+        return false;
+    }
+    return iso_row_read_json(row, json);
+}
+
+static struct ticdc_table *read_schema(struct iso_json *json, struct ticdc_table *before)
+{
+    if (iso_json_peek(json) == ISO_JSON_NULL) {
+        iso_json_null(json);
+        return before;
+    }
+    ticdc_table_free(before);
+    return ticdc_table_read_simple(json);
+}
+
+static void read_optional_boolean(struct iso_json *json, bool *value)
+{
+    if (iso_json_peek(json) == ISO_JSON_NULL)
+        iso_json_null(json);
+    else
+        iso_json_boolean(json, value);
+}
+
+static void read_member(struct ticdc *ticdc, struct simple *simple, struct iso_json_text name)
+{
+    struct iso_json *json = &ticdc->json;
+    struct iso_json_text text;
+    if (ISO_PAYLOAD_IS(name, "version"))
+        simple->has_version = ticdc_read_unsigned(json, &simple->version);
+    else if (ISO_PAYLOAD_IS(name, "database"))
+        ticdc_read_text(json, &simple->database);
+    else if (ISO_PAYLOAD_IS(name, "table"))
+        ticdc_read_text(json, &simple->table);
+    else if (ISO_PAYLOAD_IS(name, "type")) {
+        const char *start = json->at;
+        if (iso_json_string(json, &text) && !take_type(simple, text))
+            iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "a type: INSERT, UPDATE, DELETE, WATERMARK, BOOTSTRAP or a DDL's");
+    } else if (ISO_PAYLOAD_IS(name, "commitTs"))
+        simple->has_commit = ticdc_read_unsigned(json, &simple->commit_ts);
+    else if (ISO_PAYLOAD_IS(name, "startTs"))
+        simple->has_start = ticdc_read_unsigned(json, &simple->start_ts);
+    else if (ISO_PAYLOAD_IS(name, "schemaVersion"))
+        simple->has_schema_version = ticdc_read_unsigned(json, &simple->schema_version);
+    else if (ISO_PAYLOAD_IS(name, "handleKeyOnly")) {
+        bool only = false;
+        read_optional_boolean(json, &only);
+        simple->keys_only |= only;
+    } else if (ISO_PAYLOAD_IS(name, "claimCheckLocation"))
+        simple->keys_only |= ticdc_read_text(json, &text) && text.length;
+    else if (ISO_PAYLOAD_IS(name, "data"))
+        simple->has_data = read_row(json, &ticdc->now);
+    else if (ISO_PAYLOAD_IS(name, "old"))
+        simple->has_old = read_row(json, &ticdc->old);
+    else if (ISO_PAYLOAD_IS(name, "tableSchema"))
+        simple->schema = read_schema(json, simple->schema);
+    else if (ISO_PAYLOAD_IS(name, "preTableSchema"))
+        simple->previous_schema = read_schema(json, simple->previous_schema);
+    else
+        iso_json_skip(json);
+}
+
+/* The text of {"location":..,"value":".."}, which is known to be JSON. */
+static bool take_timestamp(struct ticdc *ticdc, struct iso_cell *cell)
+{
+    struct iso_json *json = &ticdc->key_json;
+    struct iso_json_text name, value = {NULL, 0};
+    iso_json_start(json, cell->text, cell->length); /* inside the payload, so that padding follows */
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "value"))
+            iso_json_string(json, &value);
+        else
+            iso_json_skip(json);
+    }
+    if (json->code != ISO_JSON_FINE || !value.at)
+        return false;
+    char *room = ticdc_room(ticdc, value.length); /* the scanner's text may be its own, until the next timestamp */
+    memcpy(room, value.at, value.length);
+    ticdc_set_text(cell, TICDC_TEXT, (struct iso_json_text){room, value.length});
+    return true;
+}
+
+static enum iso_status convert(struct ticdc *ticdc, struct iso_cell *cell, enum ticdc_class class, struct iso_error *error)
+{
+    struct iso_json_text name = {cell->name, cell->name_length}, text = {cell->text, cell->length};
+    if (cell->kind == ISO_CELL_JSON && take_timestamp(ticdc, cell))
+        return ISO_OK;
+    if (cell->kind != ISO_CELL_TEXT)
+        return ticdc_refuse(error, "column", name, "a string, null or a timestamp's location and value");
+    if (class != TICDC_BYTES)
+        ticdc_set_text(cell, class, text);
+    else if (!ticdc_set_base64(ticdc, cell, text, false))
+        return ticdc_refuse(error, "column", name, "base64");
+    return ISO_OK;
+}
+
+static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
+                              struct iso_error *error)
+{
+    struct simple simple = {.database = {"", 0}, .table = {"", 0}};
+    struct iso_json *json = &ticdc->json;
+    struct iso_json_text name;
+    if (!message->payload.data) {
+        ticdc_add_ignored(events, message, "tombstone");
+        return ISO_OK;
+    }
+    iso_json_start(json, iso_payload_copy(&ticdc->payload, message->payload.data, message->payload.size),
+                   message->payload.size);
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name))
+        read_member(ticdc, &simple, name);
+    if (!iso_json_finish(json))
+        iso_payload_fault(json, error);
+    return simple_finish(ticdc, message, &simple, convert, events, error);
+}
+
+const struct ticdc_protocol ticdc_simple = {
+    .format = "simple", .create = simple_create, .decode = decode, .destroy = simple_destroy};

@@ -1,0 +1,170 @@
+#include "connectors/ticdc/tables.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+struct ticdc_table *ticdc_table_new(void)
+{
+    return iso_allocate_zeroed(1, sizeof(struct ticdc_table));
+}
+
+static void clear_keys(struct ticdc_table *table)
+{
+    for (uint32_t i = 0; i < table->key_count; i++)
+        iso_free(table->keys[i]);
+    table->key_count = 0;
+}
+
+void ticdc_table_free(struct ticdc_table *table)
+{
+    if (!table)
+        return;
+    clear_keys(table);
+    for (uint32_t i = 0; i < table->column_count; i++)
+        iso_free(table->columns[i].name);
+    iso_free(table->columns);
+    iso_free(table->keys);
+    iso_free(table->database);
+    iso_free(table->table);
+    iso_free(table);
+}
+
+void ticdc_tables_release(struct ticdc_tables *tables)
+{
+    for (uint32_t i = 0; i < tables->count; i++)
+        ticdc_table_free(tables->list[i]);
+    iso_free(tables->list);
+    *tables = (struct ticdc_tables){0};
+}
+
+void ticdc_table_name(struct ticdc_table *table, struct iso_json_text database, struct iso_json_text name)
+{
+    iso_free(table->database);
+    iso_free(table->table);
+    table->database = iso_copy_text(database.at, database.length);
+    table->table = iso_copy_text(name.at, name.length);
+}
+
+void ticdc_table_add_column(struct ticdc_table *table, struct iso_json_text name, struct iso_json_text mysql_type)
+{
+    table->columns = iso_reallocate(table->columns, (table->column_count + 1) * sizeof *table->columns);
+    table->columns[table->column_count++] = (struct ticdc_column){
+        .name = iso_copy_text(name.at, name.length), .length = (uint32_t)name.length, .class = ticdc_class_of(mysql_type)};
+}
+
+void ticdc_table_add_key(struct ticdc_table *table, struct iso_json_text name)
+{
+    table->keys = iso_reallocate(table->keys, (table->key_count + 1) * sizeof *table->keys);
+    table->keys[table->key_count++] = iso_copy_text(name.at, name.length);
+}
+
+bool ticdc_table_start_index(struct ticdc_table *table, bool primary, bool unique, bool nullable)
+{
+    if (table->has_primary || !(primary || (unique && !nullable && !table->key_count)))
+        return false;
+    clear_keys(table);
+    table->has_primary = primary;
+    return true;
+}
+
+static bool is_named(const struct ticdc_table *table, struct iso_json_text database, struct iso_json_text name)
+{
+    return iso_payload_is(database, table->database, strlen(table->database)) &&
+           iso_payload_is(name, table->table, strlen(table->table));
+}
+
+/* Where the table goes: in the place of the same version, or of the lowest one if there are too many. */
+static uint32_t find_place(const struct ticdc_tables *tables, const struct ticdc_table *table)
+{
+    struct iso_json_text database = {table->database, strlen(table->database)}, name = {table->table, strlen(table->table)};
+    uint32_t lowest = tables->count, versions = 0;
+    for (uint32_t i = 0; i < tables->count; i++) {
+        const struct ticdc_table *other = tables->list[i];
+        if (!is_named(other, database, name) || other->any_version != table->any_version)
+            continue;
+        if (other->version == table->version)
+            return i;
+        versions++;
+        if (lowest == tables->count || other->version < tables->list[lowest]->version)
+            lowest = i;
+    }
+    return versions < TICDC_VERSIONS ? tables->count : lowest;
+}
+
+void ticdc_tables_put(struct ticdc_tables *tables, struct ticdc_table *table)
+{
+    uint32_t place = find_place(tables, table);
+    if (place == tables->count) {
+        tables->list = iso_reallocate(tables->list, (tables->count + 1) * sizeof *tables->list);
+        tables->list[tables->count++] = NULL;
+    }
+    ticdc_table_free(tables->list[place]);
+    tables->list[place] = table;
+}
+
+const struct ticdc_table *ticdc_tables_find(struct ticdc_tables *tables, struct iso_json_text database,
+                                            struct iso_json_text name, uint64_t version)
+{
+    const struct ticdc_table *found = NULL;
+    if (tables->latest < tables->count) {
+        found = tables->list[tables->latest];
+        if (!found->any_version && found->version == version && is_named(found, database, name))
+            return found;
+    }
+    found = NULL;
+    for (uint32_t i = 0; i < tables->count; i++) {
+        const struct ticdc_table *table = tables->list[i];
+        if (!is_named(table, database, name))
+            continue;
+        if (!table->any_version && table->version == version) {
+            tables->latest = i;
+            return table;
+        }
+        if (table->any_version)
+            found = table;
+    }
+    return found;
+}
+
+const struct ticdc_column *ticdc_table_column(const struct ticdc_table *table, const struct iso_cell *cell, uint32_t guess)
+{
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const struct ticdc_column *column = &table->columns[(guess + i) % table->column_count];
+        if (column->length == cell->name_length && !memcmp(column->name, cell->name, cell->name_length))
+            return column;
+    }
+    return NULL;
+}
+
+bool ticdc_table_take_keys(struct ticdc *ticdc, const struct ticdc_table *table)
+{
+    ticdc->key_count = 0;
+    for (uint32_t i = 0; i < table->key_count; i++)
+        if (!ticdc_add_key(ticdc, (struct iso_json_text){table->keys[i], strlen(table->keys[i])}))
+            return false;
+    return true;
+}
+
+enum iso_status ticdc_tables_read(struct ticdc *ticdc, struct ticdc_tables *tables, const char *text,
+                                  ticdc_table_reader *read, struct iso_error *error)
+{
+    struct iso_json *json = &ticdc->json;
+    size_t length = strlen(text);
+    iso_json_start(json, iso_payload_copy(&ticdc->payload, text, length), length);
+    while (json->code == ISO_JSON_FINE && iso_json_space(json)) {
+        struct ticdc_table *table = read(json);
+        if (json->code == ISO_JSON_FINE) {
+            table->any_version = true;
+            table->version = 0;
+            ticdc_tables_put(tables, table);
+        } else {
+            ticdc_table_free(table);
+        }
+    }
+    if (json->code == ISO_JSON_FINE)
+        return ISO_OK;
+    char described[256];
+    iso_json_describe(json, described, sizeof described);
+    return iso_error_set(error, ISO_BAD_INPUT, "a table's schema, byte %zu: %s", json->position + 1, described);
+}

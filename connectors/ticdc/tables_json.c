@@ -1,0 +1,167 @@
+/* Schemas of tables from JSON: what the simple protocol sends, and the files of storage sinks. */
+#include "connectors/ticdc/tables.h"
+
+/* A string that may be null or missing otherwise; what is no string is an error of the scanner's. */
+static void read_text(struct iso_json *json, struct iso_json_text *text)
+{
+    ticdc_read_text(json, text);
+}
+
+/* "mysqlType" out of {"mysqlType":"int","charset":"binary",..}. */
+static void read_data_type(struct iso_json *json, struct iso_json_text *type)
+{
+    struct iso_json_text name;
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "mysqlType"))
+            read_text(json, type);
+        else
+            iso_json_skip(json);
+    }
+}
+
+static void read_simple_column(struct iso_json *json, struct ticdc_table *table)
+{
+    struct iso_json_text name, column = {"", 0}, type = {"", 0};
+    const char *start = json->at;
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "name"))
+            read_text(json, &column);
+        else if (ISO_PAYLOAD_IS(name, "dataType"))
+            read_data_type(json, &type);
+        else
+            iso_json_skip(json);
+    }
+    if (json->code == ISO_JSON_FINE && !column.length)
+        iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "a column with a name");
+    else if (json->code == ISO_JSON_FINE)
+        ticdc_table_add_column(table, column, type);
+}
+
+/* An index, read twice: first what it is, then its columns. */
+static void read_simple_index(struct iso_json *json, struct ticdc_table *table)
+{
+    struct iso_json_text name, column;
+    bool primary = false, unique = false, nullable = false;
+    const char *columns = NULL;
+    unsigned depth = json->depth;
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "primary"))
+            iso_json_boolean(json, &primary);
+        else if (ISO_PAYLOAD_IS(name, "unique"))
+            iso_json_boolean(json, &unique);
+        else if (ISO_PAYLOAD_IS(name, "nullable"))
+            iso_json_boolean(json, &nullable);
+        else if (ISO_PAYLOAD_IS(name, "columns")) {
+            iso_json_space(json);
+            columns = json->at;
+            iso_json_skip(json);
+        } else
+            iso_json_skip(json);
+    }
+    if (json->code != ISO_JSON_FINE || !columns || !ticdc_table_start_index(table, primary, unique, nullable))
+        return;
+    const char *end = json->at;
+    json->at = columns;
+    iso_json_enter_array(json);
+    while (json->code == ISO_JSON_FINE && iso_json_element(json))
+        if (iso_json_string(json, &column))
+            ticdc_table_add_key(table, column);
+    if (json->code == ISO_JSON_FINE) {
+        json->at = end;
+        json->depth = depth;
+    }
+}
+
+static void read_list(struct iso_json *json, struct ticdc_table *table,
+                      void read(struct iso_json *json, struct ticdc_table *table))
+{
+    if (iso_json_peek(json) == ISO_JSON_NULL) {
+        iso_json_null(json);
+        return;
+    }
+    iso_json_enter_array(json);
+    while (json->code == ISO_JSON_FINE && iso_json_element(json))
+        read(json, table);
+}
+
+/* Names it, or says that there is no name. */
+static struct ticdc_table *finish(struct iso_json *json, struct ticdc_table *table, const char *start,
+                                  struct iso_json_text database, struct iso_json_text name)
+{
+    ticdc_table_name(table, database, name);
+    if (json->code == ISO_JSON_FINE && (!name.length || !table->column_count))
+        iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "a table's schema with the table's name and columns");
+    return table;
+}
+
+struct ticdc_table *ticdc_table_read_simple(struct iso_json *json)
+{
+    struct ticdc_table *table = ticdc_table_new();
+    struct iso_json_text name, database = {"", 0}, own = {"", 0};
+    iso_json_space(json);
+    const char *start = json->at;
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "schema") || ISO_PAYLOAD_IS(name, "database"))
+            read_text(json, &database);
+        else if (ISO_PAYLOAD_IS(name, "table"))
+            read_text(json, &own);
+        else if (ISO_PAYLOAD_IS(name, "version"))
+            ticdc_read_unsigned(json, &table->version);
+        else if (ISO_PAYLOAD_IS(name, "columns"))
+            read_list(json, table, read_simple_column);
+        else if (ISO_PAYLOAD_IS(name, "indexes"))
+            read_list(json, table, read_simple_index);
+        else
+            iso_json_skip(json);
+    }
+    return finish(json, table, start, database, own);
+}
+
+/* {"ColumnName":"id","ColumnType":"INT","ColumnIsPk":"true",..} */
+static void read_storage_column(struct iso_json *json, struct ticdc_table *table)
+{
+    struct iso_json_text name, column = {"", 0}, type = {"", 0}, key = {"", 0};
+    const char *start = json->at;
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "ColumnName"))
+            read_text(json, &column);
+        else if (ISO_PAYLOAD_IS(name, "ColumnType"))
+            read_text(json, &type);
+        else if (ISO_PAYLOAD_IS(name, "ColumnIsPk"))
+            read_text(json, &key);
+        else
+            iso_json_skip(json);
+    }
+    if (json->code == ISO_JSON_FINE && !column.length)
+        iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "a column with a name");
+    if (json->code != ISO_JSON_FINE)
+        return;
+    ticdc_table_add_column(table, column, type);
+    if (ISO_PAYLOAD_IS(key, "true"))
+        ticdc_table_add_key(table, column);
+}
+
+struct ticdc_table *ticdc_table_read_storage(struct iso_json *json)
+{
+    struct ticdc_table *table = ticdc_table_new();
+    struct iso_json_text name, database = {"", 0}, own = {"", 0};
+    iso_json_space(json);
+    const char *start = json->at;
+    iso_json_enter_object(json);
+    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+        if (ISO_PAYLOAD_IS(name, "Schema"))
+            read_text(json, &database);
+        else if (ISO_PAYLOAD_IS(name, "Table"))
+            read_text(json, &own);
+        else if (ISO_PAYLOAD_IS(name, "TableColumns"))
+            read_list(json, table, read_storage_column);
+        else
+            iso_json_skip(json);
+    }
+    return finish(json, table, start, database, own);
+}

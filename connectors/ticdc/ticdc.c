@@ -1,0 +1,110 @@
+#include "connectors/ticdc/ticdc.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "connectors/ticdc/ticdc_private.h"
+
+static const struct ticdc_protocol *const protocols[] = {&ticdc_canal, &ticdc_open, &ticdc_simple, &ticdc_simple_avro,
+                                                         &ticdc_avro, &ticdc_debezium, &ticdc_csv};
+
+static const struct ticdc_protocol *find_protocol(const char *format)
+{
+    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
+        if (!format || !strcmp(protocols[i]->format, format))
+            return protocols[i];
+    return NULL;
+}
+
+static bool take_compression(struct ticdc *ticdc, const char *name)
+{
+    ticdc->compression = !name || !strcmp(name, "none") ? TICDC_PLAIN : !strcmp(name, "lz4") ? TICDC_LZ4 : TICDC_SNAPPY;
+    return ticdc->compression != TICDC_SNAPPY || !strcmp(name, "snappy");
+}
+
+static char *copy_text(const char *text)
+{
+    return text ? iso_copy_text(text, strlen(text)) : NULL;
+}
+
+static void destroy(struct iso_decoder *decoder)
+{
+    struct ticdc *ticdc = (struct ticdc *)decoder;
+    if (!ticdc)
+        return;
+    if (ticdc->protocol->destroy)
+        ticdc->protocol->destroy(ticdc);
+    ticdc_compression_release(ticdc);
+    iso_json_release(&ticdc->json);
+    iso_json_release(&ticdc->key_json);
+    iso_payload_release(&ticdc->payload);
+    iso_payload_release(&ticdc->key);
+    iso_payload_release(&ticdc->unpacked);
+    iso_payload_release(&ticdc->unpacked_key);
+    iso_text_release(&ticdc->bytes);
+    iso_row_release(&ticdc->now);
+    iso_row_release(&ticdc->old);
+    iso_row_release(&ticdc->keys);
+    iso_row_release(&ticdc->types);
+    iso_free(ticdc->value);
+    iso_free(ticdc->tables);
+    iso_free(ticdc);
+}
+
+static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
+{
+    const struct ticdc_protocol *protocol = find_protocol(options->format);
+    if (!protocol) {
+        iso_error_set(error, ISO_BAD_INPUT, "format=%s of a ticdc source: expected canal-json, open-protocol, simple, "
+                      "simple-avro, avro, debezium or csv", options->format);
+        return NULL;
+    }
+    struct ticdc *ticdc = iso_allocate_zeroed(1, sizeof *ticdc);
+    ticdc->decoder.class = &iso_ticdc_decoder;
+    ticdc->protocol = protocol;
+    ticdc->value = copy_text(options->value);
+    ticdc->tables = copy_text(options->tables);
+    ticdc->identity = options->identity;
+    if (!take_compression(ticdc, options->compression))
+        iso_error_set(error, ISO_BAD_INPUT, "compression=%s of a ticdc source: expected none, lz4 or snappy",
+                      options->compression);
+    else if (options->framed && protocol != &ticdc_avro)
+        iso_error_set(error, ISO_BAD_INPUT, "framing or a registry with format=%s of a ticdc source: expected neither",
+                      protocol->format);
+    else if (!protocol->create || protocol->create(ticdc, options, error) == ISO_OK)
+        return &ticdc->decoder;
+    destroy(&ticdc->decoder);
+    return NULL;
+}
+
+/* The message as it was before it was compressed. */
+static enum iso_status unpack(struct ticdc *ticdc, struct iso_message *message, struct iso_error *error)
+{
+    if (ticdc->compression == TICDC_PLAIN || ticdc->protocol->compressed_inside)
+        return ISO_OK;
+    if (ticdc->protocol == &ticdc_debezium &&
+        ticdc_unpack(ticdc, &ticdc->unpacked_key, message->key, &message->key, error) != ISO_OK)
+        return error->status;
+    return ticdc_unpack(ticdc, &ticdc->unpacked, message->payload, &message->payload, error);
+}
+
+static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
+                              struct iso_error *error)
+{
+    struct ticdc *ticdc = (struct ticdc *)decoder;
+    struct iso_message plain = *message;
+    uint32_t count = events->count;
+    if (message->payload.size > TICDC_PAYLOAD_MAX || message->key.size > TICDC_PAYLOAD_MAX)
+        return iso_error_set(error, ISO_BAD_INPUT, "a message of more than %d bytes", TICDC_PAYLOAD_MAX);
+    if (unpack(ticdc, &plain, error) != ISO_OK)
+        return error->status;
+    ticdc->bytes.used = 0;
+    iso_text_reserve(&ticdc->bytes, (size_t)plain.payload.size + plain.key.size + 64);
+    ticdc->key_count = 0;
+    if (ticdc->protocol->decode(ticdc, &plain, events, error) == ISO_OK)
+        return ISO_OK;
+    events->count = count;
+    return error->status;
+}
+
+const struct iso_decoder_class iso_ticdc_decoder = {"ticdc", create, decode, destroy};

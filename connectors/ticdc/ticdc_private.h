@@ -1,0 +1,115 @@
+/* What the protocols share: a message taken apart, and the events that come of it. */
+#ifndef ISO_TICDC_PRIVATE_H
+#define ISO_TICDC_PRIVATE_H
+
+#include "connectors/ticdc/ticdc.h"
+#include "io/payload.h"
+#include "io/row.h"
+
+enum {
+    TICDC_PAYLOAD_MAX = 64 << 20, /* bytes, also after decompression */
+    TICDC_KEYS_MAX = 64           /* columns of a key */
+};
+
+struct ticdc;
+
+struct ticdc_protocol {
+    const char *format;
+    enum iso_status (*create)(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error);
+    enum iso_status (*decode)(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
+                              struct iso_error *error);
+    void (*destroy)(struct ticdc *ticdc); /* of `state`, which may be NULL */
+    bool compressed_inside;               /* not the payload is compressed, but the values in it */
+};
+
+extern const struct ticdc_protocol ticdc_canal, ticdc_open, ticdc_simple, ticdc_simple_avro, ticdc_avro, ticdc_debezium,
+    ticdc_csv;
+
+enum ticdc_compression { TICDC_PLAIN, TICDC_LZ4, TICDC_SNAPPY };
+
+struct ticdc {
+    struct iso_decoder decoder;
+    const struct ticdc_protocol *protocol;
+    void *state; /* the protocol's own */
+    char *value, *tables;
+    enum iso_row_identity identity;
+    enum ticdc_compression compression;
+    void *inflater;                    /* LZ4's, made when it is needed */
+    struct iso_json json, key_json;
+    struct iso_payload payload, key;   /* with padding, for the scanners */
+    struct iso_payload unpacked, unpacked_key;
+    struct iso_text bytes;             /* what columns decode to; does not move within a message */
+    struct iso_row now, old, keys, types;
+    struct iso_json_text key_names[TICDC_KEYS_MAX];
+    uint32_t key_count;
+};
+
+/* One row's change; its columns are ticdc->now and ticdc->old, its key's columns ticdc->key_names. */
+struct ticdc_change {
+    struct iso_json_text database, table;
+    uint64_t commit_ts, start_ts;
+    bool has_commit, has_start;
+    bool has_now, has_old;
+    bool old_is_partial; /* `old` has only what changed */
+    bool keys_only;      /* values were left out */
+    bool created;        /* an insert, and not an update whose old row was left out */
+};
+
+/* ---- events (events.c) ---- */
+
+struct iso_event ticdc_event(enum iso_event_type type, const struct iso_message *message);
+enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *message, const struct ticdc_change *change,
+                              struct iso_events *events, struct iso_error *error);
+void ticdc_add_watermark(struct iso_events *events, const struct iso_message *message, uint64_t timestamp);
+void ticdc_add_ignored(struct iso_events *events, const struct iso_message *message, const char *reason);
+
+/* Whether the table is none to be looked at; then that is the event. */
+bool ticdc_pass_over(struct ticdc *ticdc, const struct iso_message *message, struct iso_json_text database,
+                     struct iso_json_text table, struct iso_events *events);
+
+/* A DDL: `drops` all rows of the table, or not. `table` may be empty. */
+void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message, struct iso_json_text database,
+                   struct iso_json_text table, uint64_t commit_ts, bool drops, struct iso_events *events);
+
+/* Whether the statement drops or truncates a table. */
+bool ticdc_drops_rows(struct iso_json_text sql);
+
+/* Adds a name to the key's columns; false: there are too many. */
+bool ticdc_add_key(struct ticdc *ticdc, struct iso_json_text name);
+
+/* "found X: expected ...", X cut where it is long. */
+enum iso_status ticdc_refuse(struct iso_error *error, const char *what, struct iso_json_text found, const char *expected);
+enum iso_status ticdc_too_many_keys(struct iso_error *error);
+
+/* ---- columns (column.c) ---- */
+
+enum ticdc_class { TICDC_TEXT, TICDC_INTEGER, TICDC_NUMBER, TICDC_BYTES };
+
+/* What a MySQL type ("int unsigned", "VARBINARY(16)") holds. */
+enum ticdc_class ticdc_class_of(struct iso_json_text mysql_type);
+
+/* Makes the cell what its text stands for: an integer or a number if that is what it looks like, else text. */
+void ticdc_set_text(struct iso_cell *cell, enum ticdc_class class, struct iso_json_text text);
+void ticdc_set_bytes(struct iso_cell *cell, const void *bytes, size_t size);
+void ticdc_set_integer(struct iso_cell *cell, uint64_t bits, bool negative);
+
+/* Room for `size` bytes that stay where they are until the next message. */
+char *ticdc_room(struct ticdc *ticdc, size_t size);
+
+/* Base64 to bytes, or to text if `is_text`; false if it is not base64 (or that is no UTF-8). */
+bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_json_text text, bool is_text);
+
+/* ---- JSON members ---- */
+
+/* An unsigned integer, quoted or not. False: the scanner's error. */
+bool ticdc_read_unsigned(struct iso_json *json, uint64_t *number);
+/* A string, or null: an empty text. */
+bool ticdc_read_text(struct iso_json *json, struct iso_json_text *text);
+
+/* ---- compression (compression.c) ---- */
+
+enum iso_status ticdc_unpack(struct ticdc *ticdc, struct iso_payload *room, struct iso_bytes packed,
+                             struct iso_bytes *unpacked, struct iso_error *error);
+void ticdc_compression_release(struct ticdc *ticdc);
+
+#endif

@@ -1,0 +1,74 @@
+/* `isochron check --minimise`: a part of a violated history that is violated still. */
+#include <inttypes.h>
+
+#include "app/check.h"
+#include "history/part.h"
+#include "io/write_history.h"
+#include "polygraph/minimise.h"
+#include "verify/verify.h"
+
+/* What is written is judged once more, and the evidence of that confirmed. */
+static enum iso_status judge_again(struct app *app, const struct iso_polygraph_options *options,
+                                   const struct iso_history *history)
+{
+    struct iso_polygraph_result result;
+    iso_polygraph_result_init(&result);
+    enum iso_status status = iso_polygraph_check(history, options, &result, &app->error);
+    if (status == ISO_OK && result.outcome != ISO_IS_VIOLATED)
+        status = iso_error_set(&app->error, ISO_FAILED, "--minimise: what is left is judged %s",
+                               iso_outcome_name(result.outcome));
+    if (status == ISO_OK && iso_verify(history, &result.evidence, &app->error) != ISO_OK)
+        status = app->error.status = ISO_FAILED;
+    iso_polygraph_result_release(&result);
+    return status;
+}
+
+static enum iso_status write(struct app *app, const char *path, const struct iso_polygraph_options *options,
+                             struct iso_history *history)
+{
+    struct iso_output output;
+    struct iso_history_writer writer;
+    if (iso_output_open(&output, path, &app->error) != ISO_OK)
+        return app->error.status;
+    iso_history_writer_init(&writer, &output, ISO_FORMAT_NATIVE);
+    enum iso_status status = iso_history_writer_add(&writer, history, &app->error);
+    iso_history_writer_end(&writer);
+    if (status == ISO_OK)
+        status = iso_history_finish(history, &app->error);
+    if (status == ISO_OK)
+        status = judge_again(app, options, history);
+    if (status == ISO_OK)
+        status = iso_output_close(&output, &app->error);
+    iso_output_discard(&output);
+    return status;
+}
+
+enum iso_status app_check_minimise(struct app *app, const struct app_check *check,
+                                   const struct iso_polygraph_options *options, const struct iso_history *history,
+                                   const struct iso_polygraph_result *result)
+{
+    struct iso_history smallest, plain;
+    if (result->outcome != ISO_IS_VIOLATED) {
+        if (!check->load.quiet)
+            app_say("%s: there is nothing to minimise, %s is not written", iso_outcome_name(result->outcome),
+                    check->minimise);
+        return ISO_OK;
+    }
+    iso_history_init(&smallest);
+    iso_history_init(&plain);
+    uint32_t checks = iso_polygraph_minimise(history, options, &result->evidence, &smallest);
+    enum iso_status status = iso_history_finish(&smallest, &app->error);
+    if (status == ISO_OK && !iso_part_without_initial(&smallest, &plain))
+        status = iso_error_set(&app->error, ISO_BAD_INPUT,
+                               "--minimise: lists do not begin with their initial elements, which native files cannot say");
+    if (status == ISO_OK)
+        status = write(app, check->minimise, options, &plain);
+    if (status == ISO_OK && !check->load.quiet)
+        app_say("%s: %" PRIu32 " of %" PRIu32 " transactions, %" PRIu32 " of %" PRIu32
+                " operations, after %" PRIu32 " checks; keys start with null there",
+                check->minimise, plain.transaction_count, history->transaction_count, plain.operation_count,
+                history->operation_count, checks);
+    iso_history_release(&plain);
+    iso_history_release(&smallest);
+    return status;
+}

@@ -1,0 +1,313 @@
+#include "history/part.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "history/index.h"
+
+/* ---- who wrote what was read: writes in groups of equal key and value ---- */
+
+struct table {
+    const struct iso_history *history;
+    uint32_t *slots; /* 0: empty, else operation + 1, the first write of a group */
+    uint32_t mask;
+};
+
+static void table_init(struct table *table, const struct iso_history *history)
+{
+    uint32_t writes = 0, size = 64;
+    for (uint32_t o = 0; o < history->operation_count; o++)
+        writes += iso_kind_writes(history->kind[o]);
+    while (size / 2 < writes && size < 1u << 31)
+        size *= 2;
+    *table = (struct table){history, iso_allocate_zeroed(size, sizeof *table->slots), size - 1};
+}
+
+/* The slot of a key and value: of its first write, or empty. */
+static uint32_t *find_slot(const struct table *table, uint32_t key, uint32_t value)
+{
+    uint64_t hash = ((uint64_t)key << 32 | value) * 0x9e3779b97f4a7c15u;
+    uint32_t slot = (uint32_t)(hash >> 32) & table->mask;
+    for (; table->slots[slot]; slot = (slot + 1) & table->mask) {
+        uint32_t o = table->slots[slot] - 1;
+        if (table->history->key[o] == key && table->history->value[o] == value)
+            break;
+    }
+    return &table->slots[slot];
+}
+
+static void group_writes(struct iso_part *part, const struct table *table)
+{
+    const struct iso_history *history = part->history;
+    for (uint32_t o = 0; o < history->operation_count; o++) {
+        if (!iso_kind_writes(history->kind[o]))
+            continue;
+        uint32_t *slot = find_slot(table, history->key[o], history->value[o]);
+        part->group[o] = *slot ? part->group[*slot - 1] : part->group_count++;
+        if (!*slot)
+            *slot = o + 1;
+    }
+}
+
+static void list_writes(struct iso_part *part)
+{
+    const struct iso_history *history = part->history;
+    uint32_t count = part->group_count;
+    part->kept = iso_allocate_zeroed(count + 1u, sizeof *part->kept);
+    part->first_write = iso_allocate_zeroed(count + 2u, sizeof *part->first_write);
+    part->writes = iso_allocate((history->operation_count + (size_t)1) * sizeof *part->writes);
+    for (uint32_t o = 0; o < history->operation_count; o++) {
+        if (part->group[o] != ISO_NONE)
+            part->first_write[part->group[o] + 2]++;
+    }
+    for (uint32_t g = 0; g < count; g++)
+        part->first_write[g + 2] += part->first_write[g + 1];
+    for (uint32_t o = 0; o < history->operation_count; o++) {
+        if (part->group[o] != ISO_NONE)
+            part->writes[part->first_write[part->group[o] + 1]++] = o;
+    }
+}
+
+static uint32_t group_of_read(const struct iso_part *part, const struct table *table, uint32_t key, uint32_t value)
+{
+    uint32_t first = *find_slot(table, key, value);
+    return first ? part->group[first - 1] : ISO_NONE;
+}
+
+static void group_reads(struct iso_part *part, const struct table *table)
+{
+    const struct iso_history *history = part->history;
+    for (uint32_t o = 0; o < history->operation_count; o++) {
+        uint8_t kind = iso_kind_of(history, o);
+        uint32_t key = history->key[o], value = history->value[o];
+        if (kind == ISO_READ)
+            part->group[o] = group_of_read(part, table, key, value);
+        for (uint64_t i = kind == ISO_READ_LIST ? history->list_first[value] : 1;
+             kind == ISO_READ_LIST && i < history->list_first[value + 1]; i++)
+            part->element_group[i] = group_of_read(part, table, key, history->element[i]);
+    }
+}
+
+void iso_part_init(struct iso_part *part, const struct iso_history *history)
+{
+    size_t operations = (size_t)history->operation_count + 1;
+    struct table table;
+    *part = (struct iso_part){.history = history};
+    part->transactions = iso_allocate((size_t)history->transaction_count + 1);
+    part->operations = iso_allocate(operations);
+    part->group = iso_allocate(operations * sizeof *part->group);
+    memset(part->group, 0xff, operations * sizeof *part->group);
+    part->element_group = iso_allocate((history->element_count + 1) * sizeof *part->element_group);
+    table_init(&table, history);
+    group_writes(part, &table);
+    list_writes(part);
+    group_reads(part, &table);
+    iso_free(table.slots);
+    iso_part_reset(part, true);
+}
+
+void iso_part_release(struct iso_part *part)
+{
+    iso_free(part->transactions);
+    iso_free(part->operations);
+    iso_free(part->group);
+    iso_free(part->element_group);
+    iso_free(part->first_write);
+    iso_free(part->writes);
+    iso_free(part->kept);
+    *part = (struct iso_part){0};
+}
+
+void iso_part_reset(struct iso_part *part, bool stays)
+{
+    memset(part->transactions, stays, part->history->transaction_count);
+    memset(part->operations, stays, part->history->operation_count);
+}
+
+/* ---- building ---- */
+
+struct builder {
+    const struct iso_history *from;
+    struct iso_history *into;
+    const struct iso_part *part; /* NULL: everything stays */
+    iso_atom *initial;           /* by key: changes places with null; NULL: nothing does */
+    uint32_t *initial_length;    /* by key: elements that lists lose at their start; NULL: none */
+};
+
+static iso_atom copy_value(const struct builder *builder, uint32_t key, iso_atom value)
+{
+    if (builder->initial && value == builder->initial[key])
+        value = ISO_ABSENT;
+    else if (builder->initial && value == ISO_ABSENT)
+        value = builder->initial[key];
+    return iso_atoms_copy(&builder->into->atoms, &builder->from->atoms, value);
+}
+
+static bool writes_stay(const struct iso_part *part, uint32_t group)
+{
+    return group == ISO_NONE || part->kept[group] == part->first_write[group + 1] - part->first_write[group];
+}
+
+/* False: an element goes of which another writer stays. */
+static bool list_is_sure(const struct builder *builder, uint32_t list)
+{
+    const struct iso_history *from = builder->from;
+    for (uint64_t i = from->list_first[list]; builder->part && i < from->list_first[list + 1]; i++) {
+        uint32_t group = builder->part->element_group[i];
+        if (!writes_stay(builder->part, group) && builder->part->kept[group])
+            return false;
+    }
+    return true;
+}
+
+static uint32_t copy_list(const struct builder *builder, uint32_t key, uint32_t list)
+{
+    const struct iso_history *from = builder->from;
+    uint32_t copy = iso_history_list(builder->into);
+    uint64_t first = from->list_first[list] + (builder->initial_length ? builder->initial_length[key] : 0);
+    for (uint64_t i = first; i < from->list_first[list + 1]; i++) {
+        if (!builder->part || writes_stay(builder->part, builder->part->element_group[i]))
+            iso_history_element(builder->into,
+                                iso_atoms_copy(&builder->into->atoms, &from->atoms, from->element[i]));
+    }
+    return copy;
+}
+
+static bool operation_stays(const struct builder *builder, uint32_t operation)
+{
+    const struct iso_part *part = builder->part;
+    uint8_t kind = iso_kind_of(builder->from, operation);
+    if (!part)
+        return true;
+    if (!part->operations[operation])
+        return false;
+    if (kind == ISO_READ)
+        return writes_stay(part, part->group[operation]);
+    return kind != ISO_READ_LIST || list_is_sure(builder, builder->from->value[operation]);
+}
+
+static void copy_operation(const struct builder *builder, uint32_t operation)
+{
+    const struct iso_history *from = builder->from;
+    uint8_t kind = iso_kind_of(from, operation);
+    uint32_t key = from->key[operation];
+    iso_atom name = iso_atoms_copy(&builder->into->atoms, &from->atoms, from->key_atom[key]);
+    uint32_t value;
+    if (kind == ISO_READ_LIST)
+        value = copy_list(builder, key, from->value[operation]);
+    else if (kind == ISO_APPEND)
+        value = iso_atoms_copy(&builder->into->atoms, &from->atoms, from->value[operation]);
+    else
+        value = copy_value(builder, key, from->value[operation]);
+    if (kind == ISO_WRITE || kind == ISO_DELETE)
+        kind = value == ISO_ABSENT ? ISO_DELETE : ISO_WRITE;
+    iso_history_operation(builder->into, kind, name, value);
+}
+
+static void copy_transaction(const struct builder *builder, uint32_t t)
+{
+    const struct iso_history *from = builder->from;
+    struct iso_history *into = builder->into;
+    iso_atom tid = iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]);
+    iso_atom session = iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
+    iso_history_begin(into, tid, session, iso_status_of(from, t), from->origin[t]);
+    for (uint32_t o = from->first_operation[t]; o < from->first_operation[t + 1]; o++) {
+        if (operation_stays(builder, o))
+            copy_operation(builder, o);
+    }
+}
+
+/* Each session's transactions in its order, in the places of the input that the session has: so the order of the part's
+ * input is the order of its sessions. */
+static void copy_transactions(const struct builder *builder)
+{
+    const struct iso_history *from = builder->from;
+    uint32_t *next = iso_allocate(((size_t)from->session_count + 1) * sizeof *next);
+    memcpy(next, from->session_first, from->session_count * sizeof *next);
+    for (uint32_t i = 0; i < from->input_count; i++)
+        iso_history_input(builder->into, from->inputs[i]);
+    for (uint32_t place = 0; place < from->transaction_count; place++) {
+        uint32_t t = from->session_order[next[from->session[place]]++];
+        if (!builder->part || builder->part->transactions[t])
+            copy_transaction(builder, t);
+    }
+    iso_free(next);
+}
+
+/* The initial values of keys that the part knows. */
+static void copy_initial(const struct iso_history *from, struct iso_history *into)
+{
+    into->initial_value = iso_atoms_copy(&into->atoms, &from->atoms, from->initial_value);
+    for (uint32_t i = 0; i < from->initial_count; i++) {
+        iso_atom key = iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->initial_key[i]]);
+        if (iso_atom_index_find(into->key_index, key) != ISO_NONE)
+            iso_history_initial(into, key, iso_atoms_copy(&into->atoms, &from->atoms, from->initial_of_key[i]),
+                                from->initial_is_append[i]);
+    }
+}
+
+static void count_kept(struct iso_part *part)
+{
+    const struct iso_history *history = part->history;
+    memset(part->kept, 0, part->group_count * sizeof *part->kept);
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        if (!part->transactions[t])
+            continue;
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            if (part->operations[o] && iso_kind_writes(history->kind[o]))
+                part->kept[part->group[o]]++;
+        }
+    }
+}
+
+void iso_part_build(struct iso_part *part, struct iso_history *into)
+{
+    struct builder builder = {.from = part->history, .into = into, .part = part};
+    count_kept(part);
+    copy_transactions(&builder);
+    copy_initial(part->history, into);
+}
+
+/* ---- initial values ---- */
+
+static bool begins_with_initial(const struct iso_history *history, uint32_t operation)
+{
+    uint32_t list = history->value[operation];
+    uint64_t at = history->list_first[list], end = history->list_first[list + 1];
+    for (uint32_t i = 0; i < history->initial_count; i++) {
+        if (history->initial_key[i] != history->key[operation] || !history->initial_is_append[i])
+            continue;
+        if (at == end || history->element[at++] != history->initial_of_key[i])
+            return false;
+    }
+    return true;
+}
+
+static void find_initial(struct builder *builder)
+{
+    const struct iso_history *from = builder->from;
+    builder->initial = iso_allocate(((size_t)from->key_count + 1) * sizeof *builder->initial);
+    builder->initial_length = iso_allocate_zeroed((size_t)from->key_count + 1, sizeof *builder->initial_length);
+    for (uint32_t key = 0; key < from->key_count; key++)
+        builder->initial[key] = from->initial_value;
+    for (uint32_t i = 0; i < from->initial_count; i++) {
+        if (from->initial_is_append[i])
+            builder->initial_length[from->initial_key[i]]++;
+        else
+            builder->initial[from->initial_key[i]] = from->initial_of_key[i];
+    }
+}
+
+bool iso_part_without_initial(const struct iso_history *history, struct iso_history *into)
+{
+    struct builder builder = {.from = history, .into = into};
+    for (uint32_t o = 0; o < history->operation_count; o++) {
+        if (iso_kind_of(history, o) == ISO_READ_LIST && !begins_with_initial(history, o))
+            return false;
+    }
+    find_initial(&builder);
+    copy_transactions(&builder);
+    iso_free(builder.initial);
+    iso_free(builder.initial_length);
+    return true;
+}

@@ -1,0 +1,220 @@
+/* PostgreSQL's snapshots and commits in place of timestamps, at the end and online. */
+#include "tests/support/test.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "tests/support/join_bench.h"
+
+static const struct iso_join_options file = {.kind = "debezium", .clients = true, .records_first = true};
+static const struct iso_join_options live = {.kind = "debezium", .clients = true};
+
+#define STEPS(bench, text) assert_string_equal(join_bench_steps(bench), text)
+#define END(bench) iso_join_end((bench)->join, (bench)->now)
+
+static struct iso_join_stats stats_of(const struct join_bench *bench)
+{
+    struct iso_join_stats stats;
+    iso_join_stats(bench->join, &stats);
+    return stats;
+}
+
+/* A whole transaction of one row, committed at `lsn`, the one before at `previous`. */
+static void deliver(struct join_bench *bench, uint32_t xid, uint64_t previous, uint64_t lsn, const char *key,
+                    const char *after)
+{
+    join_bench_by_xid(bench, xid, previous, lsn - 1, key, "-", after);
+    join_bench_end(bench, xid, 1, lsn);
+}
+
+static void commits_stand_below_the_first_snapshot_that_sees_them(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &file);
+    /* 701 commits before 700 by LSN; a snapshot sees 701 and not 700, the next both. */
+    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':2,'xid':701,'snapshot':'700:701:700','ops':[{'t':'w','k':'t/2','v':2}]}");
+    join_bench_record(&bench, "{'tid':3,'sid':3,'snapshot':'700:702:700','ops':[{'t':'r','k':'t/2','v':2}]}");
+    join_bench_record(&bench, "{'tid':4,'sid':4,'snapshot':'702:702:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    STEPS(&bench, "");
+    deliver(&bench, 700, 10, 20, "t/1", "1"); /* its commit is first in the log: no substitute for what is seen */
+    deliver(&bench, 701, 20, 30, "t/2", "2");
+    END(&bench);
+    STEPS(&bench, "add 2[1,2]{w:t/2=2} add 3[2,]{r:t/2=2} add 1[1,3]{w:t/1=1} add 4[3,]{r:t/1=1}");
+    join_bench_close(&bench);
+}
+
+static void ties_go_by_the_log(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &file);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':2,'xid':701,'snapshot':'700:700:','ops':[{'t':'w','k':'t/2','v':2}]}");
+    join_bench_record(&bench, "{'tid':3,'sid':3,'xid':702,'snapshot':'700:700:','ops':[{'t':'w','k':'t/3','v':3}]}");
+    deliver(&bench, 701, 10, 20, "t/2", "2");
+    deliver(&bench, 702, 20, 30, "t/3", "3");
+    deliver(&bench, 700, 30, 40, "t/1", "1");
+    END(&bench); /* no snapshot sees them */
+    STEPS(&bench, "add 2[1,2]{w:t/2=2} add 3[1,3]{w:t/3=3} add 1[1,4]{w:t/1=1}");
+    join_bench_close(&bench);
+}
+
+static void transactions_without_record_have_places(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &file);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    deliver(&bench, 700, 10, 20, "t/1", "1");
+    deliver(&bench, 701, 20, 30, "t/1", "2");
+    END(&bench);
+    STEPS(&bench, "add cdc:700[,2]{w:t/1=1} add 1[2,]{r:t/1=1} add cdc:701[,3]{w:t/1=2}");
+    join_bench_close(&bench);
+}
+
+static void snapshots_of_operations_are_their_times(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &file);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'snapshot':'700:700:','ops':[{'t':'r','k':'t/1','v':null},"
+                              "{'t':'r','k':'t/1','v':1,'snapshot':'701:701:'}]}");
+    deliver(&bench, 700, 10, 20, "t/1", "1");
+    END(&bench);
+    STEPS(&bench, "add cdc:700[,2]{w:t/1=1} add 1[1,]{r:t/1=-,r:t/1=1}");
+    join_bench_close(&bench);
+}
+
+static void snapshot_that_lacks_what_came_before_is_a_breach(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &file);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'snapshot':'700:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':2,'snapshot':'700:703:700','ops':[{'t':'r','k':'t/1','v':null}]}");
+    deliver(&bench, 700, 10, 20, "t/1", "1");
+    deliver(&bench, 701, 20, 30, "t/2", "1");
+    deliver(&bench, 702, 30, 40, "t/3", "1");
+    END(&bench);
+    STEPS(&bench, "add cdc:700[,2]{w:t/1=1} add 1[2,]{r:t/1=1} add cdc:701[,3]{w:t/2=1} add cdc:702[,4]{w:t/3=1} "
+                  "snapshot-order 2 add 2[4,]{r:t/1=-}");
+    join_bench_close(&bench);
+}
+
+static void places_are_final_below_the_horizon(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &live);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    deliver(&bench, 700, 10, 20, "t/1", "1");
+    STEPS(&bench, "");
+    iso_join_advance(bench.join, 702, 0); /* clients promise; but what has been delivered says nothing of 700 yet */
+    STEPS(&bench, "watermark 0"); /* the first snapshot has its place */
+    join_bench_record(&bench, "{'tid':3,'sid':1,'xid':701,'snapshot':'701:701:','ops':[{'t':'w','k':'t/1','v':2}]}");
+    deliver(&bench, 701, 20, 30, "t/1", "2");
+    STEPS(&bench, "add 1[1,2]{w:t/1=1} add 2[2,]{r:t/1=1} watermark 1");
+    assert_int_equal(stats_of(&bench).waiting_records, 1); /* its commit: who will see it? */
+    END(&bench);
+    STEPS(&bench, "add 3[2,3]{w:t/1=2}");
+    join_bench_close(&bench);
+}
+
+static void transaction_delivered_in_part_holds_the_horizon(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &live);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'snapshot':'702:702:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_by_xid(&bench, 701, 10, 19, "t/1", "-", "1");
+    join_bench_record(&bench, "{'tid':2,'sid':1,'xid':705,'snapshot':'705:705:','ops':[{'t':'w','k':'t/2','v':2}]}");
+    deliver(&bench, 705, 20, 30, "t/2", "2");
+    iso_join_advance(bench.join, 705, 0);
+    STEPS(&bench, ""); /* 701 may have committed: its END is on the way */
+    join_bench_end(&bench, 701, 1, 20);
+    STEPS(&bench, "");
+    join_bench_record(&bench, "{'tid':3,'sid':1,'xid':701,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    STEPS(&bench, "add 3[1,2]{w:t/1=1} add 1[2,]{r:t/1=1} watermark 1");
+    join_bench_close(&bench);
+}
+
+static void outcome_shows_below_the_horizon(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &live);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','status':'unknown','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':2,'xid':701,'snapshot':'700:700:','status':'unknown','ops':[{'t':'w','k':'t/2','v':2}]}");
+    join_bench_record(&bench, "{'tid':3,'sid':3,'xid':702,'snapshot':'702:702:','ops':[{'t':'w','k':'t/3','v':3}]}");
+    deliver(&bench, 701, 10, 20, "t/2", "2");
+    deliver(&bench, 702, 20, 30, "t/3", "3");
+    STEPS(&bench, "");
+    iso_join_advance(bench.join, 702, 0);
+    STEPS(&bench, "add aborted 1[,]{w:t/1=1} add 2[1,2]{w:t/2=2} watermark 1");
+    assert_int_equal(stats_of(&bench).resolved_committed, 1);
+    assert_int_equal(stats_of(&bench).resolved_aborted, 1);
+    join_bench_close(&bench);
+}
+
+static void undelivered_transaction_has_a_place_and_a_finding(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &file);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    END(&bench);
+    STEPS(&bench, "probe missing 1 t/1=1@1 add 1[1,2]{w:t/1=1} add 2[2,]{r:t/1=1}");
+    join_bench_close(&bench);
+}
+
+/* 32 bits of an xid, around the end of an epoch. */
+static void xids_wrap_around(void **state)
+{
+    struct join_bench bench;
+    const uint64_t epoch = (uint64_t)3 << 32;
+    char json[256];
+    (void)state;
+    join_bench_open(&bench, &file);
+    for (uint32_t i = 0; i < 4; i++) {
+        uint64_t xid = epoch - 2 + i;
+        snprintf(json, sizeof json,
+                 "{'tid':%u,'sid':%u,'xid':'%" PRIu64 "','snapshot':'%" PRIu64 ":%" PRIu64 ":','ops':[{'t':'w','k':'t/%u','v':%u}]}",
+                 i, i, xid, xid, xid, i, i);
+        join_bench_record(&bench, json);
+    }
+    snprintf(json, sizeof json, "{'tid':9,'sid':9,'snapshot':'%" PRIu64 ":%" PRIu64 ":','ops':[{'t':'r','k':'u/1','v':5}]}",
+             epoch + 3, epoch + 3);
+    join_bench_record(&bench, json);
+    deliver(&bench, 0xfffffffe, 10, 20, "t/0", "0");
+    deliver(&bench, 0xffffffff, 20, 30, "t/1", "1");
+    deliver(&bench, 0, 30, 40, "t/2", "2");
+    deliver(&bench, 1, 40, 50, "t/3", "3");
+    deliver(&bench, 2, 50, 60, "u/1", "5"); /* nobody's: the epoch is the nearest */
+    deliver(&bench, 0xfffffffd, 60, 70, "u/1", "4");
+    END(&bench);
+    STEPS(&bench, "add cdc:4294967293[,2]{w:u/1=4} add 0[2,3]{w:t/0=0} add 1[3,4]{w:t/1=1} add 2[4,5]{w:t/2=2} "
+                  "add 3[5,6]{w:t/3=3} add cdc:2[,7]{w:u/1=5} add 9[7,]{r:u/1=5}");
+    join_bench_close(&bench);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commits_stand_below_the_first_snapshot_that_sees_them),
+        cmocka_unit_test(ties_go_by_the_log),
+        cmocka_unit_test(transactions_without_record_have_places),
+        cmocka_unit_test(snapshots_of_operations_are_their_times),
+        cmocka_unit_test(snapshot_that_lacks_what_came_before_is_a_breach),
+        cmocka_unit_test(places_are_final_below_the_horizon),
+        cmocka_unit_test(transaction_delivered_in_part_holds_the_horizon),
+        cmocka_unit_test(outcome_shows_below_the_horizon),
+        cmocka_unit_test(undelivered_transaction_has_a_place_and_a_finding),
+        cmocka_unit_test(xids_wrap_around),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
