@@ -142,6 +142,8 @@ void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transact
             join_resolve(join, number, true, 0);
         commit.xid = record->xid ? record->xid : commit.xid;
         record->flags |= JOIN_RECORD_COMMITTED;
+        if (!(held->flags[record->held] & ISO_WRITES)) /* of writers this was known before */
+            record->unplaced++;
         if (transaction != ISO_NONE && xmin > places->delivered)
             places->delivered = xmin;
     }
@@ -247,8 +249,7 @@ static void place_commit(struct iso_join *join, const struct join_commit *commit
     join_settle_placed(join, commit->record, commit->transaction, cts);
     if (commit->transaction != ISO_NONE)
         join_forget_transaction(join, commit->transaction);
-    if (join->held.flags[record->held] & ISO_WRITES)
-        record->unplaced--;
+    record->unplaced--;
     check_done(join, commit->record);
 }
 
