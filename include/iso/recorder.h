@@ -30,6 +30,12 @@
  * and those as long as they are told. `sno` counts dropped transactions too, so that a gap in a session's
  * numbers shows where.
  *
+ * Watermarks. A checker that runs along with the database must know when no record can come any more that
+ * matters for what it has. If a recorder is the only one of a topic and its transactions have snapshots, it
+ * can say so (`watermark_ms`): into every partition it sends the least xmin that a record may still have.
+ * Snapshots of PostgreSQL are known to have rising xmins, so that is the least one of the transactions that
+ * are open, or the newest one seen. When no transaction runs, say iso_recorder_progress from time to time.
+ *
  * Files are appended to. A line is written whole: `kill -9` of the application leaves no part of a line of up
  * to ISO_RECORDER_WHOLE_LINE bytes. (Writes end at page boundaries, blank lines fill the rest: a page is what
  * a killed process writes whole or not at all.) Of a longer one a part may be left; it is cut off when the
@@ -56,8 +62,9 @@ struct iso_recorder;
 struct iso_recorder_session;
 
 struct iso_recorder_options {
-    size_t buffer_bytes; /* what may wait to be written; 0: 16 MiB */
-    size_t record_bytes; /* the largest record, at most the buffer; 0: 1 MiB */
+    size_t buffer_bytes;   /* what may wait to be written; 0: 16 MiB */
+    size_t record_bytes;   /* the largest record, at most the buffer; 0: 1 MiB */
+    unsigned watermark_ms; /* Kafka, the topic's only recorder: watermarks so often; 0: none */
 };
 
 /* Counts since the recorder was opened. Every ended transaction is in one of `recorded` and the dropped ones.
@@ -89,6 +96,10 @@ struct iso_recorder *iso_recorder_new_in_band(const struct iso_recorder_options 
 bool iso_recorder_flush(struct iso_recorder *recorder, unsigned seconds);
 /* Flushes for up to five seconds; what still waits then is gone. Sessions must have been freed. */
 void iso_recorder_free(struct iso_recorder *recorder);
+
+/* A snapshot that was just taken, by any connection and outside of the sessions' transactions: watermarks
+ * rise to its xmin. */
+void iso_recorder_progress(struct iso_recorder *recorder, const char *snapshot);
 
 void iso_recorder_statistics(struct iso_recorder *recorder, struct iso_recorder_statistics *statistics);
 

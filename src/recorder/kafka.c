@@ -2,16 +2,21 @@
 #define _GNU_SOURCE
 #include "recorder/recorder_private.h"
 
+#include <inttypes.h>
 #include <librdkafka/rdkafka.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { POLL_MILLISECONDS = 100, FREE_SECONDS = 5 };
 
 struct kafka_sink {
     rd_kafka_t *client;
+    struct recorder_floors *floors;
+    unsigned watermark_ms;
+    uint64_t told;  /* the newest watermark; the listener's */
+    int partitions; /* of the topic; 0: not known yet; the listener's */
     char *topic;
     pthread_t listener;
     atomic_bool closing;
@@ -27,6 +32,8 @@ static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, voi
 {
     struct kafka_sink *sink = context;
     (void)client;
+    if (message->_private) /* a watermark: the next one says more */
+        return;
     atomic_fetch_sub(&sink->waiting, message->len);
     pthread_mutex_lock(&sink->lock);
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
@@ -49,11 +56,59 @@ static void complained(const rd_kafka_t *client, int level, const char *facility
     pthread_mutex_unlock(&sink->lock);
 }
 
+/* How many partitions the topic has, once the broker tells. */
+static int ask_partitions(struct kafka_sink *sink)
+{
+    const struct rd_kafka_metadata *metadata;
+    int count = 0;
+    rd_kafka_topic_t *topic = rd_kafka_topic_new(sink->client, sink->topic, NULL);
+    if (topic && rd_kafka_metadata(sink->client, 0, topic, &metadata, 1000) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        if (metadata->topic_cnt == 1 && metadata->topics[0].err == RD_KAFKA_RESP_ERR_NO_ERROR)
+            count = metadata->topics[0].partition_cnt;
+        rd_kafka_metadata_destroy(metadata);
+    }
+    if (topic)
+        rd_kafka_topic_destroy(topic);
+    return count;
+}
+
+/* Behind every record that was taken before `least` was read: a partition keeps the order. */
+static void send_watermark(struct kafka_sink *sink)
+{
+    char text[48];
+    uint64_t least = recorder_floors_least(sink->floors);
+    if (least <= sink->told)
+        return;
+    if (sink->partitions == 0)
+        sink->partitions = ask_partitions(sink);
+    int size = snprintf(text, sizeof text, "{\"watermark\":\"%" PRIu64 "\"}", least);
+    for (int32_t p = 0; p < sink->partitions; p++)
+        rd_kafka_producev(sink->client, RD_KAFKA_V_TOPIC(sink->topic), RD_KAFKA_V_PARTITION(p),
+                          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_VALUE(text, (size_t)size),
+                          RD_KAFKA_V_OPAQUE(sink), RD_KAFKA_V_END);
+    if (sink->partitions > 0)
+        sink->told = least;
+}
+
+static int64_t milliseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * (int64_t)1000 + now.tv_nsec / 1000000;
+}
+
 static void *listen_for_deliveries(void *context)
 {
     struct kafka_sink *sink = context;
-    while (!atomic_load(&sink->closing))
-        rd_kafka_poll(sink->client, POLL_MILLISECONDS);
+    int64_t next = milliseconds() + sink->watermark_ms;
+    while (!atomic_load(&sink->closing)) {
+        int64_t left = sink->watermark_ms ? next - milliseconds() : POLL_MILLISECONDS;
+        rd_kafka_poll(sink->client, left < 0 ? 0 : left < POLL_MILLISECONDS ? (int)left : POLL_MILLISECONDS);
+        if (sink->watermark_ms && milliseconds() >= next) {
+            send_watermark(sink);
+            next = milliseconds() + sink->watermark_ms;
+        }
+    }
     return NULL;
 }
 
@@ -100,9 +155,11 @@ static void sink_release(struct kafka_sink *sink)
 static void kafka_free(void *context)
 {
     struct kafka_sink *sink = context;
-    rd_kafka_flush(sink->client, FREE_SECONDS * 1000);
     atomic_store(&sink->closing, true);
     pthread_join(sink->listener, NULL);
+    if (sink->watermark_ms)
+        send_watermark(sink);
+    rd_kafka_flush(sink->client, FREE_SECONDS * 1000);
     rd_kafka_purge(sink->client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     sink_release(sink);
 }
@@ -165,6 +222,8 @@ struct iso_recorder *iso_recorder_new_kafka(const char *topic, const char *const
         return NULL;
     }
     pthread_mutex_init(&sink->lock, NULL);
+    sink->floors = &recorder->floors;
+    sink->watermark_ms = options ? options->watermark_ms : 0;
     sink->topic = strdup(topic);
     if (!sink->topic || !start_client(sink, properties, recorder_buffer_bytes(options), error) ||
         !recorder_start_thread(&sink->listener, listen_for_deliveries, sink, error)) {

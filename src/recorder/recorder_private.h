@@ -8,6 +8,7 @@
 #define ISO_RECORDER_PRIVATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "iso/recorder.h"
 
@@ -34,10 +35,31 @@ struct recorder_sink {
     void (*free)(void *context);
 };
 
+/* What is known of a database's snapshots, for watermarks. A session sets its `floor` before its transaction
+ * takes a snapshot, and takes it away after the record was taken. */
+struct recorder_floor {
+    _Atomic uint64_t
+        xmin; /* no record of the session will have a smaller one; UINT64_MAX: no transaction is open */
+    struct recorder_floor *next;
+};
+
+struct recorder_floors {
+    _Atomic uint64_t newest;      /* the largest xmin that any snapshot was seen to have */
+    pthread_mutex_t lock;         /* guards the list */
+    struct recorder_floor *first; /* one a session */
+};
+
+void recorder_floors_add(struct recorder_floors *floors, struct recorder_floor *floor);
+void recorder_floors_remove(struct recorder_floors *floors, struct recorder_floor *floor);
+void recorder_floors_saw(struct recorder_floors *floors, const char *snapshot, struct recorder_floor *floor);
+/* The least xmin that a record may still have; 0: nothing is known. */
+uint64_t recorder_floors_least(struct recorder_floors *floors);
+
 struct iso_recorder {
     const struct recorder_sink *sink; /* NULL: in-band only */
     void *context;
     size_t record_bytes;
+    struct recorder_floors floors;
     pthread_mutex_t lock; /* guards `counts` */
     uint64_t counts[RECORDER_FATES];
 };

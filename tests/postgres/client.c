@@ -301,6 +301,16 @@ bool client_run(const struct workload *workload, struct iso_recorder *recorder, 
     return good;
 }
 
+void workload_finish(const struct workload *workload, struct iso_recorder *recorder)
+{
+    PGconn *connection = PQconnectdb(workload->connection);
+    PGresult *result = PQexec(connection, "SELECT pg_current_snapshot()::text");
+    if (PQresultStatus(result) == PGRES_TUPLES_OK)
+        iso_recorder_progress(recorder, cell(result, 0));
+    PQclear(result);
+    PQfinish(connection);
+}
+
 bool workload_create(const struct workload *workload)
 {
     static const char tables[] = "CREATE TABLE kv (k int PRIMARY KEY, v bigint);"

@@ -31,6 +31,9 @@ struct tally {
 /* Creates the tables, and what they hold at first. False: said why on stderr. */
 bool workload_create(const struct workload *workload);
 
+/* Tells the recorder that no older snapshot will come, when the sessions have ended. */
+void workload_finish(const struct workload *workload, struct iso_recorder *recorder);
+
 /* Runs a session's `count` transactions; false if PostgreSQL cannot be reached any more. */
 bool client_run(const struct workload *workload, struct iso_recorder *recorder, unsigned number,
                 unsigned long count, struct tally *tally);

@@ -100,10 +100,11 @@ static int finish_recorder(struct iso_recorder *recorder)
 static struct iso_recorder *open_recorder(const struct run *run, struct iso_error *error)
 {
     const char *properties[] = {"bootstrap.servers", run->kafka, NULL};
+    const struct iso_recorder_options options = {.watermark_ms = 100};
     if (run->output)
         return iso_recorder_new_file(run->output, NULL, error);
     if (run->topic)
-        return iso_recorder_new_kafka(run->topic, properties, NULL, error);
+        return iso_recorder_new_kafka(run->topic, properties, &options, error);
     return iso_recorder_new_in_band(NULL, error);
 }
 
@@ -264,6 +265,7 @@ int main(int count, char **arguments)
         return error.status;
     }
     int status = run_sessions(&run);
+    workload_finish(&run.workload, run.recorder);
     int recorded = finish_recorder(run.recorder);
     return status ? status : recorded;
 }
