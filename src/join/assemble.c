@@ -266,6 +266,13 @@ static void note_value(struct iso_join *join, const struct arrival *arrival, con
         state->value = row->after;
 }
 
+/* Whether ordinals say which row of a key came last. Where they do not, the one that was told last did, also when it was told
+ * again: a sender that starts over ends with what was last. */
+static bool is_ranked(const struct iso_join *join, const struct iso_event *event)
+{
+    return !join->capability->runs && (join->capability->positions || !(event->flags & ISO_EVENT_HAS_POSITION));
+}
+
 static void append(struct iso_join *join, uint32_t number, const struct arrival *arrival)
 {
     const struct iso_event *event = arrival->event;
@@ -273,6 +280,7 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
     struct join_row *it = &join->rows[row];
     it->key = arrival->key;
     it->ordinal = arrival->ordinal;
+    it->rank = is_ranked(join, event) ? arrival->ordinal : ++join->tellings;
     it->content = arrival->content;
     it->origin = event->origin;
     it->operation = arrival->conditional ? ISO_ROW_DELETE : event->operation;
@@ -295,13 +303,16 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
     join->stats.rows++;
 }
 
+/* The row of that key and ordinal. In runs counts are shifted where a sender started over within one transaction: there it
+ * is a row of that key and content, and one of new content is what was cut off before. */
 static uint32_t find_row(const struct iso_join *join, const struct join_transaction *transaction,
                          const struct arrival *arrival)
 {
     uint32_t row = transaction->cursor == ISO_NONE ? transaction->rows.first : transaction->cursor;
     for (uint32_t i = 0; i < transaction->rows.count; i++) {
         const struct join_row *it = &join->rows[row];
-        if (it->key == arrival->key && it->ordinal == arrival->ordinal)
+        if (it->key == arrival->key &&
+            (join->capability->runs ? it->content == arrival->content : it->ordinal == arrival->ordinal))
             return row;
         row = it->next == ISO_NONE || row == transaction->rows.last ? transaction->rows.first : it->next;
     }
@@ -355,11 +366,13 @@ static void take_late(struct iso_join *join, struct join_settled_entry *entry, c
 
 static void take_again(struct iso_join *join, uint32_t number, uint32_t row, const struct arrival *arrival)
 {
-    const struct join_row *known = &join->rows[row];
+    struct join_row *known = &join->rows[row];
     struct join_transaction *transaction = &join->transactions[number];
     uint64_t cts = 0;
     if (known->content == arrival->content) {
         join->stats.repeats++;
+        if (!is_ranked(join, arrival->event))
+            known->rank = ++join->tellings;
         return;
     }
     uint32_t record = join_map_get(&join->by_claim, transaction->identity);

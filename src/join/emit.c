@@ -144,13 +144,17 @@ static void write_row(struct iso_join *join, const struct target *target, const 
     operate(join, target, row->after == ISO_ABSENT ? ISO_DELETE : ISO_WRITE, row->key, row->after);
 }
 
-/* Each row as a read, where its before image is known, and a write. */
+/* Each row as a read, where its before image is known, and a write. Where rows have no identity their order is no more than
+ * the order in which they came last: then only the final ones. */
 static void fill(struct iso_join *join, const struct target *target, const struct join_transaction *transaction,
                  uint64_t cts, bool reads)
 {
+    uint32_t mark = join_mark_finals(join, transaction);
     begin(join, target, join_name(join, transaction), cts, transaction->origin);
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
         const struct join_row *row = &join->rows[r];
+        if (join->capability->runs && !join_is_final(join, r, mark))
+            continue;
         if (reads && (row->flags & JOIN_ROW_BEFORE))
             operate(join, target, ISO_READ, row->key, row->before);
         write_row(join, target, row);

@@ -63,6 +63,7 @@ struct join_row {
     uint32_t key;           /* number in `keys` */
     iso_atom before, after; /* of `texts` */
     uint64_t ordinal;       /* with the key: the row's identity within its transaction */
+    uint64_t rank;          /* the highest of a key is its final row */
     uint64_t origin;
     uint32_t content;       /* digest of all that it says */
     uint8_t operation, flags;
@@ -242,6 +243,7 @@ struct iso_join {
     struct join_lane *lanes;
     uint32_t lane_count;
     uint32_t runs, stamps, marks;
+    uint64_t tellings; /* rows that came, where their order is all that there is */
     uint64_t largest; /* timestamp seen */
     uint64_t now;
 
@@ -284,6 +286,8 @@ void join_take_record(struct iso_join *join, const struct iso_history *block, ui
                       const struct join_identity *in_band);
 
 /* settle.c */
+uint32_t join_mark_finals(struct iso_join *join, const struct join_transaction *transaction);
+bool join_is_final(const struct iso_join *join, uint32_t row, uint32_t mark);
 #define JOIN_ROWS_FINAL 0x01u    /* no row will be added */
 #define JOIN_RECORDS_FINAL 0x02u /* no record will claim it */
 void join_settle(struct iso_join *join, uint32_t transaction, uint32_t final);

@@ -21,14 +21,9 @@ static struct join_identity anchor_of(const struct join_row *row)
 
 static bool holds(struct iso_join *join, const struct join_transaction *transaction, const struct join_record *record)
 {
-    uint32_t mark = ++join->marks;
     if (!(transaction->flags & JOIN_HAS_CTS) || !(record->flags & JOIN_RECORD_STS) || transaction->cts <= record->sts)
         return false;
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
-        struct join_key *state = &join->key_states[join->rows[r].key];
-        state->mark = mark;
-        state->row = r;
-    }
+    uint32_t mark = join_mark_finals(join, transaction);
     for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows[w].next) {
         const struct join_key *state = &join->key_states[join->rows[w].key];
         bool there = state->mark == mark;

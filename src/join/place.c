@@ -201,6 +201,13 @@ static int compare_links(const void *left, const void *right, void *context)
         return x->xmax < y->xmax ? -1 : 1;
     if (x->xmin != y->xmin)
         return x->xmin < y->xmin ? -1 : 1;
+    if (x->xip_count != y->xip_count)
+        return x->xip_count < y->xip_count ? -1 : 1;
+    for (uint32_t i = 0; i < x->xip_count; i++) {
+        uint64_t p = join->held.snapshot_xips[x->first_xip + i], q = join->held.snapshot_xips[y->first_xip + i];
+        if (p != q)
+            return p < q ? -1 : 1;
+    }
     if (a->record != b->record)
         return a->record < b->record ? -1 : 1;
     return a->operation < b->operation ? -1 : a->operation > b->operation;

@@ -7,13 +7,14 @@
 
 /* ---- comparing ---- */
 
-/* The rows that count, the last of each key: `state->row` of those whose `state->mark` is what this returns. */
-static uint32_t mark_rows(struct iso_join *join, const struct join_transaction *transaction)
+/* The rows that count, the final one of each key: `state->row` of those whose `state->mark` is what this returns. */
+uint32_t join_mark_finals(struct iso_join *join, const struct join_transaction *transaction)
 {
     uint32_t mark = ++join->marks;
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
         struct join_key *state = &join->key_states[join->rows[r].key];
-        if (join->rows[r].flags & JOIN_ROW_WITHOUT)
+        if ((join->rows[r].flags & JOIN_ROW_WITHOUT) ||
+            (state->mark == mark && join->rows[state->row].rank > join->rows[r].rank))
             continue;
         state->mark = mark;
         state->row = r;
@@ -21,7 +22,7 @@ static uint32_t mark_rows(struct iso_join *join, const struct join_transaction *
     return mark;
 }
 
-static bool is_final(const struct iso_join *join, uint32_t row, uint32_t mark)
+bool join_is_final(const struct iso_join *join, uint32_t row, uint32_t mark)
 {
     const struct join_key *state = &join->key_states[join->rows[row].key];
     return state->mark == mark && state->row == row;
@@ -47,14 +48,14 @@ static bool changed_nothing(const struct iso_join *join, const struct join_trans
 /* Whether anything that the client wrote is not there, or in another way, or something is there that it did not write. */
 static bool differs(struct iso_join *join, const struct join_transaction *transaction, const struct join_record *record)
 {
-    uint32_t mark = mark_rows(join, transaction), finals = 0;
+    uint32_t mark = join_mark_finals(join, transaction), finals = 0;
     for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows[w].next) {
         const struct join_key *state = &join->key_states[join->rows[w].key];
         if (state->mark != mark || !agrees(&join->rows[state->row], &join->rows[w]))
             return true;
     }
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next)
-        finals += is_final(join, r, mark);
+        finals += join_is_final(join, r, mark);
     return finals != record->writes.count;
 }
 
@@ -124,7 +125,7 @@ static void report_rows(const struct comparison *comparison, enum iso_violation_
     const struct join_chain *rows = &comparison->transaction->rows;
     for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows[r].next) {
         const struct join_row *row = &join->rows[r];
-        if (!is_final(join, r, comparison->mark) || (row->flags & JOIN_ROW_CLAIMED) ||
+        if (!join_is_final(join, r, comparison->mark) || (row->flags & JOIN_ROW_CLAIMED) ||
             changed_nothing(join, comparison->transaction, r))
             continue;
         struct iso_join_finding *finding = find(comparison, kind, row->key);
@@ -224,7 +225,7 @@ static bool shares_timestamps(const struct iso_join *join, const struct join_tra
 static void compare(struct iso_join *join, uint32_t number, struct join_transaction *transaction, uint64_t cts, bool has_cts)
 {
     struct join_record *record = &join->records[number];
-    struct comparison comparison = {join, record, transaction, cts, has_cts, mark_rows(join, transaction)};
+    struct comparison comparison = {join, record, transaction, cts, has_cts, join_mark_finals(join, transaction)};
     bool shared = shares_timestamps(join, transaction);
     join->stats.joined++;
     if (record->flags & JOIN_RECORD_LISTS)
@@ -337,7 +338,7 @@ static void settle_alone(struct iso_join *join, uint32_t number, uint32_t final)
 /* Rows of a shared timestamp that nobody claims are another transaction's. */
 static void give_rest(struct iso_join *join, struct join_transaction *transaction, uint64_t cts)
 {
-    uint32_t mark = mark_rows(join, transaction), rest = 0;
+    uint32_t mark = join_mark_finals(join, transaction), rest = 0;
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
         const struct join_key *state = &join->key_states[join->rows[r].key];
         if (state->mark == mark && (join->rows[state->row].flags & JOIN_ROW_CLAIMED))

@@ -30,6 +30,13 @@ static void reserve(struct join_settled *settled)
     settled->digests = iso_column_grow(NULL, 0, JOIN_SETTLED_DIGESTS * sizeof *settled->digests);
 }
 
+/* A row of a source that gives rows no identity is known by its key alone: what is settled is not added to, and a sender that
+ * starts over in the middle of what it repeats shifts all counts. */
+static uint32_t row_digest(const struct iso_join *join, uint32_t key, uint64_t ordinal)
+{
+    return digest_of(key, join->capability->runs ? 0 : ordinal);
+}
+
 /* The map holds the number of an entry, cut to 32 bits: the ring is far smaller. */
 static void index_entry(struct join_settled *settled, uint64_t number)
 {
@@ -65,7 +72,7 @@ void join_settled_add(struct iso_join *join, const struct join_transaction *tran
     for (uint32_t i = 0, row = transaction->rows.first; i < transaction->rows.count; i++, row = join->rows[row].next) {
         const struct join_row *it = &join->rows[row];
         settled->digests[settled->next_digest++ % JOIN_SETTLED_DIGESTS] =
-            (uint64_t)digest_of(it->key, it->ordinal) << 32 | it->content;
+            (uint64_t)row_digest(join, it->key, it->ordinal) << 32 | it->content;
     }
     settled->next_entry++;
     index_entry(settled, number);
@@ -85,16 +92,20 @@ enum join_sight join_settled_look(struct iso_join *join, struct join_settled_ent
                                   uint32_t content)
 {
     const struct join_settled *settled = &join->settled;
-    uint32_t digest = digest_of(key, ordinal);
+    uint32_t digest = row_digest(join, key, ordinal);
+    enum join_sight sight = JOIN_NEW;
+    uint32_t first = entry->cursor;
     for (uint32_t i = 0; i < entry->count; i++) {
-        uint32_t at = (entry->cursor + i) % entry->count;
+        uint32_t at = (first + i) % entry->count;
         uint64_t known = settled->digests[(entry->first + at) % JOIN_SETTLED_DIGESTS];
         if (known >> 32 != digest)
             continue;
         entry->cursor = at + 1;
-        return (uint32_t)known == content ? JOIN_REPEAT : JOIN_OTHER_CONTENT;
+        if ((uint32_t)known == content)
+            return JOIN_REPEAT;
+        sight = JOIN_OTHER_CONTENT;
     }
-    return JOIN_NEW;
+    return sight;
 }
 
 void join_settled_release(struct join_settled *settled)

@@ -37,6 +37,7 @@ struct run {
     struct sent *sent;
     uint32_t sent_count, sent_capacity;
     uint64_t previous, lsn, events; /* of the transaction at hand */
+    uint32_t written;               /* the key that it wrote last */
     uint32_t xid;
 };
 
@@ -81,10 +82,10 @@ static struct feed_text text_of(const struct iso_history *history, iso_atom atom
     return text;
 }
 
-/* The next position in the log: a little further on, or the same for what one statement did. */
-static void advance(struct run *run)
+/* The next position in the log: a little further on, or the same for what one statement did, never twice to one row. */
+static void advance(struct run *run, bool further)
 {
-    run->lsn += random_percent(&run->random, 15) && run->events ? 0 : 8 + 8 * random_below(&run->random, 30);
+    run->lsn += !further && random_percent(&run->random, 15) && run->events ? 0 : 8 + 8 * random_below(&run->random, 30);
 }
 
 static void send_change(struct run *run, uint32_t topic, const struct feed_text *key, struct feed_change *change)
@@ -155,7 +156,8 @@ static bool send_write(struct run *run, uint32_t key, iso_atom value, bool is_sn
     }
     if (!is_snapshot)
         run->events++;
-    advance(run);
+    advance(run, run->written != UINT32_MAX && key <= run->written);
+    run->written = key;
     send_change(run, table, &text, &change);
     return true;
 }
@@ -216,7 +218,7 @@ static void send_record(struct run *run, uint32_t transaction)
     struct iso_text record = {0};
     put_record(&record, run->history, transaction, run->options->first_xid + transaction);
     run->events++;
-    advance(run);
+    advance(run, false);
     send_change(run, MESSAGE_TOPIC, NULL, &(struct feed_change){.op = 'm', .record = record.bytes,
                                                                 .record_length = record.used});
     iso_text_release(&record);
@@ -234,6 +236,7 @@ static bool send_transaction(struct run *run, struct commit *commit)
     run->xid = (uint32_t)(run->options->first_xid + t);
     run->lsn = run->previous > back + 8 ? run->previous - back : run->lsn;
     run->events = 0;
+    run->written = UINT32_MAX;
     commit->first = run->sent_count;
     send_metadata(run, false);
     for (uint32_t o = history->first_operation[t]; fine && o < history->first_operation[t + 1]; o++) {
