@@ -98,12 +98,13 @@ static uint64_t commit_place(struct join_identity identity, const struct iso_eve
     return (event->position[0] << BINLOG_OFFSET_BITS | event->position[1] >> BINLOG_ROW_BITS) + 1;
 }
 
+/* The largest wins: PostgreSQL's END tells the very place, a binlog's tells none and may come before the rows. */
 static void note_position(struct join_transaction *transaction, const struct iso_event *event)
 {
     uint64_t place;
     if (event->type == ISO_EVENT_END)
         place = event->position[1];
-    else if (event->type == ISO_EVENT_ROW && !(transaction->flags & JOIN_ENDED))
+    else if (event->type == ISO_EVENT_ROW)
         place = commit_place(transaction->identity, event);
     else
         return;
