@@ -98,7 +98,7 @@ start() { # broker connector...
         tries=$((tries + 1))
         kill -0 "$(cat "$directory/pid")" 2>/dev/null || fail "the worker ended, see $directory/log"
         [ "$(state $#)" != FAILED ] || fail "a connector failed, see $directory/log"
-        [ $tries -lt 300 ] || fail "the connectors do not run, see $directory/log"
+        [ $tries -lt 600 ] || fail "the connectors do not run, see $directory/log"
         sleep 0.3
     done
 }
