@@ -17,7 +17,7 @@ number=0
 . "$here/chain.sh"
 . "$here/../support/tap.sh"
 . "$here/../support/verdict.sh"
-plan 29
+plan 32
 
 stop_all() {
     jobs -p | xargs -r kill 2>/dev/null
@@ -67,7 +67,7 @@ END
 }
 
 start_registry
-chain_start rr band del rc ser avro dead
+chain_start rr band del rc rcs ser avro dead
 result $? "PostgreSQL, Kafka and Connect with Debezium run" || exit 1
 echo "# after $SECONDS s"
 
@@ -82,10 +82,14 @@ result $? "sessions run on PostgreSQL and record themselves on a topic"
 run band --in-band --lost 2
 run del -o "$work/del.clients" --deletes 30 --keys 20
 run rc -o "$work/rc.clients" --isolation 'read committed'
+run rcs -o "$work/rcs.clients" --isolation 'read committed' --statement-snapshots
 run ser -o "$work/ser.clients" --isolation serializable
 run avro -o "$work/avro.clients"
 
-# Connect dies in the middle of a run, and starts again.
+# Connect dies in the middle of a run that is watched, and starts again.
+sources_of dead
+watch live.dead --wait-for-topics
+live_dead=$watcher
 run dead -o "$work/dead.clients" --pause 1000 &
 workload_dead=$!
 sleep 2
@@ -132,6 +136,11 @@ is rc.joined '1 [true,true,0]' '[.counts.EXT > 0, .counts.NOCONFLICT > 0, .count
 judge rc.cdc
 is rc.cdc '0 ["holds",[]]' "$verdict_and_counts" "though its change stream is sound"
 
+sources_of rcs
+judge rcs.joined --history "$work/rcs.clients"
+is rcs.joined '0 ["holds",[],true]' '[.verdict, (.counts | to_entries | map(select(.value > 0).key)), .per_operation]' \
+    "it holds by each statement's snapshot"
+
 sources_of ser
 judge ser.joined --history "$work/ser.clients" --to-history "$work/ser.jsonl"
 is ser.joined '0 ["holds",[]]' "$verdict_and_counts" "SERIALIZABLE holds at snapshot isolation"
@@ -151,6 +160,11 @@ is dead.joined '0 ["holds",[]]' "$verdict_and_counts" "kill -9 of Connect change
 is dead.joined "0 $(($(tally dead committed) + 1))" .transactions "and all was judged, once"
 judge dead.cdc
 is dead.cdc '0 ["holds",[]]' "$verdict_and_counts" "nor does it from the change stream alone"
+watcher=$live_dead
+kill -TERM $watcher
+finish live.dead
+is live.dead '0 ["holds",[]]' "$verdict_and_counts" "nor for what was watched the while"
+is live.dead "0 $(jq .transactions "$work/dead.cdc")" .transactions "of which nothing is missing"
 
 # The checker is killed, and reads again from the start.
 sources_of rc
