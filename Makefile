@@ -17,7 +17,7 @@ Q := $(if $(filter 1,$(V)),,@)
 CFLAGS_ALL := -std=c11 $(OPTIMISE) -g -Wall -Wextra $(WERROR) -Iinclude -Isrc -I. -I$(BUILD)/generated -MMD -MP -pthread \
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CFLAGS)
 LDFLAGS_ALL := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
-LIBRARIES := -lrdkafka -lavro -ljansson -lprotobuf-c -lcurl -lzstd -llz4 -lsnappy -lcadical -lstdc++ -lm
+LIBRARIES := -lrdkafka -lavro -ljansson -lprotobuf-c -lcurl -lzstd -llz4 -lsnappy -lmicrohttpd -lcadical -lstdc++ -lm
 # librdkafka starts its threads by thrd_create, which gcc's thread sanitizer does not know: see there.
 C11_THREADS = $(if $(filter thread,$(SANITIZE)),$(call objects,tests/threads/c11_threads.c))
 # Sanitizers replace malloc themselves.
@@ -64,6 +64,13 @@ $(BUILD)/generated/transaction.avsc.h: deploy/schemas/transaction.avsc
 
 $(BUILD)/obj/connectors/history/avro.o $(BUILD)/obj/tests/unit/records/test_decoders.o: $(BUILD)/generated/transaction.avsc.h
 
+# The status page likewise.
+$(BUILD)/generated/page.html.h: src/web/page.html
+	@mkdir -p $(@D)
+	$(Q)(echo 'static const char page_html[] ='; sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $<; echo ';') > $@
+
+$(BUILD)/obj/src/web/answer.o: $(BUILD)/generated/page.html.h
+
 $(SCHEMA_CODE).o: $(SCHEMA_CODE).c
 	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
 
@@ -95,7 +102,7 @@ $(FUZZ_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(LIB
 	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer $^ $(LIBRARIES) -ljansson -o $@
 
 # A broker without Java, for the demonstration.
-$(BROKER): $(call objects,bench/embedded_broker.c) $(LIBRARY)
+$(BROKER): $(call objects,bench/embedded_broker.c) $(C11_THREADS) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
 # Concurrent sessions on PostgreSQL, for its end-to-end tests.
@@ -136,7 +143,7 @@ named = $(if $(T),$(foreach test,$(1),$(if $(findstring $(T),$(subst test_,,$(te
 TESTS := $(call named,$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS) $(SCRIPTS))
 
 .PHONY: check test-programs test asan ubsan tsan clang oracle
-test-programs: $(BUILD)/isochron $(RECORDER) $(filter $(BUILD)/%,$(TESTS))
+test-programs: $(BUILD)/isochron $(RECORDER) $(BROKER) $(filter $(BUILD)/%,$(TESTS))
 
 check: ## Unit, property, command line and include tests, in under two minutes; T=module/name runs some
 	@$(MAKE) -s -j$(JOBS) test-programs

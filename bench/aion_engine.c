@@ -13,7 +13,6 @@
  * build/libisochron.a -ljemalloc -lzstd -lm -pthread -o build/aion_engine
  */
 #define _GNU_SOURCE
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +21,10 @@
 
 #include "aion/aion.h"
 #include "base/memory.h"
+#include "base/normal.h"
 #include "base/parallel.h"
 
 enum { BLOCK = 100000, EVERY = 1000, DEPTH = 64 };
-
-struct random {
-    uint64_t state;
-};
 
 struct settings {
     enum iso_level level;
@@ -46,7 +42,7 @@ struct version {
 /* The store: the newest versions of each key, and when each session's transaction began. */
 struct store {
     const struct settings *settings;
-    struct random random;
+    struct iso_rng random;
     struct version *versions; /* DEPTH a key, a ring */
     uint32_t *newest;
     uint64_t *started;
@@ -73,29 +69,6 @@ struct drafts {
     struct draft_operation *operations;
 };
 
-static uint64_t random_bits(struct random *random)
-{
-    uint64_t bits = random->state += 0x9e3779b97f4a7c15u;
-    bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
-    bits = (bits ^ bits >> 27) * 0x94d049bb133111ebu;
-    return bits ^ bits >> 31;
-}
-
-static uint32_t random_below(struct random *random, uint32_t bound)
-{
-    return (uint32_t)((random_bits(random) >> 32) * bound >> 32);
-}
-
-static double unit(struct random *random)
-{
-    return ((double)(random_bits(random) >> 11) + 0.5) * 0x1p-53;
-}
-
-static double normal(struct random *random)
-{
-    return sqrt(-2 * log(unit(random))) * cos(6.283185307179586 * unit(random));
-}
-
 static struct version *newest(struct store *store, uint32_t key)
 {
     return &store->versions[(size_t)key * DEPTH + store->newest[key] % DEPTH];
@@ -116,22 +89,22 @@ static uint64_t value_at(struct store *store, uint32_t key, uint64_t bound)
 static void generate_one(struct store *store, struct draft *draft, struct draft_operation *operations)
 {
     const struct settings *settings = store->settings;
-    draft->session = random_below(&store->random, settings->sessions);
+    draft->session = (uint32_t)iso_rng_below(&store->random, settings->sessions);
     draft->sts = store->started[draft->session];
     draft->cts = ++store->clock;
     draft->tid = ++store->tid;
     draft->arrival = (double)draft->tid * 1000 / (double)settings->rate;
     if (settings->delay > 0)
-        draft->arrival += 100 + settings->delay * normal(&store->random);
+        draft->arrival += 100 + settings->delay * iso_rng_normal(&store->random);
     uint64_t bound = settings->level == ISO_SI ? draft->sts + 1 : draft->cts;
     for (uint32_t i = 0; i < settings->operations; i++) {
-        uint32_t key = random_below(&store->random, settings->keys);
+        uint32_t key = (uint32_t)iso_rng_below(&store->random, settings->keys);
         bool repeated = false;
         for (uint32_t j = 0; j < i; j++)
             repeated |= operations[j].key == key;
         uint64_t value = value_at(store, key, bound);
         bool reads =
-            random_below(&store->random, 100) < settings->reads || newest(store, key)->cts > draft->sts;
+            (uint32_t)iso_rng_below(&store->random, 100) < settings->reads || newest(store, key)->cts > draft->sts;
         if (repeated || value == UINT64_MAX) { /* too old for the ring: take it out of the way */
             operations[i] = (struct draft_operation){
                 ISO_WRITE, settings->keys + (uint32_t)(draft->tid % 1000) * 64 + i, ++store->next_value};
@@ -386,7 +359,8 @@ int main(int argc, char **argv)
         fputs("usage: see the head of bench/aion_engine.c\n", stderr);
         return 2;
     }
-    struct store store = {.settings = &settings, .random = {1}};
+    struct store store = {.settings = &settings};
+    iso_rng_seed(&store.random, 1);
     store.versions = iso_allocate_zeroed((size_t)settings.keys * DEPTH, sizeof *store.versions);
     store.newest = iso_allocate_zeroed(settings.keys, sizeof *store.newest);
     store.started = iso_allocate_zeroed(settings.sessions, sizeof *store.started);

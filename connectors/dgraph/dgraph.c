@@ -37,6 +37,8 @@ enum member {
 struct value {
     enum iso_json_type type;
     struct iso_json_text text; /* of a string: its content; else as it stands in the message */
+    bool is_short;             /* a number of at most 19 digits, no more: `number` */
+    uint64_t number;
 };
 
 struct change {
@@ -69,15 +71,15 @@ static void read_unsigned(struct iso_json *json, uint64_t *number)
 
 static void read_value(struct iso_json *json, struct value *value)
 {
-    uint64_t bits;
     value->type = iso_json_peek(json);
     value->text.at = json->at;
     if (value->type == ISO_JSON_STRING) {
         iso_json_string(json, &value->text);
         return;
     }
-    unsigned digits = iso_json_digits(json->at, &bits);
-    if (digits && json->at + digits < json->end && (json->at[digits] == ',' || json->at[digits] == '}'))
+    unsigned digits = iso_json_digits(json->at, &value->number);
+    value->is_short = digits && json->at + digits < json->end && (json->at[digits] == ',' || json->at[digits] == '}');
+    if (value->is_short)
         json->at += digits;
     else
         iso_json_skip(json);
@@ -249,6 +251,10 @@ static bool take_value(struct dgraph_decoder *dgraph, struct iso_atoms *atoms, e
                        const struct value *value, iso_atom *atom)
 {
     struct iso_json_text text = value->text;
+    if (value->is_short && (conversion == AS_INTEGER || conversion == AS_NUMBER)) {
+        *atom = iso_atoms_unsigned(atoms, value->number);
+        return true;
+    }
     switch (conversion) {
     case AS_INTEGER:
         *atom = iso_atoms_text(atoms, text.at, text.length);
@@ -332,7 +338,8 @@ static enum iso_status refuse_text(struct iso_error *error, const char *member, 
 static enum iso_status check_cardinality(const struct dgraph_decoder *dgraph, const struct change *change,
                                          bool edge, struct iso_error *error)
 {
-    enum cardinality cardinality = schema_cardinality(&dgraph->schema, change->attr.at, change->attr.length);
+    enum cardinality cardinality = dgraph->schema.given
+        ? schema_cardinality(&dgraph->schema, change->attr.at, change->attr.length) : SCHEMA_NOT_NAMED;
     if (cardinality == SCHEMA_SEVERAL)
         return refuse_text(error, "attr", change->attr,
                            "a predicate of one value; by the schema it holds several, or one a language");

@@ -46,6 +46,11 @@ static bool fault(struct cursor *cursor, const char *expected)
 static bool take_long(struct cursor *cursor, int64_t *value)
 {
     uint64_t bits = 0;
+    if (cursor->at < cursor->end && *cursor->at < 0x80) { /* as most are */
+        bits = *cursor->at++;
+        *value = (int64_t)(bits >> 1 ^ (0u - (bits & 1)));
+        return true;
+    }
     for (unsigned shift = 0; cursor->at < cursor->end && shift < 64; shift += 7) {
         uint8_t byte = *cursor->at++;
         bits |= (uint64_t)(byte & 0x7f) << shift;

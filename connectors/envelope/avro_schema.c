@@ -368,10 +368,10 @@ void *avro_schema_parse(const char *text, size_t length, struct iso_error *error
     iso_json_init(&parser.json);
     iso_json_start(&parser.json, iso_payload_copy(&padded, text, length), length);
     int64_t root = parse_type(&parser, "");
-    if (!iso_json_finish(&parser.json)) {
+    if (parser.json.code != ISO_JSON_FINE) /* what followed from that does not matter */
         *error = (struct iso_error){.status = ISO_OK};
+    if (error->status == ISO_OK && !iso_json_finish(&parser.json))
         iso_payload_fault(&parser.json, error);
-    }
     iso_json_release(&parser.json);
     iso_payload_release(&padded);
     if (error->status != ISO_OK) {

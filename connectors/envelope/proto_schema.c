@@ -205,7 +205,8 @@ static bool take_enumeration(struct parser *parser, const char *outer)
     int length = snprintf(name, sizeof name, "%s%s%.*s", outer, *outer ? "." : "", (int)parser->length, parser->token);
     if (length >= TYPE_BYTES)
         return wrong(parser, "a shorter name");
-    parser->schema->messages[add_message(parser->schema, name)].meaning = PROTO_ENUMERATION;
+    uint32_t number = add_message(parser->schema, name);
+    parser->schema->messages[number].meaning = PROTO_ENUMERATION;
     return skip_statement(parser);
 }
 
@@ -241,6 +242,7 @@ static bool has_field(const struct proto_schema *schema, const struct proto_mess
     return false;
 }
 
+/* The fields get their owner, also those of a message that is none. */
 static void close_message(struct proto_schema *schema, uint32_t number, const struct pending *pending)
 {
     struct proto_message *message = &schema->messages[number];
@@ -248,6 +250,10 @@ static void close_message(struct proto_schema *schema, uint32_t number, const st
     message->count = pending->count;
     for (uint32_t i = 0; i < pending->count; i++)
         *add_field(schema) = pending->list[i];
+}
+
+static void give_meaning(const struct proto_schema *schema, struct proto_message *message)
+{
     const char *dot = strrchr(message->name, '.');
     const char *own = dot ? dot + 1 : message->name;
     if (message->count == 2 && has_field(schema, message, "scale") && has_field(schema, message, "value") &&
@@ -271,7 +277,9 @@ static bool take_message(struct parser *parser, const char *outer)
     while (fine && parser->length && !is(parser, "}"))
         fine = take_element(parser, name, &pending);
     fine = fine && expect(parser, "}");
-    close_message(parser->schema, number, &pending); /* also of a bad one, to have one owner */
+    close_message(parser->schema, number, &pending);
+    if (fine)
+        give_meaning(parser->schema, &parser->schema->messages[number]);
     iso_free(pending.list);
     parser->depth--;
     return fine;

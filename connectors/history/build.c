@@ -1,6 +1,7 @@
 #include "connectors/history/build.h"
 
 #include "base/utf8.h"
+#include "history/index.h"
 
 bool build_text(struct iso_history *history, const void *bytes, size_t size, iso_atom *atom)
 {
@@ -17,6 +18,16 @@ iso_atom build_number(struct iso_history *history, int64_t number)
     return iso_atoms_add_integer(&history->atoms, (uint64_t)number, true);
 }
 
+static void add(struct iso_history *history, enum iso_operation_kind kind, iso_atom key, uint32_t value)
+{
+    if (history->operation_count == history->operation_capacity)
+        iso_history_reserve_operations(history, 1);
+    uint32_t operation = history->operation_count++, known = iso_atom_index_known(history->key_index, key);
+    history->kind[operation] = (uint8_t)kind;
+    history->value[operation] = value;
+    history->key[operation] = known != ISO_NONE ? known : iso_history_key(history, key);
+}
+
 const char *build_add_operation(struct iso_history *history, const struct build_operation *operation)
 {
     enum iso_operation_kind kind = operation->kind;
@@ -28,7 +39,7 @@ const char *build_add_operation(struct iso_history *history, const struct build_
         return "a write of a list, expected one value";
     if (kind == ISO_READ && operation->is_list)
         kind = ISO_READ_LIST;
-    iso_history_operation(history, kind, operation->key, operation->is_list ? operation->list : operation->value);
+    add(history, kind, operation->key, operation->is_list ? operation->list : operation->value);
     if (operation->has_ots)
         iso_history_set_ots(history, operation->ots);
     else if (operation->lock)

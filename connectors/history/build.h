@@ -18,7 +18,7 @@ struct build_operation {
 bool build_text(struct iso_history *history, const void *bytes, size_t size, iso_atom *atom);
 iso_atom build_number(struct iso_history *history, int64_t number);
 
-/* Adds the operation to the transaction begun last; what is wrong with it, or NULL. */
+/* Adds the operation to the transaction begun last, which iso_history_close ends; what is wrong with it, or NULL. */
 const char *build_add_operation(struct iso_history *history, const struct build_operation *operation);
 
 /* The first timestamp sets the block's clock; false if this one is of another kind. */

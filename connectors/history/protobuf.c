@@ -172,11 +172,13 @@ static const char *take_record(struct iso_events *events, const Isochron__Record
         return NULL;
     case ISOCHRON__RECORD__RECORD_TRANSACTION:
         wrong = take_transaction(&events->block, record->transaction, origin);
-        if (wrong)
+        if (wrong) {
             iso_history_rewind(&events->block, &mark);
-        else
-            iso_events_add_transaction(events, mark.transactions, origin);
-        return wrong;
+            return wrong;
+        }
+        iso_history_close(&events->block);
+        iso_events_add_transaction(events, mark.transactions, origin);
+        return NULL;
     default:
         return "a record without a transaction or a watermark";
     }

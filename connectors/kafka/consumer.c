@@ -1,13 +1,15 @@
 #include "connectors/kafka/consumer.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "connectors/kafka/consumer_private.h"
 
-/* No group: offsets are ours, so librdkafka neither commits nor resets any. Prefetching is bounded over all partitions
- * together, since they share one queue. */
+/* No group: offsets are ours, so librdkafka neither commits nor resets any. Prefetching is bounded for each partition,
+ * to these kilobytes and one more answer of fetch.message.max.bytes. */
 static const char *const defaults[] = {
     "client.id", "isochron",
     "enable.auto.commit", "false",
@@ -16,7 +18,7 @@ static const char *const defaults[] = {
     "auto.offset.reset", "error",
     "allow.auto.create.topics", "false",
     "check.crcs", "true",
-    "queued.max.messages.kbytes", "32768",
+    "queued.max.messages.kbytes", "2048",
     "fetch.wait.max.ms", "100",
     "fetch.error.backoff.ms", "100",
     "reconnect.backoff.max.ms", "1000",
@@ -60,17 +62,22 @@ struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consume
 {
     struct iso_kafka_consumer *consumer = iso_allocate_zeroed(1, sizeof *consumer);
     consumer->inputs = inputs;
+    consumer->bell = -1;
     if (options->start == ISO_KAFKA_STORED && !iso_kafka_properties_get(options->properties, "group.id")) {
         iso_error_set(error, ISO_BAD_INPUT, "stored offsets belong to a consumer group: expected the property group.id");
         goto out;
     }
     if (iso_kafka_client_open(&consumer->client, RD_KAFKA_CONSUMER, options->properties, defaults, NULL, error) != ISO_OK)
         goto out;
+    kafka_waker_init(&consumer->waker, consumer->client.handle);
     copy_options(consumer, options);
     consumer->raw = iso_allocate(BATCH_MESSAGES * sizeof *consumer->raw);
     consumer->messages = iso_allocate(BATCH_MESSAGES * sizeof *consumer->messages);
-    consumer->queue = rd_kafka_queue_new(consumer->client.handle);
-    name_topics(consumer, options, error);
+    consumer->raw_partition = iso_allocate(BATCH_MESSAGES * sizeof *consumer->raw_partition);
+    if (!kafka_consumer_open_bell(consumer))
+        iso_error_set(error, ISO_FAILED, "no file descriptor is left: %s", strerror(errno));
+    if (error->status == ISO_OK)
+        name_topics(consumer, options, error);
     if (error->status == ISO_OK)
         kafka_consumer_find(consumer, true, error);
 out:
@@ -92,6 +99,7 @@ void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
 {
     if (!consumer)
         return;
+    kafka_waker_release(&consumer->waker);
     release_batch(consumer);
     for (uint32_t i = 0; i < consumer->partition_count; i++)
         rd_kafka_consume_stop(consumer->topics[consumer->topic_of[i]].handle, consumer->partitions[i].partition);
@@ -100,35 +108,24 @@ void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
             rd_kafka_topic_destroy(consumer->topics[i].handle);
         iso_free(consumer->topics[i].name);
     }
-    if (consumer->queue)
-        rd_kafka_queue_destroy(consumer->queue);
+    for (uint32_t i = 0; i < consumer->partition_count; i++)
+        rd_kafka_queue_destroy(consumer->supplies[i].queue);
     iso_kafka_client_close(&consumer->client);
+    if (consumer->bell >= 0)
+        close(consumer->bell);
     for (uint32_t i = 0; i < consumer->position_count; i++)
         iso_free((char *)consumer->positions[i].topic);
     iso_free(consumer->positions);
     iso_free(consumer->topics);
     iso_free(consumer->partitions);
     iso_free(consumer->gaps);
+    iso_free(consumer->supplies);
     iso_free(consumer->topic_of);
     iso_free(consumer->raw);
+    iso_free(consumer->raw_partition);
     iso_free(consumer->messages);
     iso_free(consumer->headers);
     iso_free(consumer);
-}
-
-/* The partition that a message came from, or ISO_INPUTS_MAX. */
-static uint32_t find_partition(struct iso_kafka_consumer *consumer, const rd_kafka_topic_t *topic, int32_t partition)
-{
-    if (topic == consumer->latest_topic && partition == consumer->latest_partition && consumer->partition_count)
-        return consumer->latest;
-    const char *name = topic ? rd_kafka_topic_name(topic) : "";
-    for (uint32_t i = 0; i < consumer->partition_count; i++)
-        if (consumer->partitions[i].partition == partition && !strcmp(consumer->partitions[i].topic, name)) {
-            consumer->latest_topic = topic;
-            consumer->latest_partition = partition;
-            return consumer->latest = i;
-        }
-    return ISO_INPUTS_MAX;
 }
 
 /* A client, a connection or a leader changed: holes are to be doubted again. */
@@ -198,16 +195,12 @@ static bool heals(rd_kafka_resp_err_t failure)
     }
 }
 
-static enum iso_status take_error(struct iso_kafka_consumer *consumer, const rd_kafka_message_t *raw,
+static enum iso_status take_error(struct iso_kafka_consumer *consumer, uint32_t index, const rd_kafka_message_t *raw,
                                   struct iso_error *error)
 {
-    uint32_t index = find_partition(consumer, raw->rkt, raw->partition);
+    struct iso_kafka_partition *partition = &consumer->partitions[index];
     if (raw->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
-        if (index == ISO_INPUTS_MAX || (raw->offset >= consumer->partitions[index].next &&
-                                        !arrives(consumer, index, raw->offset)))
-            return ISO_OK;
-        struct iso_kafka_partition *partition = &consumer->partitions[index];
-        if (raw->offset >= partition->next) {
+        if (raw->offset >= partition->next && arrives(consumer, index, raw->offset)) {
             partition->next = raw->offset;
             partition->at_end = true;
         }
@@ -217,10 +210,6 @@ static enum iso_status take_error(struct iso_kafka_consumer *consumer, const rd_
     doubt(consumer);
     if (heals(raw->err))
         return ISO_OK;
-    if (index == ISO_INPUTS_MAX)
-        return iso_error_set(error, ISO_FAILED, "Kafka broker %s: %s", consumer->client.brokers,
-                             rd_kafka_message_errstr(raw));
-    const struct iso_kafka_partition *partition = &consumer->partitions[index];
     return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 " offset %" PRId64 ": %s", partition->topic,
                          partition->partition, partition->next, rd_kafka_message_errstr(raw));
 }
@@ -267,10 +256,10 @@ static void fill(struct iso_kafka_consumer *consumer, const struct iso_kafka_par
 }
 
 /* Whether `message` was filled. */
-static bool take(struct iso_kafka_consumer *consumer, const rd_kafka_message_t *raw, struct iso_message *message)
+static bool take(struct iso_kafka_consumer *consumer, uint32_t index, const rd_kafka_message_t *raw,
+                 struct iso_message *message)
 {
-    uint32_t index = find_partition(consumer, raw->rkt, raw->partition);
-    if (index == ISO_INPUTS_MAX || !arrives(consumer, index, raw->offset))
+    if (!arrives(consumer, index, raw->offset))
         return false;
     struct iso_kafka_partition *partition = &consumer->partitions[index];
     if (consumer->until_eof && raw->offset >= partition->end) {
@@ -284,20 +273,6 @@ static bool take(struct iso_kafka_consumer *consumer, const rd_kafka_message_t *
     consumer->counters.messages++;
     consumer->counters.bytes += message->key.size + message->payload.size;
     return true;
-}
-
-/* librdkafka waits until a batch is full: what is there comes at once, else the first message is waited for alone. */
-static void fetch(struct iso_kafka_consumer *consumer, int timeout_ms)
-{
-    ssize_t got = rd_kafka_consume_batch_queue(consumer->queue, 0, consumer->raw, BATCH_MESSAGES);
-    if (got <= 0 && timeout_ms > 0) {
-        got = rd_kafka_consume_batch_queue(consumer->queue, timeout_ms, consumer->raw, 1);
-        if (got == 1) {
-            ssize_t more = rd_kafka_consume_batch_queue(consumer->queue, 0, consumer->raw + 1, BATCH_MESSAGES - 1);
-            got += more > 0 ? more : 0;
-        }
-    }
-    consumer->raw_count = got > 0 ? (uint32_t)got : 0;
 }
 
 static void resolve_headers(struct iso_kafka_consumer *consumer, uint32_t count)
@@ -347,11 +322,12 @@ enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int
                              consumer->client.fatal_text);
     if (is_refresh_due(consumer))
         kafka_consumer_find(consumer, false, error);
-    fetch(consumer, timeout_ms);
+    kafka_consumer_fetch(consumer, timeout_ms);
     for (uint32_t i = 0; i < consumer->raw_count; i++) {
+        uint32_t index = consumer->raw_partition[i];
         if (!consumer->raw[i]->err)
-            filled += take(consumer, consumer->raw[i], &consumer->messages[filled]);
-        else if (take_error(consumer, consumer->raw[i], error) != ISO_OK)
+            filled += take(consumer, index, consumer->raw[i], &consumer->messages[filled]);
+        else if (take_error(consumer, index, consumer->raw[i], error) != ISO_OK)
             break;
     }
     resolve_headers(consumer, filled);
@@ -367,29 +343,6 @@ bool iso_kafka_consumer_finished(const struct iso_kafka_consumer *consumer)
         if (consumer->partitions[i].next < consumer->partitions[i].end)
             return false;
     return consumer->until_eof;
-}
-
-static void pause_all(struct iso_kafka_consumer *consumer, bool pause)
-{
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)consumer->partition_count);
-    for (uint32_t i = 0; i < consumer->partition_count; i++)
-        rd_kafka_topic_partition_list_add(list, consumer->partitions[i].topic, consumer->partitions[i].partition);
-    if (pause)
-        rd_kafka_pause_partitions(consumer->client.handle, list);
-    else
-        rd_kafka_resume_partitions(consumer->client.handle, list);
-    rd_kafka_topic_partition_list_destroy(list);
-    consumer->paused = pause;
-    consumer->counters.pauses += pause;
-    doubt(consumer);
-}
-
-void iso_kafka_consumer_backlog(struct iso_kafka_consumer *consumer, uint64_t waiting)
-{
-    if (!consumer->paused && consumer->high_water && waiting >= consumer->high_water)
-        pause_all(consumer, true);
-    else if (consumer->paused && waiting <= consumer->low_water)
-        pause_all(consumer, false);
 }
 
 uint32_t iso_kafka_consumer_partitions(const struct iso_kafka_consumer *consumer,

@@ -7,8 +7,12 @@
  * first hole, and takes it for real only if the broker says so again. After CONFIRMED_GAPS such holes in a row a
  * partition is believed to be full of them, until something disturbs it.
  *
- * Back-pressure: the caller reports how much waits downstream; above `high_water` all partitions are paused, at
- * `low_water` they go on. Polling goes on meanwhile, so that connections live.
+ * Order: offsets rise within a partition. Among partitions, the one whose messages are oldest (by Kafka's message times)
+ * goes first, so that partitions of which much waits are read side by side, as they were written, and not one after
+ * the other. That is for speed and memory: nothing may rest on it.
+ * Back-pressure: the caller reports how much waits downstream; above `high_water` nothing is handed out, at `low_water`
+ * it goes on. A single partition can be held likewise. What is held stays in its queue, and librdkafka stops asking
+ * for more once that is full; polling goes on meanwhile, so that connections live.
  * Partitions and topics that appear later are found by asking the broker every `refresh_seconds`; they start at their
  * beginning, since they held nothing before.
  * A broker that goes away is waited for; what cannot heal (a topic deleted, an offset removed by retention, a corrupt
@@ -72,6 +76,7 @@ struct iso_kafka_counters {
     uint64_t missing;         /* offsets that do not exist */
     uint64_t seeks;           /* back to a hole */
     uint64_t pauses;
+    uint64_t holds;           /* times that a partition was held */
     uint64_t errors;          /* that healed or may heal */
 };
 
@@ -93,6 +98,12 @@ bool iso_kafka_consumer_finished(const struct iso_kafka_consumer *consumer);
 
 /* How much waits downstream now, in any unit, the same as the water marks'. */
 void iso_kafka_consumer_backlog(struct iso_kafka_consumer *consumer, uint64_t waiting);
+
+/* Hands out nothing of partition `index` until it is let go. */
+void iso_kafka_consumer_hold(struct iso_kafka_consumer *consumer, uint32_t index, bool hold);
+
+/* Messages of partition `index` that are known to wait (until_eof: up to its end). */
+uint64_t iso_kafka_consumer_behind(const struct iso_kafka_consumer *consumer, uint32_t index);
 
 /* All partitions, valid until the next poll; returns their number. */
 uint32_t iso_kafka_consumer_partitions(const struct iso_kafka_consumer *consumer,

@@ -3,14 +3,24 @@
 #define ISO_KAFKA_CONSUMER_PRIVATE_H
 
 #include "connectors/kafka/consumer.h"
+#include "connectors/kafka/waker.h"
 
-enum { BATCH_MESSAGES = 4096, CONFIRMED_GAPS = 8, CONNECT_SECONDS = 10, REFRESH_SECONDS = 10, MISSING_REFRESH_MS = 1000 };
+enum { BATCH_MESSAGES = 4096, RUN_MESSAGES = 64, FEW_MESSAGES = 2048, CONFIRMED_GAPS = 8, CONNECT_SECONDS = 10, REFRESH_SECONDS = 10, MISSING_REFRESH_MS = 1000 };
 
 /* What the gap detector knows of a partition, beside its public part. */
 struct gaps {
     int64_t sought;     /* `next` when it sought back to a hole; -1: no hole is being asked about */
     uint32_t confirmed; /* holes in a row that were real */
     uint64_t skipped_batch; /* the rest of this batch's messages of the partition came before the seek */
+};
+
+/* A partition's messages that are fetched and not handed out. */
+struct supply {
+    rd_kafka_queue_t *queue;
+    int64_t time; /* of the message handed out last, as Kafka has it; 0: none yet */
+    int64_t next; /* the offset behind what this batch has of it */
+    bool held;    /* by the caller's choice */
+    bool done;    /* nothing more of it in this batch */
 };
 
 struct topic {
@@ -29,6 +39,7 @@ struct iso_kafka_consumer {
     uint32_t partition_count, partition_capacity;
     struct iso_kafka_partition *partitions;
     struct gaps *gaps;        /* as `partitions` */
+    struct supply *supplies;  /* as `partitions` */
     uint32_t *topic_of;       /* as `partitions` */
 
     enum iso_kafka_start start;
@@ -40,20 +51,26 @@ struct iso_kafka_consumer {
     int64_t refresh_ms, refreshed;
     uint64_t high_water, low_water;
 
-    rd_kafka_queue_t *queue;
+    struct kafka_waker waker;
+    int bell;                  /* readable once a queue that was empty has got something; -1: not open */
+    uint32_t turn;             /* the partition to look at first */
     uint64_t batch;            /* number of the batch at hand */
     rd_kafka_message_t **raw;  /* the batch as librdkafka gave it */
+    uint32_t *raw_partition;   /* as `raw`: index of the partition */
     uint32_t raw_count;
     struct iso_message *messages;
     struct iso_header *headers;
     uint32_t header_count, header_capacity;
-    const rd_kafka_topic_t *latest_topic; /* runs of messages come from one partition */
-    int32_t latest_partition;
-    uint32_t latest;
 };
 
 /* Finds the topics' partitions and starts those that are new. At the start (`first`) waits for the broker and fails
  * where it stays silent or a topic does not exist; later does what it can at once. */
 enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool first, struct iso_error *error);
+
+/* consumer_fetch.c. A new partition's queue, which the partition owns. */
+bool kafka_consumer_open_bell(struct iso_kafka_consumer *consumer);
+rd_kafka_queue_t *kafka_consumer_queue(struct iso_kafka_consumer *consumer);
+/* The next batch into `raw`; waits up to `timeout_ms` for the first message. */
+void kafka_consumer_fetch(struct iso_kafka_consumer *consumer, int timeout_ms);
 
 #endif

@@ -136,13 +136,27 @@ static enum iso_status within(const char *topic, int32_t partition, int64_t low,
     return ISO_OK;
 }
 
+/* The partition's offsets now. One that was created a moment ago may not have its leader yet: it is asked again until
+ * the deadline. */
+static rd_kafka_resp_err_t query(struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
+                                 int64_t deadline, int64_t *low, int64_t *high)
+{
+    for (;;) {
+        rd_kafka_resp_err_t failure = rd_kafka_query_watermark_offsets(consumer->client.handle, topic, partition, low, high,
+                                                                       remaining(deadline));
+        if (!is_silence(failure) || iso_kafka_now() + RETRY_MS >= deadline)
+            return failure;
+        sleep_ms(RETRY_MS);
+    }
+}
+
 /* Where to start in a partition, and where it ends now. */
 static enum iso_status resolve(struct iso_kafka_consumer *consumer, const struct topic *topic, int32_t partition,
-                               bool first, int timeout_ms, int64_t *offset, int64_t *end, struct iso_error *error)
+                               bool first, int64_t deadline, int64_t *offset, int64_t *end, struct iso_error *error)
 {
     int64_t low, high;
-    rd_kafka_resp_err_t failure = rd_kafka_query_watermark_offsets(consumer->client.handle, topic->name, partition,
-                                                                   &low, &high, timeout_ms);
+    rd_kafka_resp_err_t failure = query(consumer, topic->name, partition, deadline, &low, &high);
+    int timeout_ms = remaining(deadline);
     *offset = low;
     *end = high;
     if (!failure && first && consumer->start == ISO_KAFKA_END)
@@ -159,37 +173,43 @@ static enum iso_status resolve(struct iso_kafka_consumer *consumer, const struct
     return within(topic->name, partition, low, high, *offset, error);
 }
 
-static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *consumer, uint32_t topic)
+static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *consumer, uint32_t topic,
+                                                 rd_kafka_queue_t *queue)
 {
     if (consumer->partition_count == consumer->partition_capacity) {
         uint32_t capacity = consumer->partition_capacity ? consumer->partition_capacity * 2 : 16;
         consumer->partitions = iso_reallocate(consumer->partitions, capacity * sizeof *consumer->partitions);
         consumer->gaps = iso_reallocate(consumer->gaps, capacity * sizeof *consumer->gaps);
+        consumer->supplies = iso_reallocate(consumer->supplies, capacity * sizeof *consumer->supplies);
         consumer->topic_of = iso_reallocate(consumer->topic_of, capacity * sizeof *consumer->topic_of);
         consumer->partition_capacity = capacity;
     }
     consumer->topic_of[consumer->partition_count] = topic;
     consumer->gaps[consumer->partition_count] = (struct gaps){.sought = -1};
+    consumer->supplies[consumer->partition_count] = (struct supply){.queue = queue};
     return &consumer->partitions[consumer->partition_count++];
 }
 
 static enum iso_status start_partition(struct iso_kafka_consumer *consumer, uint32_t topic_index, bool first,
-                                       int timeout_ms, struct iso_error *error)
+                                       int64_t deadline, struct iso_error *error)
 {
     struct topic *topic = &consumer->topics[topic_index];
     int32_t number = topic->partition_count;
     int64_t offset, end;
-    if (resolve(consumer, topic, number, first, timeout_ms, &offset, &end, error) != ISO_OK)
+    if (resolve(consumer, topic, number, first, deadline, &offset, &end, error) != ISO_OK)
         return error->status;
     uint32_t input = iso_inputs_number(consumer->inputs, topic->name, strlen(topic->name), number);
     if (input == ISO_INPUTS_MAX)
         return iso_error_set(error, ISO_BAD_INPUT, "topic %s: more than %d partitions in all", topic->name,
                              ISO_INPUTS_MAX);
-    if (rd_kafka_consume_start_queue(topic->handle, number, offset, consumer->queue) < 0)
+    rd_kafka_queue_t *queue = kafka_consumer_queue(consumer);
+    if (rd_kafka_consume_start_queue(topic->handle, number, offset, queue) < 0) {
+        rd_kafka_queue_destroy(queue);
         return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 " offset %" PRId64 ": %s", topic->name,
                              number, offset, rd_kafka_err2str(rd_kafka_last_error()));
+    }
     topic->partition_count++;
-    *add_partition(consumer, topic_index) = (struct iso_kafka_partition){
+    *add_partition(consumer, topic_index, queue) = (struct iso_kafka_partition){
         .input = input, .topic = consumer->inputs->list[input].topic, .partition = number, .next = offset,
         .end = consumer->until_eof ? end : -1, .at_end = consumer->until_eof && offset >= end};
     return ISO_OK;
@@ -207,7 +227,7 @@ enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool fi
             continue;
         while (topic->partition_count < count) {
             struct iso_error later = {0};
-            if (start_partition(consumer, i, first, remaining(deadline), first ? error : &later) == ISO_OK)
+            if (start_partition(consumer, i, first, deadline, first ? error : &later) == ISO_OK)
                 continue;
             if (first)
                 return error->status;

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-enum { FETCH_REQUEST = 1 };
+enum { FETCH_REQUEST = 1, LIST_OFFSETS_REQUEST = 2 };
 
 struct iso_kafka_mock {
     rd_kafka_t *handle; /* carries the cluster, and connects nowhere itself */
@@ -82,8 +82,18 @@ void iso_kafka_mock_leader(struct iso_kafka_mock *mock, const char *topic, int32
     rd_kafka_mock_partition_set_leader(mock->cluster, topic, partition, broker);
 }
 
-void iso_kafka_mock_fail_fetches(struct iso_kafka_mock *mock, int16_t protocol_error, unsigned count)
+static void fail(struct iso_kafka_mock *mock, int16_t request, int16_t protocol_error, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        rd_kafka_mock_push_request_errors(mock->cluster, FETCH_REQUEST, 1, (rd_kafka_resp_err_t)protocol_error);
+        rd_kafka_mock_push_request_errors(mock->cluster, request, 1, (rd_kafka_resp_err_t)protocol_error);
+}
+
+void iso_kafka_mock_fail_fetches(struct iso_kafka_mock *mock, int16_t protocol_error, unsigned count)
+{
+    fail(mock, FETCH_REQUEST, protocol_error, count);
+}
+
+void iso_kafka_mock_fail_offsets(struct iso_kafka_mock *mock, int16_t protocol_error, unsigned count)
+{
+    fail(mock, LIST_OFFSETS_REQUEST, protocol_error, count);
 }

@@ -28,7 +28,8 @@ enum iso_status iso_kafka_mock_topic(struct iso_kafka_mock *mock, const char *to
 void iso_kafka_mock_down(struct iso_kafka_mock *mock, int32_t broker, bool down);
 void iso_kafka_mock_latency(struct iso_kafka_mock *mock, int32_t broker, int milliseconds);
 void iso_kafka_mock_leader(struct iso_kafka_mock *mock, const char *topic, int32_t partition, int32_t broker);
-/* The next `count` fetches, of whatever partition, fail with this error of the protocol. */
+/* The next `count` fetches, or questions about offsets, of whatever partition, fail with this error of the protocol. */
+void iso_kafka_mock_fail_offsets(struct iso_kafka_mock *mock, int16_t protocol_error, unsigned count);
 void iso_kafka_mock_fail_fetches(struct iso_kafka_mock *mock, int16_t protocol_error, unsigned count);
 
 #endif

@@ -38,6 +38,10 @@ static inline bool avro_fail(struct avro_bytes *bytes, const char *wrong)
 static inline int64_t avro_long(struct avro_bytes *bytes)
 {
     uint64_t bits = 0;
+    if (bytes->at < bytes->end && *bytes->at < 0x80) {
+        bits = *bytes->at++;
+        return (int64_t)(bits >> 1 ^ (0 - (bits & 1)));
+    }
     for (unsigned shift = 0; bytes->at < bytes->end && shift < 64; shift += 7) {
         uint8_t byte = *bytes->at++;
         bits |= (uint64_t)(byte & 0x7f) << shift;
@@ -74,7 +78,7 @@ static inline struct iso_json_text avro_run(struct avro_bytes *bytes)
 static inline struct iso_json_text avro_string(struct avro_bytes *bytes)
 {
     struct iso_json_text run = avro_run(bytes);
-    if (!iso_utf8_valid((const uint8_t *)run.at, run.length)) {
+    if (run.length && !iso_utf8_valid((const uint8_t *)run.at, run.length)) {
         avro_fail(bytes, "a string that is not UTF-8");
         return (struct iso_json_text){"", 0};
     }

@@ -232,11 +232,11 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
                               struct iso_error *error)
 {
     const char *text = (const char *)message->payload.data;
-    struct lines lines = {text, text + message->payload.size, 1};
     if (!text) {
         ticdc_add_ignored(events, message, "tombstone");
         return ISO_OK;
     }
+    struct lines lines = {text, text + message->payload.size, 1};
     if (message->payload.size && *text == '{')
         return decode_checkpoint(ticdc, message, events, error);
     if (!message->payload.size)

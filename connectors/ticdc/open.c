@@ -4,19 +4,14 @@
  *     payload  length | {"u":{"id":{"t":3,"h":true,"f":11,"v":1},"v":{"t":15,"f":64,"v":"aa"}}} | length | ...
  *
  * All lengths are 8 bytes, high ones first. `t`: 1 a row, 2 a DDL, 3 a watermark. A row is `u` (with `p`, the old row, for
- * an update) or `d`. Without old values an update looks like an insert, so that a `u` alone is known to be one only once
- * an update with its `p` was seen, or if options->identity says so. Compression is of each value by itself.
+ * an update) or `d`. Without old values an update looks like an insert, so that a `u` alone is taken for one only if
+ * options->identity says that old values are sent. Compression is of each value by itself.
  */
-#include "base/memory.h"
 #include "base/utf8.h"
 #include "connectors/ticdc/ticdc_private.h"
 
 enum { VERSION = 1, WORD = 8, ROW = 1, DDL = 2, WATERMARK = 3 };
 enum { FLAG_BINARY = 1, DDL_DROP_TABLE = 4, DDL_TRUNCATE_TABLE = 11 };
-
-struct open_state {
-    bool sends_old; /* an update with its old row was seen */
-};
 
 /* The part of a key or payload that is still to be read. */
 struct rest {
@@ -225,7 +220,6 @@ static enum iso_status read_key(struct ticdc *ticdc, struct iso_bytes part, stru
 static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message, const struct open_key *key,
                                   struct iso_events *events, struct iso_error *error)
 {
-    struct open_state *state = ticdc->state;
     struct iso_json *json = &ticdc->json;
     struct iso_json_text name;
     struct ticdc_change change = {.database = key->database, .table = key->table, .commit_ts = key->ts,
@@ -251,8 +245,7 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
         return iso_payload_fault(json, error);
     if (has_previous ? !change.has_now : change.has_now == change.has_old)
         return iso_error_set(error, ISO_BAD_INPUT, "a row: expected u, p with u, or d, each once");
-    state->sends_old |= has_previous;
-    change.created = change.has_now && !change.has_old && (state->sends_old || ticdc->identity == ISO_IDENTITY_FULL);
+    change.created = change.has_now && !change.has_old && ticdc->identity == ISO_IDENTITY_FULL;
     return ticdc_add_row(ticdc, message, &change, events, error);
 }
 
@@ -332,18 +325,4 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     return ISO_OK;
 }
 
-static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error)
-{
-    (void)options;
-    (void)error;
-    ticdc->state = iso_allocate_zeroed(1, sizeof(struct open_state));
-    return ISO_OK;
-}
-
-static void destroy(struct ticdc *ticdc)
-{
-    iso_free(ticdc->state);
-}
-
-const struct ticdc_protocol ticdc_open = {
-    .format = "open-protocol", .create = create, .decode = decode, .destroy = destroy, .compressed_inside = true};
+const struct ticdc_protocol ticdc_open = {.format = "open-protocol", .decode = decode, .compressed_inside = true};

@@ -108,7 +108,8 @@ const char *iso_finding_name(enum iso_finding_kind kind);
 struct iso_finding {
     enum iso_finding_kind kind;
     uint32_t transaction, operation; /* the read at fault */
-    uint32_t other; /* G1a, G1b: who wrote it; INCOMPATIBLE: another list read; else ISO_NONE */
+    uint32_t other; /* G1a, G1b: who wrote it; INCOMPATIBLE: another list read, or ISO_NONE: the list does not begin
+                     * with its initial elements, or holds one more often than it was appended; else ISO_NONE */
 };
 
 struct iso_evidence {

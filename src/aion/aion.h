@@ -136,6 +136,7 @@ struct iso_aion_stats {
     uint64_t reads_undecided, writes_undecided, sessions_undecided; /* needed what had been dropped */
     uint64_t counts[ISO_AXIOMS];   /* final violations, less retracted ones */
     uint64_t tentative, retracted; /* events */
+    uint64_t standing;             /* tentative violations that stand now */
     uint64_t open_unknown;
     bool per_operation;
     uint64_t flipped;               /* transactions (by shard) whose EXT verdict changed after its first */

@@ -107,6 +107,8 @@ static void tell(struct iso_aion_shard *shard, struct aion_case *subject, enum i
     finding->actual = aion_value_words(shard, key, look->value);
     if (state == ISO_AION_FINAL)
         aion_explain(shard, subject, look, finding);
+    shard->stats.standing -= subject->told && !subject->told_final;
+    shard->stats.standing += state == ISO_AION_TENTATIVE;
     subject->told = state != ISO_AION_RETRACTED;
     if (subject->told_final)
         shard->stats.counts[ISO_EXT]--;

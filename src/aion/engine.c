@@ -7,9 +7,10 @@
 #include "base/memory.h"
 #include "history/index.h"
 
-/* Transactions a batch: steps of one shard stay in the second level cache; several shards share the cost of a
- * run. */
-enum { BATCH = 128, BATCH_PARALLEL = 4096, TELL_EVERY = 4096, FETCH_AHEAD = 8 };
+enum { FETCH_AHEAD = 8 };
+
+/* So many keys of a block stay in the second level cache. */
+enum { KEYS_IN_CACHE = 1 << 14 };
 
 void iso_aion_options_init(struct iso_aion_options *options)
 {
@@ -44,9 +45,11 @@ void iso_aion_free(struct iso_aion *engine)
         iso_aion_shard_free(engine->shard[s]);
         iso_free(engine->batch[s].parts);
         iso_free(engine->batch[s].steps);
+        iso_free(engine->batch[s].details);
         iso_free(engine->batch[s].elements);
     }
     aion_held_release(engine);
+    aion_group_release(&engine->group);
     aion_block_release(&engine->block);
     aion_seen_release(&engine->seen);
     aion_values_release(&engine->values);
@@ -55,6 +58,7 @@ void iso_aion_free(struct iso_aion *engine)
     iso_atom_index_free(engine->session_index);
     iso_column_free(engine->sessions, engine->session_capacity * sizeof *engine->sessions);
     iso_column_free(engine->members, engine->member_capacity * sizeof *engine->members);
+    iso_column_free(engine->free_members, engine->member_capacity * sizeof *engine->free_members);
     iso_free(engine->touches);
     iso_free(engine->touch_slots);
     iso_free(engine->ties);
@@ -133,8 +137,10 @@ static void run(struct iso_aion *engine, int what)
 void aion_run_batches(struct iso_aion *engine, bool tell)
 {
     run(engine, tell ? APPLY_AND_TELL : APPLY);
-    for (uint32_t s = 0; s < engine->shards; s++)
-        engine->batch[s].part_count = engine->batch[s].step_count = engine->batch[s].element_count = 0;
+    for (uint32_t s = 0; s < engine->shards; s++) {
+        struct aion_batch *batch = &engine->batch[s];
+        batch->part_count = batch->step_count = batch->detail_count = batch->element_count = 0;
+    }
 }
 
 /* ---- adding ---- */
@@ -145,6 +151,8 @@ static void fetch_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
     if (t >= end)
         return;
     aion_seen_fetch(&engine->seen, aion_tid_digest(history, t));
+    if (engine->block.key_count <= KEYS_IN_CACHE)
+        return;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         if (history->key[o] < engine->block.key_count)
             __builtin_prefetch(&engine->block.keys[history->key[o]]);
@@ -178,7 +186,8 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
                              uint32_t *taken, struct iso_error *error)
 {
     const struct iso_history *history = engine->block.history;
-    uint32_t batch = engine->shards > 1 ? BATCH_PARALLEL : BATCH, t = first, end = first + count;
+    uint32_t t = first, end = first + count;
+    struct aion_accepted accepted;
     enum iso_status status = ISO_OK;
     assert(end <= history->transaction_count);
     engine->now = now > engine->now ? now : engine->now;
@@ -186,15 +195,15 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
         fetch_ahead(engine, ahead, end);
     for (; t < end; t++) {
         fetch_ahead(engine, t + FETCH_AHEAD, end);
-        status = aion_take(engine, &engine->block, t, false, engine->now, error);
+        status = aion_accept(engine, &engine->block, t, false, &accepted, error);
         if (status != ISO_OK)
             break;
         if (engine->options.finality_timeout_ms && iso_status_of(history, t) == ISO_COMMITTED)
             note_arrival(engine, engine->now, history->cts[t]);
-        if ((t - first + 1) % batch == 0)
-            aion_run_batches(engine, (t - first + 1) % TELL_EVERY == 0);
+        if (accepted.transaction != ISO_NONE)
+            aion_group_add(engine, &accepted);
     }
-    aion_run_batches(engine, true);
+    aion_group_end(engine);
     if (taken)
         *taken = t - first;
     return status;
@@ -220,7 +229,7 @@ static void set_floor(struct iso_aion *engine)
 static uint64_t bytes_of(const struct iso_aion *engine)
 {
     uint64_t bytes = engine->pool.in_use + aion_values_bytes(&engine->values) +
-                     (uint64_t)engine->members_in_use * sizeof *engine->members +
+                     (uint64_t)(engine->member_count - engine->free_member_count) * sizeof *engine->members +
                      (uint64_t)engine->session_count * sizeof *engine->sessions +
                      (engine->seen.slots ? (engine->seen.mask + 1) * sizeof *engine->seen.slots : 0);
     for (uint32_t s = 0; s < engine->shards; s++)

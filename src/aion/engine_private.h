@@ -35,6 +35,26 @@ struct aion_times {
     bool point;
 };
 
+/* One that was accepted and waits to be taken. */
+struct aion_accepted {
+    struct aion_times times;
+    uint64_t sno;
+    uint32_t transaction;
+    uint32_t number; /* of all accepted ones, wraps */
+    bool plain;      /* as in `struct aion_taking` */
+};
+
+/* What iso_aion_add has accepted and not yet taken (group.c). */
+struct aion_group {
+    struct aion_accepted *accepted;
+    struct aion_place_in_time {
+        uint64_t time;
+        uint32_t number; /* in `accepted` */
+    } * order, *spare;
+    uint32_t count, untold; /* untold: taken since the shards told what is tentative */
+    bool sorted;
+};
+
 /* ---- repeats (seen.c) ---- */
 
 struct aion_sight {
@@ -61,18 +81,18 @@ static inline void aion_seen_fetch(const struct aion_seen *seen, uint64_t tid)
 
 /* ---- sessions (session.c) ---- */
 
-/* A committed transaction, as its session keeps it. */
+/* A committed transaction, as its session keeps it: two in a cache line. */
 struct aion_member {
     uint64_t sts, cts, origin;
-    uint32_t tid;     /* value of the front */
-    uint32_t holders; /* its entry, and entries whose latest predecessor or self it is; 0: free */
+    uint32_t tid; /* value of the front */
     bool point, told;
 };
 
-/* Entries by sno: hold = largest cts up to and including it, detail = the member that has it, transaction =
+/* Entries by sno, equal ones as they were accepted (their `operation`): hold = largest cts up to and including it, detail = the member that has it, transaction =
  * its own. */
 struct aion_session {
     struct aion_run members;
+    uint32_t pinned;  /* + 1; a member without an entry that the first entries hold */
     uint64_t arrived; /* transactions of any status: the sno where none is given */
     bool dropped;     /* entries before the first one existed */
 };
@@ -120,6 +140,8 @@ struct iso_aion {
     struct aion_batch batch[ISO_AION_SHARDS];
     uint32_t part_of[ISO_AION_SHARDS]; /* part of the transaction at hand, + 1 */
     struct aion_block block, held;
+    struct aion_group group;
+    uint32_t accepted; /* how many, wraps */
     struct iso_history held_history;
     struct aion_held *open;
     uint32_t open_count, open_capacity, held_open;
@@ -131,7 +153,9 @@ struct iso_aion {
     struct aion_session *sessions;
     uint32_t session_count, session_capacity;
     struct aion_member *members;
-    uint32_t member_count, member_capacity, free_member, members_in_use;
+    uint32_t member_count, member_capacity;
+    uint32_t *free_members; /* a stack */
+    uint32_t free_member_count;
     struct aion_touch *touches;
     uint32_t touch_count, touch_capacity;
     uint64_t *touch_slots; /* for transactions with many keys: stamp << 32 | touch */
@@ -144,11 +168,19 @@ struct iso_aion {
     struct iso_aion_stats stats;
 };
 
-/* front.c */
-enum iso_status aion_take(struct iso_aion *engine, struct aion_block *block, uint32_t transaction,
-                          bool resolved, uint64_t arrival, struct iso_error *error);
+/* front.c. A transaction is accepted in the order of arrival: it may be refused, or be a repeat (then
+ * `accepted->transaction` is ISO_NONE). Then it is taken, in any order of what was accepted. */
+enum iso_status aion_accept(struct iso_aion *engine, struct aion_block *block, uint32_t transaction,
+                            bool resolved, struct aion_accepted *accepted, struct iso_error *error);
+void aion_take(struct iso_aion *engine, struct aion_block *block, const struct aion_accepted *accepted,
+               uint64_t arrival);
 void aion_forget_unknown(struct iso_aion *engine, struct aion_block *block, uint32_t transaction,
                          uint64_t arrival);
+
+/* group.c */
+void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepted);
+void aion_group_end(struct iso_aion *engine); /* takes what waits, and has everything told */
+void aion_group_release(struct aion_group *group);
 
 /* block.c */
 void aion_block_set(struct aion_block *block, const struct iso_history *history);
@@ -185,6 +217,11 @@ static inline uint64_t aion_fold(uint64_t digest, uint64_t word)
     return digest ^ digest >> 29;
 }
 
+static inline uint64_t aion_content_fold_plain(uint64_t digest, uint64_t key, uint8_t kind, uint32_t value)
+{
+    return aion_fold(digest, key + kind * 0xbf58476d1ce4e5b9u + value * 0x94d049bb133111ebu);
+}
+
 /* The digest of the content up to and including an operation on the key of digest `key`. */
 static inline uint64_t aion_content_fold(const struct iso_history *history, uint64_t digest, uint64_t key,
                                          uint32_t operation)
@@ -193,12 +230,12 @@ static inline uint64_t aion_content_fold(const struct iso_history *history, uint
     uint32_t value = history->value[operation];
     if (kind > ISO_WRITE || aion_value_is_entry(value))
         return aion_content_rare(history, digest, key, operation);
-    return aion_fold(digest, key + kind * 0xbf58476d1ce4e5b9u + value * 0x94d049bb133111ebu);
+    return aion_content_fold_plain(digest, key, kind, value);
 }
 
 /* session.c */
-void aion_session_add(struct iso_aion *engine, const struct aion_block *block, uint32_t transaction,
-                      const struct aion_times *times, uint32_t session, uint64_t sno);
+void aion_session_add(struct iso_aion *engine, const struct aion_block *block,
+                      const struct aion_accepted *accepted, uint32_t session);
 
 void aion_sessions_trim(struct iso_aion *engine); /* all of them */
 

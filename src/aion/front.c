@@ -64,27 +64,47 @@ struct survey {
     bool plain;       /* as in `struct aion_taking` */
 };
 
+/* An operation that is more than a read or write of a small value, or a key not yet known as a register. */
+static enum iso_status survey_rare(struct iso_aion *engine, struct aion_block *block, uint32_t t,
+                                   uint32_t operation, struct survey *survey, struct iso_error *error)
+{
+    const struct iso_history *history = block->history;
+    struct aion_block_key *key = aion_block_key(engine, block, history->key[operation]);
+    uint8_t use = use_of(history, operation);
+    if ((key->use | use) != key->use) {
+        enum iso_status status = learn_use(engine, history, t, key, use, error);
+        if (status != ISO_OK)
+            return status;
+    }
+    survey->plain &= history->kind[operation] <= ISO_WRITE && !(key->use & ISO_KEY_LIST) &&
+                     key->stamp != block->stamp;
+    key->stamp = block->stamp;
+    survey->content = aion_content_fold(history, survey->content, key->digest, operation);
+    return ISO_OK;
+}
+
 /* Looks up every key, and refuses one that would be a list and a register. */
 static enum iso_status survey_operations(struct iso_aion *engine, struct aion_block *block, uint32_t t,
                                          struct survey *survey, struct iso_error *error)
 {
     const struct iso_history *history = block->history;
-    uint64_t content = aion_content_start(engine, block, t);
+    const uint8_t *kind = history->kind; /* keys are written: no reloading of these */
+    const uint32_t *keys = history->key, *value = history->value;
     uint16_t stamp = aion_block_stamp(block);
-    bool plain = true;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        struct aion_block_key *key = aion_block_key(engine, block, history->key[o]);
-        uint8_t use = use_of(history, o);
-        if ((key->use | use) != key->use) {
-            enum iso_status status = learn_use(engine, history, t, key, use, error);
+    uint32_t end = history->first_operation[t + 1];
+    *survey = (struct survey){aion_content_start(engine, block, t), true};
+    for (uint32_t o = history->first_operation[t]; o < end; o++) {
+        struct aion_block_key *key = keys[o] < block->key_count ? &block->keys[keys[o]] : NULL;
+        if (!key || key->use != ISO_KEY_SCALAR || kind[o] > ISO_WRITE || aion_value_is_entry(value[o])) {
+            enum iso_status status = survey_rare(engine, block, t, o, survey, error);
             if (status != ISO_OK)
                 return status;
+            continue;
         }
-        plain &= (history->kind[o] <= ISO_WRITE) & !(key->use & ISO_KEY_LIST) & (key->stamp != stamp);
+        survey->plain &= key->stamp != stamp;
         key->stamp = stamp;
-        content = aion_content_fold(history, content, key->digest, o);
+        survey->content = aion_content_fold_plain(survey->content, key->digest, kind[o], value[o]);
     }
-    *survey = (struct survey){content, plain};
     return ISO_OK;
 }
 
@@ -167,7 +187,7 @@ static void note_breach(const struct aion_taking *taking)
     aion_tie_add(taking->engine, &tie, &history->atoms, history->tid[t]);
 }
 
-static void judge_alone(const struct aion_taking *taking, uint64_t sno)
+static void judge_alone(const struct aion_taking *taking, const struct aion_accepted *accepted)
 {
     struct iso_aion *engine = taking->engine;
     const struct iso_history *history = taking->history;
@@ -179,8 +199,7 @@ static void judge_alone(const struct aion_taking *taking, uint64_t sno)
     else
         note_breach(taking);
     if (engine->options.session_order && session != ISO_NONE && !foreign)
-        aion_session_add(engine, taking->block, t, &taking->times,
-                         aion_block_session(engine, taking->block, session), sno);
+        aion_session_add(engine, taking->block, accepted, aion_block_session(engine, taking->block, session));
 }
 
 static uint64_t place_in_session(struct iso_aion *engine, struct aion_block *block, uint32_t t, bool resolved)
@@ -196,16 +215,16 @@ static uint64_t place_in_session(struct iso_aion *engine, struct aion_block *blo
     return history->flags[t] & ISO_HAS_SNO ? history->sno[t] : arrived;
 }
 
-static void count(struct iso_aion *engine, const struct aion_taking *taking, uint8_t status)
+static void count(struct iso_aion *engine, const struct iso_history *history, uint32_t t,
+                  const struct aion_times *times)
 {
-    const struct iso_history *history = taking->history;
-    uint32_t t = taking->transaction;
+    uint8_t status = iso_status_of(history, t);
     engine->stats.transactions += status == ISO_COMMITTED;
     engine->stats.aborted += status == ISO_ABORTED;
     engine->stats.unknown += status == ISO_UNKNOWN;
     engine->stats.operations += history->first_operation[t + 1] - history->first_operation[t];
     if (status == ISO_COMMITTED)
-        engine->stats.below_watermark += taking->times.cts < engine->limit;
+        engine->stats.below_watermark += times->cts < engine->limit;
 }
 
 /* True if it is a repeat, or comes from below what is kept; `*status` says if it contradicts what came
@@ -228,33 +247,52 @@ static bool is_refused(struct iso_aion *engine, struct aion_block *block, uint32
     return seen != AION_NEW;
 }
 
-enum iso_status aion_take(struct iso_aion *engine, struct aion_block *block, uint32_t t, bool resolved,
-                          uint64_t arrival, struct iso_error *error)
+enum iso_status aion_accept(struct iso_aion *engine, struct aion_block *block, uint32_t t, bool resolved,
+                            struct aion_accepted *accepted, struct iso_error *error)
 {
     const struct iso_history *history = block->history;
     uint8_t flags = history->flags[t], state = flags & ISO_STATUS_MASK;
     const char *lacks = lacking(engine, flags);
+    *accepted = (struct aion_accepted){.transaction = ISO_NONE};
     if (lacks)
         return refuse_lacking(history, t, lacks, error);
     struct survey survey;
     enum iso_status status = survey_operations(engine, block, t, &survey, error);
     if (status != ISO_OK)
         return status;
-    struct aion_taking taking = {
-        engine, block, history, t, flags & (ISO_STATUS_MASK | ISO_HAS_STS), times_of(history, t), arrival,
-        false};
-    taking.plain = survey.plain && state == ISO_COMMITTED && !aion_is_foreign(engine, flags);
-    taking.flags |= taking.times.point ? ISO_POINT : 0;
-    if (!resolved && is_refused(engine, block, t, &taking.times, survey.content, &status, error))
+    struct aion_times times = times_of(history, t);
+    if (!resolved && is_refused(engine, block, t, &times, survey.content, &status, error))
         return status;
-    uint64_t sno = place_in_session(engine, block, t, resolved);
-    count(engine, &taking, state);
+    *accepted =
+        (struct aion_accepted){.times = times,
+                               .sno = place_in_session(engine, block, t, resolved),
+                               .transaction = t,
+                               .number = engine->accepted++,
+                               .plain = survey.plain && state == ISO_COMMITTED && !aion_is_foreign(engine, flags)};
+    count(engine, history, t, &times);
+    return ISO_OK;
+}
+
+void aion_take(struct iso_aion *engine, struct aion_block *block, const struct aion_accepted *accepted,
+               uint64_t arrival)
+{
+    const struct iso_history *history = block->history;
+    uint32_t t = accepted->transaction;
+    uint8_t flags = history->flags[t], state = flags & ISO_STATUS_MASK;
+    struct aion_taking taking = {.engine = engine,
+                                 .block = block,
+                                 .history = history,
+                                 .transaction = t,
+                                 .flags = flags & (ISO_STATUS_MASK | ISO_HAS_STS),
+                                 .times = accepted->times,
+                                 .arrival = arrival,
+                                 .plain = accepted->plain};
+    taking.flags |= taking.times.point ? ISO_POINT : 0;
     if (state == ISO_COMMITTED)
-        judge_alone(&taking, sno);
+        judge_alone(&taking, accepted);
     aion_touch_operations(&taking);
     if (state == ISO_UNKNOWN)
-        aion_hold(engine, block, t, sno);
-    return ISO_OK;
+        aion_hold(engine, block, t, accepted->sno);
 }
 
 /* Takes back what the shards know of it as unknown: called after it was taken with its outcome. */

@@ -72,7 +72,7 @@ static void keep_read(struct iso_aion_shard *shard, struct aion_key *key, const 
     struct aion_entry entry = {.time = look->bound,
                                .hold = look->before,
                                .value = look->value,
-                               .transaction = aion_transaction_hold(shard, transaction),
+                               .transaction = transaction,
                                .detail = detail,
                                .operation = look->operation | (look->own ? AION_READ_OWN : 0)};
     if (aion_run_full(&key->reads))
@@ -84,6 +84,9 @@ static void keep_read(struct iso_aion_shard *shard, struct aion_key *key, const 
     key->last_read = look->bound > key->last_read ? look->bound : key->last_read;
     if (look->own)
         key->flags |= AION_KEY_OWN;
+    if (aion_key_is_list(key) || aion_value_is_entry(look->value))
+        key->flags |= AION_KEY_ENTRIES;
+    aion_note_reader(shard, look->bound);
     shard->stats.open_reads++;
 }
 
@@ -105,49 +108,68 @@ static void note_tie(struct iso_aion_shard *shard, const struct aion_key *key, u
     }
 }
 
+/* Empties the run of reads if no version to come can change the latest of them: asked of the key's line only. */
+static inline void drop_all_reads(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    if (!key->reads.count || !aion_may_drop_read(shard, key->last_read) ||
+        (key->flags & AION_KEY_ENTRIES) || aion_run_chunks(&key->reads) > 1)
+        return;
+    shard->stats.open_reads -= key->reads.count;
+    key->reads.count = 0;
+    key->last_read = 0;
+    key->flags &= ~AION_KEY_OWN;
+}
+
 /* The short way of nearly every read: of the newest version, right, in order, and there is room to keep it.
- * False: nothing was done. */
-static inline bool read_newest(struct iso_aion_shard *shard, const struct aion_batch *batch,
+ * False: nothing was done that counts. */
+static inline bool read_newest(struct iso_aion_shard *shard, const struct aion_part *part,
                                const struct aion_step *step, struct aion_key *key, uint32_t transaction)
 {
-    if (step->kind != AION_READ || step->flags || key->newest_time >= step->time)
+    if (step->kind != AION_READ || step->detail || aion_value_is_entry(step->value) ||
+        key->newest_time >= part->bound || step->value != key->newest_value)
         return false;
-    uint32_t value = aion_values_take(&shard->values, batch->atoms, step->value);
-    bool right = value == key->newest_value, drop = aion_may_drop_read(shard, step->time);
-    struct aion_entry *entry = NULL;
-    if (right && !drop && step->time >= key->last_read)
-        entry = aion_run_append(&shard->pool, &key->reads, step->before);
-    if (!entry) {
-        aion_values_drop(&shard->values, value);
-        return right && drop;
-    }
-    *entry = (struct aion_entry){.time = step->time,
-                                 .hold = step->before,
-                                 .value = value,
-                                 .transaction = aion_transaction_hold(shard, transaction),
+    if (aion_may_drop_read(shard, part->bound))
+        return true;
+    drop_all_reads(shard, key);
+    if (part->bound < key->last_read)
+        return false;
+    struct aion_entry *entry = aion_run_append(&shard->pool, &key->reads, part->before);
+    if (!entry)
+        return false;
+    *entry = (struct aion_entry){.time = part->bound,
+                                 .hold = part->before,
+                                 .value = step->value,
+                                 .transaction = transaction,
                                  .operation = step->operation};
-    key->last_read = step->time;
+    key->last_read = part->bound;
+    aion_note_reader(shard, part->bound);
     shard->stats.open_reads++;
     return true;
 }
 
-void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
-               uint32_t transaction)
+static struct aion_look look_of(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                                const struct aion_part *part, const struct aion_step *step)
 {
-    struct aion_key *key = &shard->keys[step->key];
-    if (read_newest(shard, batch, step, key, transaction))
-        return;
-    struct aion_look look = {.bound = step->time,
-                             .before = step->before,
+    const struct aion_detail *detail = step->detail ? &batch->details[step->detail - 1] : NULL;
+    struct aion_look look = {.bound = detail ? detail->time : part->bound,
+                             .before = detail ? detail->before : part->before,
                              .operation = step->operation,
                              .own = step->flags & AION_OWN};
-    uint32_t detail = 0;
-    if (step->kind == AION_READ_LIST)
-        look.value =
-            aion_list_new(shard, batch->atoms, batch->elements ? batch->elements + step->value : NULL, step->count,
-                          step->tail); /* no elements in the whole batch: no column */
-    else
+    if (step->kind == AION_READ)
         look.value = aion_values_take(&shard->values, batch->atoms, step->value);
+    else /* no elements in the whole batch: no column */
+        look.value = aion_list_new(shard, batch->atoms, batch->elements ? batch->elements + step->value : NULL,
+                                   detail->count, detail->tail);
+    return look;
+}
+
+__attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                                                     const struct aion_part *part, const struct aion_step *step,
+                                                     uint32_t transaction)
+{
+    struct aion_key *key = &shard->keys[step->key];
+    struct aion_look look = look_of(shard, batch, part, step);
+    uint32_t detail = 0;
     look.state = aion_judge(shard, key, &look, transaction);
     if (look.state == AION_UNDECIDED)
         shard->stats.reads_undecided++;
@@ -163,6 +185,13 @@ void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, con
         aion_value_drop(shard, key, look.value);
     else
         keep_read(shard, key, &look, transaction, detail);
+}
+
+void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
+               const struct aion_step *step, uint32_t transaction)
+{
+    if (!read_newest(shard, part, step, &shard->keys[step->key], transaction))
+        read_with_care(shard, batch, part, step, transaction);
 }
 
 /* ---- judging again ---- */

@@ -6,6 +6,9 @@
 /* So many entries are tried one by one from the end before the search by halves. */
 enum { NEAR_END = 6 };
 
+/* A chunk up to this size stays when all its entries go. */
+enum { KEPT_SIZE = 3 };
+
 static struct aion_ref *refs_of(const struct aion_pool *pool, const struct aion_run *run)
 {
     return aion_pool_at(pool, run->at);
@@ -256,6 +259,10 @@ static void narrow(struct aion_pool *pool, struct aion_run *run, uint32_t left)
 void aion_run_drop(struct aion_pool *pool, struct aion_run *run, uint32_t count)
 {
     assert(count <= run->count);
+    if (count == run->count && aion_run_chunks(run) == 1 && aion_run_size(run) <= KEPT_SIZE) {
+        run->count = 0;
+        return;
+    }
     if (count == run->count) {
         aion_run_release(pool, run);
         return;

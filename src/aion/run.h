@@ -160,7 +160,8 @@ static inline struct aion_entry *aion_run_append(const struct aion_pool *pool, s
 struct aion_place aion_run_insert(struct aion_pool *pool, struct aion_run *run, struct aion_place place,
                                   const struct aion_entry *entry);
 
-/* Takes out the entry at `place`; and the first `count` entries. */
+/* Takes out the entry at `place`; and the first `count` entries. A small run that has become empty keeps its
+ * chunk for those to come: aion_run_release gives it back. */
 void aion_run_remove(struct aion_pool *pool, struct aion_run *run, struct aion_place place);
 void aion_run_drop(struct aion_pool *pool, struct aion_run *run, uint32_t count);
 void aion_run_release(struct aion_pool *pool, struct aion_run *run);

@@ -3,69 +3,122 @@
  * A session is a run of its committed transactions by sno; each entry holds the largest position up to
  * itself. One that comes late is judged against the entry before it, then goes on to those behind it as long
  * as it is larger than what they hold: in a session that keeps the axiom the first step already ends that.
+ * One that comes in order and behind all others needs nothing but the last entry.
+ *
+ * A member belongs to its entry and goes with it, but for one: what the first entries that are left hold as
+ * the largest position before them is kept as the session's `pinned`.
  */
 #include "aion/engine_private.h"
 #include "base/memory.h"
 
-static uint32_t new_member(struct iso_aion *engine, const struct aion_block *block, uint32_t t,
-                           const struct aion_times *times)
+static void widen_members(struct iso_aion *engine)
+{
+    size_t old = engine->member_capacity, next = iso_column_capacity(old, old + 1);
+    engine->members =
+        iso_column_grow(engine->members, old * sizeof *engine->members, next * sizeof *engine->members);
+    engine->free_members = iso_column_grow(engine->free_members, old * sizeof *engine->free_members,
+                                           next * sizeof *engine->free_members);
+    engine->member_capacity = (uint32_t)next;
+}
+
+static uint32_t new_member(struct iso_aion *engine, const struct aion_block *block,
+                           const struct aion_accepted *accepted)
 {
     const struct iso_history *history = block->history;
-    uint32_t number = engine->free_member - 1;
-    if (engine->free_member) {
-        engine->free_member = engine->members[number].tid;
+    const struct aion_times *times = &accepted->times;
+    uint32_t number, t = accepted->transaction;
+    if (engine->free_member_count) {
+        number = engine->free_members[--engine->free_member_count];
     } else {
-        if (engine->member_count == engine->member_capacity) {
-            size_t old = engine->member_capacity, next = iso_column_capacity(old, old + 1);
-            engine->members = iso_column_grow(engine->members, old * sizeof *engine->members,
-                                              next * sizeof *engine->members);
-            engine->member_capacity = (uint32_t)next;
-        }
+        if (engine->member_count == engine->member_capacity)
+            widen_members(engine);
         number = engine->member_count++;
     }
-    engine->members_in_use++;
     engine->members[number] =
         (struct aion_member){.sts = times->sts,
                              .cts = times->cts,
                              .origin = engine->options.origin_is_index ? t : history->origin[t],
                              .tid = aion_values_take(&engine->values, &history->atoms, history->tid[t]),
-                             .holders = 1,
                              .point = times->point};
     return number;
 }
 
-static void drop_member(struct iso_aion *engine, uint32_t number)
+static void free_member(struct iso_aion *engine, uint32_t number)
 {
-    struct aion_member *member = &engine->members[number];
-    if (--member->holders)
-        return;
-    aion_values_drop(&engine->values, member->tid);
-    engine->members_in_use--;
-    member->tid = engine->free_member;
-    engine->free_member = number + 1;
+    if (engine->values.used) /* else the tids are numbers, and the member's line is left alone */
+        aion_values_drop(&engine->values, engine->members[number].tid);
+    engine->free_members[engine->free_member_count++] = number;
+}
+
+/* ---- letting go ---- */
+
+/* How many entries at the front hold nothing from the floor on: what they hold never decreases. */
+static uint32_t count_below_floor(const struct iso_aion *engine, const struct aion_run *members)
+{
+    uint32_t chunks = aion_run_chunks(members), below = 0, count;
+    for (uint32_t chunk = 0; chunk < chunks; chunk++) {
+        const struct aion_entry *entries = aion_run_chunk(&engine->pool, members, chunk, &count);
+        if (entries[count - 1].hold >= engine->floor) {
+            while (entries->hold < engine->floor) {
+                entries++;
+                below++;
+            }
+            return below;
+        }
+        below += count;
+    }
+    return below;
+}
+
+/* The pinned member goes once no entry holds it any more. */
+static void unpin(struct iso_aion *engine, struct aion_session *session)
+{
+    uint32_t number = session->pinned - 1;
+    struct aion_place place = aion_run_begin();
+    const struct aion_entry *entry;
+    for (; (entry = aion_run_get(&engine->pool, &session->members, place));
+         aion_run_next(&engine->pool, &session->members, &place)) {
+        if (entry->detail == number)
+            return;
+        if (entry->hold > engine->members[number].cts)
+            break;
+    }
+    session->pinned = 0;
+    free_member(engine, number);
 }
 
 /* Lets go of what lies below the floor, but for the last entry there: it holds the largest position of all of
  * them. */
 static void trim(struct iso_aion *engine, struct aion_session *session)
 {
-    struct aion_place place = aion_run_begin();
-    uint32_t count = 0;
-    for (;; aion_run_next(&engine->pool, &session->members, &place), count++) {
-        const struct aion_entry *entry = aion_run_get(&engine->pool, &session->members, place);
-        if (!entry || entry->hold >= engine->floor)
-            break;
-    }
+    uint32_t count = count_below_floor(engine, &session->members), chunk = 0, left, entries_here;
     if (count < 2 || count * 4 < session->members.count)
         return;
-    place = aion_run_begin();
-    for (uint32_t i = 0; i < count - 1; i++, aion_run_next(&engine->pool, &session->members, &place)) {
-        const struct aion_entry *entry = aion_run_get(&engine->pool, &session->members, place);
-        drop_member(engine, entry->transaction);
-        drop_member(engine, entry->detail);
+    struct aion_place last = aion_run_begin();
+    for (left = count - 1;; left -= entries_here, last.chunk++) {
+        aion_run_chunk(&engine->pool, &session->members, last.chunk, &entries_here);
+        if (left < entries_here)
+            break;
+    }
+    last.index = left;
+    uint32_t kept = aion_run_get(&engine->pool, &session->members, last)->detail, pin = session->pinned;
+    for (left = count - 1; left; chunk++) {
+        const struct aion_entry *entry =
+            aion_run_chunk(&engine->pool, &session->members, chunk, &entries_here);
+        for (; entries_here && left; entry++, entries_here--, left--) {
+            if (entry->transaction == kept)
+                pin = kept + 1;
+            else
+                free_member(engine, entry->transaction);
+        }
     }
     aion_run_drop(&engine->pool, &session->members, count - 1);
     session->dropped = true;
+    if (session->pinned && pin != session->pinned)
+        free_member(engine, session->pinned - 1);
+    session->pinned = pin;
+    if (pin)
+        unpin(engine, session);
 }
 
 void aion_sessions_trim(struct iso_aion *engine)
@@ -73,6 +126,8 @@ void aion_sessions_trim(struct iso_aion *engine)
     for (uint32_t s = 0; s < engine->session_count; s++)
         trim(engine, &engine->sessions[s]);
 }
+
+/* ---- judging ---- */
 
 /* Does `member` stand after `earlier`, as the level wants it? */
 static bool follows(const struct iso_aion *engine, const struct aion_member *member,
@@ -123,15 +178,13 @@ static void pass_on(struct iso_aion *engine, struct aion_session *session, struc
         judge(engine, &engine->members[entry->transaction], member);
         if (is_larger(engine, &engine->members[entry->detail], member))
             return;
-        drop_member(engine, entry->detail);
         entry->detail = number;
         entry->hold = member->cts;
-        member->holders++;
     }
 }
 
 static void insert(struct iso_aion *engine, struct aion_session *session, struct aion_place place,
-                   uint64_t sno, uint32_t number)
+                   const struct aion_accepted *accepted, uint32_t number)
 {
     struct aion_place before = place;
     uint32_t latest = number;
@@ -143,27 +196,64 @@ static void insert(struct iso_aion *engine, struct aion_session *session, struct
     } else if (session->dropped) {
         engine->stats.sessions_undecided++;
     }
-    struct aion_entry entry = {
-        .time = sno, .hold = engine->members[latest].cts, .transaction = number, .detail = latest};
-    engine->members[latest].holders++;
+    struct aion_entry entry = {.time = accepted->sno,
+                               .hold = engine->members[latest].cts,
+                               .transaction = number,
+                               .detail = latest,
+                               .operation = accepted->number};
     place = aion_run_insert(&engine->pool, &session->members, place, &entry);
     if (latest == number)
         pass_on(engine, session, place, number);
+    if (session->pinned)
+        unpin(engine, session);
 }
 
-void aion_session_add(struct iso_aion *engine, const struct aion_block *block, uint32_t transaction,
-                      const struct aion_times *times, uint32_t session, uint64_t sno)
+/* The short way of nearly every member: the last of its session so far, after all others there. False:
+ * nothing was done. */
+static bool append(struct iso_aion *engine, struct aion_session *session, const struct aion_block *block,
+                   const struct aion_accepted *accepted)
+{
+    const struct aion_times *times = &accepted->times;
+    if (!session->members.count)
+        return false;
+    const struct aion_entry *last = aion_run_last(&engine->pool, &session->members);
+    bool follows = engine->options.level == ISO_SER || times->sts >= last->hold;
+    if (last->time >= accepted->sno || times->cts <= last->hold || !follows)
+        return false;
+    struct aion_entry *entry = aion_run_append(&engine->pool, &session->members, times->cts);
+    if (!entry)
+        return false;
+    uint32_t number = new_member(engine, block, accepted);
+    *entry = (struct aion_entry){.time = accepted->sno,
+                                 .hold = times->cts,
+                                 .transaction = number,
+                                 .detail = number,
+                                 .operation = accepted->number};
+    return true;
+}
+
+static struct aion_place place_of(const struct iso_aion *engine, const struct aion_session *session,
+                                  const struct aion_accepted *accepted)
+{
+    const struct aion_run *members = &session->members;
+    if (!members->count || aion_run_last(&engine->pool, members)->time < accepted->sno)
+        return aion_run_end(&engine->pool, members);
+    struct aion_place place = aion_run_lower(&engine->pool, members, accepted->sno);
+    const struct aion_entry *other;
+    while ((other = aion_run_get(&engine->pool, members, place)) && other->time == accepted->sno &&
+           (int32_t)(other->operation - accepted->number) < 0)
+        aion_run_next(&engine->pool, members, &place);
+    return place;
+}
+
+void aion_session_add(struct iso_aion *engine, const struct aion_block *block,
+                      const struct aion_accepted *accepted, uint32_t session)
 {
     struct aion_session *entry = &engine->sessions[session];
-    uint32_t number = new_member(engine, block, transaction, times);
+    if (append(engine, entry, block, accepted))
+        return;
+    uint32_t number = new_member(engine, block, accepted);
     if (aion_run_full(&entry->members))
         trim(engine, entry);
-    struct aion_place place = aion_run_end(&engine->pool, &entry->members);
-    if (entry->members.count && aion_run_last(&engine->pool, &entry->members)->time > sno) {
-        place = aion_run_lower(&engine->pool, &entry->members, sno);
-        const struct aion_entry *other;
-        while ((other = aion_run_get(&engine->pool, &entry->members, place)) && other->time == sno)
-            aion_run_next(&engine->pool, &entry->members, &place);
-    }
-    insert(engine, entry, place, sno, number);
+    insert(engine, entry, place_of(engine, entry, accepted), accepted, number);
 }

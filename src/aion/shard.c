@@ -46,6 +46,7 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     iso_free(shard->fresh.heap);
     iso_free(shard->findings);
     iso_free(shard->groups);
+    iso_column_free(shard->readers, shard->reader_capacity * sizeof *shard->readers);
     aion_pool_release(&shard->pool);
     aion_values_release(&shard->values);
     iso_atoms_release(&shard->key_atoms);
@@ -179,6 +180,36 @@ void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t number)
         aion_transaction_drop(shard, before - 1);
 }
 
+/* ---- transactions with open reads ---- */
+
+static void add_reader(struct iso_aion_shard *shard, uint32_t transaction)
+{
+    if (shard->reader_count == shard->reader_capacity) {
+        size_t old = shard->reader_capacity, next = iso_column_capacity(old, old + 1);
+        GROW(shard->readers, old, next);
+        shard->reader_capacity = (uint32_t)next;
+    }
+    shard->readers[shard->reader_count++] = (struct aion_reader){shard->last_bound, transaction};
+}
+
+/* Lets go of those whose reads the watermark has passed. Each is looked at a few times: only once they have
+ * doubled they are all gone through. */
+void aion_readers_advance(struct iso_aion_shard *shard)
+{
+    uint32_t left = 0;
+    if (!shard->thorough && shard->reader_count < 2 * shard->readers_left + 64)
+        return;
+    for (uint32_t i = 0; i < shard->reader_count; i++) {
+        struct aion_reader reader = shard->readers[i];
+        if (aion_may_drop_read(shard, reader.bound))
+            aion_transaction_drop_later(shard, reader.transaction);
+        else
+            shard->readers[left++] = reader;
+    }
+    shard->reader_count = shard->readers_left = left;
+    shard->readers_passed = shard->passed;
+}
+
 /* ---- what is due at a time: a heap, the earliest at its root ---- */
 
 static bool is_earlier(const struct aion_due *left, const struct aion_due *right)
@@ -260,16 +291,16 @@ static inline void fetch_chunk(const struct iso_aion_shard *shard, const struct 
 }
 
 static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                       const struct aion_step *step, uint32_t transaction)
+                       const struct aion_part *part, const struct aion_step *step, uint32_t transaction)
 {
     switch ((enum aion_step_kind)step->kind) {
     case AION_READ:
     case AION_READ_LIST:
-        aion_read(shard, batch, step, transaction);
+        aion_read(shard, batch, part, step, transaction);
         break;
     case AION_VERSION:
     case AION_VERSION_LIST:
-        aion_version(shard, batch, step, transaction);
+        aion_version(shard, batch, part, step, transaction);
         break;
     case AION_SPARE:
         aion_spare(shard, batch, step, transaction);
@@ -285,16 +316,21 @@ static void apply_part(struct iso_aion_shard *shard, const struct aion_batch *ba
         return;
     }
     uint32_t transaction = new_transaction(shard, batch, part);
+    shard->last_bound = 0;
+    shard->keeps_reads = false;
     for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++) {
         fetch_key(shard, batch, i + FETCH_KEY);
         fetch_run(shard, batch, i + FETCH_RUN);
         fetch_chunk(shard, batch, i + FETCH_CHUNK);
-        apply_step(shard, batch, &batch->steps[i], transaction);
+        apply_step(shard, batch, part, &batch->steps[i], transaction);
     }
     for (uint32_t i = 0; i < shard->group_count; i++)
         aion_case_start(shard, shard->groups[i], ISO_NONE);
     shard->group_count = 0;
-    aion_transaction_drop(shard, transaction);
+    if (shard->keeps_reads)
+        add_reader(shard, transaction);
+    else
+        aion_transaction_drop(shard, transaction);
 }
 
 void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch *batch)
@@ -328,6 +364,7 @@ void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64
     shard->floor = floor > shard->floor ? floor : shard->floor;
     aion_ties_advance(shard);
     aion_cases_advance(shard);
+    aion_readers_advance(shard);
 }
 
 void iso_aion_shard_tick(struct iso_aion_shard *shard, uint64_t now)
@@ -380,6 +417,7 @@ uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard)
            (uint64_t)shard->key_count * sizeof *shard->keys +
            (uint64_t)shard->rare_count * sizeof *shard->rares +
            (uint64_t)shard->transactions_in_use * sizeof *shard->transactions +
+           (uint64_t)shard->reader_count * sizeof *shard->readers +
            (uint64_t)shard->case_count * sizeof *shard->cases + shard->key_atoms.text_size +
            (uint64_t)shard->key_atoms.count * 12;
 }
@@ -397,6 +435,7 @@ void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_st
     stats->counts[ISO_NOCONFLICT] += own->counts[ISO_NOCONFLICT];
     stats->tentative += own->tentative;
     stats->retracted += own->retracted;
+    stats->standing += own->standing;
     stats->flipped += own->flipped;
     for (int i = 0; i < ISO_AION_FLIPS; i++)
         stats->flips[i] += own->flips[i];

@@ -25,13 +25,18 @@ enum aion_step_kind { AION_READ, AION_READ_LIST, AION_VERSION, AION_VERSION_LIST
 #define AION_INTERMEDIATE 0x10u /* a spare write of a committed transaction: it is no version */
 
 struct aion_step {
+    uint32_t key;       /* number in the shard */
+    uint32_t value;     /* atom of the block; lists: first of `count` elements of the batch */
+    uint32_t operation; /* place in the transaction; version: its first write of the key */
+    uint32_t detail;    /* + 1; 0: a register, at the times of the part */
+    uint8_t kind, flags;
+};
+
+/* What few steps have. */
+struct aion_detail {
     uint64_t time;   /* read: versions below this are visible; version: those below this are not overlapped */
     uint64_t before; /* read: an unknown writer that it may rest on started below this */
-    uint32_t key;    /* number in the shard */
-    uint32_t value;  /* atom of the block; lists: first of `count` elements of the batch */
     uint32_t count, tail; /* list read: behind `count` elements of others stand `tail` of its own */
-    uint32_t operation;   /* place in the transaction; version: its first write of the key */
-    uint8_t kind, flags;
 };
 
 /* flags of a part: the status and ISO_HAS_STS, ISO_HAS_CTS, ISO_POINT as in a history, or this one */
@@ -40,6 +45,7 @@ struct aion_step {
 struct aion_part {
     uint64_t sts, cts, origin;
     uint64_t arrival; /* ms */
+    uint64_t bound, before, opened; /* `time` and `before` of reads, `time` of versions without a detail */
     uint32_t first_step, step_count;
     iso_atom tid; /* of the block */
     uint8_t flags;
@@ -49,8 +55,10 @@ struct aion_batch {
     const struct iso_atoms *atoms;
     struct aion_part *parts;
     struct aion_step *steps;
+    struct aion_detail *details;
     iso_atom *elements;
-    uint32_t part_count, part_capacity, step_count, step_capacity, element_count, element_capacity;
+    uint32_t part_count, part_capacity, step_count, step_capacity, detail_count, detail_capacity;
+    uint32_t element_count, element_capacity;
 };
 
 /* A transaction in a finding; `tid` is a value of the shard, ISO_ABSENT: nobody. */

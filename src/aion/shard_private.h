@@ -22,6 +22,7 @@ struct aion_key {
 #define AION_KEY_USE 0x03u     /* ISO_KEY_SCALAR, ISO_KEY_LIST */
 #define AION_KEY_DROPPED 0x04u /* versions older than the first one here existed */
 #define AION_KEY_OWN 0x08u     /* some open read is above its own transaction's version */
+#define AION_KEY_ENTRIES 0x10u /* some open read's value has to be let go (aion_value_drop) */
 
 /* Versions: time = cts, hold = ots of the first write + 1 (under a lock: cts), detail = AION_VERSION_ bits;
  * lists: value is a list of the appended elements. Reads: time = bound (versions below it are visible), hold
@@ -56,7 +57,8 @@ static inline bool aion_is_unknown(const struct aion_entry *spare)
     return spare->detail >= AION_SPARE_UNKNOWN;
 }
 
-/* A transaction, as long as an entry or a case names it: one cache line. */
+/* A transaction: one cache line, as long as a version, a spare write, a case or, until the watermark has passed
+ * it (see `readers`), a read names it. */
 struct aion_transaction {
     uint64_t sts, cts, origin, arrival;
     uint32_t tid;
@@ -138,6 +140,15 @@ struct iso_aion_shard {
     uint32_t group_count, group_capacity;
     uint32_t leaving[AION_LEAVING]; /* transactions to be dropped, + 1 */
     uint32_t leaving_at;
+    uint64_t last_bound; /* of the reads that the part at hand keeps */
+    bool keeps_reads;
+    struct aion_reader { /* transactions held for their reads, in the order of arrival */
+        uint64_t bound;  /* the largest */
+        uint32_t transaction;
+    } * readers;
+    uint32_t reader_count, reader_capacity;
+    uint32_t readers_left;   /* of them when they were last gone through */
+    uint64_t readers_passed; /* `passed` at that time: what reads below it name is nobody any more */
     uint32_t initial; /* of every register */
     uint32_t hand;    /* the key that the sweep looks at next */
     uint64_t work;    /* steps since the last sweep */
@@ -148,6 +159,7 @@ struct iso_aion_shard {
 struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t transaction);
 void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t transaction);
+void aion_readers_advance(struct iso_aion_shard *shard);
 void aion_dues_push(struct aion_dues *dues, uint64_t time, uint32_t subject, uint32_t generation);
 struct aion_due aion_dues_pop(struct aion_dues *dues);
 
@@ -155,6 +167,13 @@ static inline uint32_t aion_transaction_hold(struct iso_aion_shard *shard, uint3
 {
     shard->transactions[transaction].holders++;
     return transaction;
+}
+
+/* Notes that a read stands in its key's run: that holds the transaction until the watermark passes it. */
+static inline void aion_note_reader(struct iso_aion_shard *shard, uint64_t bound)
+{
+    shard->last_bound = bound > shard->last_bound ? bound : shard->last_bound;
+    shard->keeps_reads = true;
 }
 
 static inline bool aion_key_is_list(const struct aion_key *key)
@@ -183,8 +202,8 @@ struct aion_words aion_expected_words(struct iso_aion_shard *shard, const struct
 struct aion_words aion_value_words(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
 
 /* read.c */
-void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
-               uint32_t transaction);
+void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
+               const struct aion_step *step, uint32_t transaction);
 enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *key,
                            const struct aion_look *look, uint32_t transaction);
 void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
@@ -192,8 +211,8 @@ void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
 void aion_recheck_cases(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t cause);
 
 /* write.c */
-void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
-                  uint32_t transaction);
+void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
+                  const struct aion_step *step, uint32_t transaction);
 void aion_spare(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
                 uint32_t transaction);
 void aion_forget(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part);

@@ -18,7 +18,7 @@ static void tell_tie(struct iso_aion_shard *shard, uint64_t time, uint32_t numbe
         aion_finding_new(shard, AION_FOUND_WRITER, number)->transaction =
             aion_party_of(shard, version->transaction);
     }
-    if (!key->reads.count)
+    if (!key->reads.count || time < shard->readers_passed)
         return;
     place = aion_run_lower(&shard->pool, &key->reads, time);
     for (;; aion_run_next(&shard->pool, &key->reads, &place)) {

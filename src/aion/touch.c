@@ -49,10 +49,15 @@ static struct aion_part *new_part(const struct aion_taking *taking, uint8_t shar
         batch->parts = iso_reallocate(batch->parts, batch->part_capacity * sizeof *batch->parts);
     }
     struct aion_part *part = &batch->parts[batch->part_count++];
-    *part = (struct aion_part){.sts = taking->times.sts,
-                               .cts = taking->times.cts,
+    const struct aion_times *times = &taking->times;
+    bool ser = engine->options.level == ISO_SER;
+    *part = (struct aion_part){.sts = times->sts,
+                               .cts = times->cts,
                                .origin = engine->options.origin_is_index ? t : history->origin[t],
                                .arrival = taking->arrival,
+                               .bound = ser ? times->cts + times->point : times->sts + 1,
+                               .before = ser ? times->cts : times->sts,
+                               .opened = times->sts + 1,
                                .first_step = batch->step_count,
                                .tid = history->tid[t],
                                .flags = taking->flags};
@@ -61,9 +66,11 @@ static struct aion_part *new_part(const struct aion_taking *taking, uint8_t shar
     return part;
 }
 
-static void widen_steps(struct aion_batch *batch)
+static void reserve_steps(struct aion_batch *batch, uint32_t count)
 {
-    batch->step_capacity = batch->step_capacity ? batch->step_capacity * 2 : 2048;
+    if (batch->step_count + count <= batch->step_capacity)
+        return;
+    batch->step_capacity = (uint32_t)iso_column_capacity(batch->step_capacity, batch->step_count + count);
     batch->steps = iso_reallocate(batch->steps, batch->step_capacity * sizeof *batch->steps);
 }
 
@@ -73,12 +80,22 @@ static inline struct aion_step *new_step(const struct aion_taking *taking, const
     struct aion_batch *batch = &engine->batch[key->shard];
     uint32_t part = engine->part_of[key->shard];
     (part ? &batch->parts[part - 1] : new_part(taking, key->shard))->step_count++;
-    if (batch->step_count == batch->step_capacity)
-        widen_steps(batch);
+    reserve_steps(batch, 1);
     struct aion_step *step = &batch->steps[batch->step_count++];
-    step->key = key->number - 1;
-    step->flags = 0;
+    *step = (struct aion_step){.key = key->number - 1};
     return step;
+}
+
+static struct aion_detail *new_detail(struct aion_batch *batch, struct aion_step *step)
+{
+    if (batch->detail_count == batch->detail_capacity) {
+        batch->detail_capacity = batch->detail_capacity ? batch->detail_capacity * 2 : 256;
+        batch->details = iso_reallocate(batch->details, batch->detail_capacity * sizeof *batch->details);
+    }
+    struct aion_detail *detail = &batch->details[batch->detail_count++];
+    *detail = (struct aion_detail){0};
+    step->detail = batch->detail_count;
+    return detail;
 }
 
 static uint32_t add_elements(struct aion_batch *batch, const iso_atom *elements, uint32_t count)
@@ -177,13 +194,14 @@ static struct aion_step *external_read(const struct aion_taking *taking, struct 
     const struct aion_block_key *key = &taking->block->keys[touch->key];
     struct aion_batch *batch = &taking->engine->batch[key->shard];
     struct aion_step *step = new_step(taking, key);
+    struct aion_detail *detail = new_detail(batch, step);
     const struct aion_times *times = &taking->times;
     bool exclusive = taking->engine->options.level == ISO_SER || is_lock(taking->history->kind[operation]);
     if (taking->engine->options.level == ISO_SER)
-        step->time = times->cts + times->point;
+        detail->time = times->cts + times->point;
     else
-        step->time = bound_of(taking->history, times, operation);
-    step->before = exclusive ? times->cts : step->time - 1;
+        detail->time = bound_of(taking->history, times, operation);
+    detail->before = exclusive ? times->cts : detail->time - 1;
     step->operation = operation - taking->history->first_operation[taking->transaction];
     if (touch->external++)
         step->flags |= AION_GROUP;
@@ -261,11 +279,11 @@ static void read_list(const struct aion_taking *taking, struct aion_touch *touch
     bool ends_right = ends_with_own(taking, touch, operation, elements, &prefix);
     if (ends_right && (!touch->read || bound != touch->bound)) {
         struct aion_step *step = external_read(taking, touch, operation);
+        struct aion_batch *batch = &taking->engine->batch[taking->block->keys[touch->key].shard];
         step->kind = AION_READ_LIST;
-        step->count = prefix;
-        step->tail = count - prefix;
-        step->value =
-            add_elements(&taking->engine->batch[taking->block->keys[touch->key].shard], elements, count);
+        batch->details[step->detail - 1].count = prefix;
+        batch->details[step->detail - 1].tail = count - prefix;
+        step->value = add_elements(batch, elements, count);
     } else if (!ends_right || prefix != touch->before_count ||
                (prefix &&
                 memcmp(elements, history->element + touch->before, prefix * sizeof *elements) != 0)) {
@@ -326,9 +344,11 @@ static void version(const struct aion_taking *taking, const struct aion_touch *t
     const struct iso_history *history = taking->history;
     const struct aion_block_key *key = &taking->block->keys[touch->key];
     bool foreign = aion_is_foreign(taking->engine, history->flags[taking->transaction]);
+    struct aion_batch *batch = &taking->engine->batch[key->shard];
     struct aion_step *step = new_step(taking, key);
-    step->time = foreign && !(history->kind[touch->first_write] & ISO_OPERATION_OTS) ? taking->times.cts
-                                                                                     : touch->opened;
+    struct aion_detail *detail = new_detail(batch, step);
+    detail->time = foreign && !(history->kind[touch->first_write] & ISO_OPERATION_OTS) ? taking->times.cts
+                                                                                       : touch->opened;
     step->flags = touch->locked || foreign ? AION_UNJUDGED : 0;
     step->operation = touch->first_write - history->first_operation[taking->transaction];
     taking->engine->stats.writes_unjudged += touch->locked && taking->engine->options.level == ISO_SI;
@@ -337,9 +357,8 @@ static void version(const struct aion_taking *taking, const struct aion_touch *t
         step->value = history->value[touch->last_write];
         return;
     }
-    struct aion_batch *batch = &taking->engine->batch[key->shard];
     step->kind = AION_VERSION_LIST;
-    step->count = touch->writes;
+    detail->count = touch->writes;
     step->value = batch->element_count;
     for (uint32_t o = touch->first_write; o <= touch->last_write; o++) {
         if (history->key[o] == touch->key && iso_kind_of(history, o) == ISO_APPEND)
@@ -355,7 +374,7 @@ static void mark_own(const struct aion_taking *taking, const struct aion_touch *
         struct aion_step *step = &batch->steps[i];
         if (step->key != taking->block->keys[touch->key].number - 1 || step->kind > AION_READ_LIST)
             continue;
-        if (step->time > taking->times.cts)
+        if (batch->details[step->detail - 1].time > taking->times.cts)
             step->flags |= AION_OWN;
         left--;
     }
@@ -411,36 +430,59 @@ static void walk_operations(const struct aion_taking *taking)
     }
 }
 
-static void plain_steps(const struct aion_taking *taking)
+/* Each operation becomes one step at the part's times. Returns how many are reads. */
+static uint32_t plain_steps(const struct aion_taking *taking, uint32_t first, uint32_t end)
 {
     const struct iso_history *history = taking->history;
-    const struct aion_times *times = &taking->times;
+    uint32_t reads = 0;
+    for (uint32_t o = first; o < end; o++) {
+        struct aion_step *step = new_step(taking, &taking->block->keys[history->key[o]]);
+        step->kind = history->kind[o] == ISO_WRITE ? AION_VERSION : AION_READ;
+        step->value = history->value[o];
+        step->operation = o - first;
+        reads += step->kind == AION_READ;
+    }
+    return reads;
+}
+
+/* The same where there is one shard: one part, one stretch of steps. */
+static uint32_t plain_steps_alone(const struct aion_taking *taking, uint32_t first, uint32_t end)
+{
+    const struct iso_history *history = taking->history;
+    struct aion_batch *batch = &taking->engine->batch[0];
     const struct aion_block_key *keys = taking->block->keys;
     const uint8_t *kind = history->kind;
     const uint32_t *key = history->key, *value = history->value; /* steps are written: no reloading of these */
-    uint32_t first = history->first_operation[taking->transaction], reads = 0;
-    uint32_t end = history->first_operation[taking->transaction + 1];
-    bool ser = taking->engine->options.level == ISO_SER;
-    uint64_t bound = ser ? times->cts + times->point : times->sts + 1;
-    uint64_t before = ser ? times->cts : times->sts, opened = times->sts + 1;
+    uint32_t writes = 0;
+    if (first == end)
+        return 0;
+    reserve_steps(batch, end - first);
+    new_part(taking, 0)->step_count = end - first;
+    struct aion_step *steps = batch->steps + batch->step_count;
     for (uint32_t o = first; o < end; o++) {
-        bool writes = kind[o] == ISO_WRITE;
-        struct aion_step *step = new_step(taking, &keys[key[o]]);
-        step->kind = writes ? AION_VERSION : AION_READ;
-        step->time = writes ? opened : bound;
-        step->before = before;
-        step->value = value[o];
-        step->operation = o - first;
-        reads += !writes;
+        uint8_t write = kind[o] == ISO_WRITE;
+        steps[o - first] = (struct aion_step){.key = keys[key[o]].number - 1,
+                                     .value = value[o],
+                                     .operation = o - first,
+                                     .kind = write ? AION_VERSION : AION_READ};
+        writes += write;
     }
-    taking->engine->stats.reads_judged += reads;
+    batch->step_count += end - first;
+    return end - first - writes;
 }
 
 void aion_touch_operations(const struct aion_taking *taking)
 {
-    memset(taking->engine->part_of, 0, taking->engine->shards * sizeof *taking->engine->part_of);
+    struct iso_aion *engine = taking->engine;
+    uint32_t first = taking->history->first_operation[taking->transaction];
+    uint32_t end = taking->history->first_operation[taking->transaction + 1];
+    if (taking->plain && engine->shards == 1) {
+        engine->stats.reads_judged += plain_steps_alone(taking, first, end);
+        return;
+    }
+    memset(engine->part_of, 0, engine->shards * sizeof *engine->part_of);
     if (taking->plain) {
-        plain_steps(taking);
+        engine->stats.reads_judged += plain_steps(taking, first, end);
         return;
     }
     walk_operations(taking);

@@ -33,19 +33,28 @@ static void trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
     if (!key->reads.count || is_too_little(shard, &key->reads, first_kept))
         return;
     struct aion_place place = aion_run_begin();
-    const struct aion_entry *read;
     uint32_t count = position(shard, &key->reads, aion_run_lower(&shard->pool, &key->reads, first_kept));
     if (!count)
         return;
-    for (uint32_t i = 0; i < count; i++, aion_run_next(&shard->pool, &key->reads, &place)) {
-        read = aion_run_get(&shard->pool, &key->reads, place);
-        aion_value_drop(shard, key, read->value);
-        aion_transaction_drop_later(shard, read->transaction);
-    }
+    bool entries = key->flags & AION_KEY_ENTRIES;
+    for (uint32_t i = 0; entries && i < count; i++, aion_run_next(&shard->pool, &key->reads, &place))
+        aion_value_drop(shard, key, aion_run_get(&shard->pool, &key->reads, place)->value);
     aion_run_drop(&shard->pool, &key->reads, count);
     shard->stats.open_reads -= count;
-    if (!key->reads.count)
-        key->flags &= ~AION_KEY_OWN;
+    if (!key->reads.count) {
+        key->flags &= ~(AION_KEY_OWN | AION_KEY_ENTRIES);
+        key->last_read = 0;
+    }
+}
+
+/* The elements of the first `count` versions of a list become part of its base. */
+static void fold_versions(struct iso_aion_shard *shard, struct aion_key *key, uint32_t count)
+{
+    struct aion_place place = aion_run_begin();
+    for (; count; count--, aion_run_next(&shard->pool, &key->versions, &place)) {
+        aion_list_fold(shard, key, aion_run_get(&shard->pool, &key->versions, place));
+        aion_run_get(&shard->pool, &key->versions, place)->value = ISO_ABSENT;
+    }
 }
 
 static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
@@ -56,18 +65,16 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
         position(shard, &key->versions, aion_run_lower(&shard->pool, &key->versions, shard->floor));
     if (old < 2)
         return;
-    struct aion_place place = aion_run_begin();
-    for (uint32_t i = 0; i < old; i++, aion_run_next(&shard->pool, &key->versions, &place)) {
-        struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, place);
-        if (aion_key_is_list(key)) {
-            aion_list_fold(shard, key, version);
-            version = aion_run_get(&shard->pool, &key->versions, place);
-            version->value = ISO_ABSENT;
+    if (aion_key_is_list(key))
+        fold_versions(shard, key, old);
+    uint32_t left = old - 1, count;
+    for (uint32_t chunk = 0; left; chunk++) {
+        const struct aion_entry *version = aion_run_chunk(&shard->pool, &key->versions, chunk, &count);
+        for (; count && left; version++, count--, left--) {
+            if (aion_value_is_entry(version->value))
+                aion_value_drop(shard, key, version->value);
+            aion_transaction_drop_later(shard, version->transaction);
         }
-        if (i == old - 1)
-            break;
-        aion_value_drop(shard, key, version->value);
-        aion_transaction_drop_later(shard, version->transaction);
     }
     aion_run_drop(&shard->pool, &key->versions, old - 1);
     shard->stats.versions -= old - 1;
@@ -97,6 +104,14 @@ void aion_trim(struct iso_aion_shard *shard, struct aion_key *key)
         trim_spares(shard, &shard->rares[key->rare].spares);
 }
 
+/* A run of reads that was already empty when the hand came by last gives its chunk back. */
+static void sweep_key(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    if (!key->reads.count && key->reads.at)
+        aion_run_release(&shard->pool, &key->reads);
+    aion_trim(shard, key);
+}
+
 /* A hand goes round the keys, one for 64 steps, so that a key which nobody touches any more lets go too. */
 void aion_sweep_some(struct iso_aion_shard *shard)
 {
@@ -109,14 +124,15 @@ void aion_sweep_some(struct iso_aion_shard *shard)
     for (; count; count--) {
         shard->hand = shard->hand + 1 < shard->key_count ? shard->hand + 1 : 0;
         __builtin_prefetch(&shard->keys[shard->hand + 8 < shard->key_count ? shard->hand + 8 : 0]);
-        aion_trim(shard, &shard->keys[shard->hand]);
+        sweep_key(shard, &shard->keys[shard->hand]);
     }
 }
 
 void iso_aion_shard_sweep(struct iso_aion_shard *shard)
 {
     shard->thorough = true;
+    aion_readers_advance(shard);
     for (uint32_t i = 0; i < shard->key_count; i++)
-        aion_trim(shard, &shard->keys[i]);
+        sweep_key(shard, &shard->keys[i]);
     shard->thorough = false;
 }

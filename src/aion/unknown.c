@@ -128,7 +128,10 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
         history->cts[t] = cts;
     }
     engine->options.origin_is_index = false; /* the copy's origin already is what events are to carry */
-    enum iso_status status = aion_take(engine, &engine->held, t, true, engine->now, &error);
+    struct aion_accepted accepted;
+    enum iso_status status = aion_accept(engine, &engine->held, t, true, &accepted, &error);
+    if (status == ISO_OK)
+        aion_take(engine, &engine->held, &accepted, engine->now);
     aion_forget_unknown(engine, &engine->held, t, engine->now);
     engine->stats.unknown--;
     aion_run_batches(engine, true);

@@ -78,7 +78,7 @@ static void meet_writers(struct iso_aion_shard *shard, struct aion_key *key, con
 static bool reader_shares(const struct iso_aion_shard *shard, const struct aion_key *key,
                           const struct aion_entry *version)
 {
-    if (key->last_read < version->time || !key->reads.count)
+    if (key->last_read < version->time || version->time < shard->readers_passed || !key->reads.count)
         return false;
     struct aion_place place = aion_run_lower(&shard->pool, &key->reads, version->time);
     for (;; aion_run_next(&shard->pool, &key->reads, &place)) {
@@ -112,53 +112,55 @@ static bool is_dropped_ground(const struct aion_key *key, struct aion_place plac
 }
 
 static struct aion_entry version_of(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                                    const struct aion_step *step, uint32_t transaction)
+                                    const struct aion_part *part, const struct aion_step *step,
+                                    uint32_t transaction)
 {
-    struct aion_entry version = {.time = shard->transactions[transaction].cts,
-                                 .hold = step->time,
+    const struct aion_detail *detail = step->detail ? &batch->details[step->detail - 1] : NULL;
+    struct aion_entry version = {.time = part->cts,
+                                 .hold = detail ? detail->time : part->opened,
                                  .transaction = aion_transaction_hold(shard, transaction),
                                  .detail = step->flags & AION_UNJUDGED ? AION_VERSION_UNJUDGED : 0,
                                  .operation = step->operation};
-    if (step->kind == AION_VERSION_LIST)
-        version.value = aion_list_new(shard, batch->atoms, batch->elements + step->value, step->count, 0);
-    else
+    if (step->kind == AION_VERSION)
         version.value = aion_values_take(&shard->values, batch->atoms, step->value);
+    else
+        version.value =
+            aion_list_new(shard, batch->atoms, batch->elements + step->value, detail->count, 0);
     return version;
 }
 
 /* The short way of nearly every version: newer than all versions and reads of its key, it overlaps none of
  * them, and there is room. False: nothing was done. */
-static inline bool append_version(struct iso_aion_shard *shard, const struct aion_batch *batch,
+static inline bool append_version(struct iso_aion_shard *shard, const struct aion_part *part,
                                   const struct aion_step *step, struct aion_key *key, uint32_t transaction)
 {
-    uint64_t time = shard->transactions[transaction].cts;
-    bool overlaps = shard->level == ISO_SI && key->newest_time >= step->time;
-    if (step->kind != AION_VERSION || step->flags || overlaps || !key->versions.count ||
-        key->newest_time >= time || key->last_read >= time)
+    uint64_t time = part->cts;
+    bool overlaps = shard->level == ISO_SI && key->newest_time >= part->opened;
+    if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) || overlaps ||
+        !key->versions.count || key->newest_time >= time || key->last_read >= time)
         return false;
-    struct aion_entry *entry = aion_run_append(&shard->pool, &key->versions, step->time);
+    struct aion_entry *entry = aion_run_append(&shard->pool, &key->versions, part->opened);
     if (!entry)
         return false;
     *entry = (struct aion_entry){.time = time,
-                                 .hold = step->time,
-                                 .value = aion_values_take(&shard->values, batch->atoms, step->value),
+                                 .hold = part->opened,
+                                 .value = step->value,
                                  .transaction = aion_transaction_hold(shard, transaction),
                                  .operation = step->operation};
-    if (time > step->time && time - step->time > key->span)
-        key->span = time - step->time;
+    if (time > part->opened && time - part->opened > key->span)
+        key->span = time - part->opened;
     key->newest_time = time;
-    key->newest_value = entry->value;
+    key->newest_value = step->value;
     shard->stats.versions++;
     return true;
 }
 
-void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
-                  uint32_t transaction)
+__attribute__((noinline)) static void insert_version(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                                                     const struct aion_part *part, const struct aion_step *step,
+                                                     uint32_t transaction)
 {
     struct aion_key *key = &shard->keys[step->key];
-    if (append_version(shard, batch, step, key, transaction))
-        return;
-    struct aion_entry version = version_of(shard, batch, step, transaction);
+    struct aion_entry version = version_of(shard, batch, part, step, transaction);
     if (aion_run_full(&key->versions))
         aion_trim(shard, key);
     struct aion_place place = place_of(shard, key, &version);
@@ -182,6 +184,13 @@ void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch, 
         key->newest_value = version.value;
     }
     aion_recheck_version(shard, key, &version, successor ? successor->time : UINT64_MAX);
+}
+
+void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
+                  const struct aion_step *step, uint32_t transaction)
+{
+    if (!append_version(shard, part, step, &shard->keys[step->key], transaction))
+        insert_version(shard, batch, part, step, transaction);
 }
 
 /* ---- writes that are no version ---- */

@@ -38,6 +38,7 @@ struct bench_kind {
     const char *const *sweeps;      /* parameters that --sweep all goes through, NULL at their end */
     const char *file_format;        /* what a FILE holds; NULL: takes none */
     bool has_encodings;             /* its experiments are those of --encoding */
+    bool (*applies)(const struct bench_point *point); /* whether the experiment can be measured there; NULL: always */
     const struct iso_figure_column *columns;
     size_t column_count;
     void (*set_defaults)(struct bench *bench);

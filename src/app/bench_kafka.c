@@ -1,6 +1,7 @@
-/* `isochron bench kafka`: how fast this machine gets history records into a topic and out of it again,
- * without decoding them. Against a broker, or against mock brokers inside the measured process itself (which
- * then take a part of its time). The topic is new, and deleted afterwards.
+/* `isochron bench kafka`: how fast this machine gets history records into a topic and out of it again, without
+ * decoding them and judged as `watch` does; and how long it takes at a given rate from sending a record to its verdict
+ * (bench_live.h). Against a broker, or against mock brokers inside the measured process itself (which then take a part of
+ * its time). The topics are new, and deleted afterwards.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,23 +9,29 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "app/bench_live.h"
 #include "app/bench_messages.h"
 #include "app/consume.h"
 #include "connectors/kafka/mock.h"
 #include "connectors/kafka/producer.h"
 #include "connectors/kafka/topic.h"
 #include "measure/child.h"
+#include "pipeline/pipeline.h"
 
-enum { PRODUCED, PRODUCED_BYTES, CONSUMED, CONSUMED_BYTES, RECORD_SIZE, PEAK_MEMORY, COLUMNS };
+enum { PRODUCED, PRODUCED_BYTES, CONSUMED, CONSUMED_BYTES, RECORD_SIZE, JUDGED, TENTATIVE_50, TENTATIVE_99, FINAL_50, FINAL_99,
+       PEAK_MEMORY, COLUMNS };
 
 static const struct iso_figure_column columns[COLUMNS] = {
     {"produced", "/s", ISO_BETTER_HIGHER},        {"produced_bytes", "MB/s", ISO_BETTER_HIGHER},
     {"consumed", "/s", ISO_BETTER_HIGHER},        {"consumed_bytes", "MB/s", ISO_BETTER_HIGHER},
-    {"record_size", "bytes", ISO_BETTER_NEITHER}, {"peak_memory", "MiB", ISO_BETTER_LOWER},
+    {"record_size", "bytes", ISO_BETTER_NEITHER}, {"judged", "/s", ISO_BETTER_HIGHER},
+    {"tentative_p50", "ms", ISO_BETTER_LOWER},    {"tentative_p99", "ms", ISO_BETTER_LOWER},
+    {"final_p50", "ms", ISO_BETTER_LOWER},        {"final_p99", "ms", ISO_BETTER_LOWER},
+    {"peak_memory", "MiB", ISO_BETTER_LOWER},
 };
 
 static const char *const experiments[] = {"kafka", NULL};
-static const char *const sweeps[] = {"txns", "ops", NULL};
+static const char *const sweeps[] = {"txns", "ops", "rate", NULL};
 
 /* A mock partition keeps its last 5 MiB. */
 enum { MOCK_PARTITION = 4 << 20, FLUSH_SECONDS = 120, POLL_MS = 100 };
@@ -112,7 +119,7 @@ static enum iso_status produce(const struct cluster *cluster, struct bench_messa
     int32_t partitions = iso_kafka_producer_partitions(producer);
     double started = app_seconds();
     for (uint32_t i = 0; i < messages->count && error->status == ISO_OK; i++) {
-        messages->list[i].partition = (int32_t)(i % (uint32_t)partitions);
+        messages->list[i].partition = (int32_t)(messages->session[i] % (uint32_t)partitions);
         iso_kafka_producer_send(producer, &messages->list[i], error);
     }
     if (error->status == ISO_OK && iso_kafka_producer_flush(producer, FLUSH_SECONDS, error) == ISO_OK) {
@@ -124,34 +131,78 @@ static enum iso_status produce(const struct cluster *cluster, struct bench_messa
     return error->status;
 }
 
-/* From connecting to the last message. */
-static enum iso_status consume(const struct cluster *cluster, uint32_t expected, double *numbers,
+/* From connecting to the last message, through a pipeline if there is one. */
+static enum iso_status consume(const struct cluster *cluster, uint32_t expected, struct iso_inputs *inputs,
+                               struct iso_pipeline *pipeline, struct iso_kafka_counters *counters, double *seconds,
                                struct iso_error *error)
 {
     const char *topic = cluster->topic;
-    struct iso_inputs inputs;
     struct iso_kafka_consumer_options options = {
         .properties = &cluster->properties, .topics = &topic, .topic_count = 1, .until_eof = true};
     double started = app_seconds();
-    iso_inputs_init(&inputs);
-    struct iso_kafka_consumer *consumer = iso_kafka_consumer_new(&options, &inputs, error);
+    struct iso_kafka_consumer *consumer = iso_kafka_consumer_new(&options, inputs, error);
     while (error->status == ISO_OK && iso_kafka_consumer_counters(consumer)->messages < expected &&
            !iso_kafka_consumer_finished(consumer)) {
         const struct iso_message *messages;
         uint32_t count;
-        iso_kafka_consumer_poll(consumer, POLL_MS, &messages, &count, error);
+        if (iso_kafka_consumer_poll(consumer, POLL_MS, &messages, &count, error) == ISO_OK && pipeline)
+            iso_pipeline_feed(pipeline, messages, count, (uint64_t)iso_kafka_now(), error);
     }
+    if (error->status == ISO_OK && pipeline)
+        iso_pipeline_end(pipeline, (uint64_t)iso_kafka_now(), error);
+    *seconds = app_seconds() - started;
     if (error->status == ISO_OK) {
-        const struct iso_kafka_counters *counters = iso_kafka_consumer_counters(consumer);
-        double seconds = app_seconds() - started;
-        numbers[CONSUMED] = (double)counters->messages / seconds;
-        numbers[CONSUMED_BYTES] = (double)counters->bytes / 1e6 / seconds;
+        *counters = *iso_kafka_consumer_counters(consumer);
         if (counters->messages != expected)
-            iso_error_set(error, ISO_FAILED, "topic %s: %" PRIu64 " messages came back of %u that were sent",
-                          topic, counters->messages, expected);
+            iso_error_set(error, ISO_FAILED, "topic %s: %" PRIu64 " messages came back of %u that were sent", topic,
+                          counters->messages, expected);
     }
     iso_kafka_consumer_free(consumer);
+    return error->status;
+}
+
+static enum iso_status count(const struct cluster *cluster, uint32_t expected, double *numbers, struct iso_error *error)
+{
+    struct iso_inputs inputs;
+    struct iso_kafka_counters counters;
+    double seconds;
+    iso_inputs_init(&inputs);
+    if (consume(cluster, expected, &inputs, NULL, &counters, &seconds, error) == ISO_OK) {
+        numbers[CONSUMED] = (double)counters.messages / seconds;
+        numbers[CONSUMED_BYTES] = (double)counters.bytes / 1e6 / seconds;
+    }
     iso_inputs_release(&inputs);
+    return error->status;
+}
+
+static enum iso_status judge(const struct cluster *cluster, uint32_t expected, const struct bench *bench, double *numbers,
+                             struct iso_error *error)
+{
+    struct iso_kafka_counters counters;
+    double seconds;
+    struct iso_pipeline *pipeline = bench_pipeline_new(bench, cluster->topic, error);
+    if (error->status == ISO_OK &&
+        consume(cluster, expected, iso_pipeline_inputs(pipeline), pipeline, &counters, &seconds, error) == ISO_OK)
+        numbers[JUDGED] = (double)counters.messages / seconds;
+    iso_pipeline_free(pipeline);
+    return error->status;
+}
+
+/* In a topic of its own, of as many partitions as were asked for. */
+static enum iso_status live(const struct cluster *cluster, const struct bench_messages *messages, const struct bench *bench,
+                            double *numbers, struct iso_error *error)
+{
+    struct bench_live live = {0};
+    struct iso_error deleting = {.status = ISO_OK};
+    char topic[sizeof cluster->topic + sizeof "-live"];
+    snprintf(topic, sizeof topic, "%s-live", cluster->topic);
+    bench_live_measure(&cluster->properties, topic, (int32_t)bench->partitions, messages, bench, &live, error);
+    if (!cluster->mock && iso_kafka_topic_delete(&cluster->properties, topic, &deleting) != ISO_OK)
+        iso_error_set(error, deleting.status, "%s", deleting.text);
+    numbers[TENTATIVE_50] = live.tentative_50;
+    numbers[TENTATIVE_99] = live.tentative_99;
+    numbers[FINAL_50] = live.final_50;
+    numbers[FINAL_99] = live.final_99;
     return error->status;
 }
 
@@ -164,7 +215,9 @@ static enum iso_status run(void *context, double *numbers, struct iso_error *err
     if (bench_messages_init(&messages, &point->bench, BENCH_JSON, error) == ISO_OK &&
         open_cluster(&cluster, &point->bench, messages.bytes, error) == ISO_OK &&
         produce(&cluster, &messages, &made, numbers, error) == ISO_OK &&
-        consume(&cluster, messages.count, numbers, error) == ISO_OK)
+        count(&cluster, messages.count, numbers, error) == ISO_OK &&
+        judge(&cluster, messages.count, &point->bench, numbers, error) == ISO_OK &&
+        live(&cluster, &messages, &point->bench, numbers, error) == ISO_OK)
         numbers[RECORD_SIZE] = (double)messages.bytes / messages.count;
     close_cluster(&cluster, made, error);
     bench_messages_release(&messages);

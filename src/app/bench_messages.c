@@ -16,6 +16,7 @@ struct sink {
     enum bench_encoding encoding;
     struct iso_output lines; /* JSON: a file in memory */
     struct iso_history_writer writer;
+    size_t timed; /* transactions whose cts is noted */
     struct iso_error *error;
 };
 
@@ -34,9 +35,24 @@ static void add_message(struct bench_messages *messages, const char *data, size_
     messages->bytes += size;
 }
 
+/* A transaction without a cts, which only reads, has that of the one before. */
+static void note_transactions(struct sink *sink, const struct iso_history *block)
+{
+    struct bench_messages *messages = sink->messages;
+    size_t count = sink->timed + block->transaction_count;
+    messages->cts = iso_reallocate(messages->cts, count * sizeof *messages->cts);
+    messages->session = iso_reallocate(messages->session, count * sizeof *messages->session);
+    for (uint32_t t = 0; t < block->transaction_count; t++, sink->timed++) {
+        uint64_t before = sink->timed ? messages->cts[sink->timed - 1] : 0, cts = block->cts[t];
+        messages->cts[sink->timed] = cts > before ? cts : before;
+        messages->session[sink->timed] = block->session_atom[block->session[t]]; /* a small number: its own atom */
+    }
+}
+
 static bool encode(void *context, const struct iso_history *block)
 {
     struct sink *sink = context;
+    note_transactions(sink, block);
     struct iso_text *text = &sink->messages->payloads;
     sink->messages->operations += block->operation_count;
     if (sink->encoding == BENCH_JSON)
@@ -122,6 +138,8 @@ enum iso_status bench_messages_init(struct bench_messages *messages, const struc
 void bench_messages_release(struct bench_messages *messages)
 {
     iso_free(messages->list);
+    iso_free(messages->cts);
+    iso_free(messages->session);
     iso_text_release(&messages->payloads);
     *messages = (struct bench_messages){0};
 }

@@ -12,6 +12,8 @@ enum bench_encoding { BENCH_JSON, BENCH_AVRO, BENCH_PROTOBUF };
 struct bench_messages {
     uint32_t count, capacity;
     struct iso_message *list; /* of one partition, an offset after the other */
+    uint64_t *cts;            /* of each message's transaction, never falling */
+    uint32_t *session;        /* of each message's transaction: records of one session belong into one partition */
     struct iso_text payloads; /* where they are */
     uint64_t bytes;           /* of all payloads */
     uint64_t operations;

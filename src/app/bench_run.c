@@ -219,7 +219,7 @@ static enum iso_status measure_point(const struct bench_run *run, const struct b
     for (const char *const *name = run->kind->experiments; *name && error->status == ISO_OK;
          name++, number++) {
         point.experiment = *name;
-        if (!only || only == number)
+        if ((!only || only == number) && (!run->kind->applies || run->kind->applies(&point)))
             measure_experiment(run, &point, parameter, value);
     }
     if (point.descriptor >= 0)

@@ -1,12 +1,13 @@
 /* `isochron convert`: between history formats. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "app/load.h"
 #include "io/write_history.h"
 
 struct convert {
-    int to; /* one of those that are written; -1: not said */
+    int to; /* enum iso_format; -1: not said */
     struct app_load load;
     const char *output, *initial_to;
 };
@@ -18,12 +19,13 @@ static const struct app_option options[] = {
     {.type = APP_CHOICE,
      .name = "to",
      .argument = "NAME",
-     .choices = ISO_WRITTEN_FORMAT_NAMES,
+     .choices = ISO_FORMAT_NAMES,
      .offset = PLACE(to),
      .help = "native: JSON Lines, everything survives but initial values.\n"
              "timekiller: one JSON array with {p,l} timestamps; committed\n"
              "transactions only. Without timestamps: dbcop, text, awdit, elle-edn,\n"
-             "elle-json, dbcop-json, hist."},
+             "elle-json, dbcop-json, hist; as a directory with a log a session:\n"
+             "cobra, viper."},
     {.type = APP_CHOICE,
      .name = "format",
      .argument = "NAME",
@@ -47,7 +49,7 @@ static const struct app_option options[] = {
      .argument = "FILE",
      .offset = PLACE(output),
      .help = "Write to FILE, packed if it ends in .zst; it appears whole or not\n"
-             "at all. Else to standard output."},
+             "at all. Else to standard output. A directory must be new or empty."},
     {.type = APP_TEXT,
      .name = "initial-to",
      .argument = "FILE",
@@ -84,8 +86,11 @@ static void say_losses(const struct iso_history_loss *loss)
     say_loss(loss->own_times, "operation(s) lost their own timestamp (ots, snapshot, lock)");
     say_loss(loss->deletes, "delete(s) written as writes of null");
     say_loss(loss->timestamps, "transaction(s) written without their timestamps");
-    say_loss(loss->unknown_as_committed, "transaction(s) of unknown outcome written as committed, without reads, each in a "
-                                         "session of its own: no verdict changes");
+    say_loss(loss->unknown_as_committed,
+             "transaction(s) of unknown outcome written as committed, without reads: no verdict changes");
+    say_loss(loss->unknown_moved, "transaction(s) of unknown outcome moved to a session of their own, since others follow them "
+                                  "in theirs: that they come after what precedes them there is lost");
+    say_loss(loss->empty, "transaction(s) without operations left out: no verdict changes");
     say_loss(loss->tids, "transaction(s) got other ids");
     say_loss(loss->renamed_keys, "key(s) numbered: the format has numbers only");
     say_loss(loss->renamed_values, "value(s) numbered: the format has numbers only");
@@ -99,7 +104,7 @@ static enum iso_status write_initial(struct app *app, const struct convert *conv
     struct iso_output output;
     bool starts = history->initial_value != ISO_ABSENT || history->initial_count;
     if (!convert->initial_to) {
-        if (starts && iso_format_is_native(iso_written_format(convert->to)) && !convert->load.quiet)
+        if (starts && iso_format_is_native((enum iso_format)convert->to) && !convert->load.quiet)
             app_say("note: keys start with values, which the format has no place for: write them with --initial-to FILE, "
                     "and give check --initial-file FILE");
         return ISO_OK;
@@ -110,13 +115,24 @@ static enum iso_status write_initial(struct app *app, const struct convert *conv
     return iso_output_close(&output, &app->error);
 }
 
+static enum iso_status write_directory(struct app *app, const struct convert *convert, struct iso_history *history)
+{
+    struct iso_history_loss loss;
+    enum iso_status status = iso_history_finish(history, &app->error);
+    if (status == ISO_OK)
+        status = iso_history_write_directory(convert->output, (enum iso_format)convert->to, history, &loss, &app->error);
+    if (status == ISO_OK && !convert->load.quiet)
+        say_losses(&loss);
+    return status;
+}
+
 /* The native writer takes the history before it is finished, since finishing turns snapshots into positions,
  * and its faults show after that; the file has not got its name by then. */
 static enum iso_status write(struct app *app, const struct convert *convert, struct iso_history *history,
                              struct iso_output *output)
 {
     struct iso_history_writer writer;
-    enum iso_format format = iso_written_format(convert->to);
+    enum iso_format format = (enum iso_format)convert->to;
     iso_history_writer_init(&writer, output, format);
     enum iso_status status = ISO_OK;
     if (format == ISO_FORMAT_NATIVE)
@@ -131,6 +147,19 @@ static enum iso_status write(struct app *app, const struct convert *convert, str
     return status;
 }
 
+static enum iso_status write_file(struct app *app, const struct convert *convert, struct iso_history *history,
+                                  struct iso_output *output)
+{
+    enum iso_status status = iso_output_open(output, convert->output, &app->error);
+    if (status == ISO_OK)
+        status = write(app, convert, history, output);
+    if (status == ISO_OK)
+        status = write_initial(app, convert, history);
+    if (status == ISO_OK)
+        status = iso_output_close(output, &app->error);
+    return status;
+}
+
 static enum iso_status convert_files(struct app *app, const struct convert *convert,
                                      const struct app_texts *files)
 {
@@ -140,14 +169,11 @@ static enum iso_status convert_files(struct app *app, const struct convert *conv
     enum iso_status status = app_load(app, &convert->load, files, &history);
     if (status == ISO_OK)
         status = app_load_initial(app, &convert->load, &history);
-    if (status == ISO_OK)
-        status = iso_output_open(&output, convert->output, &app->error);
-    if (status == ISO_OK)
-        status = write(app, convert, &history, &output);
-    if (status == ISO_OK)
-        status = write_initial(app, convert, &history);
-    if (status == ISO_OK)
-        status = iso_output_close(&output, &app->error);
+    bool directory = iso_format_is_directory((enum iso_format)convert->to);
+    if (status == ISO_OK && directory)
+        status = write_directory(app, convert, &history);
+    else if (status == ISO_OK)
+        status = write_file(app, convert, &history, &output);
     iso_output_discard(&output);
     iso_history_release(&history);
     return status;
@@ -161,8 +187,12 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     enum iso_status status = app_parse(app, count, arguments, &convert, &files, &done);
     if (status == ISO_OK && !done) {
         status = app_need_files(app, &files);
+        if (status == ISO_OK && convert.to >= 0 && iso_format_is_directory((enum iso_format)convert.to) &&
+            !strcmp(convert.output, "-"))
+            status = iso_error_set(&app->error, ISO_BAD_INPUT, "--to %s is a directory: say which by --output",
+                                   iso_format_name((enum iso_format)convert.to));
         if (status == ISO_OK && convert.to < 0)
-            status = iso_error_set(&app->error, ISO_BAD_INPUT, "--to is missing: one of " ISO_WRITTEN_FORMAT_NAMES);
+            status = iso_error_set(&app->error, ISO_BAD_INPUT, "--to is missing: one of " ISO_FORMAT_NAMES);
         if (status == ISO_OK)
             status = convert_files(app, &convert, &files);
     }

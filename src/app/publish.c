@@ -11,7 +11,7 @@
 
 #include "app/consume.h"
 #include "base/memory.h"
-#include "base/rng.h"
+#include "base/normal.h"
 #include "io/write_history.h"
 
 enum { FLUSH_SECONDS = 60, FAST_RATE = 1000000 };
@@ -151,16 +151,11 @@ static enum iso_status send_first(struct app_publisher *publisher, struct iso_er
 
 /* ---- taking ---- */
 
-static double uniform(struct app_publisher *publisher)
-{
-    return ((double)(iso_rng_next(&publisher->rng) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-/* Normally distributed (Box and Muller), never negative. */
+/* Never negative. */
 static double draw_delay(struct app_publisher *publisher)
 {
-    double deviate = sqrt(-2 * log(uniform(publisher))) * cos(2 * M_PI * uniform(publisher));
-    double delay = ((double)publisher->options.delay + deviate * (double)publisher->options.deviation) / 1000;
+    double deviation = iso_rng_normal(&publisher->rng) * (double)publisher->options.deviation;
+    double delay = ((double)publisher->options.delay + deviation) / 1000;
     return delay > 0 ? delay : 0;
 }
 

@@ -64,6 +64,14 @@ static void on_idle(void *context, const struct iso_inputs_entry *input, bool id
             idle ? "is idle and no longer waited for" : "is waited for again");
 }
 
+static void on_far_ahead(void *context, const struct iso_inputs_entry *input, uint64_t offset, uint64_t timestamp,
+                         uint64_t watermark)
+{
+    (void)context;
+    app_say("topic %s partition %" PRId32 " offset %" PRIu64 ": timestamp %" PRIu64 " lies a year or more above the "
+            "watermark, %" PRIu64, input->topic, input->partition, offset, timestamp, watermark);
+}
+
 static enum iso_status open_outputs(struct app_stream *stream)
 {
     const struct app_stream_options *options = stream->options;
@@ -110,6 +118,7 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.sink_context = stream;
     settings.on_bad = on_bad;
     settings.on_idle = on_idle;
+    settings.on_far_ahead = on_far_ahead;
     settings.context = stream;
     stream->pipeline = iso_pipeline_new(&settings);
 }

@@ -12,6 +12,11 @@ enum { POLL_MS = 50, STATUS_MS = 250 };
  * the next is asked for; and the producer's queue, of 100,000 messages, never fills up. */
 enum { WAITING_HIGH = 10000, WAITING_LOW = 1000 };
 
+/* While catching up, a partition gets no further ahead of the slowest than so many messages: what lies above the
+ * watermark has to be kept, and looked at again for whatever comes below it. A partition that lags by fewer messages
+ * than BEHIND_FEW lags because it has nothing to say, and nobody waits for it. */
+enum { AHEAD_MANY = 4096, BEHIND_FEW = 1024 };
+
 struct watch {
     struct app_stream_options stream;
     const char *from, *record;
@@ -63,6 +68,21 @@ static void declare_partitions(struct watcher *watcher, uint64_t now)
         iso_pipeline_declare(watcher->stream.pipeline, partitions[watcher->declared].input, now);
 }
 
+/* Holds partitions that are far ahead, as long as one that is not has much to be read. */
+static void align_partitions(struct watcher *watcher)
+{
+    const struct iso_kafka_partition *partitions;
+    const struct iso_pipeline *pipeline = watcher->stream.pipeline;
+    uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
+    bool lagging = false;
+    for (uint32_t i = 0; i < count && !lagging; i++)
+        lagging = !iso_pipeline_ahead(pipeline, partitions[i].input) &&
+                  iso_kafka_consumer_behind(watcher->consumer, i) > BEHIND_FEW;
+    for (uint32_t i = 0; i < count; i++)
+        iso_kafka_consumer_hold(watcher->consumer, i,
+                                lagging && iso_pipeline_ahead(pipeline, partitions[i].input) > AHEAD_MANY);
+}
+
 static void draw(struct watcher *watcher, int64_t now)
 {
     struct iso_pipeline_stats stats;
@@ -99,6 +119,7 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
         iso_capture_write(watcher->record, &messages[i], error);
     if (count)
         iso_pipeline_feed(stream->pipeline, messages, count, (uint64_t)now, error);
+    align_partitions(watcher);
     if (status == ISO_OK && error->status == ISO_OK)
         iso_pipeline_tick(stream->pipeline, (uint64_t)now, error);
     if (stream->producer && error->status == ISO_OK) {

@@ -130,8 +130,8 @@ struct builder {
     const struct iso_history *from;
     struct iso_history *into;
     const struct iso_part *part; /* NULL: everything stays */
-    iso_atom *initial;           /* by key: changes places with null; NULL: nothing does */
-    uint32_t *initial_length;    /* by key: elements that lists lose at their start; NULL: none */
+    iso_atom *initial;           /* by key: changes places with null; NULL: nothing does, and lists keep their start */
+    uint32_t *initial_length;    /* by key: elements that lists start with, whoever else appends them */
 };
 
 static iso_atom copy_value(const struct builder *builder, uint32_t key, iso_atom value)
@@ -149,10 +149,10 @@ static bool writes_stay(const struct iso_part *part, uint32_t group)
 }
 
 /* False: an element goes of which another writer stays. */
-static bool list_is_sure(const struct builder *builder, uint32_t list)
+static bool list_is_sure(const struct builder *builder, uint32_t key, uint32_t list)
 {
     const struct iso_history *from = builder->from;
-    for (uint64_t i = from->list_first[list]; builder->part && i < from->list_first[list + 1]; i++) {
+    for (uint64_t i = from->list_first[list] + builder->initial_length[key]; i < from->list_first[list + 1]; i++) {
         uint32_t group = builder->part->element_group[i];
         if (!writes_stay(builder->part, group) && builder->part->kept[group])
             return false;
@@ -164,9 +164,9 @@ static uint32_t copy_list(const struct builder *builder, uint32_t key, uint32_t 
 {
     const struct iso_history *from = builder->from;
     uint32_t copy = iso_history_list(builder->into);
-    uint64_t first = from->list_first[list] + (builder->initial_length ? builder->initial_length[key] : 0);
-    for (uint64_t i = first; i < from->list_first[list + 1]; i++) {
-        if (!builder->part || writes_stay(builder->part, builder->part->element_group[i]))
+    uint64_t first = from->list_first[list], written = first + builder->initial_length[key];
+    for (uint64_t i = builder->initial ? written : first; i < from->list_first[list + 1]; i++) {
+        if (!builder->part || i < written || writes_stay(builder->part, builder->part->element_group[i]))
             iso_history_element(builder->into,
                                 iso_atoms_copy(&builder->into->atoms, &from->atoms, from->element[i]));
     }
@@ -183,7 +183,8 @@ static bool operation_stays(const struct builder *builder, uint32_t operation)
         return false;
     if (kind == ISO_READ)
         return writes_stay(part, part->group[operation]);
-    return kind != ISO_READ_LIST || list_is_sure(builder, builder->from->value[operation]);
+    return kind != ISO_READ_LIST ||
+           list_is_sure(builder, builder->from->key[operation], builder->from->value[operation]);
 }
 
 static void copy_operation(const struct builder *builder, uint32_t operation)
@@ -246,6 +247,14 @@ static void copy_initial(const struct iso_history *from, struct iso_history *int
     }
 }
 
+static uint32_t *measure_initial(const struct iso_history *history)
+{
+    uint32_t *length = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *length);
+    for (uint32_t i = 0; i < history->initial_count; i++)
+        length[history->initial_key[i]] += history->initial_is_append[i];
+    return length;
+}
+
 static void count_kept(struct iso_part *part)
 {
     const struct iso_history *history = part->history;
@@ -263,9 +272,11 @@ static void count_kept(struct iso_part *part)
 void iso_part_build(struct iso_part *part, struct iso_history *into)
 {
     struct builder builder = {.from = part->history, .into = into, .part = part};
+    builder.initial_length = measure_initial(part->history);
     count_kept(part);
     copy_transactions(&builder);
     copy_initial(part->history, into);
+    iso_free(builder.initial_length);
 }
 
 /* ---- initial values ---- */
@@ -287,13 +298,11 @@ static void find_initial(struct builder *builder)
 {
     const struct iso_history *from = builder->from;
     builder->initial = iso_allocate(((size_t)from->key_count + 1) * sizeof *builder->initial);
-    builder->initial_length = iso_allocate_zeroed((size_t)from->key_count + 1, sizeof *builder->initial_length);
+    builder->initial_length = measure_initial(from);
     for (uint32_t key = 0; key < from->key_count; key++)
         builder->initial[key] = from->initial_value;
     for (uint32_t i = 0; i < from->initial_count; i++) {
-        if (from->initial_is_append[i])
-            builder->initial_length[from->initial_key[i]]++;
-        else
+        if (!from->initial_is_append[i])
             builder->initial[from->initial_key[i]] = from->initial_of_key[i];
     }
 }

@@ -78,7 +78,7 @@ static bool json_format(const char *at, const char *end, enum iso_format *format
 
 /* ---- text ---- */
 
-/* `[x:=1`, `[y==2`: .hist; JSON and EDN have neither. */
+/* `[x:=1`, `[y==2`, and what follows an empty transaction: .hist; JSON and EDN have neither. */
 static bool is_hist(const char *at, const char *end)
 {
     if (starts(at, end, "//"))
@@ -89,6 +89,10 @@ static bool is_hist(const char *at, const char *end)
     while (at < end && ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') ||
                         *at == '_'))
         at++;
+    if (starts(at, end, "]")) {
+        at = skip_blank(at + 1, end);
+        return starts(at, end, "!") || starts(at, end, "-") || starts(at, end, "[");
+    }
     return starts(at, end, ":=") || starts(at, end, "==");
 }
 

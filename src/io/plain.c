@@ -49,7 +49,8 @@ static enum iso_status number_values(struct plain *plain, enum iso_format format
             if (!plain_says(plain, t, o))
                 continue;
             if (value != plain->initial[key]) {
-                plain->rename_values |= !is_number(history, value, &number) || number == 0;
+                plain->rename_values |= !is_number(history, value, &number) || number == 0 ||
+                                        (number > INT64_MAX && (abilities & PLAIN_SIGNED));
                 plain->value_count += iso_atom_index_get(plain->values, value, plain->value_count) == plain->value_count;
             } else if (iso_kind_writes(history->kind[o]) && !(abilities & PLAIN_REWRITES_INITIAL)) {
                 return plain_refuse(history, t, format, "the transaction writes the value that the key starts with", error);
@@ -59,12 +60,13 @@ static enum iso_status number_values(struct plain *plain, enum iso_format format
     return ISO_OK;
 }
 
-static void check_names(struct plain *plain)
+static void check_names(struct plain *plain, unsigned abilities)
 {
     const struct iso_history *history = plain->history;
     uint64_t number;
     for (uint32_t key = 0; key < history->key_count; key++)
-        plain->rename_keys |= !is_number(history, history->key_atom[key], &number);
+        plain->rename_keys |= !is_number(history, history->key_atom[key], &number) ||
+                              (number > INT64_MAX && (abilities & PLAIN_SIGNED));
     for (uint32_t t = 0; t < history->transaction_count; t++)
         plain->rename_tids |= !is_number(history, history->tid[t], &number);
 }
@@ -75,26 +77,55 @@ static void add_place(struct plain *plain, uint32_t transaction, uint32_t sessio
     plain->session_count = session + 1;
 }
 
+static bool takes_part(const struct plain *plain, uint32_t t, unsigned abilities)
+{
+    uint8_t status = iso_status_of(plain->history, t);
+    if (status == ISO_UNKNOWN)
+        return plain->history->flags[t] & ISO_WRITES;
+    return status == ISO_COMMITTED || (abilities & PLAIN_ABORTED);
+}
+
+/* Nobody waits for a transaction of unknown outcome; so it stays in its session only behind all that committed. */
+static void set_session(struct plain *plain, uint32_t session, unsigned abilities, struct iso_history_loss *loss)
+{
+    const struct iso_history *history = plain->history;
+    uint32_t first = history->session_first[session], end = history->session_first[session + 1];
+    uint32_t number = plain->session_count, last = first;
+    for (uint32_t i = first; i < end; i++) {
+        if (iso_status_of(history, history->session_order[i]) == ISO_COMMITTED)
+            last = i;
+    }
+    bool stays = false; /* one did: the next ones would wait for it */
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t t = history->session_order[i];
+        bool unknown = iso_status_of(history, t) == ISO_UNKNOWN;
+        loss->aborted += iso_status_of(history, t) == ISO_ABORTED && !(abilities & PLAIN_ABORTED);
+        if (!takes_part(plain, t, abilities) || (unknown && (i < last || stays)))
+            continue;
+        stays |= unknown;
+        add_place(plain, t, number);
+    }
+}
+
 static void set_places(struct plain *plain, unsigned abilities, struct iso_history_loss *loss)
 {
     const struct iso_history *history = plain->history;
+    bool *placed = iso_allocate_zeroed((size_t)history->transaction_count + 1, sizeof *placed);
     plain->places = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *plain->places);
-    for (uint32_t s = 0; s < history->session_count; s++) {
-        uint32_t session = plain->session_count;
-        for (uint32_t i = history->session_first[s]; i < history->session_first[s + 1]; i++) {
-            uint32_t t = history->session_order[i];
-            bool aborted = iso_status_of(history, t) == ISO_ABORTED;
-            loss->aborted += aborted && !(abilities & PLAIN_ABORTED);
-            if (iso_status_of(history, t) == ISO_COMMITTED || (aborted && (abilities & PLAIN_ABORTED)))
-                add_place(plain, t, session);
-        }
-    }
+    for (uint32_t s = 0; s < history->session_count; s++)
+        set_session(plain, s, abilities, loss);
+    for (uint32_t i = 0; i < plain->place_count; i++)
+        placed[plain->places[i].transaction] = true;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (iso_status_of(history, t) != ISO_UNKNOWN || !(history->flags[t] & ISO_WRITES))
+        if (iso_status_of(history, t) != ISO_UNKNOWN || !takes_part(plain, t, abilities))
+            continue;
+        loss->unknown_as_committed++;
+        if (placed[t])
             continue;
         add_place(plain, t, plain->session_count);
-        loss->unknown_as_committed++;
+        loss->unknown_moved++;
     }
+    iso_free(placed);
 }
 
 enum iso_status plain_init(struct plain *plain, const struct iso_history *history, enum iso_format format,
@@ -102,7 +133,7 @@ enum iso_status plain_init(struct plain *plain, const struct iso_history *histor
 {
     *plain = (struct plain){.history = history, .values = iso_atom_index_new()};
     plain->initial = plain_initial_values(history);
-    check_names(plain);
+    check_names(plain, abilities);
     enum iso_status status = number_values(plain, format, abilities, error);
     if (status != ISO_OK)
         return status;

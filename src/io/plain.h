@@ -3,8 +3,9 @@
  *
  * Names that are not all unsigned numbers are numbered by their first appearance, from 1. The initial value of a key
  * becomes the format's initial state, so nobody may write it, unless the format can tell. A transaction of unknown outcome
- * that writes becomes a committed one without its reads, in a session of its own: it constrains nothing but the reads of
- * what it wrote, and may come last of all. Lists have no place.
+ * that writes becomes a committed one without its reads: it constrains nothing but the reads of what it wrote, and may come
+ * last of all. It stays in its session if nothing committed follows it there; else it gets a session of its own, and that it
+ * comes after those before it is lost. Lists have no place.
  */
 #ifndef ISO_IO_PLAIN_H
 #define ISO_IO_PLAIN_H
@@ -33,7 +34,8 @@ iso_atom *plain_initial_values(const struct iso_history *history);
 enum iso_status plain_refuse(const struct iso_history *history, uint32_t transaction, enum iso_format format,
                              const char *what, struct iso_error *error);
 
-enum { PLAIN_REWRITES_INITIAL = 1, PLAIN_ABORTED = 2 }; /* what a format can say */
+/* What a format can say; SIGNED: its numbers end at 2^63 - 1. */
+enum { PLAIN_REWRITES_INITIAL = 1, PLAIN_ABORTED = 2, PLAIN_SIGNED = 4 };
 
 /* ISO_BAD_INPUT: lists, or writes of the initial value without PLAIN_REWRITES_INITIAL. Aborted transactions have places
  * only with PLAIN_ABORTED. Counts into `loss`. */

@@ -18,14 +18,16 @@ static const char *name_of_level(enum iso_model model)
 
 /* ---- findings ---- */
 
-static const char *explain_finding(enum iso_finding_kind kind)
+static const char *explain_finding(const struct iso_finding *finding)
 {
-    switch (kind) {
+    switch (finding->kind) {
     case ISO_FINDING_INT: return "a transaction's own reads and writes disagree";
     case ISO_FINDING_G1A: return "read of what an aborted transaction wrote";
     case ISO_FINDING_G1B: return "read of a value that its writer overwrote before it committed";
     case ISO_FINDING_THINAIR: return "read of a value that nobody wrote";
-    default: return "list reads that cannot both be right";
+    default:
+        return finding->other == ISO_NONE ? "a list that does not begin as it started, or holds an element too often"
+                                          : "list reads that cannot both be right";
     }
 }
 
@@ -35,7 +37,7 @@ static void say_finding(struct iso_output *output, const struct iso_history *his
     struct iso_value actual = iso_kind_of(history, operation) == ISO_READ_LIST
                                   ? iso_value_of_list(history, history->value[operation])
                                   : iso_value_atom(history->value[operation]);
-    iso_output_format(output, "\n%s: %s\n    ", iso_finding_name(finding->kind), explain_finding(finding->kind));
+    iso_output_format(output, "\n%s: %s\n    ", iso_finding_name(finding->kind), explain_finding(finding));
     report_say_transaction(output, history, finding->transaction);
     iso_output_text(output, " read ");
     report_say_key(output, history, history->key[operation]);

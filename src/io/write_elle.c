@@ -1,6 +1,6 @@
-/* Elle's EDN and JSON: each transaction as an invocation and its completion, one a line. A session is a process; one of
- * unknown outcome gets a process of its own, since Jepsen's threads never go on after :info. The order of lines is that of
- * the history's input, which says nothing about real time.
+/* Elle's EDN and JSON: each transaction as an invocation and its completion, one a line. A session is a process; but
+ * Jepsen's threads never go on after :info, so a transaction of unknown outcome that others follow gets a process of its own.
+ * The order of lines is that of the history's input, which says nothing about real time.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -18,6 +18,8 @@ struct elle_writer {
     bool json;
     uint64_t index;     /* of the next line */
     uint32_t processes; /* taken */
+    uint32_t *next;     /* by session: how many of its transactions are written */
+    uint32_t *last;     /* by session: the place in it of what nobody of it may follow, once it is unknown */
 };
 
 static void put_atom(struct elle_writer *writer, iso_atom atom)
@@ -84,12 +86,26 @@ static void put_line(struct elle_writer *writer, uint32_t t, uint32_t process, c
     iso_output_text(writer->output, writer->json ? "]}" : "]}\n");
 }
 
-static void put_transaction(struct elle_writer *writer, uint32_t t)
+/* The process of the transaction at a place of its session. */
+static uint32_t process_of(struct elle_writer *writer, uint32_t t, uint32_t place)
+{
+    uint32_t session = writer->history->session[t];
+    if (iso_status_of(writer->history, t) != ISO_UNKNOWN)
+        return session;
+    if (place >= writer->last[session]) {
+        writer->last[session] = ISO_NONE;
+        return session;
+    }
+    writer->loss->unknown_moved++;
+    return writer->processes++;
+}
+
+static void put_transaction(struct elle_writer *writer, uint32_t t, uint32_t place)
 {
     static const char *const types[] = {"ok", "fail", "info"};
     const struct iso_history *history = writer->history;
     uint8_t status = iso_status_of(history, t);
-    uint32_t process = status == ISO_UNKNOWN ? writer->processes++ : history->session[t];
+    uint32_t process = process_of(writer, t, place);
     put_line(writer, t, process, "invoke", false);
     put_line(writer, t, process, types[status], status == ISO_COMMITTED);
     writer->loss->timestamps += (history->flags[t] & ISO_HAS_STS) != 0;
@@ -123,32 +139,50 @@ static enum iso_status check(const struct elle_writer *writer, enum iso_format f
     return ISO_OK;
 }
 
-/* The transaction that stands in place `t`: each session's in session order, in the places that the session has. */
-static uint32_t in_session_order(const struct iso_history *history, uint32_t *next, uint32_t t)
+/* The last place of each session that did not stay unknown. */
+static void find_last(struct elle_writer *writer)
 {
-    uint32_t session = history->session[t];
-    return history->session_order[history->session_first[session] + next[session]++];
+    const struct iso_history *history = writer->history;
+    for (uint32_t s = 0; s < history->session_count; s++) {
+        for (uint32_t i = history->session_first[s]; i < history->session_first[s + 1]; i++) {
+            if (iso_status_of(history, history->session_order[i]) != ISO_UNKNOWN)
+                writer->last[s] = i - history->session_first[s];
+        }
+    }
+}
+
+/* Each session's transactions in session order, in the places of the input that the session has. */
+static void put_transactions(struct elle_writer *writer)
+{
+    const struct iso_history *history = writer->history;
+    find_last(writer);
+    iso_output_text(writer->output, writer->json ? "[" : "");
+    for (uint32_t i = 0; i < history->transaction_count; i++) {
+        uint32_t session = history->session[i], place = writer->next[session]++;
+        put_transaction(writer, history->session_order[history->session_first[session] + place], place);
+    }
+    iso_output_text(writer->output, writer->json ? "]\n" : "");
 }
 
 enum iso_status write_elle(struct iso_history_writer *writer, const struct iso_history *history, struct iso_error *error)
 {
+    size_t sessions = (size_t)history->session_count + 1;
     struct elle_writer elle = {.output = writer->output,
                                .history = history,
                                .loss = &writer->loss,
                                .json = writer->format == ISO_FORMAT_ELLE_JSON,
                                .processes = history->session_count};
     iso_atom *initial = plain_initial_values(history);
-    uint32_t *next = iso_allocate_zeroed((size_t)history->session_count + 1, sizeof *next);
     elle.initial = initial;
+    elle.next = iso_allocate_zeroed(sessions, sizeof *elle.next);
+    elle.last = iso_allocate_zeroed(sessions, sizeof *elle.last);
     enum iso_status status = check(&elle, writer->format, error);
     if (status == ISO_OK) {
-        iso_output_text(elle.output, elle.json ? "[" : "");
-        for (uint32_t t = 0; t < history->transaction_count; t++)
-            put_transaction(&elle, in_session_order(history, next, t));
-        iso_output_text(elle.output, elle.json ? "]\n" : "");
+        put_transactions(&elle);
         writer->count += history->transaction_count;
     }
-    iso_free(next);
+    iso_free(elle.next);
+    iso_free(elle.last);
     iso_free(initial);
     return status;
 }

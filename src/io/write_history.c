@@ -260,14 +260,6 @@ enum iso_status iso_history_writer_add(struct iso_history_writer *writer, const 
     }
 }
 
-enum iso_format iso_written_format(int index)
-{
-    static const enum iso_format formats[] = {ISO_FORMAT_NATIVE,   ISO_FORMAT_TIMEKILLER, ISO_FORMAT_DBCOP,
-                                              ISO_FORMAT_TEXT,     ISO_FORMAT_AWDIT,      ISO_FORMAT_ELLE_EDN,
-                                              ISO_FORMAT_ELLE_JSON, ISO_FORMAT_DBCOP_JSON, ISO_FORMAT_HIST};
-    return formats[index];
-}
-
 void iso_history_writer_end(struct iso_history_writer *writer)
 {
     if (writer->format == ISO_FORMAT_TIMEKILLER)

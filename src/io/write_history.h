@@ -1,5 +1,5 @@
 /* Writing histories: the native format (JSON Lines), TimeKiller's (one JSON array, timestamps as {p,l}), and those of
- * other checkers, each as one file (Cobra's and Viper's directories are not written).
+ * other checkers, each as one file, or a directory with a file a session (Cobra's and Viper's).
  *
  * A writer takes one history, or many blocks after another (a generator's). The native writer wants histories
  * that are not finished: finishing turns snapshots into positions. TimeKiller's writer takes both; a finished
@@ -22,15 +22,19 @@ struct iso_history_loss {
     uint64_t own_times;        /* ots, snapshot or lock of an operation dropped */
     uint64_t deletes;          /* written as writes of null */
     uint64_t timestamps; /* transactions whose timestamps were left out */
-    uint64_t unknown_as_committed; /* of unknown outcome: written as committed, without reads, in sessions of their own */
+    uint64_t unknown_as_committed; /* of unknown outcome: written as committed, without reads */
+    uint64_t unknown_moved;        /* of unknown outcome: in a session of its own, since others follow it in its own */
+    uint64_t empty; /* transactions without operations, where a transaction is its operations */
     uint64_t tids; /* transactions that got other ids */
     uint64_t renamed_keys, renamed_values; /* numbered instead */
     uint64_t strings; /* keys and values that are strings; TimeKiller's own tools read integers only */
 };
 
-/* The formats that are written, for option tables; their numbers are not those of enum iso_format. */
-#define ISO_WRITTEN_FORMAT_NAMES "native|timekiller|dbcop|text|awdit|elle-edn|elle-json|dbcop-json|hist"
-enum iso_format iso_written_format(int index);
+/* All formats are written; these as a directory, by iso_history_write_directory, the others by a writer. */
+static inline bool iso_format_is_directory(enum iso_format format)
+{
+    return format == ISO_FORMAT_COBRA || format == ISO_FORMAT_VIPER;
+}
 
 struct iso_history_writer {
     struct iso_output *output;
@@ -50,6 +54,10 @@ enum iso_status iso_history_writer_add(struct iso_history_writer *writer, const 
 /* What keys start with, as an initial transaction, {"ops":[...]}: for --initial-file beside a native history. Keys that
  * start with nothing are left out. Returns how many are in it. */
 uint64_t iso_history_write_initial(struct iso_output *output, const struct iso_history *history);
+
+/* Writes a finished history as a directory, which must not be there yet, or be empty; it appears whole or not at all. */
+enum iso_status iso_history_write_directory(const char *path, enum iso_format format, const struct iso_history *history,
+                                            struct iso_history_loss *loss, struct iso_error *error);
 
 /* The end of the text; the output stays open. */
 void iso_history_writer_end(struct iso_history_writer *writer);

@@ -136,20 +136,22 @@ static const struct style *style_of(enum iso_format format)
     }
 }
 
-static void write_transaction(struct iso_output *output, const struct style *style, const struct plain *plain,
-                              uint32_t place)
+/* Returns how many operations are there. */
+static uint32_t write_transaction(struct iso_output *output, const struct style *style, const struct plain *plain,
+                                  uint32_t place)
 {
     const struct iso_history *history = plain->history;
     uint32_t t = plain->places[place].transaction;
-    bool first = true;
+    uint32_t count = 0;
     style->begin(output, plain, place, plain_starts_session(plain, place));
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         if (!plain_says(plain, t, o))
             continue;
-        style->operation(output, plain, place, o, first);
-        first = false;
+        style->operation(output, plain, place, o, count == 0);
+        count++;
     }
     style->end(output, plain, place, place + 1 == plain->place_count || plain_starts_session(plain, place + 1));
+    return count;
 }
 
 enum iso_status write_text(struct iso_history_writer *writer, const struct iso_history *history, struct iso_error *error)
@@ -159,8 +161,9 @@ enum iso_status write_text(struct iso_history_writer *writer, const struct iso_h
     enum iso_status status = plain_init(&plain, history, writer->format, style->abilities, &writer->loss, error);
     if (status == ISO_OK) {
         iso_output_text(writer->output, style->head);
+        bool keeps_empty = style->begin == hist_begin || style->begin == json_begin;
         for (uint32_t i = 0; i < plain.place_count; i++)
-            write_transaction(writer->output, style, &plain, i);
+            writer->loss.empty += write_transaction(writer->output, style, &plain, i) == 0 && !keeps_empty;
         iso_output_text(writer->output, style->tail);
         writer->count += plain.place_count;
         writer->loss.tids = writer->format != ISO_FORMAT_TEXT || plain.rename_tids ? plain.place_count : 0;

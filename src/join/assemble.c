@@ -98,18 +98,16 @@ static uint64_t commit_place(struct join_identity identity, const struct iso_eve
     return (event->position[0] << BINLOG_OFFSET_BITS | event->position[1] >> BINLOG_ROW_BITS) + 1;
 }
 
-/* The largest wins: PostgreSQL's END tells the very place, a binlog's tells none and may come before the rows. */
 static void note_position(struct join_transaction *transaction, const struct iso_event *event)
 {
-    uint64_t place;
-    if (event->type == ISO_EVENT_END)
-        place = event->position[1];
-    else if (event->type == ISO_EVENT_ROW)
-        place = commit_place(transaction->identity, event);
-    else
-        return;
-    transaction->position = place > transaction->position ? place : transaction->position;
-    transaction->flags |= JOIN_HAS_POSITION;
+    if (event->type == ISO_EVENT_END) {
+        transaction->position = event->position[1];
+        transaction->flags |= JOIN_COMMIT_SAID | JOIN_HAS_POSITION;
+    } else if (event->type == ISO_EVENT_ROW && !(transaction->flags & JOIN_COMMIT_SAID)) {
+        uint64_t place = commit_place(transaction->identity, event);
+        transaction->position = place > transaction->position ? place : transaction->position;
+        transaction->flags |= JOIN_HAS_POSITION;
+    }
 }
 
 static void note_times(struct iso_join *join, struct join_transaction *transaction, const struct iso_event *event)
@@ -160,7 +158,8 @@ void join_take_end(struct iso_join *join, const struct iso_history *block, const
     if (join->capability->closing != JOIN_CLOSES_AT_END || !join_identity_of(join, block, event, &identity))
         return;
     bool known = join_map_get(&join->by_identity, identity) != ISO_NONE;
-    if (!known && ((event->flags & ISO_EVENT_HAS_COUNT && !event->count) || join_settled_find(join, identity)))
+    bool empty = (event->flags & ISO_EVENT_HAS_COUNT) && !event->count && !join->options.clients; /* nobody waits for it */
+    if (!known && (empty || join_settled_find(join, identity)))
         return;
     uint32_t number = join_open(join, identity, event);
     struct join_transaction *transaction = &join->transactions[number];

@@ -83,6 +83,7 @@ struct join_chain {
 #define JOIN_HAS_POSITION 0x20u
 #define JOIN_IN_BAND 0x40u
 #define JOIN_PLACING 0x80u    /* settled, waits for its position */
+#define JOIN_COMMIT_SAID 0x100u /* `position` is the commit's own: END said it */
 
 struct join_transaction {
     struct join_identity identity; /* tag 0: free */

@@ -2,13 +2,14 @@
  *
  * All snapshots, ordered by how many commits they see, form a chain: each contains the one before (history/snapshot.h). A
  * commit stands just below the first snapshot that sees it; those between two snapshots by their LSN. Positions are counted
- * up: each commit has one of its own, a snapshot that of the last commit that it sees.
+ * up: each commit has an odd one of its own, a snapshot the even one above the last commit that it sees.
  *
  * Online the front of the chain is certain up to a *horizon*: an xid that is the least of
  *   - what clients promise: no record will come whose snapshot has a smaller xmin;
  *   - what was delivered: the largest xmin among the snapshots of delivered transactions. The stream is in the order of
  *     commits; what such a snapshot saw committed was delivered before, and what it saw end without a row has aborted;
- *   - xids of transactions that are delivered in part.
+ *   - xids of transactions that are delivered in part,
+ *   - the xmin of every snapshot that is not below it itself.
  * Every xid below it has an outcome. A snapshot whose xmax is no larger sees only such xids, and is contained in every
  * snapshot that will come: its place is final.
  */
@@ -102,8 +103,12 @@ void join_place_record(struct iso_join *join, uint32_t number)
     for (uint32_t o = first; held->ots && o < held->first_operation[t + 1]; o++)
         if (held->kind[o] & ISO_OPERATION_SNAPSHOT)
             add_link(join, number, o - first);
-    if (held->flags[t] & ISO_WRITES)
+    if (held->flags[t] & ISO_WRITES) {
         record->unplaced++;
+    } else if (record->xid && record->status == ISO_COMMITTED) { /* wrote nothing, and snapshots tell it apart all the same */
+        record->unplaced++;
+        join_place_commit(join, number, ISO_NONE);
+    }
 }
 
 static void insert_commit(struct join_places *places, const struct join_commit *commit)
@@ -240,7 +245,7 @@ static void check_done(struct iso_join *join, uint32_t number)
 static void place_commit(struct iso_join *join, const struct join_commit *commit)
 {
     struct join_places *places = &join->places;
-    uint64_t cts = ++places->position;
+    uint64_t cts = places->position += 2;
     if (commit->xid)
         join_map_put(&places->placed, placed_key(commit->xid), 0);
     if (commit->record == ISO_NONE) {
@@ -295,7 +300,7 @@ static void report_breach(struct iso_join *join, const struct join_link *link)
     const struct join_record *record = &join->records[link->record];
     struct iso_join_finding *finding = join_find(join, ISO_SNAPSHOT_ORDER, record->tid, ISO_NONE);
     finding->client = record->origin;
-    finding->sts = join->places.position;
+    finding->sts = join->places.position + 1;
 }
 
 static void place_link(struct iso_join *join, const struct join_link *link)
@@ -307,19 +312,22 @@ static void place_link(struct iso_join *join, const struct join_link *link)
     const struct iso_snapshot *last = places->last.snapshot_count ? places->last.snapshots : NULL;
     bool lost = last && only_in(places, &places->last, last, held, snapshot);
     bool gained = last && only_in(places, held, snapshot, &places->last, last);
+    uint64_t before = places->position;
     if (!last || lost || gained)
         places->broken = lost;
     note_last(join, snapshot);
     place_commits(join, snapshot);
+    if ((lost || gained) && places->position == before)
+        places->position += 2; /* a place of its own, though all that it sees was seen: after a breach */
     if (places->broken)
         report_breach(join, link);
     if (link->operation == ISO_NONE) {
-        held->sts[record->held] = record->sts = places->position;
+        held->sts[record->held] = record->sts = places->position + 1;
         held->flags[record->held] |= ISO_HAS_STS;
         record->flags |= JOIN_RECORD_STS;
     } else {
         uint32_t o = held->first_operation[record->held] + link->operation;
-        held->ots[o] = places->position;
+        held->ots[o] = places->position + 1;
         held->kind[o] = (uint8_t)((held->kind[o] & ~ISO_OPERATION_SNAPSHOT) | ISO_OPERATION_OTS);
     }
     record->unplaced--;
@@ -372,6 +380,22 @@ static void forget_placed(struct join_places *places, uint64_t below)
     places->placed = kept;
 }
 
+/* Snapshots that stay may be older than some below the horizon: then those stay too. */
+static uint64_t below_those_that_stay(const struct iso_join *join, uint64_t horizon)
+{
+    const struct join_places *places = &join->places;
+    for (bool lower = horizon != UINT64_MAX; lower;) {
+        lower = false;
+        for (uint32_t i = 0; i < places->link_count; i++) {
+            const struct iso_snapshot *snapshot = snapshot_of(join, &places->links[i]);
+            lower |= snapshot->xmax > horizon && snapshot->xmin < horizon;
+            if (snapshot->xmax > horizon && snapshot->xmin < horizon)
+                horizon = snapshot->xmin;
+        }
+    }
+    return horizon;
+}
+
 /* Moves the links that are certain into a list of their own, and sorts it. */
 static struct join_link *take_certain(struct iso_join *join, uint64_t horizon, uint32_t *count)
 {
@@ -402,7 +426,7 @@ void join_place(struct iso_join *join, bool ended)
         return;
     uint64_t horizon = ended ? UINT64_MAX : horizon_of(join);
     settle_outcomes(join, horizon);
-    struct join_link *certain = take_certain(join, horizon, &count);
+    struct join_link *certain = take_certain(join, below_those_that_stay(join, horizon), &count);
     for (uint32_t i = 0; i < count; i++) {
         place_link(join, &certain[i]);
         check_done(join, certain[i].record);
@@ -411,7 +435,7 @@ void join_place(struct iso_join *join, bool ended)
     if (ended)
         place_commits(join, NULL);
     else if (count)
-        join_give_watermark(join, places->position - 1);
+        join_give_watermark(join, places->position);
     forget_placed(places, places->delivered > PLACED_MOST ? places->delivered - PLACED_MOST : 0);
 }
 

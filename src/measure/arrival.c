@@ -3,20 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/rng.h"
-
-/* In (0, 1). */
-static double uniform(struct iso_rng *rng)
-{
-    return ((double)(iso_rng_next(rng) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-/* Box and Muller's transform. */
-static double normal(struct iso_rng *rng)
-{
-    double radius = sqrt(-2 * log(uniform(rng)));
-    return radius * cos(2 * acos(-1) * uniform(rng));
-}
+#include "base/normal.h"
 
 static int compare(const void *left, const void *right)
 {
@@ -31,7 +18,7 @@ void iso_arrivals_draw(const struct iso_arrival_options *options, struct iso_arr
     struct iso_rng rng;
     iso_rng_seed(&rng, options->seed);
     for (size_t i = 0; i < count; i++) {
-        double delay = options->delay + normal(&rng) * options->deviation;
+        double delay = options->delay + iso_rng_normal(&rng) * options->deviation;
         double time = (double)i * 1e6 / options->rate + (delay > 0 ? delay * 1e3 : 0);
         arrivals[i] = (struct iso_arrival){(uint64_t)llround(time), (uint32_t)i};
     }

@@ -46,10 +46,15 @@ static void put_value(struct iso_text *line, const char *member, const struct is
     iso_text_put(line, "]");
 }
 
-/* Numbers beyond 2^53 do not survive every JSON reader. */
+/* Numbers beyond 2^53 do not survive every JSON reader. The engine has 0 where there is no timestamp; no source's clock
+ * shows it. */
 static void put_timestamp(struct iso_text *line, const char *member, uint64_t timestamp)
 {
     iso_text_put(line, member);
+    if (!timestamp) {
+        iso_text_put(line, "null");
+        return;
+    }
     iso_text_put(line, "\"");
     iso_text_put_unsigned(line, timestamp);
     iso_text_put(line, "\"");
@@ -102,7 +107,7 @@ static void put_places(struct iso_text *line, const struct iso_inputs *inputs, c
     iso_text_put(line, "]");
 }
 
-static void put_state(struct iso_text *line, const struct iso_aion_event *event, bool doubtful)
+static void put_state(struct iso_text *line, const struct iso_aion_event *event, const char *doubtful)
 {
     static const char *const states[] = {"tentative", "final", "retracted"};
     char id[32];
@@ -112,7 +117,7 @@ static void put_state(struct iso_text *line, const struct iso_aion_event *event,
     if (event->by_deadline && event->state == ISO_AION_FINAL)
         iso_text_put(line, ",\"by\":\"deadline\"");
     if (doubtful)
-        iso_text_put(line, ",\"doubtful\":\"skipped-records\"");
+        put_name(line, ",\"doubtful\":", doubtful);
     put_name(line, ",\"level\":", iso_level_name(event->level));
     iso_text_put(line, ",");
 }
@@ -155,6 +160,18 @@ static void count(struct iso_pipeline *pipeline, const struct iso_aion_event *ev
     stats->retracted += event->state == ISO_AION_RETRACTED;
 }
 
+/* Why an EXT verdict may be wrong, final or not: a write that it does not know of may explain the read. */
+static const char *doubt_of(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+{
+    struct iso_aion_stats stats;
+    if (event->axiom != ISO_EXT)
+        return NULL;
+    if (pipeline->stats.bad_records)
+        return "skipped-records";
+    iso_aion_stats(pipeline->engine, &stats);
+    return stats.below_watermark ? "below-watermark" : NULL;
+}
+
 void pipeline_emit(void *context, const struct iso_aion_event *event)
 {
     struct iso_pipeline *pipeline = context;
@@ -173,7 +190,7 @@ void pipeline_tell(struct iso_pipeline *pipeline, const struct iso_aion_event *e
     if (!told && event->state != ISO_AION_FINAL)
         return;
     line->used = 0;
-    put_state(line, event, pipeline->stats.bad_records && event->axiom == ISO_EXT);
+    put_state(line, event, doubt_of(pipeline, event));
     size_t start = line->used;
     put_violation(line, &pipeline->inputs, event);
     if (event->state == ISO_AION_FINAL)

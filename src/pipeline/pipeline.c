@@ -257,7 +257,7 @@ static void take_watermark(struct iso_pipeline *pipeline, const struct iso_event
 {
     if (pipeline->join)
         pipeline_drain(pipeline, now, error);
-    pipeline_watermark(pipeline, iso_origin_input(event->origin), event->cts.physical, now);
+    pipeline_watermark(pipeline, event->origin, event->cts.physical, now);
 }
 
 /* One event of a change stream, or records that are to be joined with some. */
@@ -278,11 +278,12 @@ static enum iso_status process(struct iso_pipeline *pipeline, uint64_t now, stru
         const struct iso_event *event = &pipeline->events.list[i];
         switch ((enum iso_event_type)event->type) {
         case ISO_EVENT_TRANSACTIONS:
-            if (!pipeline->join) {
-                pipeline_add(pipeline, block, event->first, event->count, now, error);
+            if (pipeline->join) {
+                take_change(pipeline, event, now, error);
                 break;
             }
-            take_change(pipeline, event, now, error);
+            pipeline_look_ahead_all(pipeline, event->first, event->first + event->count);
+            pipeline_add(pipeline, block, event->first, event->count, now, error);
             break;
         case ISO_EVENT_WATERMARK:
             take_watermark(pipeline, event, now, error);

@@ -55,7 +55,10 @@ struct iso_pipeline_options {
     void *sink_context;
     void (*on_bad)(void *context, const struct iso_message *message, const char *reason);
     void (*on_idle)(void *context, const struct iso_inputs_entry *input, bool idle);
-    void *context;                /* of the two above */
+    /* Once for each input: a timestamp in it lies a year or more above the watermark. */
+    void (*on_far_ahead)(void *context, const struct iso_inputs_entry *input, uint64_t offset, uint64_t timestamp,
+                         uint64_t watermark);
+    void *context;                /* of the three above */
 };
 
 struct iso_pipeline_stats {
@@ -64,6 +67,7 @@ struct iso_pipeline_stats {
     uint64_t ignored;       /* tombstones and the like */
     uint64_t unrouted;      /* of topics that no source names */
     uint64_t bad_records;
+    uint64_t far_ahead;     /* transactions and watermarks a year or more above the watermark; wall clocks only */
     uint64_t went_idle;     /* times that an input was left behind */
     uint64_t final, tentative, retracted; /* lines told */
     uint64_t watermark;     /* the pipeline's */
@@ -94,6 +98,10 @@ void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_histor
 
 /* An input whose watermark counts from now on. Those that are not declared count from their first message. */
 void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_t now);
+
+/* Messages that came from an input since its watermark passed the pipeline's: what the engine holds open because other
+ * inputs lag. 0 for those that lag. */
+uint64_t iso_pipeline_ahead(const struct iso_pipeline *pipeline, uint32_t input);
 
 /* Client records out of files; origins name inputs of the pipeline's table, of partition ISO_PIPELINE_FILE. Before any
  * message. Pairs {p,l} become scalars. */

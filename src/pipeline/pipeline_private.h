@@ -11,6 +11,8 @@ struct input {
     bool has_watermark;
     uint64_t watermark;
     uint64_t latest;    /* when its last message came */
+    bool far_ahead;     /* told that one of its timestamps was */
+    uint64_t ahead;     /* messages since its watermark passed the pipeline's */
     uint32_t route;     /* + 1; 0: not looked up; NO_ROUTE */
 };
 
@@ -61,6 +63,7 @@ struct iso_pipeline {
     const struct iso_message *batch; /* being fed */
     uint32_t batch_count;
     enum iso_clock clock;   /* of all records */
+    uint64_t year;          /* in units of the watermark; 0: not known */
     struct iso_pipeline_stats stats;
     struct iso_text line;
     struct findings findings;
@@ -70,7 +73,7 @@ struct iso_pipeline {
 /* watermark.c */
 struct input *pipeline_input(struct iso_pipeline *pipeline, uint32_t input);
 void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t now);
-void pipeline_watermark(struct iso_pipeline *pipeline, uint32_t input, uint64_t timestamp, uint64_t now);
+void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp, uint64_t now);
 void pipeline_idle(struct iso_pipeline *pipeline, uint64_t now);
 
 /* changes.c: what the join gives, to the engine; what the engine says of its probes. */
@@ -84,6 +87,11 @@ enum iso_status pipeline_add(struct iso_pipeline *pipeline, const struct iso_his
                              uint64_t now, struct iso_error *error);
 bool pipeline_is_change_stream(const struct iso_pipeline *pipeline, uint32_t input);
 bool pipeline_has_watermarks(const struct iso_pipeline *pipeline, uint32_t input);
+
+/* clock.c: notices timestamps a year above the watermark. */
+void pipeline_set_year(struct iso_pipeline *pipeline); /* the watermark has moved */
+void pipeline_look_ahead(struct iso_pipeline *pipeline, uint64_t timestamp, uint64_t origin);
+void pipeline_look_ahead_all(struct iso_pipeline *pipeline, uint32_t first, uint32_t end); /* transactions of the block */
 
 /* line.c: the engine's callback, and the JSON object of an event. */
 void pipeline_emit(void *context, const struct iso_aion_event *event);

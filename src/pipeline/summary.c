@@ -25,6 +25,8 @@ enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool a
         *reason = "incomplete-transactions";
     else if (stats.join.unplaced || stats.join.forced)
         *reason = "unplaced-transactions";
+    else if (engine->standing)
+        *reason = "tentative-violations";
     else if (!engine->transactions || (stats.has_join && engine->transactions == engine->foreign && !engine->reads_judged))
         *reason = "nothing-judged";
     else if (engine->reads_undecided || engine->writes_undecided || engine->sessions_undecided ||
@@ -73,6 +75,7 @@ static void put_stream(struct iso_text *text, const struct iso_pipeline_stats *s
     put_count(text, "repeats", engine->repeats + stats->join.repeats + stats->join.record_repeats);
     put_count(text, "foreign", stats->has_join ? stats->join.foreign : engine->foreign);
     put_count(text, "below_watermark", engine->below_watermark);
+    put_count(text, "far_ahead", stats->far_ahead);
     put_count(text, "retracted", stats->retracted);
     put_count(text, "flipped", engine->flipped);
     put_count(text, "undecided", engine->reads_undecided + engine->writes_undecided + engine->sessions_undecided);

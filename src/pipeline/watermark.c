@@ -14,6 +14,19 @@ struct input *pipeline_input(struct iso_pipeline *pipeline, uint32_t input)
     return &pipeline->states[input];
 }
 
+/* Whether the pipeline's watermark waits for others and not for this one. */
+static bool leads(const struct iso_pipeline *pipeline, const struct input *state)
+{
+    return state->has_watermark && (!pipeline->stats.has_watermark || state->watermark > pipeline->stats.watermark);
+}
+
+uint64_t iso_pipeline_ahead(const struct iso_pipeline *pipeline, uint32_t input)
+{
+    if (input >= pipeline->state_count || !leads(pipeline, &pipeline->states[input]))
+        return 0;
+    return pipeline->states[input].ahead;
+}
+
 void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_t now)
 {
     struct input *state = pipeline_input(pipeline, input);
@@ -30,6 +43,7 @@ void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t no
     struct input *state = pipeline_input(pipeline, input);
     state->counts = pipeline_has_watermarks(pipeline, input);
     state->latest = now;
+    state->ahead = leads(pipeline, state) ? state->ahead + 1 : 0;
     if (!state->idle)
         return;
     state->idle = false;
@@ -70,16 +84,19 @@ static void advance(struct iso_pipeline *pipeline, uint64_t now)
         return;
     pipeline->stats.watermark = watermark;
     pipeline->stats.has_watermark = true;
+    if (!pipeline->join) /* whose watermarks may be counters */
+        pipeline_set_year(pipeline);
     if (pipeline->join)
         iso_join_advance(pipeline->join, watermark, now); /* drained with the batch */
     else
         iso_aion_watermark(pipeline->engine, watermark, now);
 }
 
-void pipeline_watermark(struct iso_pipeline *pipeline, uint32_t input, uint64_t timestamp, uint64_t now)
+void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp, uint64_t now)
 {
-    struct input *state = pipeline_input(pipeline, input);
+    struct input *state = pipeline_input(pipeline, iso_origin_input(origin));
     pipeline->stats.watermarks++;
+    pipeline_look_ahead(pipeline, timestamp, origin);
     if (state->has_watermark && timestamp <= state->watermark)
         return;
     state->watermark = timestamp;

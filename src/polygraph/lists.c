@@ -176,6 +176,10 @@ static uint32_t cut_blocks(struct lists *lists, uint32_t key, uint32_t start, ui
             return at;
         }
         uint32_t write = write_of(engine, local, key);
+        if (lists->observed[write]) { /* twice in one list */
+            report(lists, ISO_FINDING_INCOMPATIBLE, read, ISO_NONE);
+            return at;
+        }
         if (*last != ISO_NONE)
             add_pair(engine, *last, write, engine->read_operation[read]);
         lists->observed[write] = 1;

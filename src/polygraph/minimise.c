@@ -311,8 +311,10 @@ uint32_t iso_polygraph_minimise(const struct iso_history *history, const struct 
     set_history(&minimiser, history, evidence);
     keep_named(&minimiser);
     /* Transactions that lost all their operations may stand in the way no longer, and the other way round. */
-    while (reduce(&minimiser, TRANSACTIONS) | reduce(&minimiser, OPERATIONS))
-        continue;
+    for (bool reduced = true; reduced;) {
+        reduced = reduce(&minimiser, TRANSACTIONS);
+        reduced |= reduce(&minimiser, OPERATIONS);
+    }
     iso_part_reset(&minimiser.part, true);
     iso_part_build(&minimiser.part, smallest);
     release_history(&minimiser);

@@ -55,29 +55,59 @@ static bool holds_foreign(const struct iso_history *history, uint32_t operation,
     return false;
 }
 
-/* A list read whose prefix holds an element of `other`, but not just its appends, whole and in one piece. */
+/* Whether the appends of `transaction` stand in the prefix, whole and in one piece, with the append number `offset` at
+ * `place`. */
+static bool holds_block(const struct iso_history *history, uint32_t operation, uint32_t prefix, uint32_t transaction,
+                        uint32_t offset, uint32_t place)
+{
+    uint32_t key = history->key[operation], initial = verify_initial_length(history, key), at = place - offset;
+    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+    if (place < initial + offset)
+        return false;
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+        if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
+            continue;
+        if (at >= prefix || elements[at++] != history->value[o])
+            return false;
+    }
+    return true;
+}
+
+/* A list read whose prefix holds an element that only `other` appended, but not with all that it appended. */
 static bool holds_part(const struct iso_history *history, uint32_t reader, uint32_t operation,
                        uint32_t prefix, uint32_t other)
 {
-    uint32_t key = history->key[operation], at = prefix, matched = 0;
+    uint32_t key = history->key[operation], offset = 0;
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
-    bool any = false;
     for (uint32_t o = history->first_operation[other]; o < history->first_operation[other + 1]; o++) {
         if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
             continue;
-        if (count_appends(history, key, history->value[o], false) != 1)
-            return false; /* it may be somebody else's */
-        uint32_t i = verify_initial_length(history, key);
-        while (i < prefix && elements[i] != history->value[o])
-            i++;
-        any |= i < prefix;
-        if (!matched)
-            at = i;
-        else if (i != at + matched || i >= prefix)
-            at = prefix;
-        matched++;
+        bool sure = count_appends(history, key, history->value[o], false) == 1;
+        for (uint32_t i = verify_initial_length(history, key); sure && i < prefix; i++) {
+            if (elements[i] == history->value[o] &&
+                (other == reader || !holds_block(history, operation, prefix, other, offset, i)))
+                return true;
+        }
+        offset++;
     }
-    return any && (other == reader || at == prefix);
+    return false;
+}
+
+/* An element stands in the prefix more often than all who did not abort appended it. */
+static bool repeats(const struct iso_history *history, uint32_t operation, uint32_t prefix)
+{
+    uint32_t key = history->key[operation];
+    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+    for (uint32_t i = verify_initial_length(history, key); i < prefix; i++) {
+        uint32_t seen = 0, appended = count_appends(history, key, elements[i], false);
+        for (uint32_t j = 0; j < prefix; j++)
+            seen += elements[j] == elements[i];
+        for (uint32_t j = 0; j < history->initial_count; j++)
+            appended += history->initial_key[j] == key && history->initial_of_key[j] == elements[i];
+        if (seen > appended)
+            return true;
+    }
+    return false;
 }
 
 static bool incompatible(const struct iso_history *history, uint32_t operation, uint32_t prefix,
@@ -92,6 +122,8 @@ static bool incompatible(const struct iso_history *history, uint32_t operation, 
             elements[at++] != history->initial_of_key[i])
             return true;
     }
+    if (other == ISO_NONE)
+        return repeats(history, operation, prefix);
     if (other >= history->transaction_count || iso_status_of(history, other) != ISO_COMMITTED)
         return false;
     for (uint32_t o = history->first_operation[other]; o < history->first_operation[other + 1]; o++) {
@@ -116,6 +148,7 @@ static bool list_finding(const struct iso_history *history, const struct iso_fin
         return holds_foreign(history, finding->operation, prefix, false);
     case ISO_FINDING_G1B:
         return finding->other < history->transaction_count &&
+               iso_status_of(history, finding->other) != ISO_ABORTED &&
                holds_part(history, finding->transaction, finding->operation, prefix, finding->other);
     case ISO_FINDING_INCOMPATIBLE:
         return incompatible(history, finding->operation, prefix, finding->other);

@@ -140,21 +140,10 @@ static int find_variable(struct checker *checker, struct name name, bool *is_new
     return variable;
 }
 
-/* Variables of all possible writers of a read; the clause "one of them". */
-static void add_choice(struct checker *checker, uint32_t reader, uint32_t key, uint32_t operation)
+/* The first final write of a key and value; `*end` is past the last. */
+static uint32_t find_finals(const struct checker *checker, uint32_t key, uint32_t value, uint32_t *end)
 {
-    const struct iso_history *history = checker->history;
-    uint32_t value = history->value[operation], low = 0, high = checker->final_count;
-    bool initial, is_new;
-    if (iso_kind_of(history, operation) == ISO_READ_LIST) {
-        uint32_t prefix = verify_read_shape(history, reader, operation).prefix;
-        initial = prefix == verify_initial_length(history, key);
-        value = initial  ? ISO_NONE
-                : prefix ? history->element[history->list_first[value] + prefix - 1]
-                         : ISO_NONE;
-    } else {
-        initial = verify_initial_value(history, key) == value;
-    }
+    uint32_t low = 0, high = checker->final_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         const struct final *final = &checker->finals[middle];
@@ -163,20 +152,95 @@ static void add_choice(struct checker *checker, uint32_t reader, uint32_t key, u
         else
             high = middle;
     }
-    bool list = iso_key_is_list(history, key);
-    while (!(list && initial) && high < checker->final_count && checker->finals[high].key == key &&
-           checker->finals[high].value == value)
-        high++;
-    int *clause = iso_allocate(((size_t)high - low + 1) * sizeof *clause);
-    uint32_t count = 0;
-    if (initial)
-        clause[count++] =
-            find_variable(checker, (struct name){ISO_LITERAL_READS, reader, ISO_NONE, key}, &is_new);
-    for (uint32_t i = low; i < high; i++) {
+    *end = low;
+    while (*end < checker->final_count && checker->finals[*end].key == key && checker->finals[*end].value == value)
+        ++*end;
+    return low;
+}
+
+/* How many appends to the key a transaction makes before that of the element, and from it on. */
+static void append_span(const struct iso_history *history, uint32_t t, uint32_t key, iso_atom element, uint32_t *before,
+                        uint32_t *rest)
+{
+    bool found = false;
+    *before = *rest = 0;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
+            continue;
+        found |= history->value[o] == element;
+        ++*(found ? rest : before);
+    }
+}
+
+/* The transaction whose appends end a list of `prefix` elements, if one of those appends is nobody else's: ISO_NONE if that
+ * cannot be told. */
+static uint32_t last_writer(const struct checker *checker, uint32_t key, uint32_t operation, uint32_t prefix)
+{
+    const struct iso_history *history = checker->history;
+    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+    uint32_t initial = verify_initial_length(history, key), before, rest, end;
+    for (uint32_t i = prefix; i-- > initial;) {
+        uint32_t first = find_finals(checker, key, elements[i], &end);
+        if (end - first != 1)
+            continue;
+        uint32_t writer = checker->finals[first].transaction;
+        append_span(history, writer, key, elements[i], &before, &rest);
+        return i >= initial + before && i + rest == prefix ? writer : ISO_NONE;
+    }
+    return ISO_NONE;
+}
+
+static int read_variable(struct checker *checker, uint32_t reader, uint32_t writer, uint32_t key)
+{
+    bool is_new;
+    return find_variable(checker, (struct name){ISO_LITERAL_READS, reader, writer, key}, &is_new);
+}
+
+static void add_list_choice(struct checker *checker, uint32_t reader, uint32_t key, uint32_t operation)
+{
+    const struct iso_history *history = checker->history;
+    uint32_t prefix = verify_read_shape(history, reader, operation).prefix, end;
+    uint32_t writer = ISO_NONE, count = 0;
+    if (prefix == verify_initial_length(history, key)) {
+        int initial = read_variable(checker, reader, ISO_NONE, key);
+        clauses_add(checker->clauses, &initial, 1);
+        return;
+    }
+    writer = prefix ? last_writer(checker, key, operation, prefix) : ISO_NONE;
+    if (writer != ISO_NONE && writer != reader) {
+        int sole = read_variable(checker, reader, writer, key);
+        clauses_add(checker->clauses, &sole, 1);
+        return;
+    }
+    iso_atom last = prefix ? history->element[history->list_first[history->value[operation]] + prefix - 1] : ISO_ABSENT;
+    uint32_t first = find_finals(checker, key, last, &end);
+    int *clause = iso_allocate(((size_t)end - first + 1) * sizeof *clause);
+    for (uint32_t i = first; i < end; i++) {
+        writer = checker->finals[i].transaction;
+        if (writer != reader && !(i > first && checker->finals[i - 1].transaction == writer))
+            clause[count++] = read_variable(checker, reader, writer, key);
+    }
+    clauses_add(checker->clauses, clause, count);
+    iso_free(clause);
+}
+
+/* Variables of all possible writers of a read; the clause "one of them". */
+static void add_choice(struct checker *checker, uint32_t reader, uint32_t key, uint32_t operation)
+{
+    const struct iso_history *history = checker->history;
+    uint32_t value = history->value[operation], count = 0, end;
+    if (iso_kind_of(history, operation) == ISO_READ_LIST) {
+        add_list_choice(checker, reader, key, operation);
+        return;
+    }
+    uint32_t first = find_finals(checker, key, value, &end);
+    int *clause = iso_allocate(((size_t)end - first + 2) * sizeof *clause);
+    if (verify_initial_value(history, key) == value)
+        clause[count++] = read_variable(checker, reader, ISO_NONE, key);
+    for (uint32_t i = first; i < end; i++) {
         uint32_t writer = checker->finals[i].transaction;
-        if (writer != reader && !(i > low && checker->finals[i - 1].transaction == writer))
-            clause[count++] =
-                find_variable(checker, (struct name){ISO_LITERAL_READS, reader, writer, key}, &is_new);
+        if (writer != reader && !(i > first && checker->finals[i - 1].transaction == writer))
+            clause[count++] = read_variable(checker, reader, writer, key);
     }
     clauses_add(checker->clauses, clause, count);
     iso_free(clause);
@@ -293,27 +357,53 @@ static enum iso_status check_cycle(struct checker *checker, const struct iso_lem
     return ISO_OK;
 }
 
-/* The place of a transaction's elements in a list: first and one past the last; false if an element may be
- * somebody else's. Not there: first = ISO_NONE. */
-static bool span_of(const struct checker *checker, uint32_t t, uint32_t key, uint32_t list, uint64_t span[2])
+/* Who appended each element of a list read, as far as that is told by elements that are nobody else's: those bring their
+ * transaction's others with them. The reader's own appends come last. */
+static uint32_t *find_owners(const struct checker *checker, uint32_t reader, uint32_t operation)
 {
     const struct iso_history *history = checker->history;
+    uint32_t key = history->key[operation], list = history->value[operation], before, rest, end;
+    uint64_t first = history->list_first[list], length = history->list_first[list + 1] - first;
+    uint32_t prefix = verify_read_shape(history, reader, operation).prefix;
+    uint32_t *owners = iso_allocate((length + 1) * sizeof *owners);
+    memset(owners, 0xff, (length + 1) * sizeof *owners);
+    for (uint64_t i = prefix; i < length; i++)
+        owners[i] = reader;
+    for (uint32_t i = verify_initial_length(history, key); i < prefix; i++) {
+        uint32_t final = find_finals(checker, key, history->element[first + i], &end);
+        if (end - final != 1)
+            continue;
+        uint32_t writer = checker->finals[final].transaction;
+        append_span(history, writer, key, history->element[first + i], &before, &rest);
+        for (uint32_t at = i - (before < i ? before : i); at < i + rest && at < prefix; at++)
+            owners[at] = writer;
+    }
+    return owners;
+}
+
+static bool appends(const struct iso_history *history, uint32_t t, uint32_t key, iso_atom element)
+{
+    uint32_t before, rest;
+    append_span(history, t, key, element, &before, &rest);
+    return rest != 0;
+}
+
+/* The place of a transaction's elements in a list: first and one past the last; false if an element may be its own or
+ * somebody else's. Not there: first = UINT64_MAX. */
+static bool span_of(const struct checker *checker, uint32_t t, uint32_t operation, const uint32_t *owners, uint64_t span[2])
+{
+    const struct iso_history *history = checker->history;
+    uint32_t key = history->key[operation], list = history->value[operation];
+    uint64_t first = history->list_first[list], length = history->list_first[list + 1] - first;
     span[0] = UINT64_MAX;
     span[1] = 0;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
-            continue;
-        uint32_t same = 0;
-        for (uint32_t i = 0; i < checker->final_count; i++)
-            same += checker->finals[i].key == key && checker->finals[i].value == history->value[o];
-        if (same != 1)
+    for (uint64_t i = verify_initial_length(history, key); i < length; i++) {
+        if (owners[i] == ISO_NONE && appends(history, t, key, history->element[first + i]))
             return false;
-        for (uint64_t i = history->list_first[list]; i < history->list_first[list + 1]; i++) {
-            if (history->element[i] != history->value[o])
-                continue;
-            span[0] = i < span[0] ? i : span[0];
-            span[1] = i + 1 > span[1] ? i + 1 : span[1];
-        }
+        if (owners[i] != t)
+            continue;
+        span[0] = i < span[0] ? i : span[0];
+        span[1] = i + 1;
     }
     return true;
 }
@@ -322,18 +412,20 @@ static bool is_list_order(const struct checker *checker, const struct iso_lemma 
 {
     const struct iso_history *history = checker->history;
     const struct iso_literal *literal = &checker->evidence->literals[lemma->first_literal];
-    uint32_t o = lemma->operation;
+    uint32_t o = lemma->operation, t = 0;
     uint64_t a[2], b[2];
     if (lemma->literal_count != 1 || literal->kind != ISO_LITERAL_ORDER || o >= history->operation_count ||
         iso_kind_of(history, o) != ISO_READ_LIST || history->key[o] != literal->key)
         return false;
-    uint32_t t = 0;
     while (history->first_operation[t + 1] <= o)
         t++;
-    return iso_status_of(history, t) == ISO_COMMITTED && verify_read_shape(history, t, o).consistent &&
-           span_of(checker, literal->a, literal->key, history->value[o], a) &&
-           span_of(checker, literal->b, literal->key, history->value[o], b) && a[0] != UINT64_MAX &&
-           a[1] <= b[0];
+    if (iso_status_of(history, t) != ISO_COMMITTED || !verify_read_shape(history, t, o).consistent)
+        return false;
+    uint32_t *owners = find_owners(checker, t, o);
+    bool fine = span_of(checker, literal->a, o, owners, a) && span_of(checker, literal->b, o, owners, b) &&
+                a[0] != UINT64_MAX && a[1] <= b[0];
+    iso_free(owners);
+    return fine;
 }
 
 static enum iso_status check_justified(struct checker *checker, const struct iso_lemma *lemma,

@@ -3,7 +3,8 @@
 #
 #   tests/cli/test_cli.sh [--update] [PATTERN]     cases whose name contains PATTERN
 #
-# A case is a folder of cases/: its `cmd` runs under bash in an empty folder, with `isochron` in PATH and data/ as $DATA.
+# A case is a folder of cases/: its `cmd` runs under bash in an empty folder, with `isochron` and the embedded broker of the same
+# build in PATH and data/ as $DATA; `source $DATA/broker.sh` starts that broker.
 # `stdout` and `stderr` hold what must be printed (no file: nothing), `exit` the status (no file: 0).
 # Times and memory are masked by `mask`. A cmd that exits with 77 says on stdout why it is skipped.
 # --update writes what was printed into the case: look at the difference before you keep it.
@@ -25,6 +26,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin"
 ln -s "$program" "$work/bin/isochron"
+ln -s "$(dirname "$program")/embedded-broker" "$work/bin/embedded-broker"
 export PATH="$work/bin:$PATH"
 
 # Prints what differs as TAP comments; true if nothing does.

@@ -21,6 +21,7 @@ judge() { # OPTION... FILE
 
 convert() { # PATH FORMAT EXPECTED
     local status initial=()
+    rm -rf "$scratch/converted"
     "$ISOCHRON" convert --quiet --to "$2" --initial-to "$scratch/initial" "$corpus/$1" -o "$scratch/converted" \
         2>"$scratch/errors"
     status=$?
@@ -45,7 +46,7 @@ while IFS=$'\t' read -r path format ser si; do
     fi
     judge "$corpus/$path"
     verdicts=$found
-    for to in native dbcop text awdit elle-edn elle-json dbcop-json hist; do
+    for to in native dbcop cobra viper text awdit elle-edn elle-json dbcop-json hist; do
         convert "$path" $to "$verdicts"
     done
 done <"$corpus/VERDICTS.tsv"

@@ -3,7 +3,7 @@
  * Three comparisons a history, each at both levels:
  *  - the file: iso_aion_check in the history's own order (now and then with shards on threads) must give what
  * the oracle gives: the exact set with kinds, values, writers and counts;
- *  - a stream: a random order of arrival, repeats, a random number of shards, watermarks as they become true,
+ *  - a stream: a random order of arrival, one by one or several at once, repeats, a random number of shards, watermarks as they become true,
  * unknown outcomes as they were or told on the way; the final violations must be chronos's on what was told
  * in the end, as (axiom, transactions, key), and with kinds where the only watermark is the end;
  *  - a stream with a short retention: nothing may be told that chronos does not tell, and what is missing is
@@ -179,6 +179,7 @@ struct stream {
     uint32_t order[PLAIN_TRANSACTIONS], count;
     bool arrived[PLAIN_TRANSACTIONS], resolve[PLAIN_TRANSACTIONS];
     bool watermarks, deadlines;
+    bool groups; /* several arrive at once, in the order of the history, which is random too */
     uint64_t now;
 };
 
@@ -186,9 +187,10 @@ static void shuffle(struct stream *stream)
 {
     const struct iso_history *history = &stream->comparison->history;
     stream->count = history->transaction_count;
+    stream->groups = random_percent(&stream->random, 40);
     for (uint32_t i = 0; i < stream->count; i++)
         stream->order[i] = i;
-    for (uint32_t i = stream->count; i > 1; i--) {
+    for (uint32_t i = stream->count; !stream->groups && i > 1; i--) {
         uint32_t other = random_below(&stream->random, i), held = stream->order[i - 1];
         stream->order[i - 1] = stream->order[other];
         stream->order[other] = held;
@@ -240,10 +242,12 @@ static void resolve(struct stream *stream, uint32_t t)
     stream->comparison->statistics->resolved++;
 }
 
-static bool arrive(struct stream *stream, uint32_t t)
+static bool arrive(struct stream *stream, uint32_t t, uint32_t count)
 {
     struct iso_error error = {.status = ISO_OK};
-    if (iso_aion_add(stream->engine, t, 1, stream->now, NULL, &error) == ISO_OK)
+    for (uint32_t i = t; i < t + count; i++)
+        stream->arrived[i] = true;
+    if (iso_aion_add(stream->engine, t, count, stream->now, NULL, &error) == ISO_OK)
         return true;
     snprintf(stream->comparison->text, sizeof stream->comparison->text, "add: %s", error.text);
     return false;
@@ -272,15 +276,14 @@ static void decide_outcomes(struct stream *stream, const struct plain_history *p
 
 static bool stream_all(struct stream *stream)
 {
-    for (uint32_t i = 0; i < stream->count; i++) {
-        uint32_t t = stream->order[i];
+    for (uint32_t i = 0, count; i < stream->count; i += count) {
+        count = stream->groups ? 1 + random_below(&stream->random, stream->count - i) : 1;
         let_time_pass(stream);
-        if (!arrive(stream, t))
+        if (!arrive(stream, stream->order[i], count))
             return false;
-        stream->arrived[t] = true;
         if (random_percent(&stream->random, 20)) {
             uint32_t again = stream->order[random_below(&stream->random, i + 1)];
-            if (!arrive(stream, again))
+            if (!arrive(stream, again, 1))
                 return false;
         }
         for (uint32_t u = 0; u < stream->count; u++) {

@@ -1,12 +1,11 @@
 #include "tests/support/feed_debezium.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "tests/support/feed_debezium_private.h"
-#include "tests/support/random.h"
+#include "tests/support/feed_stream.h"
 
 enum { KEY_MAX = 200, TRANSACTION_TOPIC = FEED_DEBEZIUM_TABLES, MESSAGE_TOPIC, TOPICS, COMMIT_BYTES = 48 };
 
@@ -14,28 +13,13 @@ static const char *const topics[TOPICS] = {"dbz.public.t0", "dbz.public.t1",   "
                                            "dbz.public.t3", "dbz.transaction", "dbz.message"};
 static const char *const tables[FEED_DEBEZIUM_TABLES] = {"t0", "t1", "t2", "t3"};
 
-/* A message as the connector sent it; offsets into run->bytes. */
-struct sent {
-    uint32_t topic;
-    int32_t partition;
-    size_t key, key_size, payload, payload_size;
-    bool is_tombstone, has_key;
-};
-
 struct run {
     const struct iso_history *history;
     const struct feed_debezium_options *options;
     struct random random;
-    struct commit {
-        uint64_t cts;
-        uint32_t transaction;
-        uint32_t first; /* of its messages */
-    } *order;
-    uint32_t count;
+    uint32_t *first; /* message of the commits so far */
     iso_atom *now; /* a key's value */
-    struct iso_text bytes;
-    struct sent *sent;
-    uint32_t sent_count, sent_capacity;
+    struct feed_stream stream;
     uint64_t previous, lsn, events; /* of the transaction at hand */
     uint32_t written;               /* the key that it wrote last */
     uint32_t xid;
@@ -50,26 +34,14 @@ iso_atom feed_debezium_name(void *context, struct iso_history *history, uint32_t
 
 /* ---- messages ---- */
 
-static struct sent *add_sent(struct run *run, uint32_t topic)
-{
-    if (run->sent_count == run->sent_capacity) {
-        run->sent_capacity = (uint32_t)iso_column_capacity(run->sent_capacity, run->sent_count + 1u);
-        run->sent = iso_reallocate(run->sent, run->sent_capacity * sizeof *run->sent);
-    }
-    struct sent *sent = &run->sent[run->sent_count++];
-    *sent = (struct sent){.topic = topic};
-    return sent;
-}
-
 static void send_metadata(struct run *run, bool is_end)
 {
     if (!run->options->metadata)
         return;
-    struct sent *sent = add_sent(run, TRANSACTION_TOPIC);
-    sent->payload = run->bytes.used;
-    feed_encode_metadata(&run->bytes, run->options->format,
+    size_t payload = run->stream.bytes.used;
+    feed_encode_metadata(&run->stream.bytes, run->options->format,
                          &(struct feed_metadata){is_end, run->options->binlog, run->xid, run->lsn, run->events});
-    sent->payload_size = run->bytes.used - sent->payload;
+    feed_stream_add(&run->stream, topics[TRANSACTION_TOPIC], 0, payload, payload);
 }
 
 static struct feed_text text_of(const struct iso_history *history, iso_atom atom, char buffer[ISO_ATOM_TEXT_MAX])
@@ -96,25 +68,15 @@ static void send_change(struct run *run, uint32_t topic, const struct feed_text 
     change->previous = run->previous;
     change->lsn = run->lsn;
     change->order = streamed && run->options->metadata ? run->events : 0;
-    struct sent *sent = add_sent(run, topic);
-    if (key) {
-        sent->has_key = true;
-        sent->key = run->bytes.used;
-        feed_encode_key(&run->bytes, run->options->format, key);
-        sent->key_size = run->bytes.used - sent->key;
-        uint32_t sum = 0;
-        for (size_t i = 0; i < key->length; i++)
-            sum = sum * 31 + (unsigned char)key->at[i];
-        sent->partition = (int32_t)(sum % run->options->partitions);
-    }
-    sent->payload = run->bytes.used;
-    feed_encode_change(&run->bytes, run->options->format, change);
-    sent->payload_size = run->bytes.used - sent->payload;
-    if (change->op == 'd') {
-        struct sent deleted = *sent;
-        deleted.is_tombstone = true;
-        *add_sent(run, topic) = deleted;
-    }
+    size_t start = run->stream.bytes.used;
+    int32_t partition = key ? feed_stream_partition(key->at, key->length, run->options->partitions) : 0;
+    if (key)
+        feed_encode_key(&run->stream.bytes, run->options->format, key);
+    size_t payload = run->stream.bytes.used;
+    feed_encode_change(&run->stream.bytes, run->options->format, change);
+    feed_stream_add(&run->stream, topics[topic], partition, start, payload);
+    if (change->op == 'd')
+        feed_stream_add_tombstone(&run->stream);
 }
 
 /* "public.t3/17" in its parts. */
@@ -227,17 +189,15 @@ static void send_record(struct run *run, uint32_t transaction)
 /* ---- the stream ---- */
 
 /* A transaction's changes lie in the log before its commit, and before the ends of others that ran beside it. */
-static bool send_transaction(struct run *run, struct commit *commit)
+static bool send_transaction(struct run *run, uint32_t t)
 {
     const struct iso_history *history = run->history;
-    uint32_t t = commit->transaction;
-    uint64_t back = random_below(&run->random, 300);
+    uint64_t back = run->options->binlog ? 0 : random_below(&run->random, 300); /* in a binlog transactions do not interleave */
     bool fine = true;
     run->xid = (uint32_t)(run->options->first_xid + t);
     run->lsn = run->previous > back + 8 ? run->previous - back : run->lsn;
     run->events = 0;
     run->written = UINT32_MAX;
-    commit->first = run->sent_count;
     send_metadata(run, false);
     for (uint32_t o = history->first_operation[t]; fine && o < history->first_operation[t + 1]; o++) {
         uint8_t kind = iso_kind_of(history, o);
@@ -258,14 +218,8 @@ static bool send_transaction(struct run *run, struct commit *commit)
  * sometimes without its message. */
 static void restart(struct run *run, uint32_t done)
 {
-    if (!done)
-        return;
-    uint32_t first = run->order[done - 1 - random_below(&run->random, done < 4 ? done : 4)].first;
-    first += run->options->metadata && random_percent(&run->random, 50);
-    for (uint32_t end = run->sent_count, i = first; i < end; i++) {
-        struct sent again = run->sent[i];
-        *add_sent(run, again.topic) = again;
-    }
+    uint32_t first = run->first[done - 1 - random_below(&run->random, done < 4 ? done : 4)];
+    feed_stream_repeat(&run->stream, first + (run->options->metadata && random_percent(&run->random, 50)));
 }
 
 static void send_snapshot(struct run *run)
@@ -279,75 +233,31 @@ static void send_snapshot(struct run *run)
     run->previous = 0; /* the first transaction of a slot knows of no other */
 }
 
-/* ---- the consumer's view ---- */
-
-/* Topics and partitions keep their order, and come in any order beside each other. */
-static void deliver(struct run *run, struct feed *feed)
-{
-    uint32_t window[8], held = 0, next = 0;
-    while (next < run->sent_count || held) {
-        while (held < 8 && next < run->sent_count)
-            window[held++] = next++;
-        uint32_t pick = random_below(&run->random, held);
-        for (uint32_t i = 0; i < pick; i++) /* not before an earlier one of the same partition */
-            if (run->sent[window[i]].topic == run->sent[window[pick]].topic &&
-                run->sent[window[i]].partition == run->sent[window[pick]].partition)
-                pick = i;
-        const struct sent *sent = &run->sent[window[pick]];
-        const uint8_t *bytes = (const uint8_t *)run->bytes.bytes;
-        struct iso_bytes none = {NULL, 0};
-        feed_add(feed, topics[sent->topic], sent->partition,
-                 sent->has_key ? (struct iso_bytes){bytes + sent->key, (uint32_t)sent->key_size} : none,
-                 sent->is_tombstone ? none : (struct iso_bytes){bytes + sent->payload, (uint32_t)sent->payload_size});
-        memmove(window + pick, window + pick + 1, (--held - pick) * sizeof *window);
-    }
-}
-
-static int compare_commits(const void *left, const void *right)
-{
-    const struct commit *one = left, *other = right;
-    return one->cts != other->cts ? (one->cts < other->cts ? -1 : 1)
-                                  : (one->transaction > other->transaction) - (one->transaction < other->transaction);
-}
-
-static void order_commits(struct run *run)
-{
-    const struct iso_history *history = run->history;
-    run->order = iso_allocate_zeroed(history->transaction_count + 1u, sizeof *run->order);
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        bool committed = iso_status_of(history, t) == ISO_COMMITTED;
-        uint64_t cts = run->options->commits ? run->options->commits[t] : committed ? history->cts[t] : 0;
-        bool writes = run->options->in_band;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-            writes |= iso_kind_writes(history->kind[o]);
-        if (cts && writes)
-            run->order[run->count++] = (struct commit){cts, t, 0};
-    }
-    qsort(run->order, run->count, sizeof *run->order, compare_commits);
-}
-
 bool feed_debezium_write(struct feed *feed, const struct iso_history *history, const struct feed_debezium_options *options)
 {
     struct run run = {.history = history, .options = options, .random = {options->seed}, .lsn = 26392688};
     uint32_t restarts = options->restarts;
     bool fine = true;
+    uint32_t count;
+    struct feed_commit *order = feed_commits(history, options->commits, options->in_band, &count);
     run.now = iso_allocate(((size_t)history->key_count + 1) * sizeof *run.now);
+    run.first = iso_allocate(((size_t)count + 1) * sizeof *run.first);
     for (uint32_t k = 0; k < history->key_count; k++)
         run.now[k] = history->initial_value;
-    order_commits(&run);
     send_snapshot(&run);
-    for (uint32_t i = 0; i < run.count && fine; i++) {
-        fine = send_transaction(&run, &run.order[i]);
+    for (uint32_t i = 0; i < count && fine; i++) {
+        run.first[i] = run.stream.count;
+        fine = send_transaction(&run, order[i].transaction);
         if (restarts && random_percent(&run.random, 30)) {
             restart(&run, i + 1);
             restarts--;
         }
     }
     if (fine)
-        deliver(&run, feed);
+        feed_stream_deliver(&run.stream, &run.random, feed);
     iso_free(run.now);
-    iso_free(run.order);
-    iso_free(run.sent);
-    iso_text_release(&run.bytes);
+    iso_free(run.first);
+    iso_free(order);
+    feed_stream_release(&run.stream);
     return fine;
 }

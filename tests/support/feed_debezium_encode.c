@@ -171,10 +171,12 @@ static void json_metadata(struct iso_text *text, const struct feed_metadata *met
 /* ---- Avro ---- */
 
 static const char avro_source[] =
-    "{\"name\":\"source\",\"type\":{\"type\":\"record\",\"name\":\"Source\",\"fields\":[{\"name\":\"connector\",\"type\":\"string\"},"
-    "{\"name\":\"name\",\"type\":\"string\"},{\"name\":\"snapshot\",\"type\":[{\"type\":\"string\",\"connect.version\":1,"
+    "{\"name\":\"source\",\"type\":{\"type\":\"record\",\"name\":\"Source\",\"fields\":[{\"name\":\"version\",\"type\":\"string\"},"
+    "{\"name\":\"connector\",\"type\":\"string\"},"
+    "{\"name\":\"name\",\"type\":\"string\"},{\"name\":\"ts_ms\",\"type\":\"long\"},{\"name\":\"snapshot\",\"type\":[{\"type\":\"string\",\"connect.version\":1,"
     "\"connect.parameters\":{\"allowed\":\"true,false\"},\"connect.default\":\"false\",\"connect.name\":\"io.debezium.data.Enum\"},"
     "\"null\"],\"default\":\"false\"},{\"name\":\"db\",\"type\":\"string\"},{\"name\":\"sequence\",\"type\":[\"null\",\"string\"]},"
+    "{\"name\":\"ts_us\",\"type\":[\"null\",\"long\"]},{\"name\":\"ts_ns\",\"type\":[\"null\",\"long\"]},"
     "{\"name\":\"schema\",\"type\":[\"null\",\"string\"]},{\"name\":\"table\",\"type\":\"string\"},"
     "{\"name\":\"txId\",\"type\":[\"null\",\"long\"]},{\"name\":\"lsn\",\"type\":[\"null\",\"long\"]},"
     "{\"name\":\"gtid\",\"type\":[\"null\",\"string\"]},{\"name\":\"file\",\"type\":[\"null\",\"string\"]},"
@@ -237,12 +239,18 @@ static void avro_put_source(struct iso_text *text, const struct feed_change *cha
 {
     char numbers[64];
     sequence(change, numbers);
+    avro_string(text, "3.7.0.Final");
     avro_string(text, change->binlog ? "mariadb" : "postgresql");
     avro_string(text, "dbz");
+    avro_long(text, 1795252007426);
     avro_long(text, 0);
     avro_string(text, change->is_snapshot ? "true" : "false");
     avro_string(text, change->binlog ? "public" : "bank");
     avro_optional(text, change->binlog ? NULL : numbers);
+    avro_long(text, 1);
+    avro_long(text, 1795252007426130);
+    avro_long(text, 1);
+    avro_long(text, 1795252007426130000);
     avro_optional(text, change->binlog ? NULL : change->op == 'm' ? "" : "public");
     avro_string(text, change->op == 'm' ? "" : change->table);
     for (int i = 0; i < 2; i++) {

@@ -262,8 +262,10 @@ static void viper(void **state)
     check_path(ISO_FORMAT_VIPER, path, expected); /* what nobody wrote is initial, once a key */
     put_file(path, "J9.log", initial, sizeof initial - 1);
     check_path(ISO_FORMAT_VIPER, path, expected);
-    put_file(path, "J9.log", "{\"value\": [[\"range\", 1, 2, [], []]]}", 37);
-    check_bad_path(ISO_FORMAT_VIPER, path, "predicates are not judged");
+    put_file(path, "J9.log", "{\"value\": [[\"range\", 1, 2, []]]}", 33);
+    check_bad_path(ISO_FORMAT_VIPER, path, "a list of records");
+    put_file(path, "J9.log", "{\"value\": [[\"range\", 1, 2, [{\"val\": 3}], []]]}", 47);
+    check_bad_path(ISO_FORMAT_VIPER, path, "a member \"id\" in the record");
     put_file(path, "J9.log", "{\"value\": [[\"r\", 1]]}", 21);
     check_bad_path(ISO_FORMAT_VIPER, path, "one more member of the operation");
     put_file(path, "J9.log", "{}", 2);
@@ -273,6 +275,35 @@ static void viper(void **state)
     remove_file(path, "J9.log");
     check_bad_path(ISO_FORMAT_VIPER, path, "0 log files here");
     remove_file(path, "J1.debug");
+    rmdir(path);
+}
+
+/* A range read is a read of every key in it that the logs know, also of those that only later ones do. */
+static void viper_ranges(void **state)
+{
+    static const char one[] = "{\"value\": [[\"w\", 1, 10, true], [\"range\", -3, 7, [{\"id\": 1, \"val\": 10}], []]]}\n"
+                              "{\"value\": [[\"range\", \"nil\", null, [{\"id\": 1, \"val\": 10}], [{\"id\": 9, \"val\": -1}], true]]}\n",
+                      two[] = "{\"value\": [[\"w\", -3, 30, true], [\"w\", 7, 70, true], [\"w\", 9, -1, true], [\"w\", -4, 1, false]]}\n";
+    static const char initial[] = "{\"value\": [[\"range\", null, null, [{\"id\": 20, \"val\": 5}], []]], \"isInitial\": true}\n";
+    char path[TEST_PATH];
+    (void)state;
+    make_directory(path);
+    put_file(path, "J1.log", one, sizeof one - 1);
+    put_file(path, "J2.log", two, sizeof two - 1);
+    put_file(path, "J3.log", initial, sizeof initial - 1);
+    check_path(ISO_FORMAT_VIPER, path,
+               "{\"tid\":0,\"sid\":0,\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":10},{\"t\":\"r\",\"k\":1,\"v\":10},"
+               "{\"t\":\"r\",\"k\":-3,\"v\":null},{\"t\":\"r\",\"k\":7,\"v\":null}]}\n"
+               "{\"tid\":1,\"sid\":0,\"ops\":[{\"t\":\"r\",\"k\":1,\"v\":10},{\"t\":\"r\",\"k\":9,\"v\":-1},"
+               "{\"t\":\"r\",\"k\":-4,\"v\":null},{\"t\":\"r\",\"k\":-3,\"v\":null},{\"t\":\"r\",\"k\":7,\"v\":null},"
+               "{\"t\":\"r\",\"k\":20,\"v\":null}]}\n"
+               "{\"tid\":2,\"sid\":1,\"ops\":[{\"t\":\"w\",\"k\":-3,\"v\":30},{\"t\":\"w\",\"k\":7,\"v\":70},"
+               "{\"t\":\"w\",\"k\":9,\"v\":-1}]}\n"
+               "{\"tid\":\"2.failed\",\"sid\":1,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":-4,\"v\":1}]}\n"
+               "{\"ops\":[\n{\"t\":\"w\",\"k\":20,\"v\":5}]}\n");
+    remove_file(path, "J1.log");
+    remove_file(path, "J2.log");
+    remove_file(path, "J3.log");
     rmdir(path);
 }
 
@@ -419,7 +450,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text),       cmocka_unit_test(awdit),    cmocka_unit_test(hist),
         cmocka_unit_test(dbcop_json), cmocka_unit_test(elle_edn), cmocka_unit_test(elle_edn_is_refused),
-        cmocka_unit_test(elle_json),  cmocka_unit_test(viper),    cmocka_unit_test(cobra),
+        cmocka_unit_test(elle_json),  cmocka_unit_test(viper), cmocka_unit_test(viper_ranges),    cmocka_unit_test(cobra),
         cmocka_unit_test(dbcop),      cmocka_unit_test(are_told_apart),
     };
     return cmocka_run_group_tests_name("formats", tests, NULL, NULL);

@@ -41,7 +41,7 @@ static void commits_stand_below_the_first_snapshot_that_sees_them(void **state)
     deliver(&bench, 700, 10, 20, "t/1", "1"); /* its commit is first in the log: no substitute for what is seen */
     deliver(&bench, 701, 20, 30, "t/2", "2");
     END(&bench);
-    STEPS(&bench, "add 2[1,2]{w:t/2=2} add 3[2,]{r:t/2=2} add 1[1,3]{w:t/1=1} add 4[3,]{r:t/1=1}");
+    STEPS(&bench, "add 2[2,3]{w:t/2=2} add 3[4,]{r:t/2=2} add 1[2,5]{w:t/1=1} add 4[6,]{r:t/1=1}");
     join_bench_close(&bench);
 }
 
@@ -57,7 +57,7 @@ static void ties_go_by_the_log(void **state)
     deliver(&bench, 702, 20, 30, "t/3", "3");
     deliver(&bench, 700, 30, 40, "t/1", "1");
     END(&bench); /* no snapshot sees them */
-    STEPS(&bench, "add 2[1,2]{w:t/2=2} add 3[1,3]{w:t/3=3} add 1[1,4]{w:t/1=1}");
+    STEPS(&bench, "add 2[2,3]{w:t/2=2} add 3[2,5]{w:t/3=3} add 1[2,7]{w:t/1=1}");
     join_bench_close(&bench);
 }
 
@@ -70,7 +70,7 @@ static void transactions_without_record_have_places(void **state)
     deliver(&bench, 700, 10, 20, "t/1", "1");
     deliver(&bench, 701, 20, 30, "t/1", "2");
     END(&bench);
-    STEPS(&bench, "add cdc:700[,2]{w:t/1=1} add 1[2,]{r:t/1=1} add cdc:701[,3]{w:t/1=2}");
+    STEPS(&bench, "add cdc:700[,3]{w:t/1=1} add 1[4,]{r:t/1=1} add cdc:701[,5]{w:t/1=2}");
     join_bench_close(&bench);
 }
 
@@ -83,7 +83,7 @@ static void snapshots_of_operations_are_their_times(void **state)
                               "{'t':'r','k':'t/1','v':1,'snapshot':'701:701:'}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
     END(&bench);
-    STEPS(&bench, "add cdc:700[,2]{w:t/1=1} add 1[1,]{r:t/1=-,r:t/1=1}");
+    STEPS(&bench, "add cdc:700[,3]{w:t/1=1} add 1[2,]{r:t/1=-,r:t/1=1}");
     join_bench_close(&bench);
 }
 
@@ -98,8 +98,8 @@ static void snapshot_that_lacks_what_came_before_is_a_breach(void **state)
     deliver(&bench, 701, 20, 30, "t/2", "1");
     deliver(&bench, 702, 30, 40, "t/3", "1");
     END(&bench);
-    STEPS(&bench, "add cdc:700[,2]{w:t/1=1} add 1[2,]{r:t/1=1} add cdc:701[,3]{w:t/2=1} add cdc:702[,4]{w:t/3=1} "
-                  "snapshot-order 2 add 2[4,]{r:t/1=-}");
+    STEPS(&bench, "add cdc:700[,3]{w:t/1=1} add 1[4,]{r:t/1=1} add cdc:701[,5]{w:t/2=1} add cdc:702[,7]{w:t/3=1} "
+                  "snapshot-order 2 add 2[8,]{r:t/1=-}");
     join_bench_close(&bench);
 }
 
@@ -113,13 +113,13 @@ static void places_are_final_below_the_horizon(void **state)
     deliver(&bench, 700, 10, 20, "t/1", "1");
     STEPS(&bench, "");
     iso_join_advance(bench.join, 702, 0); /* clients promise; but what has been delivered says nothing of 700 yet */
-    STEPS(&bench, "watermark 0"); /* the first snapshot has its place */
+    STEPS(&bench, "watermark 1"); /* the first snapshot has its place */
     join_bench_record(&bench, "{'tid':3,'sid':1,'xid':701,'snapshot':'701:701:','ops':[{'t':'w','k':'t/1','v':2}]}");
     deliver(&bench, 701, 20, 30, "t/1", "2");
-    STEPS(&bench, "add 1[1,2]{w:t/1=1} add 2[2,]{r:t/1=1} watermark 1");
+    STEPS(&bench, "add 1[2,3]{w:t/1=1} add 2[4,]{r:t/1=1} watermark 3");
     assert_int_equal(stats_of(&bench).waiting_records, 1); /* its commit: who will see it? */
     END(&bench);
-    STEPS(&bench, "add 3[2,3]{w:t/1=2}");
+    STEPS(&bench, "add 3[4,5]{w:t/1=2}");
     join_bench_close(&bench);
 }
 
@@ -137,7 +137,7 @@ static void transaction_delivered_in_part_holds_the_horizon(void **state)
     join_bench_end(&bench, 701, 1, 20);
     STEPS(&bench, "");
     join_bench_record(&bench, "{'tid':3,'sid':1,'xid':701,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
-    STEPS(&bench, "add 3[1,2]{w:t/1=1} add 1[2,]{r:t/1=1} watermark 1");
+    STEPS(&bench, "add 3[2,3]{w:t/1=1} add 1[4,]{r:t/1=1} watermark 3");
     join_bench_close(&bench);
 }
 
@@ -153,7 +153,7 @@ static void outcome_shows_below_the_horizon(void **state)
     deliver(&bench, 702, 20, 30, "t/3", "3");
     STEPS(&bench, "");
     iso_join_advance(bench.join, 702, 0);
-    STEPS(&bench, "add aborted 1[,]{w:t/1=1} add 2[1,2]{w:t/2=2} watermark 1");
+    STEPS(&bench, "add aborted 1[,]{w:t/1=1} add 2[2,3]{w:t/2=2} watermark 3");
     assert_int_equal(stats_of(&bench).resolved_committed, 1);
     assert_int_equal(stats_of(&bench).resolved_aborted, 1);
     join_bench_close(&bench);
@@ -167,7 +167,7 @@ static void undelivered_transaction_has_a_place_and_a_finding(void **state)
     join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
     join_bench_record(&bench, "{'tid':2,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
     END(&bench);
-    STEPS(&bench, "probe missing 1 t/1=1@1 add 1[1,2]{w:t/1=1} add 2[2,]{r:t/1=1}");
+    STEPS(&bench, "probe missing 1 t/1=1@2 add 1[2,3]{w:t/1=1} add 2[4,]{r:t/1=1}");
     join_bench_close(&bench);
 }
 
@@ -196,8 +196,8 @@ static void xids_wrap_around(void **state)
     deliver(&bench, 2, 50, 60, "u/1", "5"); /* nobody's: the epoch is the nearest */
     deliver(&bench, 0xfffffffd, 60, 70, "u/1", "4");
     END(&bench);
-    STEPS(&bench, "add cdc:4294967293[,2]{w:u/1=4} add 0[2,3]{w:t/0=0} add 1[3,4]{w:t/1=1} add 2[4,5]{w:t/2=2} "
-                  "add 3[5,6]{w:t/3=3} add cdc:2[,7]{w:u/1=5} add 9[7,]{r:u/1=5}");
+    STEPS(&bench, "add cdc:4294967293[,3]{w:u/1=4} add 0[4,5]{w:t/0=0} add 1[6,7]{w:t/1=1} add 2[8,9]{w:t/2=2} "
+                  "add 3[10,11]{w:t/3=3} add cdc:2[,13]{w:u/1=5} add 9[14,]{r:u/1=5}");
     join_bench_close(&bench);
 }
 

@@ -240,6 +240,97 @@ static void pausing_and_resuming_loses_nothing(void **state)
     iso_kafka_consumer_free(consumer);
 }
 
+/* However much is fetched of one partition, the others come beside it: their messages are of the same time. */
+static void partitions_are_read_side_by_side(void **state)
+{
+    enum { MESSAGES = 20000, SPREAD = 1000 };
+    struct world *world = *state;
+    const struct iso_message *messages;
+    uint32_t got;
+    uint64_t widest = 0;
+    produce(world, "t", 0, MESSAGES);
+    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
+    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+         !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline;) {
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        for (uint32_t i = 0; i < got; i++) {
+            check(world, &messages[i]);
+            for (int p = 0; p < PARTITIONS; p++) {
+                uint64_t seen = world->seen[messages[i].partition][0], other = world->seen[p][0];
+                widest = seen > other && seen - other > widest ? seen - other : widest;
+            }
+        }
+    }
+    for (int p = 0; p < PARTITIONS; p++)
+        assert_int_equal(world->seen[p][0], MESSAGES);
+    printf("# one partition was at most %llu messages ahead\n", (unsigned long long)widest);
+    assert_true(widest < SPREAD);
+    iso_kafka_consumer_free(consumer);
+}
+
+static void one_partition_is_held_and_let_go(void **state)
+{
+    struct world *world = *state;
+    const struct iso_message *messages;
+    uint32_t got, held = PARTITIONS;
+    const struct iso_kafka_partition *partitions;
+    produce(world, "t", 0, 10000);
+    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
+    for (uint32_t i = 0; i < iso_kafka_consumer_partitions(consumer, &partitions); i++)
+        held = partitions[i].partition == 2 ? i : held;
+    assert_int_equal(iso_kafka_consumer_behind(consumer, held), 10000);
+    iso_kafka_consumer_hold(consumer, held, true);
+    int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+    for (uint64_t total = 0; total < 10000 * (PARTITIONS - 1) && iso_kafka_now() < deadline; total += got) {
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        for (uint32_t i = 0; i < got; i++)
+            check(world, &messages[i]);
+    }
+    assert_int_equal(iso_kafka_consumer_poll(consumer, 200, &messages, &got, &world->error), ISO_OK);
+    assert_int_equal(got, 0);
+    assert_int_equal(world->seen[2][0], 0);
+    iso_kafka_consumer_hold(consumer, held, false);
+    while (!iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline) {
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        for (uint32_t i = 0; i < got; i++)
+            check(world, &messages[i]);
+    }
+    for (int p = 0; p < PARTITIONS; p++)
+        assert_int_equal(world->seen[p][0], 10000);
+    assert_int_equal(iso_kafka_consumer_behind(consumer, held), 0);
+    assert_int_equal(iso_kafka_consumer_counters(consumer)->holds, 1);
+    iso_kafka_consumer_free(consumer);
+}
+
+/* A reader slower than the broker, whose queues are full most of the time: librdkafka must not sleep a second whenever
+ * they are. */
+static void full_queues_do_not_slow_it_down(void **state)
+{
+    enum { MESSAGES = 40000, LONGEST_MS = 800 };
+    struct world *world = *state;
+    const struct iso_message *messages;
+    uint32_t got;
+    int64_t longest = 0;
+    iso_kafka_properties_set(&world->properties, "queued.max.messages.kbytes", "16");
+    iso_kafka_properties_set(&world->properties, "fetch.message.max.bytes", "16384");
+    produce(world, "t", 0, MESSAGES);
+    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
+    int64_t since = iso_kafka_now();
+    for (int64_t deadline = since + PATIENCE_MS; !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline;) {
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 1000, &messages, &got, &world->error), ISO_OK);
+        int64_t now = iso_kafka_now();
+        longest = now - since > longest ? now - since : longest;
+        for (uint32_t i = 0; i < got; i++)
+            check(world, &messages[i]);
+        since = iso_kafka_now();
+    }
+    for (int p = 0; p < PARTITIONS; p++)
+        assert_int_equal(world->seen[p][0], MESSAGES);
+    printf("# it waited for messages at most %lld ms\n", (long long)longest);
+    assert_true(longest < LONGEST_MS);
+    iso_kafka_consumer_free(consumer);
+}
+
 /* What `watch` does with its verdicts: as long as many wait for a slow broker, nothing more is read. */
 static void slow_topic_pauses_the_consumer(void **state)
 {
@@ -329,6 +420,18 @@ static void fetch_errors_that_heal(void **state)
     iso_kafka_consumer_free(consumer);
 }
 
+/* Right after its creation a partition may not have its leader yet. */
+static void offsets_that_are_not_known_yet(void **state)
+{
+    struct world *world = *state;
+    produce(world, "t", 0, 100);
+    iso_kafka_mock_fail_offsets(world->mock, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION, 3);
+    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
+    assert_string_equal(world->error.text, "");
+    consume(world, consumer, 100);
+    iso_kafka_consumer_free(consumer);
+}
+
 static void topic_that_appears_later(void **state)
 {
     struct world *world = *state;
@@ -387,10 +490,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(committed_offset_that_is_gone, start, stop),
         cmocka_unit_test_setup_teardown(stored_offsets_without_a_group, start, stop),
         cmocka_unit_test_setup_teardown(pausing_and_resuming_loses_nothing, start, stop),
+        cmocka_unit_test_setup_teardown(partitions_are_read_side_by_side, start, stop),
+        cmocka_unit_test_setup_teardown(one_partition_is_held_and_let_go, start, stop),
+        cmocka_unit_test_setup_teardown(full_queues_do_not_slow_it_down, start, stop),
         cmocka_unit_test_setup_teardown(slow_topic_pauses_the_consumer, start, stop),
         cmocka_unit_test_setup_teardown(brokers_down_and_back, start, stop),
         cmocka_unit_test_setup_teardown(leaders_change_and_answers_are_slow, start, stop),
         cmocka_unit_test_setup_teardown(fetch_errors_that_heal, start, stop),
+        cmocka_unit_test_setup_teardown(offsets_that_are_not_known_yet, start, stop),
         cmocka_unit_test_setup_teardown(topic_that_appears_later, start, stop),
         cmocka_unit_test_setup_teardown(broker_that_never_answers, start, stop),
         cmocka_unit_test_setup_teardown(wrong_properties, start, stop),

@@ -221,6 +221,212 @@ static void clock_that_jumps_a_year(void **state)
     close_bench(&bench);
 }
 
+#define TSO(milliseconds) ((uint64_t)(milliseconds) << 18)
+
+static void on_far_ahead(void *context, const struct iso_inputs_entry *input, uint64_t offset, uint64_t timestamp,
+                         uint64_t watermark)
+{
+    struct bench *bench = context;
+    size_t used = strlen(bench->idle);
+    assert_true(timestamp > watermark);
+    snprintf(bench->idle + used, sizeof bench->idle - used, "%s[%d]@%llu;", input->topic, (int)input->partition,
+             (unsigned long long)offset);
+}
+
+static void open_single(struct bench *bench)
+{
+    struct iso_pipeline_options options;
+    struct iso_error error = {.status = ISO_OK};
+    *bench = (struct bench){.pipeline = NULL};
+    iso_pipeline_options_init(&options);
+    options.sink = sink;
+    options.sink_context = options.context = bench;
+    options.on_far_ahead = on_far_ahead;
+    options.on_bad_record = ISO_BAD_SKIP;
+    bench->pipeline = iso_pipeline_new(&options);
+    iso_pipeline_route(bench->pipeline, "t", iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
+    iso_pipeline_declare(bench->pipeline, iso_inputs_number(iso_pipeline_inputs(bench->pipeline), "t", 1, 0), 0);
+}
+
+static void write_at(struct bench *bench, uint64_t tid, uint64_t sts)
+{
+    char record[200];
+    snprintf(record, sizeof record, "{\"tid\":%llu,\"sid\":%llu,\"sts\":%llu,\"cts\":%llu,"
+             "\"ops\":[{\"t\":\"w\",\"k\":%llu,\"v\":1}]}", (unsigned long long)tid, (unsigned long long)tid,
+             (unsigned long long)sts, (unsigned long long)sts + 1, (unsigned long long)tid);
+    feed(bench, 0, 0, record);
+}
+
+static void watermark_at(struct bench *bench, uint64_t timestamp)
+{
+    char record[64];
+    snprintf(record, sizeof record, "{\"watermark\":%llu}", (unsigned long long)timestamp);
+    feed(bench, 0, 0, record);
+}
+
+/* A wall clock, whatever its unit: a year is found in it. */
+static void timestamps_a_year_ahead_are_noticed(void **state)
+{
+    static const uint64_t now = 1795000000, year = 31556952;
+    static const uint64_t per_second[] = {1, 1000, 1000000, 1000000000, (uint64_t)1000 << 18, (uint64_t)1000000 << 12};
+    (void)state;
+    for (size_t i = 0; i < sizeof per_second / sizeof *per_second; i++) {
+        struct bench bench;
+        open_single(&bench);
+        write_at(&bench, 1, (now + 2 * year) * per_second[i]); /* no watermark yet */
+        watermark_at(&bench, now * per_second[i]);
+        write_at(&bench, 2, (now + year - 2) * per_second[i]);
+        assert_int_equal(stats_of(&bench).far_ahead, 0);
+        write_at(&bench, 3, (now + year) * per_second[i]);
+        write_at(&bench, 4, (now + 40 * year) * per_second[i]);
+        assert_int_equal(stats_of(&bench).far_ahead, 2);
+        assert_string_equal(bench.idle, "t[0]@3;"); /* said once */
+        watermark_at(&bench, (now + 1) * per_second[i]);
+        assert_int_equal(stats_of(&bench).far_ahead, 2);
+        watermark_at(&bench, (now + 3 * year) * per_second[i]);
+        assert_int_equal(stats_of(&bench).far_ahead, 3);
+        assert_int_equal(stats_of(&bench).engine.transactions, 4);
+        close_bench(&bench);
+    }
+}
+
+/* Numbers that only count have no years. */
+static void counters_know_no_year(void **state)
+{
+    struct bench bench;
+    (void)state;
+    open_single(&bench);
+    watermark_at(&bench, 100);
+    write_at(&bench, 1, UINT64_C(1) << 60);
+    assert_int_equal(stats_of(&bench).far_ahead, 0);
+    close_bench(&bench);
+}
+
+/* A watermark that jumped with its sender's clock makes what comes after it late: taken, counted, and doubtful. */
+static void clock_that_jumps_back(void **state)
+{
+    struct bench bench;
+    const char *reason;
+    (void)state;
+    open_single(&bench);
+    watermark_at(&bench, TSO(1795000000000));
+    watermark_at(&bench, TSO(1895000000000));
+    assert_int_equal(stats_of(&bench).far_ahead, 1);
+    write_at(&bench, 1, TSO(1795000000100));
+    assert_int_equal(stats_of(&bench).engine.below_watermark, 1);
+    assert_int_equal(iso_pipeline_outcome(bench.pipeline, false, &reason), ISO_UNDECIDED);
+    assert_string_equal(reason, "below-watermark");
+    close_bench(&bench);
+}
+
+static void late_arrival_makes_lines_doubtful(void **state)
+{
+    static const char reader[] = "{\"tid\":%d,\"sid\":%d,\"sts\":%d,\"cts\":%d,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":%d}]}";
+    struct bench bench;
+    char record[200];
+    (void)state;
+    open_single(&bench);
+    snprintf(record, sizeof record, reader, 11, 11, 50, 50, 7);
+    feed(&bench, 0, 0, record);
+    watermark_at(&bench, 100);
+    const char *told = lines(&bench);
+    assert_non_null(strstr(told, "\"state\":\"final\""));
+    assert_null(strstr(told, "doubtful"));
+    write_at(&bench, 1, 60);
+    snprintf(record, sizeof record, reader, 12, 12, 150, 150, 8);
+    feed(&bench, 0, 0, record);
+    watermark_at(&bench, 200);
+    told = lines(&bench);
+    const char *final = strstr(told, "\"state\":\"final\",\"doubtful\":\"below-watermark\",\"level\":\"si\",\"axiom\":\"EXT\"");
+    assert_non_null(strstr(told, "\"state\":\"tentative\",\"doubtful\":\"below-watermark\","));
+    assert_non_null(final);
+    /* A record that was left out is the graver doubt; other axioms do not rest on what others wrote. */
+    feed(&bench, 0, 0, "nonsense");
+    snprintf(record, sizeof record, reader, 13, 13, 250, 250, 9);
+    feed(&bench, 0, 0, record);
+    assert_non_null(strstr(lines(&bench), "\"doubtful\":\"skipped-records\""));
+    feed(&bench, 0, 0, "{\"tid\":14,\"sid\":14,\"sts\":310,\"cts\":300,\"ops\":[]}");
+    told = lines(&bench);
+    assert_non_null(strstr(told, "\"axiom\":\"TIMESTAMP\""));
+    assert_null(strstr(told, "doubtful"));
+    close_bench(&bench);
+}
+
+/* What stands when a run is interrupted is no reason to say that all is well. */
+static void standing_tentative_violation_is_undecided(void **state)
+{
+    struct bench bench;
+    const char *reason;
+    struct iso_text text = {0};
+    (void)state;
+    open_single(&bench);
+    feed(&bench, 0, 0, "{\"tid\":2,\"sid\":2,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
+    assert_non_null(strstr(lines(&bench), "\"state\":\"tentative\""));
+    assert_int_equal(stats_of(&bench).engine.standing, 1);
+    assert_int_equal(iso_pipeline_outcome(bench.pipeline, false, &reason), ISO_UNDECIDED);
+    assert_string_equal(reason, "tentative-violations");
+    iso_pipeline_summary(bench.pipeline, false, &text);
+    *iso_text_reserve(&text, 1) = 0;
+    assert_non_null(strstr(text.bytes, "\"verdict\":\"undecided\",\"reason\":\"tentative-violations\""));
+    iso_text_release(&text);
+    feed(&bench, 0, 1, "{\"tid\":1,\"sid\":1,\"sts\":10,\"cts\":20,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
+    assert_non_null(strstr(lines(&bench), "\"state\":\"retracted\""));
+    assert_int_equal(stats_of(&bench).engine.standing, 0);
+    assert_int_equal(iso_pipeline_outcome(bench.pipeline, false, &reason), ISO_OK);
+    feed(&bench, 0, 2, "{\"tid\":3,\"sid\":3,\"sts\":60,\"cts\":60,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":2}]}");
+    assert_int_equal(stats_of(&bench).engine.standing, 1);
+    watermark_at(&bench, 100);
+    assert_int_equal(stats_of(&bench).engine.standing, 0);
+    assert_int_equal(iso_pipeline_outcome(bench.pipeline, false, &reason), ISO_VIOLATED);
+    close_bench(&bench);
+}
+
+/* Of an input that has passed the watermark, messages are counted until the others have come as far. */
+static void messages_above_the_watermark_are_counted(void **state)
+{
+    struct bench bench;
+    (void)state;
+    open_bench(&bench, 0);
+    assert_int_equal(iso_pipeline_ahead(bench.pipeline, 7), 0);
+    feed(&bench, 0, 0, "{\"watermark\":100}");
+    for (int i = 0; i < 5; i++)
+        feed(&bench, 0, 0, "{\"watermark\":100}");
+    assert_int_equal(iso_pipeline_ahead(bench.pipeline, 0), 5);
+    assert_int_equal(iso_pipeline_ahead(bench.pipeline, 1), 0);
+    feed(&bench, 1, 0, "{\"watermark\":150}");
+    assert_int_equal(iso_pipeline_ahead(bench.pipeline, 0), 0);
+    feed(&bench, 1, 0, "{\"watermark\":160}");
+    assert_int_equal(iso_pipeline_ahead(bench.pipeline, 1), 1);
+    feed(&bench, 0, 0, "{\"watermark\":170}");
+    assert_int_equal(iso_pipeline_ahead(bench.pipeline, 1), 0);
+    close_bench(&bench);
+}
+
+/* At SER a commit timestamp is enough; there is no sts to print then. */
+static void timestamp_that_is_absent(void **state)
+{
+    struct iso_pipeline_options options;
+    struct iso_error error = {.status = ISO_OK};
+    struct bench bench;
+    (void)state;
+    open_single(&bench);
+    iso_pipeline_free(bench.pipeline);
+    iso_pipeline_options_init(&options);
+    options.level = ISO_SER;
+    options.sink = sink;
+    options.sink_context = options.context = &bench;
+    bench.pipeline = iso_pipeline_new(&options);
+    iso_pipeline_route(bench.pipeline, "t", iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
+    iso_inputs_number(iso_pipeline_inputs(bench.pipeline), "t", 1, 0);
+    feed(&bench, 0, 0, "{\"tid\":1,\"sid\":1,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1},{\"t\":\"w\",\"k\":\"y\",\"v\":1}]}");
+    watermark_at(&bench, 100);
+    const char *told = lines(&bench);
+    assert_non_null(strstr(told, "\"state\":\"final\""));
+    assert_non_null(strstr(told, "\"sts\":null,\"cts\":\"50\""));
+    assert_null(strstr(told, "\"0\""));
+    close_bench(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +435,13 @@ int main(void)
         cmocka_unit_test(all_partitions_fall_silent),
         cmocka_unit_test(late_message_of_an_idle_partition),
         cmocka_unit_test(clock_that_jumps_a_year),
+        cmocka_unit_test(timestamps_a_year_ahead_are_noticed),
+        cmocka_unit_test(counters_know_no_year),
+        cmocka_unit_test(clock_that_jumps_back),
+        cmocka_unit_test(late_arrival_makes_lines_doubtful),
+        cmocka_unit_test(standing_tentative_violation_is_undecided),
+        cmocka_unit_test(messages_above_the_watermark_are_counted),
+        cmocka_unit_test(timestamp_that_is_absent),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -343,6 +343,127 @@ static void avro_cut_anywhere_is_no_crash(void **state)
     close_world(&world);
 }
 
+/* A writer's own schema: other order, other types, more members, one of them recursive, operations before what they belong to. */
+static const char own_schema[] =
+    "{\"type\":\"record\",\"name\":\"R\",\"fields\":["
+    "{\"name\":\"note\",\"type\":{\"type\":\"map\",\"values\":[\"null\",\"double\",{\"type\":\"array\",\"items\":\"bytes\"}]}},"
+    "{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"O\",\"fields\":["
+    "{\"name\":\"v\",\"type\":[\"string\",\"null\",\"int\"]},{\"name\":\"under\",\"type\":[\"null\",\"O\"]},"
+    "{\"name\":\"t\",\"type\":\"string\"},{\"name\":\"k\",\"type\":\"int\"}]}}},"
+    "{\"name\":\"fixed\",\"type\":{\"type\":\"fixed\",\"name\":\"F\",\"size\":3}},{\"name\":\"float\",\"type\":\"float\"},"
+    "{\"name\":\"status\",\"type\":\"string\"},{\"name\":\"sid\",\"type\":\"string\"},{\"name\":\"sts\",\"type\":\"int\"},"
+    "{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"cts\",\"type\":[\"long\",\"null\"]},{\"name\":\"flag\",\"type\":\"boolean\"}]}";
+
+static void put_bytes(uint8_t **at, const char *text)
+{
+    put_long(at, (int64_t)strlen(text));
+    memcpy(*at, text, strlen(text));
+    *at += strlen(text);
+}
+
+static size_t write_own(uint8_t *bytes)
+{
+    uint8_t *at = bytes, *start;
+    put_long(&at, 2), put_bytes(&at, "a"), put_long(&at, 0), put_bytes(&at, "b"), put_long(&at, 1), at += 8;
+    put_long(&at, 1), put_bytes(&at, "c"), put_long(&at, 2), put_long(&at, 1), put_bytes(&at, "??"), put_long(&at, 0);
+    put_long(&at, 0);
+    put_long(&at, -1); /* a block of one operation, with its size */
+    start = at++;
+    put_long(&at, 0), put_bytes(&at, "x"), put_long(&at, 0), put_bytes(&at, "Write"), put_long(&at, 3);
+    *start = (uint8_t)((at - start - 1) << 1);
+    put_long(&at, 2); /* and one of two */
+    put_long(&at, 1), put_long(&at, 1), put_long(&at, 2), put_long(&at, 7), put_long(&at, 0), put_bytes(&at, "r"), put_long(&at, 9),
+        put_bytes(&at, "d"), put_long(&at, -4);
+    put_long(&at, 2), put_long(&at, 1000000), put_long(&at, 0), put_bytes(&at, "READ"), put_long(&at, 300);
+    put_long(&at, 0);
+    at += 3 + 4;
+    put_bytes(&at, "Aborted"), put_bytes(&at, "s"), put_long(&at, 10), put_long(&at, 5), put_branch(&at, 0, 467257846263971855);
+    *at++ = 1;
+    return (size_t)(at - bytes);
+}
+
+static void avro_under_the_writers_own_schema(void **state)
+{
+    static const char json[] = "{\"tid\":5,\"sid\":\"s\",\"sts\":10,\"cts\":467257846263971855,\"status\":\"aborted\",\"ops\":["
+                               "{\"t\":\"w\",\"k\":3,\"v\":\"x\"},{\"t\":\"d\",\"k\":-4},{\"t\":\"r\",\"k\":300,\"v\":1000000}]}";
+    (void)state;
+    uint8_t bytes[1024] = {0};
+    char expected[2048], actual[2048];
+    struct world world;
+    open_world(&world, (struct iso_decoder_options){0});
+    assert_int_equal(decode(&world, json, strlen(json)), ISO_OK);
+    describe(&world.events.block, expected, sizeof expected);
+    close_world(&world);
+    open_world(&world, (struct iso_decoder_options){.format = "avro", .schema = own_schema});
+    size_t size = write_own(bytes);
+    assert_int_equal(decode(&world, bytes, size), ISO_OK);
+    describe(&world.events.block, actual, sizeof actual);
+    assert_string_equal(actual, expected);
+    for (size_t cut = 0; cut < size; cut++) /* a copy of its own size, so that a sanitizer sees what lies behind */
+    {
+        uint8_t *copy = malloc(cut + 1);
+        memcpy(copy, bytes, cut);
+        assert_int_equal(decode(&world, copy, cut), ISO_BAD_INPUT);
+        assert_string_equal(world.error.text, "not one Avro value of its schema");
+        free(copy);
+    }
+    assert_int_equal(decode(&world, bytes, size + 1), ISO_BAD_INPUT);
+    assert_int_equal(world.events.count, 1);
+    describe(&world.events.block, actual, sizeof actual);
+    assert_string_equal(actual, expected);
+    close_world(&world);
+}
+
+/* A schema in which what is asked for has another type, or is not there. */
+static void avro_members_of_other_types(void **state)
+{
+    static const struct {
+        const char *fields, *bytes;
+        size_t size;
+        const char *wrong;
+    } cases[] = {
+        {"{\"name\":\"sid\",\"type\":\"int\"},{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":\"null\"}}", "\2\0", 2,
+         "tid: expected a long or a UTF-8 string"},
+        {"{\"name\":\"tid\",\"type\":\"null\"},{\"name\":\"sid\",\"type\":\"int\"}", "\2", 1,
+         "tid: expected a long or a UTF-8 string"},
+        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"boolean\"}", "\2\1", 2,
+         "sid: expected a long or a UTF-8 string"},
+        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"string\"}", "\2\2\xff", 3,
+         "sid: expected a long or a UTF-8 string"},
+        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"}", "\2\2", 2,
+         "ops: expected an array of operations"},
+        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"},{\"name\":\"ops\",\"type\":\"int\"}", "\2\2\2", 3,
+         "ops: expected an array of operations"},
+        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"},{\"name\":\"cts\",\"type\":\"long\"},"
+         "{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":\"int\"}}", "\2\2\1\0", 4, "cts: expected an unsigned long"},
+        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"},{\"name\":\"status\",\"type\":\"string\"}", "\2\2\2x", 4,
+         "status: expected COMMITTED, ABORTED or UNKNOWN"},
+        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"},"
+         "{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":\"int\"}}", "\2\2\2\2\0", 5,
+         "t of an operation: expected READ, WRITE, DELETE or APPEND"},
+        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"},{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":"
+         "{\"type\":\"record\",\"name\":\"O\",\"fields\":[{\"name\":\"t\",\"type\":\"string\"}]}}}", "\2\2\2\2r\0", 6,
+         "k: expected a long or a UTF-8 string"},
+        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"watermark\",\"type\":\"long\"}", "\2\1", 2,
+         "watermark: expected an unsigned long"},
+        {"{\"name\":\"tid\",\"type\":\"int\"}", "\x80\x80\x80\x80\x10", 5, "not one Avro value of its schema"}, /* 2^31 */
+        {"{\"name\":\"all\",\"type\":{\"type\":\"array\",\"items\":\"null\"}}", "\xfe\xff\xff\x0f\0", 5,
+         "not one Avro value of its schema"}, /* more items than bytes */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char schema[600];
+        struct world world;
+        snprintf(schema, sizeof schema, "{\"type\":\"record\",\"name\":\"R\",\"fields\":[%s]}", cases[i].fields);
+        open_world(&world, (struct iso_decoder_options){.format = "avro", .schema = schema});
+        assert_int_equal(decode(&world, cases[i].bytes, cases[i].size), ISO_BAD_INPUT);
+        assert_string_equal(world.error.text, cases[i].wrong);
+        assert_int_equal(world.events.count, 0);
+        assert_int_equal(world.events.block.transaction_count, 0);
+        close_world(&world);
+    }
+}
+
 static unsigned asked;
 
 static enum iso_status find_schema(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
@@ -398,6 +519,8 @@ int main(void)
         cmocka_unit_test(protobuf_cut_anywhere_is_no_crash),
         cmocka_unit_test(avro_says_the_same),
         cmocka_unit_test(avro_cut_anywhere_is_no_crash),
+        cmocka_unit_test(avro_under_the_writers_own_schema),
+        cmocka_unit_test(avro_members_of_other_types),
         cmocka_unit_test(avro_asks_the_registry_once),
         cmocka_unit_test(wrong_options),
     };

@@ -1,0 +1,142 @@
+/* Which partition's messages come next, and waiting until there are any.
+ *
+ * Every partition has a queue of its own, so that one can be left alone without losing what was fetched for it: a
+ * queue that nobody reads fills up to queued.max.messages.kbytes, and then librdkafka asks the broker for no more. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "connectors/kafka/consumer_private.h"
+
+/* What was asked for while a queue was fuller may have to be asked for again. */
+enum { NO_PARTITION = -1, ASK_AGAIN_MS = 10 };
+
+bool kafka_consumer_open_bell(struct iso_kafka_consumer *consumer)
+{
+    consumer->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return consumer->bell >= 0;
+}
+
+rd_kafka_queue_t *kafka_consumer_queue(struct iso_kafka_consumer *consumer)
+{
+    static const uint64_t ring = 1;
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(consumer->client.handle);
+    rd_kafka_queue_io_event_enable(queue, consumer->bell, &ring, sizeof ring);
+    return queue;
+}
+
+/* Messages that the broker is known to have from offset `next` on (until_eof: up to the end that was set). */
+static uint64_t waiting_from(const struct iso_kafka_consumer *consumer, uint32_t index, int64_t next)
+{
+    const struct iso_kafka_partition *partition = &consumer->partitions[index];
+    int64_t low, high = partition->end;
+    if (!consumer->until_eof && rd_kafka_get_watermark_offsets(consumer->client.handle, partition->topic,
+                                                               partition->partition, &low, &high))
+        return 0;
+    return high > next ? (uint64_t)(high - next) : 0;
+}
+
+/* The partition that is furthest back in time; of equal ones the next in turn. */
+static int64_t choose(const struct iso_kafka_consumer *consumer)
+{
+    int64_t best = NO_PARTITION;
+    for (uint32_t i = 0; i < consumer->partition_count; i++) {
+        uint32_t index = (consumer->turn + i) % consumer->partition_count;
+        const struct supply *supply = &consumer->supplies[index];
+        if (!supply->done && (best == NO_PARTITION || supply->time < consumer->supplies[best].time))
+            best = index;
+    }
+    return best;
+}
+
+/* A run of messages of one partition, appended to the batch. False: the batch ends here, since this partition must not be
+ * left behind: the broker has more than a run of it. */
+static bool take_run(struct iso_kafka_consumer *consumer, uint32_t index)
+{
+    struct supply *supply = &consumer->supplies[index];
+    rd_kafka_timestamp_type_t type;
+    uint32_t room = BATCH_MESSAGES - consumer->raw_count;
+    room = room < RUN_MESSAGES ? room : RUN_MESSAGES;
+    ssize_t got = rd_kafka_consume_batch_queue(supply->queue, 0, consumer->raw + consumer->raw_count, room);
+    for (ssize_t i = 0; i < got; i++)
+        consumer->raw_partition[consumer->raw_count++] = index;
+    if (got > 0) {
+        const rd_kafka_message_t *last = consumer->raw[consumer->raw_count - 1];
+        supply->next = last->offset + !last->err;
+        supply->time = last->err ? supply->time : rd_kafka_message_timestamp(last, &type);
+    }
+    consumer->turn = index + 1;
+    supply->done = got < (ssize_t)room;
+    size_t queued = rd_kafka_queue_length(supply->queue);
+    if (queued >= FEW_MESSAGES)
+        return true;
+    uint64_t waiting = waiting_from(consumer, index, supply->next);
+    if (waiting > queued)
+        kafka_waker_ask(&consumer->waker, consumer->partitions[index].topic, consumer->partitions[index].partition);
+    return !supply->done || waiting <= RUN_MESSAGES;
+}
+
+/* True: it ended because of a partition whose next messages are on their way. */
+static bool gather(struct iso_kafka_consumer *consumer)
+{
+    for (uint32_t i = 0; i < consumer->partition_count; i++) {
+        const struct iso_kafka_partition *partition = &consumer->partitions[i];
+        struct supply *supply = &consumer->supplies[i];
+        supply->next = partition->next;
+        supply->done = consumer->paused || supply->held || (consumer->until_eof && partition->next >= partition->end);
+    }
+    while (consumer->raw_count < BATCH_MESSAGES) {
+        int64_t index = choose(consumer);
+        if (index == NO_PARTITION)
+            return false;
+        if (!take_run(consumer, (uint32_t)index))
+            return true;
+    }
+    return false;
+}
+
+/* Until a queue that was empty gets something. */
+static void wait_for_bell(struct iso_kafka_consumer *consumer, int timeout_ms)
+{
+    struct pollfd bell = {.fd = consumer->bell, .events = POLLIN};
+    uint64_t rung;
+    while (poll(&bell, 1, timeout_ms) > 0 && read(consumer->bell, &rung, sizeof rung) < 0 && errno == EINTR)
+        ;
+}
+
+void kafka_consumer_fetch(struct iso_kafka_consumer *consumer, int timeout_ms)
+{
+    int64_t deadline = iso_kafka_now() + timeout_ms;
+    for (;;) {
+        bool awaited = gather(consumer);
+        int64_t left = deadline - iso_kafka_now();
+        if (consumer->raw_count || left <= 0)
+            return;
+        wait_for_bell(consumer, (int)(awaited && left > ASK_AGAIN_MS ? ASK_AGAIN_MS : left));
+    }
+}
+
+void iso_kafka_consumer_backlog(struct iso_kafka_consumer *consumer, uint64_t waiting)
+{
+    if (!consumer->paused && consumer->high_water && waiting >= consumer->high_water) {
+        consumer->paused = true;
+        consumer->counters.pauses++;
+    } else if (consumer->paused && waiting <= consumer->low_water) {
+        consumer->paused = false;
+    }
+}
+
+void iso_kafka_consumer_hold(struct iso_kafka_consumer *consumer, uint32_t index, bool hold)
+{
+    struct supply *supply = &consumer->supplies[index];
+    consumer->counters.holds += hold && !supply->held;
+    supply->held = hold;
+}
+
+uint64_t iso_kafka_consumer_behind(const struct iso_kafka_consumer *consumer, uint32_t index)
+{
+    return waiting_from(consumer, index, consumer->partitions[index].next);
+}

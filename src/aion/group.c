@@ -1,0 +1,103 @@
+/* What one iso_aion_add brings is judged in the order of commits, as far as it goes.
+ *
+ * Transactions overtake each other on their way by much less than what waits in front of a busy engine. So
+ * those that were accepted wait in a group, which is sorted by cts (by radix, stable) before it is taken: a
+ * version, a read or a member of a session is then late only where an earlier group has overtaken it, and
+ * all others go to the end of their run. While all arrive in order a group is only a batch, whose steps stay
+ * in the first level cache.
+ */
+#include <string.h>
+
+#include "aion/engine_private.h"
+#include "base/memory.h"
+
+/* Transactions: of a batch for one shard, and for several, which share the cost of a run; of a group. */
+enum { BATCH = 128, BATCH_PARALLEL = 4096, GROUP = 4096 };
+
+enum { DIGIT = 11 };
+
+static void sort_by_digit(const struct aion_place_in_time *from, struct aion_place_in_time *to, uint32_t count,
+                          uint64_t least, unsigned shift)
+{
+    uint32_t first[1 << DIGIT] = {0}, sum = 0;
+    const uint64_t mask = (1 << DIGIT) - 1;
+    for (uint32_t i = 0; i < count; i++)
+        first[(from[i].time - least) >> shift & mask]++;
+    for (uint32_t i = 0; i <= mask; i++) {
+        uint32_t here = first[i];
+        first[i] = sum;
+        sum += here;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        to[first[(from[i].time - least) >> shift & mask]++] = from[i];
+}
+
+static void sort_group(struct aion_group *group)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    for (uint32_t i = 0; i < group->count; i++) {
+        uint64_t time = group->order[i].time;
+        least = time < least ? time : least;
+        most = time > most ? time : most;
+    }
+    for (unsigned shift = 0; shift < 64 && (most - least) >> shift; shift += DIGIT) {
+        sort_by_digit(group->order, group->spare, group->count, least, shift);
+        struct aion_place_in_time *sorted = group->spare;
+        group->spare = group->order;
+        group->order = sorted;
+    }
+}
+
+/* Takes all of the group. The last batch stays with the shards' batches until the next, or the end. */
+static void take(struct iso_aion *engine, uint32_t batch)
+{
+    struct aion_group *group = &engine->group;
+    if (!group->sorted)
+        sort_group(group);
+    for (uint32_t i = 0; i < group->count; i++) {
+        aion_take(engine, &engine->block, &group->accepted[group->order[i].number], engine->now);
+        if ((i + 1) % batch == 0 && i + 1 < group->count)
+            aion_run_batches(engine, false);
+    }
+    group->untold += group->count;
+    group->count = 0;
+    group->sorted = true;
+}
+
+void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepted)
+{
+    struct aion_group *group = &engine->group;
+    uint32_t batch = engine->shards > 1 ? BATCH_PARALLEL : BATCH, number = group->count;
+    if (!group->accepted) {
+        group->accepted = iso_allocate(GROUP * sizeof *group->accepted);
+        group->order = iso_allocate(GROUP * sizeof *group->order);
+        group->spare = iso_allocate(GROUP * sizeof *group->spare);
+    }
+    uint64_t before = number ? group->order[number - 1].time : 0, time = accepted->times.cts;
+    if (iso_status_of(engine->block.history, accepted->transaction) != ISO_COMMITTED)
+        time = before; /* stays where it arrived */
+    group->sorted = number ? group->sorted && time >= before : true;
+    group->accepted[number] = *accepted;
+    group->order[group->count++] = (struct aion_place_in_time){time, number};
+    if (group->count < GROUP && (!group->sorted || group->count % batch))
+        return;
+    take(engine, batch);
+    bool tell = group->untold >= GROUP;
+    aion_run_batches(engine, tell);
+    group->untold = tell ? 0 : group->untold;
+}
+
+void aion_group_end(struct iso_aion *engine)
+{
+    take(engine, engine->shards > 1 ? BATCH_PARALLEL : BATCH);
+    aion_run_batches(engine, true);
+    engine->group.untold = 0;
+}
+
+void aion_group_release(struct aion_group *group)
+{
+    iso_free(group->accepted);
+    iso_free(group->order);
+    iso_free(group->spare);
+    memset(group, 0, sizeof *group);
+}

@@ -1,0 +1,58 @@
+/* What the status server answers: path in, bytes out. No socket, no thread, no clock: time is passed in.
+ *
+ *   /             the live page
+ *   /metrics      Prometheus's text
+ *   /status       JSON: the same figures, how it stands, how ready
+ *   /violations   JSON: the latest verdict lines; ?since=N only those behind number N
+ *   /livez        200 while the checker makes progress: its thread came by within LIVE_SECONDS
+ *   /readyz       200 once it reads, and while nothing stands in its way; else 503 and why
+ *
+ * The checker's thread publishes a snapshot and adds verdict lines; another renders answers from them. Both hold the caller's
+ * lock. The newest lines are kept, at most ISO_WEB_LINES of them and ISO_WEB_LINE_BYTES together, numbered from 1.
+ */
+#ifndef ISO_WEB_ANSWER_H
+#define ISO_WEB_ANSWER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "metrics/metrics.h"
+
+enum { ISO_WEB_LINES = 1000, ISO_WEB_LINE_BYTES = 1 << 20, ISO_WEB_LIVE_SECONDS = 30 };
+
+struct iso_web_line {
+    char *text;
+    uint32_t length;
+};
+
+struct iso_web_state {
+    struct iso_metrics metrics;
+    uint64_t published; /* milliseconds; 0: never */
+    char trouble[256];  /* what stands in the way; empty: nothing */
+    bool ready;         /* it reads */
+    uint64_t lines_added; /* the number of the newest line */
+    uint32_t line_count, line_first; /* a ring */
+    size_t line_bytes;
+    struct iso_web_line lines[ISO_WEB_LINES];
+};
+
+struct iso_web_request {
+    const char *method, *path;
+    const char *since;         /* a parameter; NULL: not given */
+    const char *authorization; /* a header; NULL: not given */
+};
+
+struct iso_web_answer {
+    unsigned status;          /* of HTTP */
+    const char *content_type; /* static */
+    struct iso_text body;     /* cleared before it is filled */
+};
+
+void iso_web_state_release(struct iso_web_state *state); /* a zeroed one is empty */
+void iso_web_state_add(struct iso_web_state *state, const char *line, size_t length);
+
+/* `token`: what a request must carry as `Authorization: Bearer TOKEN`; NULL: nothing. */
+void iso_web_answer(const struct iso_web_state *state, const char *token, uint64_t now, const struct iso_web_request *request,
+                    struct iso_web_answer *answer);
+
+#endif

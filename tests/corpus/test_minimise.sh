@@ -1,0 +1,52 @@
+#!/bin/bash
+# What --minimise leaves of the corpus's violated histories, at both levels: a dozen transactions or fewer, which a second run
+# judges violated from the file alone, with evidence that is confirmed. Every tenth dbcop history and all others; all of
+# them if EFFORT=long. The sizes go to RESULTS/minimised.tsv.
+. "$(dirname "$0")/common.sh"
+corpus=$SHARED/corpus
+table=${RESULTS:-${BUILD:-$root/build}/results}/minimised.tsv
+if [ ! -e "$corpus/VERDICTS.tsv" ]; then
+    echo "ok 1 - minimised histories of the corpus # SKIP there is no ../shared"
+    echo "1..1"
+    exit 0
+fi
+mkdir -p "$(dirname "$table")"
+printf 'path\tlevel\ttransactions\tleft\toperations left\tseconds\tnow an instance of\n' >"$table"
+
+minimise() { # PATH LEVEL
+    local small=$scratch/small.jsonl evidence=$scratch/evidence.jsonl started=${EPOCHREALTIME/[.,]/} elapsed left anomaly
+    rm -f "$small" "$evidence"
+    "$ISOCHRON" check --engine polygraph --json --level "$2" --minimise "$small" "$corpus/$1" \
+        >"$scratch/verdict.json" 2>"$scratch/errors"
+    [ $? = 1 ] || return
+    elapsed=$((${EPOCHREALTIME/[.,]/} - started))
+    "$ISOCHRON" check --json --level "$2" --evidence "$evidence" "$small" >"$scratch/again.json" 2>>"$scratch/errors"
+    [ $? = 1 ] || return
+    "$ISOCHRON" verify "$small" "$evidence" >"$scratch/confirmed" 2>>"$scratch/errors" || return
+    left=$(wc -l <"$small")
+    anomaly=$(jq -r '.violations[0] | .anomaly // .axiom' "$scratch/again.json")
+    printf '%s\t%s\t%s\t%s\t%s\t%d.%06d\t%s\n' "$1" "$2" "$(jq .transactions "$scratch/verdict.json")" "$left" \
+        "$(jq -s 'map(.ops | length) | add' "$small")" $((elapsed / 1000000)) $((elapsed % 1000000)) "$anomaly" >>"$table"
+    found="$left transactions"
+    [ "$left" -le 12 ]
+}
+
+dbcop=0
+while IFS=$'\t' read -r path format ser si; do
+    case $format in format | timekiller) continue ;; esac
+    if [ "$format" = dbcop ] && [ "${EFFORT:-short}" != long ] && [ $((dbcop++ % 10)) != 0 ]; then
+        continue
+    fi
+    for level in ser si; do
+        [ "${!level}" = violated ] || continue
+        found="no smaller violated history"
+        minimise "$path" $level
+        good=$?
+        report $good "$path at $level: $found"
+        [ $good = 0 ] || sed 's/^/# /' "$scratch/errors"
+    done
+done <"$corpus/VERDICTS.tsv"
+[ "$number" -ge 50 ] || report 1 "the table names violated histories"
+awk -F'\t' 'NR > 1 { left[$4]++ } END { for (n in left) printf "# %d transactions left: %d histories\n", n, left[n] }' \
+    "$table" | sort -k2n
+echo "1..$number"

@@ -1,0 +1,230 @@
+/* Minimised histories, random small ones: trying every schedule finds none that explains what is left; what is left is a part
+ * of the whole; and nothing can be taken from it alone. Also: a part of a history that holds, holds.
+ * Arguments: histories a level (default 1500), seed (default 1).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "history/part.h"
+#include "polygraph/minimise.h"
+#include "tests/oracle/schedule_oracle.h"
+#include "tests/property/judge.h"
+#include "tests/support/random.h"
+#include "tests/support/random_history.h"
+#include "tests/support/shrink.h"
+
+struct run {
+    enum iso_model model;
+    uint64_t seed;
+    const char *what; /* is wrong */
+    uint64_t minimised, held, transactions, left, checks;
+};
+
+static bool wrong(struct run *run, const char *what)
+{
+    run->what = what;
+    return true;
+}
+
+/* ---- what is left is a part of the whole ---- */
+
+static bool same_atom(const struct iso_history *left, iso_atom a, const struct iso_history *right, iso_atom b)
+{
+    char left_buffer[ISO_ATOM_TEXT_MAX], right_buffer[ISO_ATOM_TEXT_MAX];
+    size_t left_length, right_length;
+    if (a == ISO_ABSENT || b == ISO_ABSENT)
+        return a == b;
+    const char *left_text = iso_atom_text(&left->atoms, a, left_buffer, &left_length);
+    const char *right_text = iso_atom_text(&right->atoms, b, right_buffer, &right_length);
+    return left_length == right_length && !memcmp(left_text, right_text, left_length);
+}
+
+static uint32_t find_transaction(const struct iso_history *whole, const struct iso_history *part, uint32_t t)
+{
+    for (uint32_t other = 0; other < whole->transaction_count; other++) {
+        if (same_atom(whole, whole->tid[other], part, part->tid[t]))
+            return other;
+    }
+    return ISO_NONE;
+}
+
+/* The elements that are left stand in the whole's list in the same order. */
+static bool list_is_part(const struct iso_history *whole, uint32_t list, const struct iso_history *part, uint32_t left)
+{
+    uint64_t at = whole->list_first[list], end = whole->list_first[list + 1];
+    for (uint64_t i = part->list_first[left]; i < part->list_first[left + 1]; i++) {
+        while (at < end && !same_atom(whole, whole->element[at], part, part->element[i]))
+            at++;
+        if (at++ == end)
+            return false;
+    }
+    return true;
+}
+
+/* A write of null is a delete. */
+static enum iso_operation_kind kind_of(const struct iso_history *history, uint32_t o)
+{
+    bool gone = iso_kind_of(history, o) == ISO_WRITE && history->value[o] == ISO_ABSENT;
+    return gone ? ISO_DELETE : (enum iso_operation_kind)iso_kind_of(history, o);
+}
+
+static bool operation_fits(const struct iso_history *whole, uint32_t o, const struct iso_history *part, uint32_t p)
+{
+    if (kind_of(whole, o) != kind_of(part, p) ||
+        !same_atom(whole, whole->key_atom[whole->key[o]], part, part->key_atom[part->key[p]]))
+        return false;
+    return iso_kind_of(whole, o) == ISO_READ_LIST ? list_is_part(whole, whole->value[o], part, part->value[p])
+                                                  : same_atom(whole, whole->value[o], part, part->value[p]);
+}
+
+static bool is_part(const struct iso_history *whole, const struct iso_history *part)
+{
+    for (uint32_t t = 0; t < part->transaction_count; t++) {
+        uint32_t from = find_transaction(whole, part, t);
+        if (from == ISO_NONE || iso_status_of(whole, from) != iso_status_of(part, t))
+            return false;
+        uint32_t o = whole->first_operation[from];
+        for (uint32_t p = part->first_operation[t]; p < part->first_operation[t + 1]; p++) {
+            while (o < whole->first_operation[from + 1] && !operation_fits(whole, o, part, p))
+                o++;
+            if (o++ == whole->first_operation[from + 1])
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- and small ---- */
+
+static bool loses_a_transaction(const struct iso_history *history, enum iso_model model)
+{
+    struct iso_part part;
+    bool loses = false;
+    iso_part_init(&part, history);
+    for (uint32_t t = 0; t < history->transaction_count && !loses; t++) {
+        struct iso_history less;
+        struct iso_error error = {.status = ISO_OK};
+        iso_history_init(&less);
+        iso_part_reset(&part, true);
+        part.transactions[t] = false;
+        iso_part_build(&part, &less);
+        loses = iso_history_finish(&less, &error) != ISO_OK || judge(&less, model, &error) == ISO_IS_VIOLATED;
+        iso_history_release(&less);
+    }
+    iso_part_release(&part);
+    return loses;
+}
+
+static bool check_minimised(struct run *run, const struct iso_history *history, const struct iso_polygraph_options *options,
+                            const struct iso_evidence *evidence)
+{
+    struct iso_history small, plain;
+    struct iso_error error = {.status = ISO_OK};
+    bool bad = false;
+    iso_history_init(&small);
+    iso_history_init(&plain);
+    run->checks += iso_polygraph_minimise(history, options, evidence, &small);
+    if (iso_history_finish(&small, &error) != ISO_OK)
+        bad = wrong(run, "what is left is no history");
+    else if (schedule_oracle_holds(&small, run->model))
+        bad = wrong(run, "what is left holds");
+    else if (!is_part(history, &small))
+        bad = wrong(run, "what is left is no part of the whole");
+    else if (loses_a_transaction(&small, run->model))
+        bad = wrong(run, "a transaction can still go");
+    else if (iso_part_without_initial(&small, &plain) &&
+             (iso_history_finish(&plain, &error) != ISO_OK || judge(&plain, run->model, &error) != ISO_IS_VIOLATED ||
+              schedule_oracle_holds(&plain, run->model)))
+        bad = wrong(run, "without initial values it holds");
+    run->minimised++;
+    run->transactions += history->transaction_count;
+    run->left += small.transaction_count;
+    iso_history_release(&plain);
+    iso_history_release(&small);
+    return bad;
+}
+
+/* ---- parts of what holds hold ---- */
+
+static bool part_fails(struct run *run, const struct iso_history *history)
+{
+    struct random random = {run->seed};
+    struct iso_history less;
+    struct iso_part part;
+    struct iso_error error = {.status = ISO_OK};
+    iso_history_init(&less);
+    iso_part_init(&part, history);
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        part.transactions[t] = random_below(&random, 4) != 0;
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+            part.operations[o] = iso_kind_writes(history->kind[o]) || random_below(&random, 4) != 0;
+    }
+    iso_part_build(&part, &less);
+    bool bad = iso_history_finish(&less, &error) != ISO_OK || !schedule_oracle_holds(&less, run->model);
+    run->held++;
+    iso_part_release(&part);
+    iso_history_release(&less);
+    return bad && wrong(run, "a part of what holds does not hold");
+}
+
+/* ---- many ---- */
+
+static bool fails(const struct plain_history *plain, void *context)
+{
+    struct run *run = context;
+    struct iso_history history;
+    struct iso_polygraph_options options;
+    struct iso_polygraph_result result;
+    struct iso_error error = {.status = ISO_OK};
+    bool bad = false;
+    iso_history_init(&history);
+    iso_polygraph_options_init(&options);
+    iso_polygraph_result_init(&result);
+    options.model = run->model;
+    if (plain_history_build(plain, &history, &error) == ISO_OK && history.committed_count &&
+        iso_polygraph_check(&history, &options, &result, &error) == ISO_OK) {
+        if (result.outcome == ISO_IS_VIOLATED)
+            bad = check_minimised(run, &history, &options, &result.evidence);
+        else if (result.outcome == ISO_HOLDS)
+            bad = part_fails(run, &history);
+    }
+    iso_polygraph_result_release(&result);
+    iso_history_release(&history);
+    return bad;
+}
+
+static bool run_level(enum iso_model model, unsigned histories, uint64_t seed)
+{
+    struct random_history_options options = random_history_defaults();
+    struct run run = {.model = model};
+    static struct plain_history plain;
+    options.timestamps = false;
+    for (unsigned i = 0; i < histories; i++) {
+        random_history(run.seed = seed + i, &options, &plain);
+        if (!fails(&plain, &run))
+            continue;
+        shrink_history(&plain, fails, &run);
+        fails(&plain, &run);
+        printf("not ok - %s: %s, seed %llu\n", iso_model_name(model), run.what, (unsigned long long)run.seed);
+        plain_history_print(&plain, stdout, "#   ");
+        return false;
+    }
+    bool enough = run.minimised > histories / 5 && run.held > histories / 5;
+    printf("%s - %s: %llu histories minimised, of %.1f transactions %.1f left, %.1f checks each; %llu parts hold\n",
+           enough ? "ok" : "not ok", iso_model_name(model), (unsigned long long)run.minimised,
+           (double)run.transactions / (double)(run.minimised + !run.minimised),
+           (double)run.left / (double)(run.minimised + !run.minimised),
+           (double)run.checks / (double)(run.minimised + !run.minimised), (unsigned long long)run.held);
+    return enough;
+}
+
+int main(int argc, char **argv)
+{
+    static const enum iso_model models[] = {ISO_MODEL_SER, ISO_MODEL_SI, ISO_MODEL_ADYA_SI};
+    unsigned histories = argc > 1 ? (unsigned)atoi(argv[1]) : 1500;
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    bool good = true;
+    for (int m = 0; m < 3; m++)
+        good &= run_level(models[m], histories, seed);
+    return !good;
+}

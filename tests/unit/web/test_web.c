@@ -1,0 +1,297 @@
+/* The status server: answers, and the same over HTTP with clients that do not behave. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "web/web.h"
+
+static const char token[] = "a-token-of-enough-length";
+
+/* ---- answers ---- */
+
+struct asked {
+    struct iso_web_state state;
+    struct iso_web_answer answer;
+};
+
+static int start(void **state)
+{
+    *state = calloc(1, sizeof(struct asked));
+    return 0;
+}
+
+static int stop(void **state)
+{
+    struct asked *asked = *state;
+    iso_web_state_release(&asked->state);
+    iso_text_release(&asked->answer.body);
+    free(asked);
+    return 0;
+}
+
+static const char *ask(struct asked *asked, unsigned status, const char *token_wanted, uint64_t now,
+                       struct iso_web_request request)
+{
+    request.method = request.method ? request.method : "GET";
+    iso_web_answer(&asked->state, token_wanted, now, &request, &asked->answer);
+    assert_int_equal(asked->answer.status, status);
+    iso_text_put_bytes(&asked->answer.body, "", 1);
+    return asked->answer.body.bytes;
+}
+
+static void health(void **state)
+{
+    struct asked *asked = *state;
+    assert_string_equal(ask(asked, 503, NULL, 5000, (struct iso_web_request){.path = "/livez"}), "no progress\n");
+    assert_string_equal(ask(asked, 503, NULL, 5000, (struct iso_web_request){.path = "/readyz"}), "not started\n");
+    asked->state.published = 5000;
+    assert_string_equal(ask(asked, 200, NULL, 6000, (struct iso_web_request){.path = "/livez"}), "ok\n");
+    assert_string_equal(ask(asked, 503, NULL, 6000, (struct iso_web_request){.path = "/readyz"}), "not reading yet\n");
+    asked->state.ready = true;
+    assert_string_equal(ask(asked, 200, NULL, 6000, (struct iso_web_request){.path = "/readyz"}), "ok\n");
+    strcpy(asked->state.trouble, "broker down");
+    assert_string_equal(ask(asked, 503, NULL, 6000, (struct iso_web_request){.path = "/readyz"}), "broker down\n");
+    /* a checker that hangs is not alive, however well its server answers */
+    assert_string_equal(ask(asked, 503, NULL, 5000 + 30001, (struct iso_web_request){.path = "/livez"}), "no progress\n");
+}
+
+static void paths_and_methods(void **state)
+{
+    struct asked *asked = *state;
+    assert_non_null(strstr(ask(asked, 200, NULL, 1, (struct iso_web_request){.path = "/"}), "<!doctype html>"));
+    ask(asked, 200, NULL, 1, (struct iso_web_request){.path = "/metrics"});
+    ask(asked, 200, NULL, 1, (struct iso_web_request){.path = "/status", .method = "HEAD"});
+    assert_non_null(strstr(ask(asked, 404, NULL, 1, (struct iso_web_request){.path = "/etc/passwd"}), "not here"));
+    ask(asked, 404, NULL, 1, (struct iso_web_request){.path = ""});
+    ask(asked, 405, NULL, 1, (struct iso_web_request){.path = "/metrics", .method = "POST"});
+}
+
+static void tokens(void **state)
+{
+    struct asked *asked = *state;
+    static const char *const wrong[] = {NULL, "", "Bearer", "Bearer ", "Bearer a-token", "bearer a-token-of-enough-length",
+                                        "Bearer a-token-of-enough-lengtH", "Bearer a-token-of-enough-length ",
+                                        "Bearer a-token-of-enough-lengtha-token-of-enough-length"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        ask(asked, 401, token, 1, (struct iso_web_request){.path = "/status", .authorization = wrong[i]});
+    ask(asked, 200, token, 1, (struct iso_web_request){.path = "/status", .authorization = "Bearer a-token-of-enough-length"});
+    ask(asked, 200, token, 1, (struct iso_web_request){.path = "/"});
+    ask(asked, 503, token, 1, (struct iso_web_request){.path = "/livez"});
+}
+
+static json_t *violations(struct asked *asked, const char *since, uint64_t next, uint64_t lost)
+{
+    json_error_t error;
+    json_t *object = json_loads(ask(asked, 200, NULL, 1, (struct iso_web_request){.path = "/violations", .since = since}),
+                                JSON_REJECT_DUPLICATES, &error);
+    assert_non_null(object);
+    assert_int_equal(json_integer_value(json_object_get(object, "next")), next);
+    assert_int_equal(json_integer_value(json_object_get(object, "lost")), lost);
+    return object;
+}
+
+static void check_lines(struct asked *asked, const char *since, uint64_t next, uint64_t lost, size_t count, int first)
+{
+    json_t *object = violations(asked, since, next, lost), *lines = json_object_get(object, "lines");
+    assert_int_equal(json_array_size(lines), count);
+    if (count)
+        assert_int_equal(json_integer_value(json_object_get(json_array_get(lines, 0), "n")), first);
+    json_decref(object);
+}
+
+static void latest_violations(void **state)
+{
+    struct asked *asked = *state;
+    char line[32];
+    check_lines(asked, NULL, 0, 0, 0, 0);
+    for (int i = 1; i <= 2500; i++)
+        iso_web_state_add(&asked->state, line, (size_t)snprintf(line, sizeof line, "{\"n\":%d}\n", i));
+    check_lines(asked, NULL, 2500, 1500, 1000, 1501);
+    check_lines(asked, "2000", 2500, 0, 500, 2001);
+    check_lines(asked, "1000", 2500, 500, 1000, 1501);
+    check_lines(asked, "2500", 2500, 0, 0, 0);
+    check_lines(asked, "99999999999999999999999", 2500, 0, 0, 0);
+    ask(asked, 400, NULL, 1, (struct iso_web_request){.path = "/violations", .since = "x"});
+    ask(asked, 400, NULL, 1, (struct iso_web_request){.path = "/violations", .since = "-1"});
+    ask(asked, 400, NULL, 1, (struct iso_web_request){.path = "/violations", .since = ""});
+}
+
+static void long_lines_are_bounded(void **state)
+{
+    struct asked *asked = *state;
+    size_t size = (size_t)ISO_WEB_LINE_BYTES + 1;
+    char *line = malloc(size);
+    memset(line, '7', size);
+    for (int i = 0; i < 10; i++) {
+        iso_web_state_add(&asked->state, line, ISO_WEB_LINE_BYTES / 4);
+        assert_true(asked->state.line_bytes <= ISO_WEB_LINE_BYTES);
+    }
+    iso_web_state_add(&asked->state, line, size);
+    assert_int_equal(asked->state.line_count, 4);
+    assert_int_equal(asked->state.lines_added, 11);
+    free(line);
+}
+
+/* ---- over HTTP ---- */
+
+static int open_connection(uint16_t port)
+{
+    int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_int_equal(connect(descriptor, (const struct sockaddr *)&address, sizeof address), 0);
+    struct timeval patience = {.tv_sec = 20};
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    return descriptor;
+}
+
+/* What comes back, cut at `size`. */
+static void request(uint16_t port, const char *text, char *answer, size_t size)
+{
+    int descriptor = open_connection(port);
+    assert_int_equal(send(descriptor, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+    size_t used = 0;
+    for (ssize_t got; used + 1 < size && (got = recv(descriptor, answer + used, size - 1 - used, 0)) > 0;)
+        used += (size_t)got;
+    answer[used] = 0;
+    close(descriptor);
+}
+
+static void serves(void **state)
+{
+    (void)state;
+    static char answer[1 << 17];
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_metrics metrics = {0};
+    struct iso_web *web = iso_web_new("127.0.0.1:0", NULL, &error);
+    assert_string_equal(error.text, "");
+    assert_non_null(web);
+    for (int round = 0; round < 2; round++) {
+        iso_metrics_count(&metrics, ISO_METRIC_TRANSACTIONS, NULL, NULL, 41 + (uint64_t)round);
+        iso_web_publish(web, &metrics, true, NULL);
+    }
+    iso_web_add(web, "{\"n\":1}\n", 8);
+    request(iso_web_port(web), "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", answer, sizeof answer);
+    assert_memory_equal(answer, "HTTP/1.1 200", 12);
+    assert_non_null(strstr(answer, "\nisochron_transactions_total 42\n"));
+    request(iso_web_port(web), "GET /violations?since=0 HTTP/1.0\r\n\r\n", answer, sizeof answer);
+    assert_non_null(strstr(answer, "{\"n\":1}"));
+    request(iso_web_port(web), "GET / HTTP/1.0\r\n\r\n", answer, sizeof answer);
+    assert_non_null(strstr(answer, "</html>"));
+    request(iso_web_port(web), "GET /readyz HTTP/1.0\r\n\r\n", answer, sizeof answer);
+    assert_non_null(strstr(answer, "ok\n"));
+    request(iso_web_port(web), "\x16\x03\x01 nonsense\r\n\r\n", answer, sizeof answer);
+    assert_null(strstr(answer, " 200 "));
+    iso_metrics_release(&metrics);
+    iso_web_free(web);
+}
+
+static void addresses(void **state)
+{
+    (void)state;
+    char taken[32], path[] = "/tmp/test-web-token-XXXXXX";
+    int file = mkstemp(path);
+    static const char *const wrong[] = {"", "x", ":80", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:8x", "256.1.1.1:80"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct iso_error error = {.status = ISO_OK};
+        assert_null(iso_web_new(wrong[i], NULL, &error));
+        assert_int_equal(error.status, ISO_BAD_INPUT);
+    }
+    struct iso_error error = {.status = ISO_OK};
+    assert_null(iso_web_new("0.0.0.0:0", NULL, &error));
+    assert_non_null(strstr(error.text, "expected --listen-token FILE too"));
+    error.status = ISO_OK;
+    assert_null(iso_web_new("0.0.0.0:0", path, &error));
+    assert_non_null(strstr(error.text, "no token"));
+    assert_int_equal(write(file, token, sizeof token - 1), sizeof token - 1);
+    close(file);
+    error = (struct iso_error){.status = ISO_OK};
+    struct iso_web *web = iso_web_new("0.0.0.0:0", path, &error);
+    assert_string_equal(error.text, "");
+    snprintf(taken, sizeof taken, "127.0.0.1:%u", iso_web_port(web));
+    assert_null(iso_web_new(taken, NULL, &error));
+    assert_int_equal(error.status, ISO_FAILED);
+    iso_web_free(web);
+    error = (struct iso_error){.status = ISO_OK};
+    assert_null(iso_web_new("0", "/nowhere/token", &error));
+    assert_int_equal(error.status, ISO_FAILED);
+    unlink(path);
+}
+
+static double seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void *ask_often(void *context)
+{
+    char answer[4096];
+    for (int i = 0; i < 200; i++)
+        request(*(uint16_t *)context, "GET /status HTTP/1.0\r\n\r\n", answer, sizeof answer);
+    return NULL;
+}
+
+/* Clients that send nothing hold all connections they get, others ask without pause: publishing goes on. */
+static void hostile_clients_do_not_stop_the_checker(void **state)
+{
+    (void)state;
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_metrics metrics = {0};
+    struct iso_web *web = iso_web_new("0", NULL, &error);
+    assert_non_null(web);
+    uint16_t port = iso_web_port(web);
+    int idle[20];
+    for (int i = 0; i < 20; i++) {
+        idle[i] = open_connection(port);
+        assert_int_equal(send(idle[i], "GET /sta", 8, MSG_NOSIGNAL), 8);
+    }
+    pthread_t askers[4];
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&askers[i], NULL, ask_often, &port), 0);
+    double worst = 0;
+    for (int i = 0; i < 2000; i++) {
+        double before = seconds();
+        iso_metrics_count(&metrics, ISO_METRIC_TRANSACTIONS, NULL, NULL, (uint64_t)i);
+        iso_web_publish(web, &metrics, true, NULL);
+        iso_web_add(web, "{}", 2);
+        double took = seconds() - before;
+        worst = took > worst ? took : worst;
+    }
+    for (int i = 0; i < 4; i++)
+        pthread_join(askers[i], NULL);
+    for (int i = 0; i < 20; i++)
+        close(idle[i]);
+    assert_true(worst < 2); /* not a measure of speed: a client that stopped it would do so for ten seconds */
+    iso_metrics_release(&metrics);
+    iso_web_free(web);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(health, start, stop),
+        cmocka_unit_test_setup_teardown(paths_and_methods, start, stop),
+        cmocka_unit_test_setup_teardown(tokens, start, stop),
+        cmocka_unit_test_setup_teardown(latest_violations, start, stop),
+        cmocka_unit_test_setup_teardown(long_lines_are_bounded, start, stop),
+        cmocka_unit_test(serves),
+        cmocka_unit_test(addresses),
+        cmocka_unit_test(hostile_clients_do_not_stop_the_checker),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
