@@ -135,9 +135,9 @@ EFFORT ?= short
 FLAVOUR ?= check
 RESULTS ?= build/results
 SCRIPTS := $(sort $(wildcard tests/test_*.sh) $(wildcard tests/*/test_*.sh))
-# What looks at the sources or records with WiredTiger, which no sanitizer knows, runs once and not in every flavour.
+# What looks at the sources, installs, or records with WiredTiger, which no sanitizer knows, runs once and not in every flavour.
 ifneq ($(BUILD),build)
-SCRIPTS := $(filter-out tests/test_run.sh tests/includes/% tests/wiredtiger/%,$(SCRIPTS))
+SCRIPTS := $(filter-out tests/test_run.sh tests/includes/% tests/wiredtiger/% tests/recorder/%,$(SCRIPTS))
 endif
 named = $(if $(T),$(foreach test,$(1),$(if $(findstring $(T),$(subst test_,,$(test))),$(test))),$(1))
 TESTS := $(call named,$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS) $(SCRIPTS))
@@ -213,6 +213,14 @@ format: ## Format the sources with clang-format-14
 
 format-check: ## Say which sources are not formatted
 	@clang-format-14 --dry-run --Werror $(FORMATTED)
+
+PREFIX ?= /usr/local
+.PHONY: install
+install: all ## Install the program, the library and its headers under PREFIX (/usr/local)
+	@install -D $(BUILD)/isochron $(DESTDIR)$(PREFIX)/bin/isochron
+	@install -D -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/libisochron.a
+	@install -d $(DESTDIR)$(PREFIX)/include/iso
+	@install -m 644 include/iso/*.h $(DESTDIR)$(PREFIX)/include/iso
 
 clean: ## Remove everything that was built
 	rm -rf build build-*
