@@ -115,6 +115,7 @@ static void note_times(struct iso_join *join, struct join_transaction *transacti
     if (event->flags & ISO_EVENT_HAS_STS) {
         transaction->sts = event->sts.physical;
         transaction->flags |= JOIN_HAS_STS;
+        join->starts_come = true;
     }
     if (event->flags & ISO_EVENT_HAS_CTS) {
         transaction->cts = event->cts.physical;

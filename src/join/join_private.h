@@ -216,6 +216,7 @@ struct iso_join {
     struct iso_join_stats stats;
     bool in_band;
     bool ends_come;      /* the source says where transactions end */
+    bool starts_come;    /* and when they started */
     bool domains_differ; /* clients' commit timestamps are not the source's positions */
 
     struct iso_history keys; /* its keys: numbers and atoms */

@@ -84,7 +84,7 @@ static void conclude(struct iso_join *join, const struct candidate *candidate)
     struct join_record *record = &join->records[candidate->record];
     if (candidate->found == SEVERAL) {
         join->stats.unresolved++;
-        if (record->held != ISO_NONE)
+        if (record->held != ISO_NONE && join->options.keep_joined)
             join_copy_transaction(&join->out.joined, &join->held, record->held);
         join_forget_record(join, candidate->record);
         return;
@@ -99,7 +99,7 @@ static void conclude(struct iso_join *join, const struct candidate *candidate)
 void join_match_unknown(struct iso_join *join)
 {
     struct join_map anchors = {0};
-    if (!join->unknown_count)
+    if (!join->unknown_count || !join->capability->unique_cts)
         return;
     struct candidate *candidates = iso_allocate(join->waiting_records * sizeof *candidates);
     uint32_t *next = iso_allocate(join->waiting_records * sizeof *next);

@@ -383,10 +383,29 @@ void join_settle(struct iso_join *join, uint32_t number, uint32_t final)
 
 /* ---- a record without any row ---- */
 
+/* Whether a row of it would have been known: by its write set, or by an id that the stream has. A stream without start
+ * timestamps does not have that of a record that has nothing else. */
+static bool can_tell(const struct iso_join *join, const struct join_record *record)
+{
+    if (!record->identity_count)
+        return join->capability->unique_cts;
+    bool start_only = record->identity_count == 1 && record->identity[0].tag == JOIN_BY_STS;
+    return !start_only || join->starts_come;
+}
+
+static void stay_unknown(struct iso_join *join, const struct join_record *record)
+{
+    join->stats.unresolved++;
+    if (record->held != ISO_NONE && join->options.keep_joined)
+        join_copy_transaction(&join->out.joined, &join->held, record->held);
+}
+
 void join_settle_undelivered(struct iso_join *join, uint32_t number)
 {
     struct join_record *record = &join->records[number];
-    if (record->status == ISO_UNKNOWN)
+    if (record->status == ISO_UNKNOWN && !can_tell(join, record))
+        stay_unknown(join, record);
+    else if (record->status == ISO_UNKNOWN)
         join_resolve(join, number, false, 0);
     else if (record->status == ISO_COMMITTED && !(record->flags & JOIN_RECORD_GIVEN))
         join->stats.unplaced++;

@@ -20,10 +20,14 @@
 #include "connectors/debezium/debezium.h"
 #include "connectors/dgraph/dgraph.h"
 #include "connectors/history/record.h"
+#include "connectors/ticdc/ticdc.h"
+#include "connectors/yugabyte/yugabyte.h"
 #include "history/snapshot.h"
 #include "pipeline/pipeline.h"
 #include "tests/support/feed_debezium.h"
 #include "tests/support/feed_dgraph.h"
+#include "tests/support/feed_ticdc.h"
+#include "tests/support/feed_yugabyte.h"
 #include "tests/support/random.h"
 #include "tests/support/random_history.h"
 
@@ -37,25 +41,45 @@ struct found {
 
 enum mode { BY_TIMESTAMPS, BY_SNAPSHOTS, IN_BAND, BY_BEFORE_IMAGES };
 
+/* How the stream and a client know a transaction to be the same. */
+enum identity { BY_COMMIT_TIMESTAMP, BY_SHARED_COMMIT_TIMESTAMP, BY_START_TIMESTAMP, BY_XID };
+
 struct format {
-    const char *name;
+    const char *name, *changes, *keys;
     enum mode mode;
-    bool debezium;
+    enum identity identity;
     enum feed_debezium_format encoding;
-    bool binlog, default_identity, metadata;
+    bool binlog, default_identity;
+    const char *protocol; /* TiCDC's */
 };
 
+#define DGRAPH "dgraph", "p%u/0x%x"
+#define DEBEZIUM "debezium", "public.t%u/%u"
+#define TICDC "ticdc", "test.t%u/%u"
+#define YUGABYTE "yugabyte", "public.t%u/%u"
+
 static const struct format formats[] = {
-    {"dgraph", BY_TIMESTAMPS, false, FEED_JSON, false, false, false},
-    {"debezium", BY_TIMESTAMPS, true, FEED_JSON, false, false, true},
-    {"debezium-snapshots", BY_SNAPSHOTS, true, FEED_JSON, false, false, true},
-    {"debezium-default-identity", BY_SNAPSHOTS, true, FEED_JSON_SCHEMAS, false, true, true},
-    {"debezium-in-band", IN_BAND, true, FEED_JSON, false, false, true},
-    {"debezium-alone", BY_BEFORE_IMAGES, true, FEED_JSON, false, false, true},
-    {"debezium-avro", BY_SNAPSHOTS, true, FEED_AVRO, false, false, true},
-    {"debezium-protobuf", BY_BEFORE_IMAGES, true, FEED_PROTOBUF, false, false, true},
-    {"binlog-alone", BY_BEFORE_IMAGES, true, FEED_JSON, true, false, true},
+    {"dgraph", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL},
+    {"debezium", DEBEZIUM, BY_TIMESTAMPS, BY_XID, FEED_JSON, false, false, NULL},
+    {"debezium-snapshots", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON, false, false, NULL},
+    {"debezium-default-identity", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON_SCHEMAS, false, true, NULL},
+    {"debezium-in-band", DEBEZIUM, IN_BAND, BY_XID, FEED_JSON, false, false, NULL},
+    {"debezium-alone", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_JSON, false, false, NULL},
+    {"debezium-avro", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_AVRO, false, false, NULL},
+    {"debezium-protobuf", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_PROTOBUF, false, false, NULL},
+    {"binlog-alone", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_JSON, true, false, NULL},
+    {"ticdc-canal-json", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "canal-json"},
+    {"ticdc-open-protocol", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "open-protocol"},
+    {"ticdc-simple", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "simple"},
+    {"ticdc-debezium", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "debezium"},
+    {"ticdc-alone", TICDC, BY_BEFORE_IMAGES, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "canal-json"},
+    {"yugabyte-alone", YUGABYTE, BY_BEFORE_IMAGES, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL},
 };
+
+static bool is_of(const struct format *format, const char *kind)
+{
+    return !strcmp(format->changes, kind);
+}
 
 struct statistics {
     uint64_t carried, foreign, committed, aborted, unresolved, altered, repeats, violated, online;
@@ -73,6 +97,7 @@ struct carriage {
     uint64_t commits[PLAIN_TRANSACTIONS]; /* cts as the feed is ordered by; 0: it never committed */
     uint64_t first_xid;
     bool snapshot_rows;
+    bool drops;  /* the feed has no row where nothing changed */
     bool online; /* clients' promises come between their records */
     bool lost;   /* a row of the feed was left out: what is found is not told beforehand, but something must be */
     enum iso_status outcome;
@@ -242,6 +267,10 @@ static bool can_carry(const struct carriage *carriage, const struct plain_histor
     return true;
 }
 
+static void print_key(const struct format *format, char key[PLAIN_TEXT], uint32_t table, uint32_t number)
+{
+    snprintf(key, PLAIN_TEXT, format->keys, table, number);
+}
 static void rename_key(const struct carriage *carriage, struct plain_text *key, char names[][PLAIN_TEXT], uint32_t *count)
 {
     uint32_t number = 0;
@@ -249,7 +278,7 @@ static void rename_key(const struct carriage *carriage, struct plain_text *key, 
         number++;
     if (number == *count)
         memcpy(names[(*count)++], key->text, PLAIN_TEXT);
-    snprintf(key->text, PLAIN_TEXT, carriage->format->debezium ? "public.t%u/%u" : "p%u/0x%x", number % 2, number + 1);
+    print_key(carriage->format, key->text, number % 2, number + 1);
     key->quoted = true;
 }
 
@@ -280,7 +309,7 @@ static uint64_t rank_of(const uint64_t *times, uint32_t count, uint64_t time)
 static void spread_times(struct plain_history *history)
 {
     uint64_t times[PLAIN_TRANSACTIONS * (PLAIN_OPERATIONS + 2)], taken[PLAIN_TRANSACTIONS];
-    uint32_t count = 0, taken_count = 0;
+    uint32_t count = 0, taken_count = 0, writers = 0;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         const struct plain_transaction *transaction = &history->transactions[t];
         times[count++] = transaction->sts.physical;
@@ -296,6 +325,7 @@ static void spread_times(struct plain_history *history)
             transaction->operations[i].ots.physical = rank_of(times, count, transaction->operations[i].ots.physical);
         if (!plain_transaction_writes(transaction))
             continue;
+        transaction->sts.physical += ++writers; /* no two start at once */
         for (uint32_t i = 0; i < taken_count; i++)
             if (taken[i] == transaction->cts.physical) {
                 transaction->cts.physical += 4;
@@ -327,7 +357,7 @@ static uint64_t cts_of(const struct plain_transaction *transaction)
 /* Who committed, and when. An unknown transaction may have. */
 static void draw_outcomes(struct carriage *carriage)
 {
-    bool ids = carriage->format->debezium;
+    bool ids = carriage->format->identity == BY_XID;
     for (uint32_t t = 0; t < carriage->client.transaction_count; t++) {
         struct plain_transaction *transaction = &carriage->client.transactions[t];
         bool writes = plain_transaction_writes(transaction);
@@ -374,6 +404,8 @@ static void compare_writes(struct carriage *carriage, const struct plain_transac
             if (!plain_writes(operation) || final_write(sides[side], &operation->key) != operation ||
                 (other && same_value(operation, other)))
                 continue;
+            if (side && !other && carriage->format->identity == BY_SHARED_COMMIT_TIMESTAMP)
+                continue; /* it may be another transaction's */
             snprintf(text, sizeof text, "CDC %s %s", client->tid.text, operation->key.text);
             add_found(&carriage->expected, text);
         }
@@ -431,7 +463,7 @@ static void compare_before_images(struct carriage *carriage)
                 continue;
             struct value_of_key *value = value_of(values, &count, carriage, &operation->key);
             char text[FOUND_TEXT];
-            if (carriage->withheld[t] || same_text(&value->source, &value->client))
+            if (carriage->withheld[t] || carriage->told.transactions[t].status != ISO_COMMITTED || same_text(&value->source, &value->client))
                 continue;
             snprintf(text, sizeof text, "CDC %s %s", client->tid.text, operation->key.text);
             add_found(&carriage->expected, text);
@@ -455,7 +487,7 @@ static void alter(struct carriage *carriage)
         return;
     if (random_percent(&carriage->random, 50) && transaction->operation_count < PLAIN_OPERATIONS) {
         char key[PLAIN_TEXT];
-        snprintf(key, sizeof key, carriage->format->debezium ? "public.t1/%u" : "p1/0x%x", 60u);
+        print_key(carriage->format, key, 1, 60);
         struct plain_operation *extra = plain_history_operation(transaction, ISO_WRITE, key, "424242");
         extra->ots.given = false;
         carriage->statistics->altered++;
@@ -481,7 +513,9 @@ static void make_foreign(struct carriage *carriage, struct plain_transaction *to
     told->xid = 0;
     told->snapshot.given = false;
     snprintf(told->tid.text, PLAIN_TEXT, "cdc:%" PRIu64,
-             carriage->format->debezium ? (carriage->first_xid + t) & 0xffffffff : carriage->commits[t]);
+             carriage->format->identity == BY_XID               ? (carriage->first_xid + t) & 0xffffffff
+             : carriage->format->identity == BY_START_TIMESTAMP ? source->sts.physical
+                                                                : carriage->commits[t]);
     told->tid.quoted = true;
     snprintf(told->session.text, PLAIN_TEXT, "cdc-session-%u", t);
     told->session.quoted = true;
@@ -541,13 +575,58 @@ static bool resolve(const struct carriage *carriage, uint32_t u, uint32_t *found
     return ways <= 1;
 }
 
+/* What stood there when transaction `t` of the source committed. */
+static struct plain_text found_by(const struct carriage *carriage, uint32_t t, const struct plain_text *key)
+{
+    struct plain_text found = carriage->client.initial_value;
+    uint64_t newest = 0;
+    for (uint32_t i = 0; i < carriage->client.initial_count; i++)
+        if (plain_equal(&carriage->client.initials[i].key, key))
+            found = carriage->client.initials[i].value;
+    for (uint32_t i = 0; i < carriage->source.transaction_count; i++) {
+        const struct plain_operation *write = final_write(&carriage->source.transactions[i], key);
+        if (!write || carriage->commits[i] >= carriage->commits[t] || carriage->commits[i] < newest || !carriage->commits[i])
+            continue;
+        newest = carriage->commits[i];
+        found = written(write);
+    }
+    return found;
+}
+
+static bool leaves_row(const struct carriage *carriage, uint32_t t)
+{
+    const struct plain_transaction *source = &carriage->source.transactions[t];
+    for (uint32_t i = 0; i < source->operation_count; i++) {
+        const struct plain_operation *write = &source->operations[i];
+        if (!plain_writes(write) || final_write(source, &write->key) != write)
+            continue;
+        struct plain_text before = found_by(carriage, t, &write->key), after = written(write);
+        if ((!before.absent || !after.absent) && (!same_text(&before, &after) || !carriage->drops))
+            return true;
+    }
+    return false;
+}
+
+/* Where the id tells: `*found` is itself if it committed and left a trace. */
+static bool resolve_by_id(const struct carriage *carriage, uint32_t u, uint32_t *found)
+{
+    *found = carriage->commits[u] && leaves_row(carriage, u) ? u : ISO_NONE;
+    if (carriage->format->identity == BY_XID)
+        return true;
+    for (uint32_t t = 0; t < carriage->source.transaction_count; t++) /* a stream that has shown no start timestamp tells nothing */
+        if (carriage->commits[t] && leaves_row(carriage, t))
+            return carriage->client.transactions[u].sts.given;
+    return false;
+}
+
 static void tell_unknown(struct carriage *carriage, uint32_t u, bool claimed[PLAIN_TRANSACTIONS])
 {
     struct plain_transaction *told = &carriage->told.transactions[u];
+    bool by_writes = carriage->format->identity == BY_COMMIT_TIMESTAMP;
+    bool by_nothing = carriage->format->identity == BY_SHARED_COMMIT_TIMESTAMP;
     uint32_t t;
-    if (!plain_transaction_writes(told))
-        return;
-    if (!has_value(told) || !resolve(carriage, u, &t)) {
+    if (by_nothing || (by_writes && !has_value(told)) ||
+        !(by_writes ? resolve(carriage, u, &t) : resolve_by_id(carriage, u, &t))) {
         carriage->statistics->unresolved++;
         return;
     }
@@ -569,16 +648,14 @@ static void expect_by_timestamps(struct carriage *carriage)
     carriage->told = carriage->client;
     for (uint32_t t = 0; t < carriage->client.transaction_count; t++) {
         const struct plain_transaction *client = &carriage->client.transactions[t];
-        if (client->status == ISO_UNKNOWN && carriage->format->debezium)
-            carriage->told.transactions[t].status = plain_transaction_writes(client) ? ISO_ABORTED : ISO_UNKNOWN;
-        else if (client->status == ISO_UNKNOWN)
+        if (client->status == ISO_UNKNOWN && plain_transaction_writes(client))
             tell_unknown(carriage, t, claimed);
         if (client->status != ISO_COMMITTED || !carriage->commits[t] || carriage->withheld[t])
             continue;
         claimed[t] = true;
         compare_writes(carriage, client, &carriage->source.transactions[t]);
     }
-    if (carriage->format->debezium && !carriage->format->default_identity)
+    if (!is_of(carriage->format, "dgraph"))
         compare_before_images(carriage);
     for (uint32_t t = 0; t < carriage->client.transaction_count; t++) {
         if (!carriage->commits[t] || claimed[t])
@@ -658,7 +735,7 @@ static struct iso_pipeline *open_pipeline(struct carriage *carriage, bool file)
     bool clients = carriage->format->mode == BY_TIMESTAMPS || carriage->format->mode == BY_SNAPSHOTS;
     iso_pipeline_options_init(&options);
     options.level = carriage->level;
-    options.changes = carriage->format->debezium ? "debezium" : "dgraph";
+    options.changes = carriage->format->changes;
     options.clients = clients;
     options.records_first = file;
     options.sink = sink;
@@ -669,10 +746,21 @@ static struct iso_pipeline *open_pipeline(struct carriage *carriage, bool file)
                                          "dbz.transaction", "dbz.message"};
     struct iso_decoder_options decoding = feed_debezium_decoding(carriage->format->encoding);
     decoding.identity = ISO_IDENTITY_LEARN;
-    if (carriage->format->debezium)
+    struct iso_decoder_options ticdc = {.format = carriage->format->protocol, .value = "v"};
+    static const char *const yugabyte[] = {"yb.public.t0", "yb.public.t1", "yb.public.t2", "yb.public.t3", "yb.transaction"};
+    if (is_of(carriage->format, "debezium"))
         for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
             iso_pipeline_route(pipeline, topics[i], iso_debezium_decoder.create(&decoding, &error));
-    else
+    if (is_of(carriage->format, "yugabyte"))
+        for (size_t i = 0; i < sizeof yugabyte / sizeof *yugabyte; i++)
+            iso_pipeline_route(pipeline, yugabyte[i], iso_yugabyte_decoder.create(&(struct iso_decoder_options){
+                .value = "v", .identity = ISO_IDENTITY_FULL}, &error));
+    if (is_of(carriage->format, "ticdc")) {
+        feed_ticdc_decoder_options(carriage->format->protocol, &ticdc);
+        ticdc.format = carriage->format->protocol;
+        iso_pipeline_route(pipeline, "ticdc", iso_ticdc_decoder.create(&ticdc, &error));
+    }
+    if (is_of(carriage->format, "dgraph"))
         iso_pipeline_route(pipeline, "dgraph-cdc", iso_dgraph_decoder.create(&(struct iso_decoder_options){0}, &error));
     iso_pipeline_route(pipeline, "clients", iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
     if (error.status != ISO_OK)
@@ -723,6 +811,8 @@ static void give_messages(struct carriage *carriage, struct iso_pipeline *pipeli
     for (uint32_t i = 0; getenv("SHOW_FEED") && i < feed->count; i++)
         printf("# %s %.*s\n", feed->list[i].topic, (int)feed->list[i].payload.size, (const char *)feed->list[i].payload.data);
     uint32_t client = iso_inputs_number(iso_pipeline_inputs(pipeline), "clients", 7, 0);
+    if (lines_count)
+        iso_pipeline_declare(pipeline, client, 0);
     while ((row < feed->count || record < lines_count) && error->status == ISO_OK) {
         bool is_row = row < feed->count && (record == lines_count || random_percent(&carriage->random, bias));
         if (is_row)
@@ -772,13 +862,24 @@ static bool write_feed(struct carriage *carriage, struct feed *feed)
     bool fits;
     iso_history_init(&history);
     plain_history_fill(&carriage->source, &history);
-    if (carriage->format->debezium)
+    if (is_of(carriage->format, "debezium"))
         fits = feed_debezium_write(feed, &history, &(struct feed_debezium_options){
             .seed = random_bits(&carriage->random), .format = carriage->format->encoding, .binlog = carriage->format->binlog,
-            .default_identity = carriage->format->default_identity, .metadata = carriage->format->metadata,
+            .default_identity = carriage->format->default_identity, .metadata = true,
             .in_band = carriage->format->mode == IN_BAND, .snapshot = carriage->snapshot_rows,
             .partitions = 1 + random_below(&carriage->random, 3), .restarts = random_below(&carriage->random, 3),
             .first_xid = carriage->first_xid, .commits = carriage->commits});
+    else if (is_of(carriage->format, "ticdc"))
+        fits = feed_ticdc_write(feed, &history, &(struct feed_ticdc_options){
+            .seed = random_bits(&carriage->random), .format = carriage->format->protocol, .topic = "ticdc",
+            .partitions = 1 + random_below(&carriage->random, 3), .restarts = random_below(&carriage->random, 3),
+            .every = 1 + random_below(&carriage->random, 4), .start_ts = carriage->format->identity == BY_START_TIMESTAMP,
+            .drops_unchanged = carriage->drops, .commits = carriage->commits});
+    else if (is_of(carriage->format, "yugabyte"))
+        fits = feed_yugabyte_write(feed, &history, &(struct feed_yugabyte_options){
+            .seed = random_bits(&carriage->random), .tablets = 1 + random_below(&carriage->random, 3),
+            .metadata = random_percent(&carriage->random, 50), .fast_path = random_percent(&carriage->random, 50),
+            .restarts = random_below(&carriage->random, 3), .commits = carriage->commits});
     else
         fits = feed_dgraph_write(feed, &history, &(struct feed_dgraph_options){
             .seed = random_bits(&carriage->random), .topic = "dgraph-cdc", .groups = 1 + random_below(&carriage->random, 2),
@@ -831,7 +932,7 @@ static bool prepare_by_timestamps(struct carriage *carriage)
     spread_places(&carriage->client);
     for (uint32_t t = 0; t < carriage->client.transaction_count; t++) {
         struct plain_transaction *transaction = &carriage->client.transactions[t];
-        transaction->xid = plain_transaction_writes(transaction) && carriage->format->debezium ? carriage->first_xid + t : 0;
+        transaction->xid = plain_transaction_writes(transaction) && carriage->format->identity == BY_XID ? carriage->first_xid + t : 0;
         transaction->snapshot.given = false;
         added += transaction->status == ISO_UNKNOWN;
     }
@@ -940,7 +1041,7 @@ static bool prepare_by_before_images(struct carriage *carriage)
         if (!tell_rows(carriage, values, &count, t))
             return false;
     }
-    carriage->lost = carriage->format->encoding == FEED_JSON && random_percent(&carriage->random, 25);
+    carriage->lost = carriage->format->encoding == FEED_JSON && is_of(carriage->format, "debezium") && random_percent(&carriage->random, 25);
     return carriage->told.transaction_count > 0;
 }
 
@@ -1142,11 +1243,12 @@ static bool carry(struct carriage *carriage, uint64_t seed)
     carriage->failure[0] = 0;
     carriage->first_xid = random_percent(&carriage->random, 20) ? 0xfffffffa : 700;
     carriage->online = carriage->lost = false;
+    carriage->drops = random_percent(&carriage->random, 50);
     random_history(seed, &options, &carriage->client);
     if (!can_carry(carriage, &carriage->client))
         return true;
     rename_keys(carriage, &carriage->client);
-    carriage->snapshot_rows = carriage->format->debezium && has_snapshot(&carriage->client) &&
+    carriage->snapshot_rows = is_of(carriage->format, "debezium") && has_snapshot(&carriage->client) &&
                               random_percent(&carriage->random, 50);
     if (!prepare[carriage->format->mode](carriage))
         return true;
