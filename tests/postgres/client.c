@@ -311,6 +311,25 @@ void workload_finish(const struct workload *workload, struct iso_recorder *recor
     PQfinish(connection);
 }
 
+void workload_tick(const struct workload *workload, const _Atomic bool *ended)
+{
+    /* The least xmin that any open transaction has, with all its 64 bits; no later one has a smaller one. */
+    static const char statement[] =
+        "WITH now AS MATERIALIZED (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xmax),"
+        " least AS (SELECT min(xmax - ((xmax - backend_xmin::text::bigint) & 4294967295)) AS xmin FROM now, "
+        "pg_stat_activity"
+        " WHERE backend_xmin IS NOT NULL AND backend_type = 'client backend')"
+        "SELECT pg_logical_emit_message(false, 'isochron', json_build_object('watermark', xmin::text)::text) "
+        "FROM least";
+    PGconn *connection = PQconnectdb(workload->connection);
+    for (bool last = false; !last;) {
+        last = *ended;
+        PQclear(PQexec(connection, statement));
+        usleep(100000);
+    }
+    PQfinish(connection);
+}
+
 bool workload_create(const struct workload *workload)
 {
     static const char tables[] = "CREATE TABLE kv (k int PRIMARY KEY, v bigint);"

@@ -34,6 +34,9 @@ bool workload_create(const struct workload *workload);
 /* Tells the recorder that no older snapshot will come, when the sessions have ended. */
 void workload_finish(const struct workload *workload, struct iso_recorder *recorder);
 
+/* In-band watermarks: until `*ended`, a few times a second and once more. */
+void workload_tick(const struct workload *workload, const _Atomic bool *ended);
+
 /* Runs a session's `count` transactions; false if PostgreSQL cannot be reached any more. */
 bool client_run(const struct workload *workload, struct iso_recorder *recorder, unsigned number,
                 unsigned long count, struct tally *tally);

@@ -17,7 +17,7 @@ number=0
 . "$here/chain.sh"
 . "$here/../support/tap.sh"
 . "$here/../support/verdict.sh"
-plan 32
+plan 36
 
 stop_all() {
     jobs -p | xargs -r kill 2>/dev/null
@@ -77,6 +77,9 @@ watch live.joined --source history:rr.clients --wait-for-topics
 live_joined=$watcher
 watch live.cdc --wait-for-topics
 live_cdc=$watcher
+sources_of band
+watch live.band --source debezium:band.message --wait-for-topics
+live_band=$watcher
 run rr --kafka "$address" --topic rr.clients --lost 2
 result $? "sessions run on PostgreSQL and record themselves on a topic"
 run band --in-band --lost 2
@@ -112,13 +115,16 @@ is rr.joined '0 true' ".transactions > $committed and .transactions <= $committe
 judge rr.cdc
 is rr.cdc '0 ["holds",[]]' "$verdict_and_counts" "and from the change stream alone"
 is rr.cdc '0 true' '.reads_judged > 100' "where before images are reads"
-for mode in joined cdc; do
+for mode in joined cdc band; do
     watcher=live_$mode
     watcher=${!watcher}
     kill -TERM $watcher
     finish live.$mode
     is live.$mode '0 ["holds",[]]' "$verdict_and_counts" "what was watched while it ran says the same ($mode)"
 done
+is live.joined '0 true' ".transactions > $committed * 9 / 10" "of nearly all: what came last waits for what would come later"
+is live.cdc "0 $(jq .transactions "$work/rr.cdc")" .transactions "and of all, from the change stream alone"
+is live.band '0 true' ".transactions > $(tally band committed) * 9 / 10" "and of nearly all in-band"
 
 sources_of band
 judge band.joined --source debezium:band.message

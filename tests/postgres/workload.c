@@ -40,6 +40,20 @@ struct run {
     bool create;
 };
 
+/* Tells watermarks while sessions run. */
+struct ticker {
+    pthread_t thread;
+    const struct workload *workload;
+    _Atomic bool ended;
+};
+
+static void *tick(void *argument)
+{
+    struct ticker *ticker = argument;
+    workload_tick(ticker->workload, &ticker->ended);
+    return NULL;
+}
+
 struct thread {
     pthread_t thread;
     const struct run *run;
@@ -264,7 +278,13 @@ int main(int count, char **arguments)
         fprintf(stderr, "postgres-workload: %s\n", error.text);
         return error.status;
     }
+    struct ticker ticker = {.workload = &run.workload};
+    if (run.workload.in_band && pthread_create(&ticker.thread, NULL, tick, &ticker) != 0)
+        abort();
     int status = run_sessions(&run);
+    ticker.ended = true;
+    if (run.workload.in_band)
+        pthread_join(ticker.thread, NULL);
     workload_finish(&run.workload, run.recorder);
     int recorded = finish_recorder(run.recorder);
     return status ? status : recorded;
