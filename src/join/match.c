@@ -40,7 +40,7 @@ static uint32_t collect(struct iso_join *join, struct candidate *candidates, uin
     for (uint32_t i = join->oldest_record; i != ISO_NONE; i = join->records[i].newer) {
         const struct join_record *record = &join->records[i];
         uint32_t w = record->writes.first, left = record->writes.count;
-        if (record->status != ISO_UNKNOWN || record->identity_count || (record->flags & JOIN_RECORD_PLACED))
+        if (record->status != ISO_UNKNOWN || record->identity_count)
             continue;
         while (left && join->rows[w].after == ISO_ABSENT) {
             w = join->rows[w].next;

@@ -159,6 +159,42 @@ static void outcome_shows_below_the_horizon(void **state)
     join_bench_close(&bench);
 }
 
+/* It has no row and no xid: nothing will ever tell. */
+static void unknown_reader_leaves_no_place_behind(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &file);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'snapshot':'701:701:','status':'unknown','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':2,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    deliver(&bench, 700, 10, 20, "t/1", "1");
+    END(&bench);
+    STEPS(&bench, "add aborted 1[,]{r:t/1=1} add cdc:700[,3]{w:t/1=1} add 2[4,]{r:t/1=1}");
+    join_bench_close(&bench);
+}
+
+/* Its record, made before it had an xid, has none; the transaction that it travels in has. */
+static void in_band_reader_has_one_place(void **state)
+{
+    static const struct iso_join_options in_band = {.kind = "debezium"};
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &in_band);
+    join_bench_in_band(&bench, 701, 10, 18, "{'tid':1,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':null}]}");
+    join_bench_end(&bench, 701, 1, 20);
+    join_bench_by_xid(&bench, 702, 20, 27, "t/1", "-", "1");
+    join_bench_in_band(&bench, 702, 20, 28,
+                       "{'tid':2,'sid':2,'xid':702,'snapshot':'702:702:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_end(&bench, 702, 2, 30);
+    join_bench_in_band(&bench, 703, 30, 38, "{'tid':3,'sid':1,'xid':703,'snapshot':'703:703:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_end(&bench, 703, 1, 40);
+    END(&bench);
+    STEPS(&bench, "add 1[2,3]{r:t/1=-} add 2[4,5]{w:t/1=1} add 3[6,7]{r:t/1=1}");
+    assert_int_equal(stats_of(&bench).waiting_records, 0);
+    assert_int_equal(stats_of(&bench).waiting_transactions, 0);
+    join_bench_close(&bench);
+}
+
 static void undelivered_transaction_has_a_place_and_a_finding(void **state)
 {
     struct join_bench bench;
@@ -212,6 +248,8 @@ int main(void)
         cmocka_unit_test(places_are_final_below_the_horizon),
         cmocka_unit_test(transaction_delivered_in_part_holds_the_horizon),
         cmocka_unit_test(outcome_shows_below_the_horizon),
+        cmocka_unit_test(unknown_reader_leaves_no_place_behind),
+        cmocka_unit_test(in_band_reader_has_one_place),
         cmocka_unit_test(undelivered_transaction_has_a_place_and_a_finding),
         cmocka_unit_test(xids_wrap_around),
     };
