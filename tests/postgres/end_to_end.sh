@@ -17,7 +17,7 @@ number=0
 . "$here/chain.sh"
 . "$here/../support/tap.sh"
 . "$here/../support/verdict.sh"
-plan 36
+plan 37
 
 stop_all() {
     jobs -p | xargs -r kill 2>/dev/null
@@ -135,6 +135,11 @@ is band.joined '0 true' ".transactions > $committed and .transactions <= $commit
 sources_of del
 judge del.joined --history "$work/del.clients"
 is del.joined '1 ["violated",["NOCONFLICT"]]' "$verdict_and_counts" "rows inserted again after a delete: NOCONFLICT and nothing else"
+
+grep '"status":"committed"' "$work/del.clients" | grep -o '"t":"d","k":"[^"]*"' | cut -d'"' -f8 | sort -u >"$work/deleted"
+jq -r '.violations[].key' "$work/del.joined" | sort -u | comm -23 - "$work/deleted" >"$work/undeleted"
+[ ! -s "$work/undeleted" ]
+result $? "and only on rows that were deleted"
 
 sources_of rc
 judge rc.joined --history "$work/rc.clients"
