@@ -2,14 +2,15 @@
  *
  * usage: aion_engine [--level si|ser] [--transactions N] [--operations N] [--keys N] [--sessions N] [--reads
  * PERCENT]
- *                    [--delay DEVIATION_MS] [--rate TPS] [--retention TICKS] [--shards N] [--texts]
+ *                    [--delay DEVIATION_MS] [--rate TPS] [--retention TICKS] [--batch N] [--shards N]
+ * [--texts]
  *
  * The store runs sessions side by side: one step is one session committing what it began earlier and
  * beginning again. At SI a transaction reads at its start and writes only what nobody wrote since; at SER it
  * reads just below its commit. Keys are uniform. With --delay each transaction arrives a normally distributed
- * time (mean 100 ms) after its commit, at --rate commits a second; a watermark follows every thousand
- * arrivals. --texts makes values of texts instead of small integers. Only what the engine does is timed, in
- * processor time. Build: make build/libisochron.a && gcc -O2 -Iinclude -Isrc bench/aion_engine.c
+ * time (mean 100 ms) after its commit, at --rate commits a second; a watermark follows every
+ * batch of arrivals. --texts makes values of texts instead of small integers. Only what the engine does is
+ * timed, in processor time. Build: make build/libisochron.a && gcc -O2 -Iinclude -Isrc bench/aion_engine.c
  * build/libisochron.a -ljemalloc -lzstd -lm -pthread -o build/aion_engine
  */
 #define _GNU_SOURCE
@@ -24,12 +25,12 @@
 #include "base/normal.h"
 #include "base/parallel.h"
 
-enum { BLOCK = 100000, EVERY = 1000, DEPTH = 64 };
+enum { BLOCK = 100000, DEPTH = 64 };
 
 struct settings {
     enum iso_level level;
     uint64_t transactions, rate, retention;
-    uint32_t operations, keys, sessions, reads, shards;
+    uint32_t operations, keys, sessions, reads, shards, batch;
     double delay;
     bool texts;
 };
@@ -212,14 +213,15 @@ static double resident_mb(void)
     return (double)resident * (double)sysconf(_SC_PAGESIZE) / 1e6;
 }
 
-static double feed(struct iso_aion *engine, const struct iso_history *block, const uint64_t *watermarks,
-                   const uint64_t *arrivals)
+static double feed(const struct settings *settings, struct iso_aion *engine, const struct iso_history *block,
+                   const uint64_t *watermarks, const uint64_t *arrivals)
 {
     struct iso_error error = {.status = ISO_OK};
     double start = now();
     iso_aion_block(engine, block);
-    for (uint32_t t = 0; t < block->transaction_count; t += EVERY) {
-        uint32_t count = block->transaction_count - t < EVERY ? block->transaction_count - t : EVERY;
+    for (uint32_t t = 0; t < block->transaction_count; t += settings->batch) {
+        uint32_t count =
+            block->transaction_count - t < settings->batch ? block->transaction_count - t : settings->batch;
         uint64_t ms = arrivals[t + count - 1];
         if (iso_aion_add(engine, t, count, ms, NULL, &error) != ISO_OK) {
             fprintf(stderr, "%s\n", error.text);
@@ -270,7 +272,9 @@ static void print(const struct settings *settings, const struct iso_aion_stats *
 
 static void run_stream(const struct settings *settings, struct store *store)
 {
-    uint32_t size = settings->delay > 0 ? (uint32_t)settings->transactions : BLOCK;
+    bool whole =
+        settings->delay > 0 || settings->transactions <= 10 * BLOCK; /* the same in order and delayed */
+    uint32_t size = whole ? (uint32_t)settings->transactions : BLOCK;
     struct drafts drafts = {
         .transactions = iso_allocate(size * sizeof *drafts.transactions),
         .operations = iso_allocate((size_t)size * settings->operations * sizeof *drafts.operations)};
@@ -291,7 +295,7 @@ static void run_stream(const struct settings *settings, struct store *store)
     for (uint64_t done = 0; done < settings->transactions; done += size) {
         generate(store, &drafts, size);
         build(settings, &drafts, &block, watermarks, arrivals);
-        seconds += feed(engine, &block, watermarks, arrivals);
+        seconds += feed(settings, engine, &block, watermarks, arrivals);
         iso_aion_stats(engine, &stats);
         if (settings->transactions > 10 * BLOCK &&
             done / (20 * (uint64_t)BLOCK) != (done + size) / (20 * (uint64_t)BLOCK))
@@ -336,6 +340,8 @@ static bool parse(struct settings *settings, int argc, char **argv)
             settings->rate = strtoull(argv[++i], NULL, 10);
         else if (!strcmp(name, "--retention"))
             settings->retention = strtoull(argv[++i], NULL, 10);
+        else if (!strcmp(name, "--batch"))
+            settings->batch = (uint32_t)atoi(argv[++i]);
         else if (!strcmp(name, "--shards"))
             settings->shards = (uint32_t)atoi(argv[++i]);
         else
@@ -354,6 +360,7 @@ int main(int argc, char **argv)
                                 .keys = 1000,
                                 .sessions = 24,
                                 .reads = 50,
+                                .batch = 500,
                                 .shards = 1};
     if (!parse(&settings, argc, argv)) {
         fputs("usage: see the head of bench/aion_engine.c\n", stderr);

@@ -1,11 +1,13 @@
 /* A black-box workload (tests/support/blackbox_workload.h), judged in memory: a figure for the engine alone.
+ * Or, with FILE, written there in the native format (values start with 0), to measure the whole program with.
  *
- *   polygraph_workload NAME LEVEL [TRANSACTIONS [KEYS [SESSIONS [SEED [OPERATIONS]]]]]
+ *   polygraph_workload NAME LEVEL [TRANSACTIONS [KEYS [SESSIONS [SEED [OPERATIONS [FILE]]]]]]
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/write_history.h"
 #include "iso/polygraph.h"
 #include "tests/support/blackbox_workload.h"
 #include "verify/verify.h"
@@ -31,6 +33,22 @@ static void print_result(const struct iso_polygraph_result *result)
            (unsigned long long)c->solver_variables, (unsigned long long)c->solver_cycles);
 }
 
+static int write_file(const struct iso_history *history, const char *path)
+{
+    struct iso_history_writer writer;
+    struct iso_output output;
+    struct iso_error error = {0};
+    if (iso_output_open(&output, path, &error) == ISO_OK) {
+        iso_history_writer_init(&writer, &output, ISO_FORMAT_NATIVE);
+        iso_history_writer_add(&writer, history, &error);
+        iso_history_writer_end(&writer);
+        iso_output_close(&output, &error);
+    }
+    if (error.status)
+        fprintf(stderr, "%s\n", error.text);
+    return error.status;
+}
+
 int main(int argc, char **argv)
 {
     struct blackbox_workload workload = {.name = argc > 1 ? argv[1] : "",
@@ -53,11 +71,16 @@ int main(int argc, char **argv)
     workload.serial = iso_model_is_serial(options.model);
     iso_history_init(&history);
     if (options.model == ISO_MODELS || !blackbox_workload_make(&workload, &history)) {
-        fprintf(
-            stderr,
-            "usage: %s blindw|bl|rh|wh|hd|rmw LEVEL [TRANSACTIONS [KEYS [SESSIONS [SEED [OPERATIONS]]]]]\n",
-            argv[0]);
+        fprintf(stderr,
+                "usage: %s blindw|bl|rh|wh|hd|rmw LEVEL [TRANSACTIONS [KEYS [SESSIONS [SEED [OPERATIONS "
+                "[FILE]]]]]]\n",
+                argv[0]);
         return 2;
+    }
+    if (argc > 8) {
+        int status = write_file(&history, argv[8]);
+        iso_history_release(&history);
+        return status;
     }
     if (iso_history_finish(&history, &error) != ISO_OK)
         return 4;

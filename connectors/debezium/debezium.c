@@ -17,6 +17,7 @@ static void destroy(struct iso_decoder *decoder)
     iso_payload_release(&debezium->content);
     iso_row_release(&debezium->names);
     iso_free(debezium->value);
+    iso_free(debezium->tables);
     iso_free(debezium);
 }
 
@@ -27,6 +28,8 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     debezium->identity = options->identity;
     if (options->value)
         debezium->value = iso_copy_text(options->value, strlen(options->value));
+    if (options->tables)
+        debezium->tables = iso_copy_text(options->tables, strlen(options->tables));
     iso_envelope_init(&debezium->envelope);
     iso_identities_init(&debezium->identities);
     iso_native_init(&debezium->native);
@@ -138,9 +141,13 @@ static enum iso_status take_change(struct debezium *debezium, const struct iso_m
     if (!place.table.length)
         return iso_error_set(error, ISO_BAD_INPUT, "source.table: expected the table's name");
     event.table = iso_row_table(&debezium->names, &events->block.atoms, place.schema, place.table);
-    if (letter != 't')
-        return take_row(debezium, letter, &place, events, &event, error);
     event.type = ISO_EVENT_DROP;
+    if (!iso_table_listed(debezium->tables, debezium->names.text.bytes, debezium->names.text.used)) {
+        event.type = ISO_EVENT_IGNORED;
+        event.reason = "a table that is not in tables=";
+    } else if (letter != 't') {
+        return take_row(debezium, letter, &place, events, &event, error);
+    }
     iso_events_add(events, &event);
     return ISO_OK;
 }

@@ -11,7 +11,7 @@ enum debezium_database { DEBEZIUM_POSTGRESQL, DEBEZIUM_BINLOG };
 
 struct debezium {
     struct iso_decoder decoder;
-    char *value; /* the option, or NULL */
+    char *value, *tables; /* the options, or NULL */
     enum iso_row_identity identity;
     struct iso_envelope_reader *reader;
     struct iso_envelope envelope;

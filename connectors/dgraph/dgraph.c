@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "connectors/dgraph/message.h"
 #include "connectors/dgraph/schema.h"
 #include "io/payload.h"
 
@@ -18,126 +19,6 @@ struct dgraph_decoder {
     struct iso_text text; /* a key, or a value, that is put together */
     char *tables;
 };
-
-/* What a member of the message is, and the bit that says it was there. */
-enum member {
-    COMMIT_TS = 1,
-    NAMESPACE = 2,
-    TYPE = 4,
-    OPERATION = 8,
-    UID = 16,
-    ATTR = 32,
-    VALUE = 64,
-    VALUE_TYPE = 128,
-    PRED = 256,
-    META = 512,
-    EVENT = 1024
-};
-
-struct value {
-    enum iso_json_type type;
-    struct iso_json_text text; /* of a string: its content; else as it stands in the message */
-    bool is_short;             /* a number of at most 19 digits, no more: `number` */
-    uint64_t number;
-};
-
-struct change {
-    uint32_t seen; /* enum member */
-    uint64_t commit_ts, namespace, uid;
-    struct iso_json_text type, operation, attr, value_type, pred;
-    struct value value;
-};
-
-/* ---- the message's members ---- */
-
-/* Notes the member; false if it stood there before. */
-static bool first(struct iso_json *json, struct change *change, enum member member)
-{
-    if (change->seen & member)
-        return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "each member once");
-    change->seen |= member;
-    return true;
-}
-
-static void read_unsigned(struct iso_json *json, uint64_t *number)
-{
-    struct iso_json_number read = {0};
-    iso_json_space(json);
-    const char *start = json->at;
-    if (iso_json_integer(json, &read) && read.negative)
-        iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "an unsigned integer");
-    *number = read.bits;
-}
-
-static void read_value(struct iso_json *json, struct value *value)
-{
-    value->type = iso_json_peek(json);
-    value->text.at = json->at;
-    if (value->type == ISO_JSON_STRING) {
-        iso_json_string(json, &value->text);
-        return;
-    }
-    unsigned digits = iso_json_digits(json->at, &value->number);
-    value->is_short = digits && json->at + digits < json->end && (json->at[digits] == ',' || json->at[digits] == '}');
-    if (value->is_short)
-        json->at += digits;
-    else
-        iso_json_skip(json);
-    value->text.length = (size_t)(json->at - value->text.at);
-}
-
-static void read_meta(struct iso_json *json, struct change *change)
-{
-    struct iso_json_text name;
-    iso_json_enter_object(json);
-    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
-        if (ISO_PAYLOAD_IS(name, "commit_ts") && first(json, change, COMMIT_TS))
-            read_unsigned(json, &change->commit_ts);
-        else if (ISO_PAYLOAD_IS(name, "namespace") && first(json, change, NAMESPACE))
-            read_unsigned(json, &change->namespace);
-        else
-            iso_json_skip(json);
-    }
-}
-
-static void read_event(struct iso_json *json, struct change *change)
-{
-    struct iso_json_text name;
-    iso_json_enter_object(json);
-    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
-        if (ISO_PAYLOAD_IS(name, "operation") && first(json, change, OPERATION))
-            iso_json_string(json, &change->operation);
-        else if (ISO_PAYLOAD_IS(name, "uid") && first(json, change, UID))
-            read_unsigned(json, &change->uid);
-        else if (ISO_PAYLOAD_IS(name, "attr") && first(json, change, ATTR))
-            iso_json_string(json, &change->attr);
-        else if (ISO_PAYLOAD_IS(name, "value") && first(json, change, VALUE))
-            read_value(json, &change->value);
-        else if (ISO_PAYLOAD_IS(name, "value_type") && first(json, change, VALUE_TYPE))
-            iso_json_string(json, &change->value_type);
-        else if (ISO_PAYLOAD_IS(name, "pred") && first(json, change, PRED))
-            iso_json_string(json, &change->pred);
-        else
-            iso_json_skip(json);
-    }
-}
-
-static bool read_message(struct iso_json *json, struct change *change)
-{
-    struct iso_json_text name;
-    iso_json_enter_object(json);
-    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
-        if (ISO_PAYLOAD_IS(name, "meta") && first(json, change, META))
-            read_meta(json, change);
-        else if (ISO_PAYLOAD_IS(name, "type") && first(json, change, TYPE))
-            iso_json_string(json, &change->type);
-        else if (ISO_PAYLOAD_IS(name, "event") && first(json, change, EVENT))
-            read_event(json, change);
-        else
-            iso_json_skip(json);
-    }
-    return iso_json_finish(json);
-}
 
 /* ---- names ---- */
 
@@ -339,7 +220,7 @@ static enum iso_status check_cardinality(const struct dgraph_decoder *dgraph, co
                                          bool edge, struct iso_error *error)
 {
     enum cardinality cardinality = dgraph->schema.given
-        ? schema_cardinality(&dgraph->schema, change->attr.at, change->attr.length) : SCHEMA_NOT_NAMED;
+        ? dgraph_schema_cardinality(&dgraph->schema, change->attr.at, change->attr.length) : SCHEMA_NOT_NAMED;
     if (cardinality == SCHEMA_SEVERAL)
         return refuse_text(error, "attr", change->attr,
                            "a predicate of one value; by the schema it holds several, or one a language");
@@ -450,7 +331,7 @@ static void destroy(struct iso_decoder *decoder)
     iso_json_release(&dgraph->json);
     iso_payload_release(&dgraph->payload);
     iso_text_release(&dgraph->text);
-    schema_release(&dgraph->schema);
+    dgraph_schema_release(&dgraph->schema);
     iso_free(dgraph->tables);
     iso_free(dgraph);
 }
@@ -478,7 +359,7 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     dgraph->decoder.class = &iso_dgraph_decoder;
     dgraph->tables = options->tables ? iso_copy_text(options->tables, strlen(options->tables)) : NULL;
     iso_json_init(&dgraph->json);
-    if (schema_read(&dgraph->schema, options->schema, error) == ISO_OK)
+    if (dgraph_schema_read(&dgraph->schema, options->schema, error) == ISO_OK)
         return &dgraph->decoder;
     destroy(&dgraph->decoder);
     return NULL;
@@ -498,7 +379,7 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
                              message->payload.size, PAYLOAD_MAX);
     const char *text = iso_payload_copy(&dgraph->payload, message->payload.data, message->payload.size);
     iso_json_start(&dgraph->json, text, message->payload.size);
-    if (!read_message(&dgraph->json, &change))
+    if (!dgraph_read(&dgraph->json, &change))
         return iso_payload_fault(&dgraph->json, error);
     if (!(change.seen & TYPE) || !(change.seen & EVENT) || !change.commit_ts)
         return iso_error_set(error, ISO_BAD_INPUT, "expected the members meta with a commit_ts above 0, type and event");

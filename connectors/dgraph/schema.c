@@ -87,7 +87,7 @@ static const char *read_entry(struct schema *schema, struct cursor *cursor)
     return NULL;
 }
 
-enum iso_status schema_read(struct schema *schema, const char *text, struct iso_error *error)
+enum iso_status dgraph_schema_read(struct schema *schema, const char *text, struct iso_error *error)
 {
     struct cursor cursor = {text ? text : "", 1};
     schema->given = text;
@@ -102,13 +102,13 @@ enum iso_status schema_read(struct schema *schema, const char *text, struct iso_
     return ISO_OK;
 }
 
-void schema_release(struct schema *schema)
+void dgraph_schema_release(struct schema *schema)
 {
     iso_atoms_release(&schema->single);
     iso_atoms_release(&schema->several);
 }
 
-enum cardinality schema_cardinality(const struct schema *schema, const char *predicate, size_t length)
+enum cardinality dgraph_schema_cardinality(const struct schema *schema, const char *predicate, size_t length)
 {
     iso_atom atom;
     if (iso_atoms_find(&schema->several, predicate, length, &atom) && (atom & ISO_ATOM_TABLE))

@@ -21,8 +21,8 @@ struct schema {
 enum cardinality { SCHEMA_NOT_NAMED, SCHEMA_SINGLE, SCHEMA_SEVERAL };
 
 /* `text` NULL: none was given. The schema is to be released either way. */
-enum iso_status schema_read(struct schema *schema, const char *text, struct iso_error *error);
-void schema_release(struct schema *schema);
-enum cardinality schema_cardinality(const struct schema *schema, const char *predicate, size_t length);
+enum iso_status dgraph_schema_read(struct schema *schema, const char *text, struct iso_error *error);
+void dgraph_schema_release(struct schema *schema);
+enum cardinality dgraph_schema_cardinality(const struct schema *schema, const char *predicate, size_t length);
 
 #endif

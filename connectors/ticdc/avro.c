@@ -42,9 +42,9 @@ static enum iso_status parse(struct ticdc *ticdc, const char *text, size_t lengt
 {
     struct iso_json *json = &ticdc->key_json;
     iso_json_start(json, iso_payload_copy(&ticdc->key, text, length), length);
-    *first = avro_record_read(json);
+    *first = ticdc_avro_record_read(json);
     if (second && json->code == ISO_JSON_FINE)
-        *second = avro_record_read(json);
+        *second = ticdc_avro_record_read(json);
     if (iso_json_finish(json))
         return ISO_OK;
     char described[256];
@@ -67,11 +67,11 @@ static enum iso_status find(struct ticdc *ticdc, uint32_t id, const struct avro_
     if (schema.type != ISO_SCHEMA_AVRO)
         return iso_error_set(error, ISO_BAD_INPUT, "schema %u is not an Avro schema", id);
     if (parse(ticdc, schema.text, schema.length, &read, NULL, error) != ISO_OK) {
-        avro_record_free(read);
+        ticdc_avro_record_free(read);
         return error->status;
     }
     uint32_t place = state->count < SCHEMAS_MAX ? state->count++ : state->next++ % SCHEMAS_MAX;
-    avro_record_free(state->writers[place].record);
+    ticdc_avro_record_free(state->writers[place].record);
     state->writers[place] = (struct avro_writer){id, read};
     *record = read;
     return ISO_OK;
@@ -364,9 +364,9 @@ static void destroy(struct ticdc *ticdc)
     if (!state)
         return;
     for (uint32_t i = 0; i < state->count; i++)
-        avro_record_free(state->writers[i].record);
-    avro_record_free(state->value);
-    avro_record_free(state->key);
+        ticdc_avro_record_free(state->writers[i].record);
+    ticdc_avro_record_free(state->value);
+    ticdc_avro_record_free(state->key);
     iso_free(state);
 }
 

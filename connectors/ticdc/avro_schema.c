@@ -6,13 +6,13 @@ enum { DEPTH_MAX = 2 }; /* a row, and the row before in it */
 
 static struct avro_record *read_record(struct iso_json *json, unsigned depth);
 
-void avro_record_free(struct avro_record *record)
+void ticdc_avro_record_free(struct avro_record *record)
 {
     if (!record)
         return;
     for (uint32_t i = 0; i < record->count; i++) {
         iso_free(record->fields[i].name);
-        avro_record_free(record->fields[i].record);
+        ticdc_avro_record_free(record->fields[i].record);
     }
     iso_free(record->fields);
     iso_free(record->name);
@@ -207,11 +207,11 @@ static struct avro_record *read_record(struct iso_json *json, unsigned depth)
     return record;
 }
 
-struct avro_record *avro_record_read(struct iso_json *json)
+struct avro_record *ticdc_avro_record_read(struct iso_json *json)
 {
     struct avro_record *record = read_record(json, 1);
     if (json->code == ISO_JSON_FINE)
         return record;
-    avro_record_free(record);
+    ticdc_avro_record_free(record);
     return NULL;
 }

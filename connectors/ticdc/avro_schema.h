@@ -40,7 +40,7 @@ struct avro_record {
 };
 
 /* The schema that the cursor stands before; NULL: the scanner's error. */
-struct avro_record *avro_record_read(struct iso_json *json);
-void avro_record_free(struct avro_record *record); /* NULL is none */
+struct avro_record *ticdc_avro_record_read(struct iso_json *json);
+void ticdc_avro_record_free(struct avro_record *record); /* NULL is none */
 
 #endif

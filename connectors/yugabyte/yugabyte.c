@@ -14,7 +14,7 @@
 
 struct yugabyte {
     struct iso_decoder decoder;
-    char *value; /* the option, or NULL */
+    char *value, *tables; /* the options, or NULL */
     enum iso_row_identity identity;
     struct iso_envelope_reader *reader;
     struct iso_envelope envelope;
@@ -38,6 +38,7 @@ static void destroy(struct iso_decoder *decoder)
     iso_identities_release(&yugabyte->identities);
     iso_row_release(&yugabyte->names);
     iso_free(yugabyte->value);
+    iso_free(yugabyte->tables);
     iso_free(yugabyte);
 }
 
@@ -48,6 +49,8 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     yugabyte->identity = options->identity;
     if (options->value)
         yugabyte->value = iso_copy_text(options->value, strlen(options->value));
+    if (options->tables)
+        yugabyte->tables = iso_copy_text(options->tables, strlen(options->tables));
     iso_envelope_init(&yugabyte->envelope);
     iso_identities_init(&yugabyte->identities);
     iso_row_init(&yugabyte->names);
@@ -258,8 +261,12 @@ static enum iso_status take_change(struct yugabyte *yugabyte, struct iso_events 
         return iso_error_set(error, ISO_BAD_INPUT, "source.table: expected the table's name");
     event->type = letter == 't' ? ISO_EVENT_DROP : ISO_EVENT_ROW;
     event->table = iso_row_table(&yugabyte->names, &events->block.atoms, place.schema, place.table);
-    if (letter != 't')
+    if (!iso_table_listed(yugabyte->tables, yugabyte->names.text.bytes, yugabyte->names.text.used)) {
+        event->type = ISO_EVENT_IGNORED;
+        event->reason = "a table that is not in tables=";
+    } else if (letter != 't') {
         return take_row(yugabyte, letter, &place, events, event, error);
+    }
     iso_events_add(events, event);
     return ISO_OK;
 }

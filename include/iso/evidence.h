@@ -45,6 +45,12 @@ static inline bool iso_model_keeps_sessions(enum iso_model model)
     return model != ISO_MODEL_ADYA_SI && model != ISO_MODEL_GSI;
 }
 
+/* gsi: U's commit comes before T's, if U had ended when T began. The others: before T's begin. */
+static inline bool iso_model_needs_times(enum iso_model model)
+{
+    return model == ISO_MODEL_GSI || model == ISO_MODEL_STRONG_SI || model == ISO_MODEL_STRICT_SER;
+}
+
 static inline uint32_t iso_event_begin(uint32_t transaction)
 {
     return 2 * transaction;
@@ -100,6 +106,7 @@ enum iso_finding_kind {
     ISO_FINDING_G1B,
     ISO_FINDING_THINAIR,
     ISO_FINDING_INCOMPATIBLE,
+    ISO_FINDING_LOSTUPDATE,
     ISO_FINDINGS
 };
 
@@ -114,7 +121,7 @@ struct iso_finding {
 
 struct iso_evidence {
     enum iso_model model;
-    uint64_t drift; /* of the clients' clocks, in their unit */
+    uint64_t drift; /* how far the clients' clocks may differ, in nanoseconds */
     bool accepts;
     uint32_t *events; /* accept */
     uint32_t event_count, event_capacity;

@@ -77,6 +77,7 @@ struct iso_history {
     uint64_t *sno;             /* optional; where flags has ISO_HAS_SNO; finished: never NULL unless file order rules */
     uint64_t *xid;             /* optional; 0: none */
     uint32_t *snapshot;        /* optional; index into `snapshots`, or ISO_NONE */
+    uint64_t *begun, *ended;   /* optional; by the client's clock: 1 + nanoseconds; 0: not known */
 
     /* operations (finished: kind, key, value and element are never NULL, also where there is none) */
     uint32_t operation_count, operation_capacity;
@@ -158,6 +159,8 @@ void iso_history_set_cts(struct iso_history *history, struct iso_stamp stamp);
 void iso_history_set_sno(struct iso_history *history, uint64_t sno);
 void iso_history_set_xid(struct iso_history *history, uint64_t xid);
 void iso_history_set_snapshot(struct iso_history *history, uint32_t snapshot);
+void iso_history_set_begun(struct iso_history *history, uint64_t nanoseconds); /* below 2^64 - 1 */
+void iso_history_set_ended(struct iso_history *history, uint64_t nanoseconds);
 
 /* Adds an operation on a key to the transaction begun last; returns its index. `value`: an atom, or for ISO_READ_LIST
  * what iso_history_list returned. */
@@ -220,6 +223,13 @@ void iso_history_stamp_text(const struct iso_history *history, uint64_t timestam
 
 /* "file:line" of a transaction. */
 void iso_history_place_text(const struct iso_history *history, uint32_t transaction, char *text, size_t size);
+
+/* True if the clients' clocks say that transaction `a` had ended when `b` began, however far they differ up to `drift`. */
+static inline bool iso_history_ended_before(const struct iso_history *history, uint32_t a, uint32_t b, uint64_t drift)
+{
+    return history->ended && history->begun && history->ended[a] && history->begun[b] &&
+           history->begun[b] > history->ended[a] && history->begun[b] - history->ended[a] > drift;
+}
 
 static inline uint8_t iso_status_of(const struct iso_history *history, uint32_t transaction)
 {

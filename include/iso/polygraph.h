@@ -12,9 +12,10 @@
 
 struct iso_polygraph_options {
     enum iso_model model;
-    uint64_t drift;        /* how far the clients' clocks may differ, in their unit */
+    uint64_t drift;        /* how far the clients' clocks may differ, in nanoseconds */
     double timeout;        /* seconds; 0: none */
-    uint64_t memory;       /* bytes that the clocks may take, the largest part; 0: 16 GiB */
+    uint64_t memory;       /* bytes that the program may take; 0: 16 GiB */
+    uint64_t (*memory_in_use)(void); /* bytes that it takes now; NULL: only what a step is about to take counts */
     uint32_t max_findings; /* of the list, never of the counts; 0: all */
     bool no_saturation, no_meet, no_join, no_search, no_solver; /* steps switched off */
 };

@@ -10,9 +10,14 @@
  * told once, as final (SESSION again, under the same id, when an even later predecessor arrives). An EXT
  * verdict is tentative until the watermark reaches its timestamp; then it is final and sound, and its kind
  * and writers are told. (What is set right by a later transaction of the same iso_aion_add, up to some 4096
- * of them, is only counted.) Without watermarks it is final `finality_timeout_ms` after arrival and may still be
- * retracted. TIMESTAMP at SER waits for the watermark or the end, since kind and `other` depend on every
+ * of them, is only counted.) Without watermarks it is final `finality_timeout_ms` after arrival and may still
+ * be retracted. TIMESTAMP at SER waits for the watermark or the end, since kind and `other` depend on every
  * transaction with that cts.
+ *
+ * What one iso_aion_add brings is judged in the order of commits, up to 4096 transactions at a time: the more
+ * it brings, the fewer are late. Cost of a transaction, whatever its size: three cache lines and about 1,100
+ * instructions; of an operation: two lines (key, end of a run) and about 250 in order, twice that where
+ * others have overtaken it. Memory: README.md.
  *
  * Time is passed in (milliseconds, from any origin, never decreasing). The engine opens no socket and starts
  * no thread. Calls come from one thread at a time; events are delivered on it, inside the call that caused

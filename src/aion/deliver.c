@@ -50,21 +50,22 @@ static void deliver_event(struct iso_aion *engine, const struct iso_aion_shard *
                           const struct aion_finding *finding)
 {
     const struct iso_atoms *atoms = iso_aion_shard_atoms(shard);
-    struct iso_aion_event event =
-        aion_event_of(engine, finding->what == AION_FOUND_EXT ? ISO_EXT : ISO_NOCONFLICT);
-    event.state = finding->state;
-    event.kind = finding->kind;
-    event.by_deadline = finding->by_deadline;
-    event.transaction = party_of(atoms, &finding->transaction);
-    event.other = party_of(atoms, &finding->other);
-    event.key_atoms = iso_aion_shard_key_atoms(shard);
-    event.key = iso_aion_shard_key_atom(shard, finding->key);
-    event.operation = finding->operation;
-    event.expected = value_of(atoms, &finding->expected);
-    event.actual = value_of(atoms, &finding->actual);
-    event.writer_expected = party_of(atoms, &finding->writer_expected);
-    event.writer_actual = party_of(atoms, &finding->writer_actual);
-    event.cause = party_of(atoms, &finding->cause);
+    struct iso_aion_event event = {.state = finding->state,
+                                   .level = engine->options.level,
+                                   .axiom = finding->what == AION_FOUND_EXT ? ISO_EXT : ISO_NOCONFLICT,
+                                   .kind = finding->kind,
+                                   .by_deadline = finding->by_deadline,
+                                   .transaction = party_of(atoms, &finding->transaction),
+                                   .other = party_of(atoms, &finding->other),
+                                   .key_atoms = iso_aion_shard_key_atoms(shard),
+                                   .key = iso_aion_shard_key_atom(shard, finding->key),
+                                   .operation = finding->operation,
+                                   .breach = ISO_NONE,
+                                   .expected = value_of(atoms, &finding->expected),
+                                   .actual = value_of(atoms, &finding->actual),
+                                   .writer_expected = party_of(atoms, &finding->writer_expected),
+                                   .writer_actual = party_of(atoms, &finding->writer_actual),
+                                   .cause = party_of(atoms, &finding->cause)};
     aion_emit(engine, &event);
 }
 

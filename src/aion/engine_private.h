@@ -88,8 +88,8 @@ struct aion_member {
     bool point, told;
 };
 
-/* Entries by sno, equal ones as they were accepted (their `operation`): hold = largest cts up to and including it, detail = the member that has it, transaction =
- * its own. */
+/* Entries by sno, equal ones as they were accepted (their `operation`): hold = largest cts up to and
+ * including it, detail = the member that has it, transaction = its own. */
 struct aion_session {
     struct aion_run members;
     uint32_t pinned;  /* + 1; a member without an entry that the first entries hold */

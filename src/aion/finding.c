@@ -36,10 +36,13 @@ struct aion_party aion_party_of(struct iso_aion_shard *shard, uint32_t number)
 
 static void drop_words(struct iso_aion_shard *shard, struct aion_words *words)
 {
-    for (uint32_t i = 0; words->is_list && i < words->count; i++)
+    if (!words->is_list) {
+        if (words->count)
+            aion_values_drop(&shard->values, words->atom);
+        return;
+    }
+    for (uint32_t i = 0; i < words->count; i++)
         aion_values_drop(&shard->values, words->elements[i]);
-    if (!words->is_list && words->count)
-        aion_values_drop(&shard->values, words->atom);
     iso_free(words->elements);
 }
 

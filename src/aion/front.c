@@ -76,8 +76,8 @@ static enum iso_status survey_rare(struct iso_aion *engine, struct aion_block *b
         if (status != ISO_OK)
             return status;
     }
-    survey->plain &= history->kind[operation] <= ISO_WRITE && !(key->use & ISO_KEY_LIST) &&
-                     key->stamp != block->stamp;
+    survey->plain &=
+        history->kind[operation] <= ISO_WRITE && !(key->use & ISO_KEY_LIST) && key->stamp != block->stamp;
     key->stamp = block->stamp;
     survey->content = aion_content_fold(history, survey->content, key->digest, operation);
     return ISO_OK;
@@ -263,12 +263,12 @@ enum iso_status aion_accept(struct iso_aion *engine, struct aion_block *block, u
     struct aion_times times = times_of(history, t);
     if (!resolved && is_refused(engine, block, t, &times, survey.content, &status, error))
         return status;
-    *accepted =
-        (struct aion_accepted){.times = times,
-                               .sno = place_in_session(engine, block, t, resolved),
-                               .transaction = t,
-                               .number = engine->accepted++,
-                               .plain = survey.plain && state == ISO_COMMITTED && !aion_is_foreign(engine, flags)};
+    *accepted = (struct aion_accepted){.times = times,
+                                       .sno = place_in_session(engine, block, t, resolved),
+                                       .transaction = t,
+                                       .number = engine->accepted++,
+                                       .plain = survey.plain && state == ISO_COMMITTED &&
+                                                !aion_is_foreign(engine, flags)};
     count(engine, history, t, &times);
     return ISO_OK;
 }
@@ -298,7 +298,7 @@ void aion_take(struct iso_aion *engine, struct aion_block *block, const struct a
 /* Takes back what the shards know of it as unknown: called after it was taken with its outcome. */
 void aion_forget_unknown(struct iso_aion *engine, struct aion_block *block, uint32_t t, uint64_t arrival)
 {
-    struct aion_taking taking = {engine, block, block->history, t, AION_FORGET, times_of(block->history, t),
+    struct aion_taking taking = {engine,  block, block->history, t, AION_FORGET, times_of(block->history, t),
                                  arrival, false};
     taking.flags |= ISO_UNKNOWN;
     aion_touch_operations(&taking);

@@ -98,8 +98,14 @@ void aion_list_fold(struct iso_aion_shard *shard, struct aion_key *key, struct a
 struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key,
                                 uint64_t bound, uint32_t own)
 {
+    struct aion_near near;
+    if (!key->versions.count)
+        return NULL;
+    if (aion_run_near(&shard->pool, &key->versions, bound, &near) && near.index &&
+        near.entries[near.index - 1].transaction != own)
+        return &near.entries[near.index - 1];
     struct aion_place place = aion_run_lower(&shard->pool, &key->versions, bound);
-    while (key->versions.count && aion_run_before(&shard->pool, &key->versions, &place)) {
+    while (aion_run_before(&shard->pool, &key->versions, &place)) {
         struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, place);
         if (version->transaction != own)
             return version;

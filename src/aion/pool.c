@@ -10,6 +10,9 @@
 /* From the start large enough for a mapping of its own, and so aligned to cache lines. */
 enum { FIRST_UNITS = 1 << 15 };
 
+/* Bytes of a column that is worth huge pages: a small engine should not wait for their zeroes. */
+enum { HUGE_FROM = 4 << 20 };
+
 void aion_pool_init(struct aion_pool *pool)
 {
     memset(pool, 0, sizeof *pool);
@@ -24,7 +27,7 @@ void aion_pool_release(struct aion_pool *pool)
 
 void aion_advise_huge(void *column, size_t bytes)
 {
-    if (((uintptr_t)column & 4095) == 0)
+    if (((uintptr_t)column & 4095) == 0 && bytes >= HUGE_FROM)
         madvise(column, bytes, MADV_HUGEPAGE); /* only advice: nothing depends on its success */
 }
 

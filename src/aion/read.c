@@ -5,8 +5,9 @@
 #include "aion/shard_private.h"
 #include "base/memory.h"
 
-/* True if a transaction of unknown outcome that started below `before` wrote `value`, as its final value or, to a
- * list, at all. Spare writes of unknown ones stand at the end of their run in the order of their values. */
+/* True if a transaction of unknown outcome that started below `before` wrote `value`, as its final value or,
+ * to a list, at all. Spare writes of unknown ones stand at the end of their run in the order of their values.
+ */
 static bool may_be_written(const struct iso_aion_shard *shard, const struct aion_run *spares, bool list,
                            uint32_t value, uint64_t before)
 {
@@ -15,7 +16,8 @@ static bool may_be_written(const struct iso_aion_shard *shard, const struct aion
         const struct aion_entry *spare = aion_run_get(&shard->pool, spares, place);
         if (!spare || spare->time != aion_unknown_time(value))
             return false;
-        bool counts = spare->detail == AION_SPARE_UNKNOWN_FINAL || (spare->detail == AION_SPARE_UNKNOWN && list);
+        bool counts =
+            spare->detail == AION_SPARE_UNKNOWN_FINAL || (spare->detail == AION_SPARE_UNKNOWN && list);
         if (counts && (!spare->hold || spare->hold - 1 < before))
             return true;
     }
@@ -75,8 +77,10 @@ static void keep_read(struct iso_aion_shard *shard, struct aion_key *key, const 
                                .transaction = transaction,
                                .detail = detail,
                                .operation = look->operation | (look->own ? AION_READ_OWN : 0)};
-    if (aion_run_full(&key->reads))
-        aion_trim(shard, key);
+    if (aion_run_full(&shard->pool, &key->reads)) {
+        aion_trim_reads(shard, key);
+        aion_run_make_room(&shard->pool, &key->reads);
+    }
     struct aion_place place = look->bound >= key->last_read
                                   ? aion_run_end(&shard->pool, &key->reads)
                                   : aion_run_lower(&shard->pool, &key->reads, look->bound);
@@ -108,11 +112,12 @@ static void note_tie(struct iso_aion_shard *shard, const struct aion_key *key, u
     }
 }
 
-/* Empties the run of reads if no version to come can change the latest of them: asked of the key's line only. */
+/* Empties the run of reads if no version to come can change the latest of them: asked of the key's line only.
+ */
 static inline void drop_all_reads(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    if (!key->reads.count || !aion_may_drop_read(shard, key->last_read) ||
-        (key->flags & AION_KEY_ENTRIES) || aion_run_chunks(&key->reads) > 1)
+    if (!key->reads.count || !aion_may_drop_read(shard, key->last_read) || (key->flags & AION_KEY_ENTRIES) ||
+        aion_run_chunks(&key->reads) > 1)
         return;
     shard->stats.open_reads -= key->reads.count;
     key->reads.count = 0;
@@ -158,16 +163,61 @@ static struct aion_look look_of(struct iso_aion_shard *shard, const struct aion_
     if (step->kind == AION_READ)
         look.value = aion_values_take(&shard->values, batch->atoms, step->value);
     else /* no elements in the whole batch: no column */
-        look.value = aion_list_new(shard, batch->atoms, batch->elements ? batch->elements + step->value : NULL,
-                                   detail->count, detail->tail);
+        look.value =
+            aion_list_new(shard, batch->atoms, batch->elements ? batch->elements + step->value : NULL,
+                          detail->count, detail->tail);
     return look;
 }
 
-__attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                                                     const struct aion_part *part, const struct aion_step *step,
-                                                     uint32_t transaction)
+/* The value of the version that a read of a register sees, if that stands near the end of the versions. */
+static inline bool value_near(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
+                              uint32_t *value)
+{
+    struct aion_near near;
+    *value = key->newest_value;
+    if (key->newest_time < bound)
+        return true;
+    if (!key->versions.count || !aion_run_near(&shard->pool, &key->versions, bound, &near) || !near.index)
+        return false;
+    *value = near.entries[near.index - 1].value;
+    return true;
+}
+
+/* The way of most others: right, of one of the last versions, among the last reads. False: nothing was done
+ * that counts. */
+static inline bool read_near(struct iso_aion_shard *shard, const struct aion_part *part,
+                             const struct aion_step *step, struct aion_key *key, uint32_t transaction)
+{
+    uint32_t expected;
+    struct aion_near near;
+    if (step->kind != AION_READ || step->detail || aion_value_is_entry(step->value) ||
+        aion_key_is_list(key) || (shard->level == ISO_SER && key->newest_time >= part->cts) ||
+        !value_near(shard, key, part->bound, &expected) || step->value != expected)
+        return false;
+    if (aion_may_drop_read(shard, part->bound))
+        return true;
+    if (!key->reads.count || !aion_run_near(&shard->pool, &key->reads, part->bound, &near) || !near.has_room)
+        return false;
+    struct aion_entry entry = {.time = part->bound,
+                               .hold = part->before,
+                               .value = step->value,
+                               .transaction = transaction,
+                               .operation = step->operation};
+    aion_run_put_near(&shard->pool, &key->reads, &near, &entry);
+    key->last_read = part->bound > key->last_read ? part->bound : key->last_read;
+    aion_note_reader(shard, part->bound);
+    shard->stats.open_reads++;
+    return true;
+}
+
+__attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shard,
+                                                     const struct aion_batch *batch,
+                                                     const struct aion_part *part,
+                                                     const struct aion_step *step, uint32_t transaction)
 {
     struct aion_key *key = &shard->keys[step->key];
+    if (read_near(shard, part, step, key, transaction))
+        return;
     struct aion_look look = look_of(shard, batch, part, step);
     uint32_t detail = 0;
     look.state = aion_judge(shard, key, &look, transaction);
@@ -196,8 +246,18 @@ void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, con
 
 /* ---- judging again ---- */
 
+/* What a case says of a read that was judged again. */
+static void recheck_case(struct iso_aion_shard *shard, struct aion_entry *read, uint32_t operation,
+                         enum aion_state state, uint32_t cause)
+{
+    aion_case_set(shard, read->detail - 1, operation, state, cause);
+    if (state == AION_RIGHT && aion_case_end(shard, read->detail - 1))
+        read->detail = 0;
+}
+
+/* `version`: the read, of a register, sees it now; NULL: what it sees is looked up. */
 static void recheck(struct iso_aion_shard *shard, struct aion_key *key, struct aion_entry *read,
-                    uint32_t cause)
+                    const struct aion_entry *version, uint32_t cause)
 {
     uint32_t number = (uint32_t)(key - shard->keys);
     struct aion_look look = {.bound = read->time,
@@ -205,12 +265,16 @@ static void recheck(struct iso_aion_shard *shard, struct aion_key *key, struct a
                              .value = read->value,
                              .operation = read->operation & ~AION_READ_OWN,
                              .own = read->operation & AION_READ_OWN};
-    enum aion_state state = aion_judge(shard, key, &look, read->transaction);
+    enum aion_state state;
     shard->stats.rechecks++;
+    if (version && read->value == version->value)
+        state = AION_RIGHT;
+    else if (version)
+        state = is_held(shard, key, &look) ? AION_HELD : AION_WRONG;
+    else
+        state = aion_judge(shard, key, &look, read->transaction);
     if (read->detail) {
-        aion_case_set(shard, read->detail - 1, look.operation, state, cause);
-        if (state == AION_RIGHT && aion_case_end(shard, read->detail - 1))
-            read->detail = 0;
+        recheck_case(shard, read, look.operation, state, cause);
         return;
     }
     if (state == AION_RIGHT)
@@ -222,6 +286,16 @@ static void recheck(struct iso_aion_shard *shard, struct aion_key *key, struct a
     aion_case_start(shard, read->detail - 1, cause);
 }
 
+/* The reads that see a version of a register now, where they stand near the end. */
+static void recheck_near(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_near *near,
+                         const struct aion_entry *version, uint64_t successor)
+{
+    for (uint32_t i = near->index; i < near->count && near->entries[i].time <= successor; i++) {
+        if (near->entries[i].transaction != version->transaction)
+            recheck(shard, key, &near->entries[i], version, version->transaction);
+    }
+}
+
 /* A version has come: of registers, the reads between it and its successor see it now; of lists all above it
  * do. */
 void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
@@ -229,17 +303,21 @@ void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
 {
     if (key->last_read <= version->time || !key->reads.count)
         return;
-    if (aion_key_is_list(key) || (key->flags & AION_KEY_OWN))
-        successor = UINT64_MAX;
+    bool all = aion_key_is_list(key) || (key->flags & AION_KEY_OWN);
     uint64_t from = version->time < shard->passed ? shard->passed : version->time;
-    struct aion_place place = aion_run_lower(&shard->pool, &key->reads, from + 1);
     uint32_t cause = version->transaction;
+    struct aion_near near;
+    if (!all && aion_run_near(&shard->pool, &key->reads, from + 1, &near)) {
+        recheck_near(shard, key, &near, version, successor);
+        return;
+    }
+    struct aion_place place = aion_run_lower(&shard->pool, &key->reads, from + 1);
     for (;; aion_run_next(&shard->pool, &key->reads, &place)) {
         struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
-        if (!read || read->time > successor)
+        if (!read || (!all && read->time > successor))
             return;
         if (read->transaction != cause || (read->operation & AION_READ_OWN))
-            recheck(shard, key, read, cause);
+            recheck(shard, key, read, all ? NULL : version, cause);
     }
 }
 

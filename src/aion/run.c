@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* So many entries are tried one by one from the end before the search by halves. */
-enum { NEAR_END = 6 };
+/* So many entries are tried one by one from the end before the search. */
+enum { NEAR_END = 2 };
 
 /* A chunk up to this size stays when all its entries go. */
 enum { KEPT_SIZE = 3 };
@@ -42,6 +42,35 @@ static uint32_t find_chunk(const struct aion_ref *refs, uint32_t chunks, uint64_
     return low;
 }
 
+/* The first of `count` entries, with times from about `from` to about `to`, whose time is not below `time`.
+ * Times mostly grow evenly: the search starts where `time` would stand then, and widens its steps from there,
+ * so that it touches one or two cache lines. */
+static uint32_t search(const struct aion_entry *entries, uint32_t count, uint64_t time, uint64_t from,
+                       uint64_t to)
+{
+    uint32_t low = 0, high = count, step = 2, guess = 0;
+    if (time > from && to > from)
+        guess = (uint32_t)((double)(time - from) / (double)(to - from) * count);
+    guess = guess < count ? guess : count - 1;
+    if (entries[guess].time < time) {
+        for (low = guess + 1; low + step < high && entries[low + step].time < time; step *= 2)
+            low += step + 1;
+        high = low + step < high ? low + step : high;
+    } else {
+        for (high = guess; high > step && entries[high - 1 - step].time >= time; step *= 2)
+            high -= step + 1;
+        low = high > step ? high - step : 0;
+    }
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (entries[middle].time < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 struct aion_place aion_run_lower(const struct aion_pool *pool, const struct aion_run *run, uint64_t time)
 {
     uint32_t chunks = aion_run_chunks(run), chunk = chunks ? chunks - 1 : 0, count;
@@ -52,21 +81,18 @@ struct aion_place aion_run_lower(const struct aion_pool *pool, const struct aion
         if (entries[count - 1 - near].time < time)
             return (struct aion_place){chunk, count - near};
     }
-    if (chunks > 1 && entries[0].time >= time) {
-        chunk = find_chunk(refs_of(pool, run), chunks, time);
+    uint64_t from = entries[0].time, to = entries[count - 1].time;
+    if (chunks > 1 && from >= time) {
+        const struct aion_ref *refs = refs_of(pool, run);
+        chunk = find_chunk(refs, chunks, time);
         entries = aion_run_chunk(pool, run, chunk, &count);
+        from = refs[chunk].first;
+        to = chunk + 1 < chunks ? refs[chunk + 1].first : to;
     }
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (entries[middle].time < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == count && chunk + 1 < chunks)
+    uint32_t index = search(entries, count, time, from, to);
+    if (index == count && chunk + 1 < chunks)
         return (struct aion_place){chunk + 1, 0};
-    return (struct aion_place){chunk, low};
+    return (struct aion_place){chunk, index};
 }
 
 void aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place,
@@ -98,6 +124,13 @@ static void widen(struct aion_pool *pool, struct aion_run *run)
     memcpy(aion_pool_at(pool, wider), aion_pool_at(pool, run->at), run->count * sizeof(struct aion_entry));
     aion_pool_give(pool, run->at, size);
     set_block(run, wider, 1, size + 1);
+}
+
+void aion_run_make_room(struct aion_pool *pool, struct aion_run *run)
+{
+    if (aion_run_chunks(run) == 1 && aion_run_size(run) < AION_CHUNK_SIZE &&
+        run->count > 1u << aion_run_size(run))
+        widen(pool, run);
 }
 
 static uint64_t least_hold(const struct aion_entry *entries, uint32_t count)

@@ -131,10 +131,12 @@ void aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, str
                    uint64_t hold);
 
 /* True if the next insert at the end needs memory: the time to drop what is no longer needed. */
-static inline bool aion_run_full(const struct aion_run *run)
+static inline bool aion_run_full(const struct aion_pool *pool, const struct aion_run *run)
 {
     uint32_t chunks = aion_run_chunks(run);
-    return chunks > 1 ? run->count % AION_CHUNK == 0 : run->count == (2u << aion_run_size(run)) || !run->at;
+    if (chunks <= 1)
+        return run->count == (2u << aion_run_size(run)) || !run->at;
+    return ((const struct aion_ref *)aion_pool_at(pool, run->at))[chunks - 1].count == AION_CHUNK;
 }
 
 /* An entry more at the end where the last chunk has room for it, or NULL: then it takes aion_run_insert. The
@@ -156,9 +158,50 @@ static inline struct aion_entry *aion_run_append(const struct aion_pool *pool, s
     return (struct aion_entry *)aion_pool_at(pool, ref->at) + ref->count++;
 }
 
+/* A place among the last few entries of the last chunk, where nearly all that is late belongs. */
+struct aion_near {
+    struct aion_entry *entries; /* the chunk */
+    uint32_t index, count;      /* the first entry whose time is not below the one asked for, or the end */
+    bool has_room;              /* one more fits into the chunk */
+};
+enum { AION_NEAR = 8 };
+
+/* False if the place is not there: then it takes aion_run_lower. The run is not empty. */
+static inline bool aion_run_near(const struct aion_pool *pool, const struct aion_run *run, uint64_t time,
+                                 struct aion_near *near)
+{
+    uint32_t chunks = aion_run_chunks(run), count;
+    const struct aion_entry *entries = aion_run_chunk(pool, run, chunks ? chunks - 1 : 0, &count);
+    uint32_t index = count, least = count > AION_NEAR ? count - AION_NEAR : 0;
+    while (index > least && entries[index - 1].time >= time)
+        index--;
+    *near = (struct aion_near){(struct aion_entry *)entries, index, count,
+                               count < (chunks > 1 ? (uint32_t)AION_CHUNK : 2u << aion_run_size(run))};
+    return index > least || (!index && chunks <= 1);
+}
+
+/* Puts an entry into a place that has room, before all or before others in the same chunk. */
+static inline void aion_run_put_near(const struct aion_pool *pool, struct aion_run *run,
+                                     const struct aion_near *near, const struct aion_entry *entry)
+{
+    uint32_t chunks = aion_run_chunks(run);
+    for (uint32_t i = near->count; i > near->index; i--)
+        near->entries[i] = near->entries[i - 1];
+    near->entries[near->index] = *entry;
+    run->count++;
+    if (chunks > 1) {
+        struct aion_ref *ref = (struct aion_ref *)aion_pool_at(pool, run->at) + chunks - 1;
+        ref->low = entry->hold < ref->low ? entry->hold : ref->low;
+        ref->count++;
+    }
+}
+
 /* Puts an entry before `place`; says where it is now. */
 struct aion_place aion_run_insert(struct aion_pool *pool, struct aion_run *run, struct aion_place place,
                                   const struct aion_entry *entry);
+
+/* Widens the only chunk of a run if it is more than half full: it would have to be trimmed again soon. */
+void aion_run_make_room(struct aion_pool *pool, struct aion_run *run);
 
 /* Takes out the entry at `place`; and the first `count` entries. A small run that has become empty keeps its
  * chunk for those to come: aion_run_release gives it back. */

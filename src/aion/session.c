@@ -232,6 +232,32 @@ static bool append(struct iso_aion *engine, struct aion_session *session, const 
     return true;
 }
 
+/* The way of most late ones: among the last of its session, between two that keep the axiom with it. False:
+ * nothing was done. */
+static bool insert_near(struct iso_aion *engine, struct aion_session *session, const struct aion_block *block,
+                        const struct aion_accepted *accepted)
+{
+    const struct aion_times *times = &accepted->times;
+    struct aion_near near;
+    if (!session->members.count || !aion_run_near(&engine->pool, &session->members, accepted->sno, &near) ||
+        !near.has_room || !near.index || near.index == near.count)
+        return false;
+    const struct aion_entry *before = &near.entries[near.index - 1], *after = before + 1;
+    const struct aion_member *next = &engine->members[after->transaction];
+    bool si = engine->options.level == ISO_SI;
+    if (after->time == accepted->sno || times->cts <= before->hold || (si && times->sts < before->hold) ||
+        after->hold <= times->cts || (si ? next->sts < times->cts : next->cts <= times->cts))
+        return false;
+    uint32_t number = new_member(engine, block, accepted);
+    struct aion_entry entry = {.time = accepted->sno,
+                               .hold = times->cts,
+                               .transaction = number,
+                               .detail = number,
+                               .operation = accepted->number};
+    aion_run_put_near(&engine->pool, &session->members, &near, &entry);
+    return true;
+}
+
 static struct aion_place place_of(const struct iso_aion *engine, const struct aion_session *session,
                                   const struct aion_accepted *accepted)
 {
@@ -250,10 +276,10 @@ void aion_session_add(struct iso_aion *engine, const struct aion_block *block,
                       const struct aion_accepted *accepted, uint32_t session)
 {
     struct aion_session *entry = &engine->sessions[session];
-    if (append(engine, entry, block, accepted))
+    if (append(engine, entry, block, accepted) || insert_near(engine, entry, block, accepted))
         return;
     uint32_t number = new_member(engine, block, accepted);
-    if (aion_run_full(&entry->members))
+    if (aion_run_full(&engine->pool, &entry->members))
         trim(engine, entry);
     insert(engine, entry, place_of(engine, entry, accepted), accepted, number);
 }

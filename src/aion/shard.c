@@ -256,38 +256,58 @@ static inline void fetch_key(const struct iso_aion_shard *shard, const struct ai
         __builtin_prefetch(&shard->keys[batch->steps[step].key], 1);
 }
 
-static inline void fetch_run(const struct iso_aion_shard *shard, const struct aion_batch *batch,
-                             uint32_t step)
+static inline void fetch_end(const struct iso_aion_shard *shard, const struct aion_run *run)
 {
-    if (step >= batch->step_count)
-        return;
-    const struct aion_key *key = &shard->keys[batch->steps[step].key];
-    bool reads = batch->steps[step].kind <= AION_READ_LIST;
-    const struct aion_run *run = reads ? &key->reads : &key->versions;
     uint32_t chunks = aion_run_chunks(run);
     if (!run->at)
         return;
     if (chunks > 1)
         __builtin_prefetch((const struct aion_ref *)aion_pool_at(&shard->pool, run->at) + chunks - 1, 1);
-    else if (aion_run_full(run)) /* it will be trimmed: from its start */
+    else if (aion_run_full(&shard->pool, run)) /* it will be trimmed: from its start */
         __builtin_prefetch(aion_pool_at(&shard->pool, run->at), 1);
     else
         __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, run->at) + run->count, 1);
 }
 
-/* Of a run with a directory: the end of its last chunk. */
-static inline void fetch_chunk(const struct iso_aion_shard *shard, const struct aion_batch *batch,
-                               uint32_t step)
+/* A read of an older version than the newest looks at the versions too. */
+static inline bool looks_back(const struct aion_batch *batch, const struct aion_step *step,
+                              const struct aion_key *key)
 {
-    if (step >= batch->step_count)
+    return step->kind == AION_READ && batch->parts[step->part].bound <= key->newest_time;
+}
+
+static inline void fetch_run(const struct iso_aion_shard *shard, const struct aion_batch *batch,
+                             uint32_t number)
+{
+    if (number >= batch->step_count)
         return;
-    const struct aion_key *key = &shard->keys[batch->steps[step].key];
-    const struct aion_run *run = batch->steps[step].kind <= AION_READ_LIST ? &key->reads : &key->versions;
+    const struct aion_step *step = &batch->steps[number];
+    const struct aion_key *key = &shard->keys[step->key];
+    fetch_end(shard, step->kind <= AION_READ_LIST ? &key->reads : &key->versions);
+    if (looks_back(batch, step, key))
+        fetch_end(shard, &key->versions);
+}
+
+/* Of a run with a directory: the end of its last chunk. */
+static inline void fetch_last_chunk(const struct iso_aion_shard *shard, const struct aion_run *run)
+{
     uint32_t chunks = aion_run_chunks(run);
     if (chunks < 2)
         return;
     const struct aion_ref *ref = (const struct aion_ref *)aion_pool_at(&shard->pool, run->at) + chunks - 1;
-    __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, ref->at) + ref->count, 1);
+    __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, ref->at) + ref->count - 1, 1);
+}
+
+static inline void fetch_chunk(const struct iso_aion_shard *shard, const struct aion_batch *batch,
+                               uint32_t number)
+{
+    if (number >= batch->step_count)
+        return;
+    const struct aion_step *step = &batch->steps[number];
+    const struct aion_key *key = &shard->keys[step->key];
+    fetch_last_chunk(shard, step->kind <= AION_READ_LIST ? &key->reads : &key->versions);
+    if (looks_back(batch, step, key))
+        fetch_last_chunk(shard, &key->versions);
 }
 
 static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *batch,

@@ -30,7 +30,9 @@ struct aion_step {
     uint32_t operation; /* place in the transaction; version: its first write of the key */
     uint32_t detail;    /* + 1; 0: a register, at the times of the part */
     uint8_t kind, flags;
+    uint16_t part; /* of the batch, which has at most AION_BATCH_PARTS */
 };
+enum { AION_BATCH_PARTS = 1 << 16 };
 
 /* What few steps have. */
 struct aion_detail {
@@ -44,7 +46,7 @@ struct aion_detail {
 
 struct aion_part {
     uint64_t sts, cts, origin;
-    uint64_t arrival; /* ms */
+    uint64_t arrival;               /* ms */
     uint64_t bound, before, opened; /* `time` and `before` of reads, `time` of versions without a detail */
     uint32_t first_step, step_count;
     iso_atom tid; /* of the block */

@@ -32,12 +32,11 @@ struct aion_key {
 #define AION_READ_OWN 0x80000000u
 
 struct aion_rare {
-    struct aion_run
-        spares; /* writes that are no version: time = when they may go, see aion_unknown_time, hold = sts + 1
-                 * or 0, detail = */
-    uint32_t first_case; /* + 1; cases of the key, chained */
-    uint32_t initial;    /* a register's initial value */
-    uint32_t base;       /* a list's initial elements and those of dropped versions; ISO_ABSENT: none */
+    struct aion_run spares; /* writes that are no version: time = when they may go, see aion_unknown_time,
+                             * hold = sts + 1 or 0, detail = */
+    uint32_t first_case;    /* + 1; cases of the key, chained */
+    uint32_t initial;       /* a register's initial value */
+    uint32_t base;          /* a list's initial elements and those of dropped versions; ISO_ABSENT: none */
 };
 enum aion_spare {
     AION_SPARE_ABORTED = 1,
@@ -46,7 +45,8 @@ enum aion_spare {
     AION_SPARE_UNKNOWN_FINAL
 };
 
-/* The time of a spare write whose transaction's outcome is unknown: behind all others, in the order of values. */
+/* The time of a spare write whose transaction's outcome is unknown: behind all others, in the order of
+ * values. */
 static inline uint64_t aion_unknown_time(uint32_t value)
 {
     return (uint64_t)UINT32_MAX << 32 | value;
@@ -57,8 +57,8 @@ static inline bool aion_is_unknown(const struct aion_entry *spare)
     return spare->detail >= AION_SPARE_UNKNOWN;
 }
 
-/* A transaction: one cache line, as long as a version, a spare write, a case or, until the watermark has passed
- * it (see `readers`), a read names it. */
+/* A transaction: one cache line, as long as a version, a spare write, a case or, until the watermark has
+ * passed it (see `readers`), a read names it. */
 struct aion_transaction {
     uint64_t sts, cts, origin, arrival;
     uint32_t tid;
@@ -118,7 +118,7 @@ struct iso_aion_shard {
     enum iso_level level;
     uint64_t timeout, now;
     uint64_t limit, passed, floor; /* as given to iso_aion_shard_advance */
-    bool ended, thorough; /* nothing comes any more; every entry that may go goes */
+    bool ended, thorough;          /* nothing comes any more; every entry that may go goes */
     struct aion_pool pool;
     struct aion_values values;
     struct iso_atoms key_atoms;
@@ -132,8 +132,9 @@ struct iso_aion_shard {
     struct aion_case *cases;
     uint32_t case_count, case_capacity, free_case;
     struct aion_dues finals, deadlines;
-    struct aion_dues fresh; /* a list of new cases and those gone wrong: most are right again before they are told */
-    struct aion_dues ties;  /* SER: keys with readers and writers that share a cts */
+    struct aion_dues
+        fresh; /* a list of new cases and those gone wrong: most are right again before they are told */
+    struct aion_dues ties; /* SER: keys with readers and writers that share a cts */
     struct aion_finding *findings;
     uint32_t finding_count, finding_capacity;
     uint32_t *groups; /* cases of the part at hand that have several reads */
@@ -149,9 +150,9 @@ struct iso_aion_shard {
     uint32_t reader_count, reader_capacity;
     uint32_t readers_left;   /* of them when they were last gone through */
     uint64_t readers_passed; /* `passed` at that time: what reads below it name is nobody any more */
-    uint32_t initial; /* of every register */
-    uint32_t hand;    /* the key that the sweep looks at next */
-    uint64_t work;    /* steps since the last sweep */
+    uint32_t initial;        /* of every register */
+    uint32_t hand;           /* the key that the sweep looks at next */
+    uint64_t work;           /* steps since the last sweep */
     struct iso_aion_stats stats;
 };
 
@@ -244,6 +245,7 @@ struct aion_party aion_party_of(struct iso_aion_shard *shard, uint32_t transacti
 
 /* trim.c */
 void aion_trim(struct iso_aion_shard *shard, struct aion_key *key);
+void aion_trim_reads(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_sweep_some(struct iso_aion_shard *shard);
 
 #endif

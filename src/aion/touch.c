@@ -5,8 +5,8 @@
  * transaction with a few keys finds its touches by looking at all of them, one with many by a small hash
  * table.
  *
- * A plain transaction, which is nearly every one, needs no touches: INT says nothing of it, and each operation
- * is one step.
+ * A plain transaction, which is nearly every one, needs no touches: INT says nothing of it, and each
+ * operation is one step.
  */
 #include <assert.h>
 #include <string.h>
@@ -49,6 +49,7 @@ static struct aion_part *new_part(const struct aion_taking *taking, uint8_t shar
         batch->parts = iso_reallocate(batch->parts, batch->part_capacity * sizeof *batch->parts);
     }
     struct aion_part *part = &batch->parts[batch->part_count++];
+    assert(batch->part_count <= AION_BATCH_PARTS);
     const struct aion_times *times = &taking->times;
     bool ser = engine->options.level == ISO_SER;
     *part = (struct aion_part){.sts = times->sts,
@@ -82,7 +83,7 @@ static inline struct aion_step *new_step(const struct aion_taking *taking, const
     (part ? &batch->parts[part - 1] : new_part(taking, key->shard))->step_count++;
     reserve_steps(batch, 1);
     struct aion_step *step = &batch->steps[batch->step_count++];
-    *step = (struct aion_step){.key = key->number - 1};
+    *step = (struct aion_step){.key = key->number - 1, .part = (uint16_t)(batch->part_count - 1)};
     return step;
 }
 
@@ -273,7 +274,8 @@ static void read_list(const struct aion_taking *taking, struct aion_touch *touch
         iso_kind_of(history, operation) == ISO_READ; /* not finished: null stands for the empty list */
     uint64_t first = null ? 0 : history->list_first[history->value[operation]];
     uint32_t count = null ? 0 : (uint32_t)(history->list_first[history->value[operation] + 1] - first);
-    const iso_atom *elements = count ? history->element + first : NULL; /* a block may have no elements at all */
+    const iso_atom *elements =
+        count ? history->element + first : NULL; /* a block may have no elements at all */
     uint64_t bound = bound_of(history, &taking->times, operation);
     uint32_t prefix = count;
     bool ends_right = ends_with_own(taking, touch, operation, elements, &prefix);
@@ -452,19 +454,22 @@ static uint32_t plain_steps_alone(const struct aion_taking *taking, uint32_t fir
     struct aion_batch *batch = &taking->engine->batch[0];
     const struct aion_block_key *keys = taking->block->keys;
     const uint8_t *kind = history->kind;
-    const uint32_t *key = history->key, *value = history->value; /* steps are written: no reloading of these */
+    const uint32_t *key = history->key,
+                   *value = history->value; /* steps are written: no reloading of these */
     uint32_t writes = 0;
     if (first == end)
         return 0;
     reserve_steps(batch, end - first);
     new_part(taking, 0)->step_count = end - first;
+    uint16_t part = (uint16_t)(batch->part_count - 1);
     struct aion_step *steps = batch->steps + batch->step_count;
     for (uint32_t o = first; o < end; o++) {
         uint8_t write = kind[o] == ISO_WRITE;
         steps[o - first] = (struct aion_step){.key = keys[key[o]].number - 1,
-                                     .value = value[o],
-                                     .operation = o - first,
-                                     .kind = write ? AION_VERSION : AION_READ};
+                                              .value = value[o],
+                                              .operation = o - first,
+                                              .kind = write ? AION_VERSION : AION_READ,
+                                              .part = part};
         writes += write;
     }
     batch->step_count += end - first;

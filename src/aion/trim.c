@@ -23,10 +23,11 @@ static bool is_too_little(const struct iso_aion_shard *shard, const struct aion_
     if (chunks > 1)
         return ((const struct aion_ref *)aion_pool_at(&shard->pool, run->at))[(chunks + 2) / 4].first >=
                first_kept;
-    return ((const struct aion_entry *)aion_pool_at(&shard->pool, run->at))[run->count / 4].time >= first_kept;
+    return ((const struct aion_entry *)aion_pool_at(&shard->pool, run->at))[run->count / 4].time >=
+           first_kept;
 }
 
-static void trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
+void aion_trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
 {
     uint64_t first_kept =
         shard->level == ISO_SER || shard->passed == UINT64_MAX ? shard->passed : shard->passed + 1;
@@ -98,7 +99,7 @@ static void trim_spares(struct iso_aion_shard *shard, struct aion_run *spares)
 
 void aion_trim(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    trim_reads(shard, key);
+    aion_trim_reads(shard, key);
     trim_versions(shard, key);
     if (key->rare)
         trim_spares(shard, &shard->rares[key->rare].spares);

@@ -124,8 +124,7 @@ static struct aion_entry version_of(struct iso_aion_shard *shard, const struct a
     if (step->kind == AION_VERSION)
         version.value = aion_values_take(&shard->values, batch->atoms, step->value);
     else
-        version.value =
-            aion_list_new(shard, batch->atoms, batch->elements + step->value, detail->count, 0);
+        version.value = aion_list_new(shard, batch->atoms, batch->elements + step->value, detail->count, 0);
     return version;
 }
 
@@ -155,13 +154,54 @@ static inline bool append_version(struct iso_aion_shard *shard, const struct aio
     return true;
 }
 
-__attribute__((noinline)) static void insert_version(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                                                     const struct aion_part *part, const struct aion_step *step,
-                                                     uint32_t transaction)
+/* The way of most late versions: among the last of its key, and it overlaps none of them. False: nothing was
+ * done. */
+static inline bool insert_near(struct iso_aion_shard *shard, const struct aion_part *part,
+                               const struct aion_step *step, struct aion_key *key, uint32_t transaction)
+{
+    struct aion_near near, ties;
+    if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) ||
+        aion_key_is_list(key) || !key->versions.count ||
+        !aion_run_near(&shard->pool, &key->versions, part->cts, &near) || !near.has_room || !near.index)
+        return false;
+    bool met = shard->level == ISO_SI && near.entries[near.index - 1].time >= part->opened;
+    for (uint32_t i = near.index; i < near.count; i++)
+        met |= near.entries[i].time == part->cts ||
+               (shard->level == ISO_SI && near.entries[i].hold <= part->cts);
+    if (met)
+        return false;
+    if (shard->level == ISO_SER && key->last_read >= part->cts && key->reads.count &&
+        (!aion_run_near(&shard->pool, &key->reads, part->cts, &ties) ||
+         (ties.index < ties.count && ties.entries[ties.index].time == part->cts)))
+        return false;
+    struct aion_entry version = {.time = part->cts,
+                                 .hold = part->opened,
+                                 .value = step->value,
+                                 .transaction = aion_transaction_hold(shard, transaction),
+                                 .operation = step->operation};
+    aion_run_put_near(&shard->pool, &key->versions, &near, &version);
+    shard->stats.versions++;
+    if (part->cts > part->opened && part->cts - part->opened > key->span)
+        key->span = part->cts - part->opened;
+    bool last = near.index == near.count;
+    if (last) {
+        key->newest_time = part->cts;
+        key->newest_value = step->value;
+    }
+    aion_recheck_version(shard, key, &version, last ? UINT64_MAX : near.entries[near.index + 1].time);
+    return true;
+}
+
+__attribute__((noinline)) static void insert_version(struct iso_aion_shard *shard,
+                                                     const struct aion_batch *batch,
+                                                     const struct aion_part *part,
+                                                     const struct aion_step *step, uint32_t transaction)
 {
     struct aion_key *key = &shard->keys[step->key];
+    if (insert_near(shard, part, step, key, transaction))
+        return;
     struct aion_entry version = version_of(shard, batch, part, step, transaction);
-    if (aion_run_full(&key->versions))
+    if (aion_run_full(&shard->pool, &key->versions))
         aion_trim(shard, key);
     struct aion_place place = place_of(shard, key, &version);
     if (shard->level == ISO_SI && !(version.detail & AION_VERSION_UNJUDGED))
@@ -225,7 +265,7 @@ void aion_spare(struct iso_aion_shard *shard, const struct aion_batch *batch, co
         spare.time = has_sts ? transaction->sts : shard->passed;
     if (status != ISO_UNKNOWN && spare.time >= aion_unknown_time(0))
         spare.time = aion_unknown_time(0) - 1;
-    if (aion_run_full(spares))
+    if (aion_run_full(&shard->pool, spares))
         aion_trim(shard, key);
     aion_run_insert(&shard->pool, spares, aion_run_lower(&shard->pool, spares, spare.time), &spare);
     if (status == ISO_UNKNOWN)

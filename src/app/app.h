@@ -41,6 +41,9 @@ unsigned app_processors(void);
 /* The most memory that this process has had, in bytes. */
 uint64_t app_peak_memory(void);
 
+/* What it has now, apart from mapped files. 0: not known. */
+uint64_t app_memory_in_use(void);
+
 /* A remark on stderr: "isochron: ...". */
 void app_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

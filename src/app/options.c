@@ -90,6 +90,25 @@ static bool parse_number(const struct app_option *option, const char *text, uint
            *number >= option->least && *number <= option->most;
 }
 
+static bool parse_duration(const char *text, uint64_t *nanoseconds)
+{
+    static const struct {
+        const char *name;
+        uint64_t size;
+    } units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}};
+    char *end;
+    if (*text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    for (size_t i = 0; !errno && i < sizeof units / sizeof units[0]; i++) {
+        if (!strcmp(units[i].name, end))
+            return !__builtin_mul_overflow((uint64_t)value, units[i].size, nanoseconds);
+    }
+    *nanoseconds = 0;
+    return !errno && !value && !*end; /* 0 needs no unit */
+}
+
 static bool parse_share(const char *text, uint64_t *parts)
 {
     char *end;
@@ -145,6 +164,11 @@ static enum iso_status store_value(struct app *app, const struct app_option *opt
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--%s %s: expected a number from %llu to %llu",
                              option->name, text, (unsigned long long)option->least,
                              (unsigned long long)option->most);
+    case APP_DURATION:
+        if (parse_duration(text, place))
+            return ISO_OK;
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--%s %s: expected a number and its unit, ns, us, ms, s or m, such as 10ms", option->name, text);
     case APP_SHARE:
         if (parse_share(text, place))
             return ISO_OK;

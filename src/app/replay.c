@@ -55,6 +55,7 @@ static enum iso_status replay_files(struct app_stream *stream, const struct app_
         feed(stream, files->items[i]);
     if (error->status == ISO_OK)
         iso_pipeline_end(stream->pipeline, 0, error);
+    stream->complete = true;
     return error->status == ISO_OK ? app_stream_conclude(stream, app_seconds() - started) : error->status;
 }
 
@@ -69,7 +70,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     if (status == ISO_OK && !done)
         status = app_need_files(app, &files);
     if (status == ISO_OK && !done) {
-        status = app_stream_open(&stream, app, &replay.stream, false);
+        status = app_stream_open(&stream, app, &replay.stream, false, true);
         if (status == ISO_OK)
             status = replay_files(&stream, &files);
         if (app_stream_close(&stream) != ISO_OK)

@@ -6,6 +6,7 @@
 
 #include "app/consume.h"
 #include "app/joined.h"
+#include "app/rounds.h"
 #include "app/source.h"
 #include "base/memory.h"
 #include "io/read.h"
@@ -45,6 +46,34 @@ static enum iso_status to_topic(void *context, const char *line, size_t length, 
         .payload = {(const uint8_t *)line, (uint32_t)length - 1},
     };
     return iso_kafka_producer_send(stream->producer, &message, error);
+}
+
+enum iso_status app_stream_tell(struct app_stream *stream, const char *line, size_t length)
+{
+    struct iso_error *error = &stream->app->error;
+    if (stream->web)
+        iso_web_add(stream->web, line, length);
+    return stream->producer ? to_topic(stream, line, length, error) : to_stdout(stream, line, length, error);
+}
+
+/* With --json standard output is the object's alone. */
+static enum iso_status to_web(void *context, const char *line, size_t length, struct iso_error *error)
+{
+    struct app_stream *stream = context;
+    iso_web_add(stream->web, line, length);
+    return error->status;
+}
+
+static enum iso_status tell(void *context, const char *line, size_t length, struct iso_error *error)
+{
+    (void)error; /* the stream's */
+    return app_stream_tell(context, line, length);
+}
+
+static bool on_transactions(void *context, const struct iso_history *block, uint32_t first, uint32_t count)
+{
+    struct app_stream *stream = context;
+    return app_rounds_take(stream->rounds, block, first, count);
 }
 
 static void on_bad(void *context, const struct iso_message *message, const char *reason)
@@ -114,8 +143,9 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.on_bad_record = (enum iso_on_bad_record)options->on_bad_record;
     settings.max_violations = (uint32_t)options->max_violations;
     settings.final_only = options->final_only;
-    settings.sink = stream->producer ? to_topic : options->json ? NULL : to_stdout;
+    settings.sink = stream->producer || !options->json ? tell : options->served ? to_web : NULL;
     settings.sink_context = stream;
+    settings.on_transactions = on_transactions;
     settings.on_bad = on_bad;
     settings.on_idle = on_idle;
     settings.on_far_ahead = on_far_ahead;
@@ -139,7 +169,7 @@ static enum iso_status set_initial(struct app_stream *stream)
 }
 
 enum iso_status app_stream_open(struct app_stream *stream, struct app *app, const struct app_stream_options *options,
-                                bool deadlines)
+                                bool deadlines, bool ends)
 {
     struct app_source_survey survey;
     *stream = (struct app_stream){.app = app, .options = options};
@@ -154,6 +184,8 @@ enum iso_status app_stream_open(struct app_stream *stream, struct app *app, cons
         open_outputs(stream) != ISO_OK || app_joined_open(stream) != ISO_OK)
         return app->error.status;
     make_pipeline(stream, &survey, deadlines);
+    stream->rounds = iso_allocate(sizeof *stream->rounds);
+    app_rounds_init(stream->rounds, stream, ends || options->round);
     for (uint32_t i = 0; i < options->sources.count && app->error.status == ISO_OK; i++)
         app_source_add(stream, options->sources.items[i]);
     return app->error.status == ISO_OK && set_initial(stream) == ISO_OK ? app_joined_read(stream) : app->error.status;
@@ -168,6 +200,9 @@ enum iso_status app_stream_close(struct app_stream *stream)
     app_joined_close(stream);
     if (stream->dead_letter)
         iso_capture_writer_close(stream->dead_letter, error);
+    if (stream->rounds)
+        app_rounds_release(stream->rounds);
+    iso_free(stream->rounds);
     iso_pipeline_free(stream->pipeline);
     for (uint32_t i = 0; i < stream->registry_count; i++)
         iso_registry_free(stream->registries[i]);
@@ -197,16 +232,22 @@ static void say_summary(const struct app_stream *stream, enum iso_status outcome
 enum iso_status app_stream_conclude(struct app_stream *stream, double seconds)
 {
     const struct app_stream_options *options = stream->options;
-    const char *reason;
+    const char *reason, *any_order = NULL;
     stream->concluded = true;
+    if (stream->rounds->kind == APP_ROUNDS_UNTIMED)
+        return app_rounds_conclude(stream->rounds, seconds);
     enum iso_status outcome = iso_pipeline_outcome(stream->pipeline, options->allow_unjudged, &reason);
+    if (options->any_order && outcome == ISO_VIOLATED)
+        any_order = app_rounds_any_order(stream->rounds);
     if (options->json) {
         struct iso_text text = {0};
-        iso_pipeline_summary(stream->pipeline, options->allow_unjudged, &text);
+        iso_pipeline_summary(stream->pipeline, options->allow_unjudged, any_order, &text);
         iso_output_bytes(&stream->app->out, text.bytes, text.used);
         iso_text_release(&text);
     }
     if (!options->quiet)
         say_summary(stream, outcome, reason, seconds);
+    if (any_order && !options->quiet)
+        app_say("any order: %s", any_order);
     return outcome;
 }

@@ -10,12 +10,16 @@
 #include "io/capture.h"
 #include "io/write_history.h"
 #include "pipeline/pipeline.h"
+#include "web/web.h"
 
 struct app_stream_options {
     int level, on_bad_record;
     bool no_session_order, allow_unjudged, json, final_only, quiet;
+    bool served; /* lines go to a status server too */
     uint64_t finality_timeout, idle_timeout; /* seconds */
     uint64_t hlc_bits, retention, memory, max_violations, threads;
+    uint64_t round; /* 0: judge at the end only */
+    bool any_order;
     struct app_texts sources, properties;
     const char *initial, *initial_file, *out, *dead_letter, *history, *to_history;
 };
@@ -47,13 +51,21 @@ struct app_stream_options {
      .help = "What every key holds before the first write; null, the default,\nis nothing."}, \
     {.type = APP_TEXT, .name = "initial-file", .argument = "FILE", .offset = APP_STREAM_PLACE(owner, initial_file), \
      .help = "Initial values by key: {\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":2},...]}."}, \
+    {.type = APP_FLAG, .name = "any-order", .offset = APP_STREAM_PLACE(owner, any_order), \
+     .help = "When timestamps say violated, ask polygraph at the end which it is:\nthe claimed order is wrong, or no order " \
+             "exists."}, \
+    {.type = APP_NUMBER, .name = "round", .argument = "N", .offset = APP_STREAM_PLACE(owner, round), .least = 1, \
+     .most = UINT32_MAX, \
+     .help = "Transactions without timestamps are judged by polygraph: every N of\nthem, on all that have come, and at the " \
+             "end."}, \
     {.type = APP_FLAG, .name = "allow-unjudged", .offset = APP_STREAM_PLACE(owner, allow_unjudged), \
      .help = "Reads that may come from a transaction of unknown outcome do not\nmake the verdict undecided."}, \
     {.type = APP_NUMBER, .name = "retention", .argument = "N", .offset = APP_STREAM_PLACE(owner, retention), \
      .most = UINT64_MAX, .help = "Keep what transactions need that start up to N, in units of their\ntimestamps, below the " \
              "watermark; 0, the default: everything."}, \
     {.type = APP_NUMBER, .name = "memory", .argument = "BYTES", .offset = APP_STREAM_PLACE(owner, memory), \
-     .most = UINT64_MAX, .help = "Bound of the engine's memory; over it the retention shrinks. 0: none."}, \
+     .most = UINT64_MAX, .help = "Bound of the engine's memory; over it the retention shrinks. Where\npolygraph judges, of " \
+             "what has come and of its clocks. 0: none."}, \
     {.type = APP_GROUP, .help = "What comes out"}, \
     {.type = APP_TEXT, .name = "out", .argument = "kafka:TOPIC", .offset = APP_STREAM_PLACE(owner, out), \
      .help = "Verdicts to a topic, not to standard output."}, \
@@ -88,16 +100,22 @@ struct app_stream {
     struct iso_history_writer joined_writer;
     struct iso_error joined_error;
     bool writes_joined, concluded;
+    struct iso_web *web; /* borrowed; NULL: nobody looks */
+    struct app_rounds *rounds;
+    bool complete; /* all has come that there is to come */
 };
 
 /* Options and defaults before parsing. */
 void app_stream_options_init(struct app_stream_options *options);
 void app_stream_options_release(struct app_stream_options *options);
 
-/* Opens sources, pipeline and output. Close in any case. */
+/* Opens sources, pipeline and output. Close in any case. `deadlines`: of a live run; `ends`: it is known where it ends. */
 enum iso_status app_stream_open(struct app_stream *stream, struct app *app, const struct app_stream_options *options,
-                                bool deadlines);
+                                bool deadlines, bool ends);
 enum iso_status app_stream_close(struct app_stream *stream);
+
+/* A line of the verdict, to where verdicts go. */
+enum iso_status app_stream_tell(struct app_stream *stream, const char *line, size_t length);
 
 /* The summary, and the exit status of what was found. */
 enum iso_status app_stream_conclude(struct app_stream *stream, double seconds);

@@ -1,9 +1,11 @@
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "app/app.h"
 
@@ -25,6 +27,23 @@ uint64_t app_peak_memory(void)
 {
     struct rusage usage;
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
+}
+
+uint64_t app_memory_in_use(void)
+{
+    static const char path[] = "/proc/self/statm";
+    char text[128];
+    unsigned long long size, resident, shared;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    if (length <= 0)
+        return 0;
+    text[length] = 0;
+    return sscanf(text, "%llu %llu %llu", &size, &resident, &shared) == 3 && resident > shared
+               ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE)
+               : 0;
 }
 
 void app_say(const char *format, ...)

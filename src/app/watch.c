@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "app/consume.h"
+#include "app/status.h"
 #include "app/stream.h"
 
 enum { POLL_MS = 50, STATUS_MS = 250 };
@@ -19,7 +20,7 @@ enum { AHEAD_MANY = 4096, BEHIND_FEW = 1024 };
 
 struct watch {
     struct app_stream_options stream;
-    const char *from, *record;
+    const char *from, *record, *listen, *listen_token;
     uint64_t messages; /* 0: no end */
     bool until_eof, wait_for_topics;
 };
@@ -46,12 +47,20 @@ static const struct app_option options[] = {
     {.type = APP_NUMBER, .name = "idle-timeout", .argument = "SECONDS", .offset = APP_STREAM_PLACE(struct watch, idle_timeout),
      .most = 86400, .help = "A partition without messages for so long is not waited for by the\nwatermark. 0, the default: "
              "all are."},
+    {.type = APP_GROUP, .help = "How it is seen from outside"},
+    {.type = APP_TEXT, .name = "listen", .argument = "HOST:PORT", .offset = PLACE(listen),
+     .help = "Serve a live page, /metrics, /status, /violations, /livez and /readyz\nover HTTP there; PORT alone is on "
+             "127.0.0.1."},
+    {.type = APP_TEXT, .name = "listen-token", .argument = "FILE", .offset = PLACE(listen_token),
+     .help = "Requests must carry the token that FILE holds (Authorization: Bearer\nTOKEN). Beyond loopback there must be "
+             "one."},
     {.type = APP_END},
 };
 
 struct watcher {
     struct app_stream stream;
     struct iso_kafka_consumer *consumer;
+    struct app_status status;
     struct iso_capture_writer *record; /* NULL: none */
     volatile sig_atomic_t *stopped;
     uint64_t left;       /* messages to read */
@@ -129,6 +138,7 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
     if (!count)
         iso_output_flush(&stream->app->out); /* caught up: whoever reads the verdicts is to see them */
     draw(watcher, now);
+    app_status_update(&watcher->status, stream, watcher->consumer, (uint64_t)now);
     return error->status;
 }
 
@@ -155,7 +165,10 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
     if (app_consume_from(watch->from, &settings, error) != ISO_OK)
         return error->status;
     watcher->consumer = iso_kafka_consumer_new(&settings, iso_pipeline_inputs(stream->pipeline), error);
-    if (watcher->consumer && watch->record)
+    if (watcher->consumer)
+        app_status_open(&watcher->status, watch->listen, watch->listen_token, error);
+    stream->web = watcher->status.web;
+    if (watcher->consumer && watch->record && error->status == ISO_OK)
         watcher->record = iso_capture_writer_new(watch->record, error);
     if (error->status != ISO_OK)
         return error->status;
@@ -169,7 +182,8 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
             break;
     if (watcher->shown)
         fputs("\r\033[K", stderr);
-    if (error->status == ISO_OK && is_finished(watcher))
+    stream->complete = is_finished(watcher);
+    if (error->status == ISO_OK && stream->complete)
         iso_pipeline_end(stream->pipeline, (uint64_t)iso_kafka_now(), error);
     return error->status == ISO_OK ? app_stream_conclude(stream, app_seconds() - started) : error->status;
 }
@@ -184,10 +198,12 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     enum iso_status status = app_parse(app, count, arguments, &watch, &files, &done);
     if (status == ISO_OK && files.count)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "%s: watch reads topics; replay reads files", files.items[0]);
+    watch.stream.served = watch.listen != NULL;
     if (status == ISO_OK && !done) {
-        status = app_stream_open(&watcher.stream, app, &watch.stream, true);
+        status = app_stream_open(&watcher.stream, app, &watch.stream, true, watch.until_eof || watch.messages);
         if (status == ISO_OK)
             status = watch_topics(&watcher, &watch);
+        app_status_close(&watcher.status);
         iso_kafka_consumer_free(watcher.consumer);
         if (watcher.record && iso_capture_writer_close(watcher.record, &app->error) != ISO_OK)
             status = app->error.status;

@@ -151,6 +151,8 @@ static void append_transactions(struct iso_history *history, const struct iso_hi
     }
     append_extra(history, &history->sno, block->sno, count);
     append_extra(history, &history->xid, block->xid, count);
+    append_extra(history, &history->begun, block->begun, count);
+    append_extra(history, &history->ended, block->ended, count);
     append_extra(history, &history->sts_logical, block->sts_logical, count);
     append_extra(history, &history->cts_logical, block->cts_logical, count);
     append_snapshot_column(history, block);

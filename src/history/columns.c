@@ -3,7 +3,7 @@
 
 #include "history/history_private.h"
 
-enum { TRANSACTION_EXTRAS = 4, OPERATION_EXTRAS = 2 };
+enum { TRANSACTION_EXTRAS = 6, OPERATION_EXTRAS = 2 };
 
 static void transaction_extras(struct iso_history *history, uint64_t **columns[TRANSACTION_EXTRAS])
 {
@@ -11,6 +11,8 @@ static void transaction_extras(struct iso_history *history, uint64_t **columns[T
     columns[1] = &history->xid;
     columns[2] = &history->sts_logical;
     columns[3] = &history->cts_logical;
+    columns[4] = &history->begun;
+    columns[5] = &history->ended;
 }
 
 static void operation_extras(struct iso_history *history, uint64_t **columns[OPERATION_EXTRAS])

@@ -146,6 +146,10 @@ uint32_t iso_history_open(struct iso_history *history, uint64_t origin)
         history->xid[transaction] = 0;
     if (history->snapshot)
         history->snapshot[transaction] = ISO_NONE;
+    if (history->begun)
+        history->begun[transaction] = 0;
+    if (history->ended)
+        history->ended[transaction] = 0;
     return history->transaction_count++;
 }
 
@@ -242,6 +246,18 @@ void iso_history_set_snapshot(struct iso_history *history, uint32_t snapshot)
 {
     history_need_snapshot_column(history);
     history->snapshot[history->transaction_count - 1] = snapshot;
+}
+
+void iso_history_set_begun(struct iso_history *history, uint64_t nanoseconds)
+{
+    history_need_transaction_column(history, &history->begun);
+    history->begun[history->transaction_count - 1] = nanoseconds + 1;
+}
+
+void iso_history_set_ended(struct iso_history *history, uint64_t nanoseconds)
+{
+    history_need_transaction_column(history, &history->ended);
+    history->ended[history->transaction_count - 1] = nanoseconds + 1;
 }
 
 uint32_t iso_history_operation(struct iso_history *history, enum iso_operation_kind kind, iso_atom key,

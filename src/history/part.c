@@ -212,6 +212,10 @@ static void copy_transaction(const struct builder *builder, uint32_t t)
     iso_atom tid = iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]);
     iso_atom session = iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
     iso_history_begin(into, tid, session, iso_status_of(from, t), from->origin[t]);
+    if (from->begun && from->begun[t])
+        iso_history_set_begun(into, from->begun[t] - 1);
+    if (from->ended && from->ended[t])
+        iso_history_set_ended(into, from->ended[t] - 1);
     for (uint32_t o = from->first_operation[t]; o < from->first_operation[t + 1]; o++) {
         if (operation_stays(builder, o))
             copy_operation(builder, o);

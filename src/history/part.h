@@ -5,7 +5,8 @@
  * stays, it may be that one's, so the read goes nevertheless, a list read whole. A read may go alone. So a part that no
  * order explains shows that the whole has none.
  *
- * Timestamps stay behind: a part is for engines that judge without them. Sessions keep their order.
+ * Timestamps stay behind: a part is for engines that judge without them. Sessions keep their order, and the clients' clocks
+ * what they said.
  * Ownership: borrows the history. Threads: one at a time.
  */
 #ifndef ISO_HISTORY_PART_H

@@ -48,6 +48,8 @@ static bool same_place_in_time(const struct iso_history *history, uint32_t a, ui
            (!(flags & ISO_HAS_CTS) || same_stamp(history->cts, history->cts_logical, a, b)) &&
            (!(flags & ISO_HAS_SNO) || history->sno[a] == history->sno[b]) &&
            (!history->xid || history->xid[a] == history->xid[b]) &&
+           (!history->begun || history->begun[a] == history->begun[b]) &&
+           (!history->ended || history->ended[a] == history->ended[b]) &&
            (left == right || (left != ISO_NONE && right != ISO_NONE && same_snapshot(history, left, right)));
 }
 
@@ -90,6 +92,8 @@ static void move_transaction(struct iso_history *history, uint32_t to, uint32_t 
     MOVE(history->sno, to, from);
     MOVE(history->xid, to, from);
     MOVE(history->snapshot, to, from);
+    MOVE(history->begun, to, from);
+    MOVE(history->ended, to, from);
     MOVE(history->sts_logical, to, from);
     MOVE(history->cts_logical, to, from);
     move_operations(history, history->first_operation[to], first, count);

@@ -9,7 +9,7 @@ struct elle_process {
     iso_atom process;
     bool pending;
     iso_atom tid;
-    uint64_t place;
+    uint64_t place, time;
     struct format_mops mops;
 };
 
@@ -125,6 +125,15 @@ static void emit(struct elle *elle, const struct format_mops *mops, iso_atom tid
     format_mops_emit(mops, elle->history, tid, session, status, iso_origin(0, place));
 }
 
+/* When the transaction added last began and ended. Only :ok says that it had ended. */
+static void set_times(struct elle *elle, uint64_t begun, uint64_t ended)
+{
+    if (begun && (!ended || begun <= ended))
+        iso_history_set_begun(elle->history, begun - 1);
+    if (ended && (!begun || begun <= ended))
+        iso_history_set_ended(elle->history, ended - 1);
+}
+
 static void take_without_process(struct elle *elle, const struct elle_operation *operation)
 {
     static const uint8_t statuses[] = {[ELLE_OK] = ISO_COMMITTED, [ELLE_FAIL] = ISO_ABORTED, [ELLE_INFO] = ISO_UNKNOWN};
@@ -143,6 +152,7 @@ static enum iso_status take_of_process(struct elle *elle, const struct elle_oper
         process->pending = true;
         process->tid = tid;
         process->place = operation->place;
+        process->time = operation->time;
         swap_mops(&process->mops, &elle->mops);
         return ISO_OK;
     }
@@ -154,6 +164,8 @@ static enum iso_status take_of_process(struct elle *elle, const struct elle_oper
         emit(elle, mops, tid, process->process,
              operation->type == ELLE_OK ? ISO_COMMITTED : operation->type == ELLE_FAIL ? ISO_ABORTED : ISO_UNKNOWN,
              operation->place);
+    if (operation->has_value || process->pending)
+        set_times(elle, process->pending ? process->time : 0, operation->type == ELLE_OK ? operation->time : 0);
     process->pending = false;
     return ISO_OK;
 }
@@ -181,8 +193,10 @@ enum iso_status elle_end(struct elle *elle)
 {
     for (uint32_t i = 0; i < elle->process_count; i++) {
         struct elle_process *process = &elle->processes[i];
-        if (process->pending)
-            emit(elle, &process->mops, process->tid, process->process, ISO_UNKNOWN, process->place);
+        if (!process->pending)
+            continue;
+        emit(elle, &process->mops, process->tid, process->process, ISO_UNKNOWN, process->place);
+        set_times(elle, process->time, 0);
     }
     if (elle->history->transaction_count)
         return ISO_OK;

@@ -5,6 +5,7 @@
  * :info, or no completion at all: of unknown outcome. Where the process is not said, nothing can be paired: each :ok is
  * a session of its own, and invocations say nothing. Operations of processes that are no integers (:nemesis) and of other
  * functions than :txn are no transactions. Reads of what did not commit are left out: they constrain nothing.
+ * :time, in nanoseconds, is the client's clock: of the invocation, when the transaction began; of :ok, when it ended.
  */
 #ifndef ISO_IO_ELLE_H
 #define ISO_IO_ELLE_H
@@ -20,6 +21,7 @@ struct elle_operation {
     bool has_process, is_client;       /* :process is there; it is an integer */
     bool has_value;                    /* :value is a vector of operations */
     bool other_value;                  /* :value is neither that nor nil */
+    uint64_t time;                     /* 1 + nanoseconds; 0: not said */
     iso_atom process, index;           /* index: ISO_ABSENT if there is none */
     uint64_t place;                    /* line */
 };

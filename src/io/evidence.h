@@ -30,8 +30,8 @@ enum { ISO_EVIDENCE_VERSION = 1 };
 void iso_evidence_write(struct iso_output *output, const struct iso_history *history,
                         const struct iso_evidence *evidence);
 
-/* Reads it against a finished history. ISO_BAD_INPUT: not such a file. ISO_VIOLATED: it names a transaction, an operation
- * or a key that the history does not have, so it is no evidence about it. */
+/* Reads it against a finished history. ISO_BAD_INPUT: not such a file. ISO_VIOLATED: it is broken, or names a transaction, an
+ * operation or a key that the history does not have, so it is no evidence about it. */
 enum iso_status iso_evidence_read(const char *path, const struct iso_history *history, struct iso_evidence *evidence,
                                   struct iso_error *error);
 

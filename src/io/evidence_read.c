@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include <string.h>
 
 #include "base/memory.h"
@@ -139,6 +140,15 @@ static bool read_operation(struct reader *reader, uint32_t *transaction, uint32_
     return end_array(reader);
 }
 
+/* A member is to be there once. */
+static bool mark(struct reader *reader, unsigned member, unsigned *seen)
+{
+    if (*seen & member)
+        return wrong(reader, "no member twice");
+    *seen |= member;
+    return true;
+}
+
 static int find_name(const char *const *names, int count, const struct iso_json_text *text)
 {
     for (int i = 0; i < count; i++) {
@@ -156,7 +166,7 @@ static bool read_literal(struct reader *reader)
     if (!iso_json_enter_object(&reader->json))
         return false;
     while (iso_json_member(&reader->json, &name)) {
-        if (format_equals(&name, "key")) {
+        if (format_equals(&name, "key") && literal.key == ISO_NONE) {
             if (!read_key(reader, &literal.key))
                 return false;
             continue;
@@ -178,17 +188,30 @@ static bool read_literal(struct reader *reader)
     return reader->json.code == ISO_JSON_FINE;
 }
 
+enum { TYPE = 1, FROM = 2, TO = 4, KEY = 8, VIA = 16 };
+
+/* 0: no member of an edge. */
+static unsigned edge_member(const struct iso_json_text *name)
+{
+    static const char *const names[] = {"type", "from", "to", "key", "via"};
+    int found = find_name(names, 5, name);
+    return found < 0 ? 0 : 1u << found;
+}
+
 static bool read_edge(struct reader *reader)
 {
     struct iso_json *json = &reader->json;
     struct iso_json_text name, text;
     struct iso_edge edge = {.from = ISO_NONE, .to = ISO_NONE, .key = ISO_NONE, .via = ISO_NONE};
+    unsigned seen = 0;
     int kind = -1;
     if (!iso_json_enter_object(json))
         return false;
     while (iso_json_member(json, &name)) {
         bool fine;
-        if (format_equals(&name, "type")) {
+        if (!mark(reader, edge_member(&name), &seen)) {
+            fine = false;
+        } else if (format_equals(&name, "type")) {
             fine = iso_json_string(json, &text) && (kind = find_name(evidence_edge_names, EVIDENCE_EDGES, &text)) >= 0;
             fine = fine || wrong(reader, "\"own\", \"so\", \"rt\", \"wr\", \"ww\", \"rw\" or \"before\"");
         } else if (format_equals(&name, "from")) {
@@ -204,9 +227,10 @@ static bool read_edge(struct reader *reader)
         if (!fine)
             return false;
     }
-    bool keyed = kind == ISO_EDGE_WR || kind == ISO_EDGE_WW || kind == ISO_EDGE_RW;
-    if (json->code == ISO_JSON_FINE &&
-        (kind < 0 || edge.from == ISO_NONE || edge.to == ISO_NONE || keyed != (edge.key != ISO_NONE)))
+    unsigned expected = TYPE | FROM | TO;
+    if (kind == ISO_EDGE_WR || kind == ISO_EDGE_WW || kind == ISO_EDGE_RW)
+        expected |= KEY | (kind == ISO_EDGE_RW ? VIA : 0);
+    if (json->code == ISO_JSON_FINE && (kind < 0 || seen != expected))
         return wrong(reader, "a whole edge");
     edge.kind = (enum iso_edge_kind)(kind < 0 ? 0 : kind);
     iso_evidence_edge(reader->evidence, edge);
@@ -249,6 +273,8 @@ static bool start_lemma(struct reader *reader)
 static bool start_finding(struct reader *reader)
 {
     struct iso_json_text text;
+    if (reader->evidence->finding.kind != ISO_FINDING_NONE)
+        return wrong(reader, "one finding");
     if (!iso_json_string(&reader->json, &text))
         return false;
     for (int kind = ISO_FINDING_INT; kind < ISO_FINDINGS; kind++) {
@@ -276,17 +302,41 @@ static bool read_subject(struct reader *reader)
     return true;
 }
 
+enum { ORDER = 1, FINDING = 2, LEMMA = 4, LITERALS = 8, EDGES = 16, READ = 32, OTHER = 64 };
+
+/* 0: no member of the body. */
+static unsigned body_member(const struct iso_json_text *name)
+{
+    static const char *const names[] = {"order", "finding", "lemma", "literals", "edges", "read", "other"};
+    int found = find_name(names, 7, name);
+    return found < 0 ? 0 : 1u << found;
+}
+
+/* Which members a line has: all that its kind has, and no other. */
+static bool is_whole(const struct reader *reader, unsigned seen)
+{
+    const struct iso_evidence *evidence = reader->evidence;
+    if (!reader->last_is_lemma)
+        return seen == ORDER || seen == (FINDING | READ | OTHER);
+    const struct iso_lemma *lemma = &evidence->lemmas[evidence->lemma_count - 1];
+    static const unsigned expected[EVIDENCE_LEMMAS] = {LEMMA | LITERALS | EDGES, LEMMA | LITERALS | READ, LEMMA | LITERALS};
+    return seen == expected[lemma->kind];
+}
+
 /* A line of the body: "order", "finding" or "lemma" comes first and says what the rest belongs to. */
 static bool read_body(struct reader *reader)
 {
     struct iso_json_text name;
+    unsigned seen = 0;
     bool begun = false;
     reader->last_is_lemma = false;
     if (!iso_json_enter_object(&reader->json))
         return false;
     while (iso_json_member(&reader->json, &name)) {
         bool fine;
-        if (!begun && format_equals(&name, "order"))
+        if (!mark(reader, body_member(&name), &seen))
+            fine = false;
+        else if (!begun && format_equals(&name, "order"))
             fine = read_each(reader, add_event);
         else if (!begun && format_equals(&name, "finding"))
             fine = start_finding(reader);
@@ -306,9 +356,8 @@ static bool read_body(struct reader *reader)
             return false;
         begun = true;
     }
-    if (reader->json.code == ISO_JSON_FINE && reader->evidence->finding.kind != ISO_FINDING_NONE &&
-        reader->evidence->finding.operation == ISO_NONE)
-        return wrong(reader, "the \"read\" of a finding");
+    if (reader->json.code == ISO_JSON_FINE && !is_whole(reader, seen))
+        return wrong(reader, "a whole order, finding (read, other) or lemma (literals, and edges or read)");
     return reader->json.code == ISO_JSON_FINE;
 }
 
@@ -331,23 +380,19 @@ static bool read_header_member(struct reader *reader, const struct iso_json_text
     struct iso_json_number number;
     struct iso_json_text text;
     if (format_equals(name, "isochron_evidence")) {
-        *seen |= 1;
-        return iso_json_integer(&reader->json, &number) &&
+        return mark(reader, 1, seen) && iso_json_integer(&reader->json, &number) &&
                (number.bits == ISO_EVIDENCE_VERSION || wrong(reader, "evidence of version 1"));
     }
-    if (format_equals(name, "level")) {
-        *seen |= 2;
-        return read_level(reader);
-    }
+    if (format_equals(name, "level"))
+        return mark(reader, 2, seen) && read_level(reader);
     if (format_equals(name, "drift")) {
-        bool fine = iso_json_integer(&reader->json, &number);
+        bool fine = mark(reader, 4, seen) && iso_json_integer(&reader->json, &number);
         reader->evidence->drift = fine ? number.bits : 0;
-        return fine;
+        return fine && (!number.negative || wrong(reader, "no negative drift"));
     }
     if (!format_equals(name, "verdict"))
-        return iso_json_skip(&reader->json);
-    *seen |= 4;
-    if (!iso_json_string(&reader->json, &text))
+        return wrong(reader, "isochron_evidence, level, drift or verdict");
+    if (!mark(reader, 8, seen) || !iso_json_string(&reader->json, &text))
         return false;
     reader->evidence->accepts = format_equals(&text, "holds");
     return reader->evidence->accepts || format_equals(&text, "violated") || wrong(reader, "\"holds\" or \"violated\"");
@@ -364,8 +409,8 @@ static bool read_header(struct reader *reader)
             return false;
     }
     reader->header = true;
-    if (reader->json.code == ISO_JSON_FINE && seen != 7)
-        return wrong(reader, "a header with isochron_evidence, level and verdict");
+    if (reader->json.code == ISO_JSON_FINE && seen != 15)
+        return wrong(reader, "a header with isochron_evidence, level, drift and verdict");
     return reader->json.code == ISO_JSON_FINE;
 }
 
@@ -395,6 +440,9 @@ enum iso_status iso_evidence_read(const char *path, const struct iso_history *hi
     index_tids(&reader);
     iso_json_init(&reader.json);
     status = read_lines(&reader);
+    /* What says that it is evidence and is broken confirms nothing. */
+    if (status == ISO_BAD_INPUT && memmem(reader.file.bytes, reader.file.length, "\"isochron_evidence\"", 19))
+        status = error->status = ISO_VIOLATED;
     iso_json_release(&reader.json);
     iso_free(reader.slots);
     iso_whole_file_release(&reader.file);

@@ -120,12 +120,12 @@ static bool read_value(struct reader *reader, struct elle_operation *operation)
     return true;
 }
 
-enum member { OTHER, TYPE, FUNCTION, PROCESS, INDEX, VALUE };
+enum member { OTHER, TYPE, FUNCTION, PROCESS, INDEX, VALUE, TIME };
 
 static enum member member_of(const struct edn *edn)
 {
-    static const char *const names[] = {"type", "f", "process", "index", "value"};
-    for (int i = 0; i < 5; i++) {
+    static const char *const names[] = {"type", "f", "process", "index", "value", "time"};
+    for (int i = 0; i < 6; i++) {
         if (edn_is(edn, EDN_KEYWORD, names[i]) || edn_is(edn, EDN_STRING, names[i]))
             return (enum member)(TYPE + i);
     }
@@ -153,6 +153,8 @@ static bool read_member(struct reader *reader, enum member member, struct elle_o
         return take_atom(reader, false, &operation->index);
     } else if (member == VALUE && (edn_opens(edn, '[') || edn_opens(edn, '('))) {
         return read_value(reader, operation);
+    } else if (member == TIME && edn->type == EDN_INTEGER && !edn->negative && edn->bits < UINT64_MAX) {
+        operation->time = edn->bits + 1;
     } else if (member == VALUE) {
         operation->other_value = !edn_is(edn, EDN_SYMBOL, "nil");
     }

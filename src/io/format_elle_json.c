@@ -102,6 +102,18 @@ static bool read_process(struct reader *reader, struct elle_operation *operation
                                 : iso_json_skip(&reader->json);
 }
 
+/* elle-cli's own files may have fractions or exponents here: those say nothing exact. */
+static bool read_time(struct iso_json *json, struct elle_operation *operation)
+{
+    struct iso_json ahead = *json;
+    struct iso_json_number number;
+    if (!iso_json_integer(&ahead, &number))
+        return iso_json_skip(json);
+    *json = ahead;
+    operation->time = number.negative || number.bits == UINT64_MAX ? 0 : number.bits + 1;
+    return true;
+}
+
 static bool read_member(struct reader *reader, const struct iso_json_text *name, struct elle_operation *operation)
 {
     struct iso_json *json = &reader->json;
@@ -123,6 +135,8 @@ static bool read_member(struct reader *reader, const struct iso_json_text *name,
     }
     if (format_equals(name, "index") && iso_json_peek(json) == ISO_JSON_DIGITS)
         return format_json_atom(json, reader->elle.history, false, "an integer", &operation->index);
+    if (format_equals(name, "time") && iso_json_peek(json) == ISO_JSON_DIGITS)
+        return read_time(json, operation);
     if (format_equals(name, "process"))
         return read_process(reader, operation);
     return format_equals(name, "value") ? read_value(reader, operation) : iso_json_skip(json);

@@ -12,7 +12,9 @@ enum {
     HAS_SNO = 32,
     HAS_STATUS = 64,
     HAS_XID = 128,
-    HAS_SNAPSHOT = 256
+    HAS_SNAPSHOT = 256,
+    HAS_BEGIN = 512,
+    HAS_END = 1024
 };
 
 struct transaction {
@@ -20,7 +22,7 @@ struct transaction {
     iso_atom tid, sid;
     uint8_t status;
     struct iso_stamp sts, cts;
-    uint64_t sno, xid;
+    uint64_t sno, xid, begin, end;
     uint32_t snapshot;
     enum iso_clock clock; /* of all its timestamps */
 };
@@ -115,18 +117,31 @@ static bool read_xid(struct iso_native *native, uint64_t *xid)
     return *xid || native_refuse(native, at, "xid is 0, expected an integer from 1 to 2^64-1");
 }
 
+/* By a client's clock. */
+static bool read_time(struct iso_native *native, const char *what, uint64_t *nanoseconds)
+{
+    const char *at = native->json.at;
+    if (!native_read_unsigned(native, what, nanoseconds))
+        return false;
+    return *nanoseconds < UINT64_MAX ||
+           native_refuse(native, at, "%s is 2^64-1, expected nanoseconds below that", what);
+}
+
 static unsigned known_member(const struct iso_json_text *name)
 {
     static const struct {
         char name[4];
         unsigned bit;
     } known[] = {{"tid", HAS_TID}, {"sid", HAS_SID}, {"ops", HAS_OPS}, {"sts", HAS_STS},
-                 {"cts", HAS_CTS}, {"sno", HAS_SNO}, {"xid", HAS_XID}};
+                 {"cts", HAS_CTS}, {"sno", HAS_SNO}, {"xid", HAS_XID}, {"end", HAS_END}};
     for (size_t i = 0; name->length == 3 && i < sizeof known / sizeof *known; i++) {
         if (!memcmp(name->at, known[i].name, 3))
             return known[i].bit;
     }
-    return native_equals(name, "status") ? HAS_STATUS : native_equals(name, "snapshot") ? HAS_SNAPSHOT : 0;
+    return native_equals(name, "status")     ? HAS_STATUS
+           : native_equals(name, "snapshot") ? HAS_SNAPSHOT
+           : native_equals(name, "begin")    ? HAS_BEGIN
+                                             : 0;
 }
 
 static bool read_member(struct iso_native *native, struct iso_history *history, unsigned member,
@@ -150,6 +165,10 @@ static bool read_member(struct iso_native *native, struct iso_history *history, 
         return native_read_unsigned(native, "sno", &transaction->sno);
     case HAS_XID:
         return read_xid(native, &transaction->xid);
+    case HAS_BEGIN:
+        return read_time(native, "begin", &transaction->begin);
+    case HAS_END:
+        return read_time(native, "end", &transaction->end);
     case HAS_STATUS:
         return read_status(native, &transaction->status);
     case HAS_SNAPSHOT:
@@ -178,7 +197,9 @@ static bool read_members(struct iso_native *native, struct iso_history *history,
     if (native->json.code != ISO_JSON_FINE)
         return native_scanner_fault(native);
     if ((transaction->present & needed) == needed)
-        return true;
+        return !(transaction->present & HAS_BEGIN) || !(transaction->present & HAS_END) ||
+               transaction->begin <= transaction->end ||
+               native_refuse(native, at, "a transaction ends before it begins, expected begin <= end");
     const char *lacking = !(transaction->present & HAS_TID)   ? "tid"
                           : !(transaction->present & HAS_SID) ? "sid"
                                                               : "ops";
@@ -214,6 +235,10 @@ static void store(struct iso_history *history, uint32_t index, const struct tran
         iso_history_set_xid(history, transaction->xid);
     if (transaction->present & HAS_SNAPSHOT)
         iso_history_set_snapshot(history, transaction->snapshot);
+    if (transaction->present & HAS_BEGIN)
+        iso_history_set_begun(history, transaction->begin);
+    if (transaction->present & HAS_END)
+        iso_history_set_ended(history, transaction->end);
     iso_history_close(history);
 }
 

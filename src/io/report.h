@@ -30,6 +30,8 @@ struct iso_polygraph_report {
     enum iso_model model;
     uint32_t max_findings; /* listed; 0: all */
     double seconds_load, seconds_total;
+    bool is_stream;      /* JSON: inputs are "TOPIC[PARTITION]", places in them offsets; no steps, times, memory */
+    const char *members; /* JSON: members to stand first, each with its comma behind it; or NULL */
 };
 void iso_report_polygraph_json(struct iso_output *output, const struct iso_polygraph_report *report,
                                uint64_t peak_rss_bytes);

@@ -1,13 +1,42 @@
 /* Polygraph's verdict as JSON. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/memory.h"
 #include "io/report_private.h"
 #include "iso/version.h"
 
 #define LITERAL(output, text) iso_output_bytes(output, text, sizeof text - 1)
 
-static void write_finding(struct iso_output *output, const struct iso_history *history,
+/* A message, where the history's inputs are "TOPIC[PARTITION]" and places in them offsets. */
+static void write_message_place(struct iso_output *output, const struct iso_history *history, uint32_t transaction,
+                                uint32_t operation)
+{
+    uint64_t origin = history->origin[transaction];
+    const char *name = history->inputs[iso_origin_input(origin)], *bracket = strrchr(name, '[');
+    size_t length = bracket ? (size_t)(bracket - name) : strlen(name);
+    LITERAL(output, "{\"topic\":");
+    iso_output_string(output, name, length);
+    report_json_count(output, ",\"partition\":", bracket ? strtoull(bracket + 1, NULL, 10) : 0);
+    report_json_count(output, ",\"offset\":", iso_origin_place(origin));
+    if (operation != ISO_NONE)
+        report_json_count(output, ",\"op\":", iso_report_operation_index(history, transaction, operation));
+    iso_output_char(output, '}');
+}
+
+static void write_place(struct iso_output *output, const struct iso_polygraph_report *report, uint32_t transaction,
+                        uint32_t operation)
+{
+    if (report->is_stream)
+        write_message_place(output, report->history, transaction, operation);
+    else
+        report_json_place(output, report->history, transaction, operation);
+}
+
+static void write_finding(struct iso_output *output, const struct iso_polygraph_report *report,
                           const struct iso_finding *finding)
 {
+    const struct iso_history *history = report->history;
     uint32_t operation = finding->operation;
     struct iso_value actual = iso_kind_of(history, operation) == ISO_READ_LIST
                                   ? iso_value_of_list(history, history->value[operation])
@@ -25,10 +54,10 @@ static void write_finding(struct iso_output *output, const struct iso_history *h
     LITERAL(output, ",\"actual\":");
     report_json_value(output, history, &actual);
     LITERAL(output, ",\"at\":[");
-    report_json_place(output, history, finding->transaction, operation);
+    write_place(output, report, finding->transaction, operation);
     if (finding->other != ISO_NONE) {
         iso_output_char(output, ',');
-        report_json_place(output, history, finding->other, ISO_NONE);
+        write_place(output, report, finding->other, ISO_NONE);
     }
     LITERAL(output, "]}");
 }
@@ -50,9 +79,10 @@ static void write_edge(struct iso_output *output, const struct iso_history *hist
 
 enum part { TIDS, EDGES, PLACES };
 
-static void write_part(struct iso_output *output, const struct iso_history *history, const struct report_cycle *cycle,
+static void write_part(struct iso_output *output, const struct iso_polygraph_report *report, const struct report_cycle *cycle,
                        enum part part)
 {
+    const struct iso_history *history = report->history;
     bool first = true;
     for (uint32_t i = 0; i < cycle->edge_count; i++) {
         const struct iso_edge *edge = report_cycle_edge(cycle, i);
@@ -66,7 +96,7 @@ static void write_part(struct iso_output *output, const struct iso_history *hist
         else if (part == EDGES)
             write_edge(output, history, edge);
         else
-            report_json_place(output, history, report_edge_from(edge), ISO_NONE);
+            write_place(output, report, report_edge_from(edge), ISO_NONE);
     }
 }
 
@@ -76,12 +106,12 @@ static void write_cycle(struct iso_output *output, const struct iso_polygraph_re
     LITERAL(output, "{\"axiom\":\"CYCLE\",\"anomaly\":");
     report_json_text(output, cycle.anomaly);
     LITERAL(output, ",\"tids\":[");
-    write_part(output, report->history, &cycle, TIDS);
+    write_part(output, report, &cycle, TIDS);
     LITERAL(output, "],\"edges\":[");
-    write_part(output, report->history, &cycle, EDGES);
+    write_part(output, report, &cycle, EDGES);
     report_json_count(output, "],\"lemmas\":", cycle.lemmas);
     LITERAL(output, ",\"at\":[");
-    write_part(output, report->history, &cycle, PLACES);
+    write_part(output, report, &cycle, PLACES);
     LITERAL(output, "]}");
 }
 
@@ -122,7 +152,9 @@ void iso_report_polygraph_json(struct iso_output *output, const struct iso_polyg
     const struct iso_polygraph_result *result = report->result;
     uint32_t count;
     struct iso_finding *findings = report_sorted_findings(report, &count);
-    LITERAL(output, "{\"isochron\":\"" ISO_VERSION "\",\"level\":");
+    iso_output_char(output, '{');
+    iso_output_text(output, report->members ? report->members : "");
+    LITERAL(output, "\"isochron\":\"" ISO_VERSION "\",\"level\":");
     report_json_text(output, iso_model_name(report->model));
     LITERAL(output, ",\"engine\":\"polygraph\",\"verdict\":");
     report_json_text(output, iso_outcome_name(result->outcome));
@@ -136,7 +168,7 @@ void iso_report_polygraph_json(struct iso_output *output, const struct iso_polyg
     for (uint32_t i = 0; i < count; i++) {
         if (i)
             iso_output_char(output, ',');
-        write_finding(output, report->history, &findings[i]);
+        write_finding(output, report, &findings[i]);
     }
     if (result->cycles) {
         if (count)
@@ -144,10 +176,12 @@ void iso_report_polygraph_json(struct iso_output *output, const struct iso_polyg
         write_cycle(output, report);
     }
     iso_output_char(output, ']');
-    write_steps(output, &result->counters);
-    iso_output_format(output, ",\"seconds\":{\"load\":%.3f,\"check\":%.3f,\"total\":%.3f}", report->seconds_load,
-                      result->counters.seconds_total, report->seconds_total);
-    report_json_count(output, ",\"peak_rss_bytes\":", peak_rss_bytes);
+    if (!report->is_stream) { /* a capture's replay says the same as the live run, byte for byte */
+        write_steps(output, &result->counters);
+        iso_output_format(output, ",\"seconds\":{\"load\":%.3f,\"check\":%.3f,\"total\":%.3f}", report->seconds_load,
+                          result->counters.seconds_total, report->seconds_total);
+        report_json_count(output, ",\"peak_rss_bytes\":", peak_rss_bytes);
+    }
     LITERAL(output, "}\n");
     iso_free(findings);
 }

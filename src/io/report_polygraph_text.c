@@ -25,6 +25,7 @@ static const char *explain_finding(const struct iso_finding *finding)
     case ISO_FINDING_G1A: return "read of what an aborted transaction wrote";
     case ISO_FINDING_G1B: return "read of a value that its writer overwrote before it committed";
     case ISO_FINDING_THINAIR: return "read of a value that nobody wrote";
+    case ISO_FINDING_LOSTUPDATE: return "two transactions read the same version and replaced it, each without the other";
     default:
         return finding->other == ISO_NONE ? "a list that does not begin as it started, or holds an element too often"
                                           : "list reads that cannot both be right";
@@ -45,7 +46,9 @@ static void say_finding(struct iso_output *output, const struct iso_history *his
                       iso_report_operation_index(history, finding->transaction, operation));
     report_say_value(output, history, &actual);
     if (finding->other != ISO_NONE) {
-        iso_output_text(output, finding->kind == ISO_FINDING_INCOMPATIBLE ? ", but see " : ", written by ");
+        iso_output_text(output, finding->kind == ISO_FINDING_INCOMPATIBLE ? ", but see "
+                                : finding->kind == ISO_FINDING_LOSTUPDATE ? ", as did "
+                                                                          : ", written by ");
         report_say_transaction(output, history, finding->other);
     }
     iso_output_char(output, '\n');

@@ -203,6 +203,23 @@ static enum iso_row_value column_value(struct iso_row *row, struct iso_atoms *at
     return ISO_ROW_KNOWN;
 }
 
+/* The brace or comma, the name, and the colon. */
+static void put_name_of(struct iso_text *text, const struct iso_cell *cell)
+{
+    char *to = iso_text_reserve(text, cell->name_length + 4u);
+    *to = text->used ? ',' : '{';
+    if (cell->is_plain_name) {
+        to[1] = '"';
+        memcpy(to + 2, cell->name, cell->name_length);
+        memcpy(to + 2 + cell->name_length, "\":", 2);
+        text->used += cell->name_length + 4u;
+        return;
+    }
+    text->used++;
+    iso_text_put_string(text, cell->name, cell->name_length);
+    iso_text_put_bytes(text, ":", 1);
+}
+
 enum iso_row_value iso_row_value(struct iso_row *row, struct iso_atoms *atoms, const char *column, iso_atom *value)
 {
     struct iso_text *text = &row->text;
@@ -217,9 +234,7 @@ enum iso_row_value iso_row_value(struct iso_row *row, struct iso_atoms *atoms, c
             continue;
         if (cell->kind == ISO_CELL_UNKNOWN)
             return ISO_ROW_UNKNOWN;
-        iso_text_put_bytes(text, text->used ? "," : "{", 1);
-        iso_text_put_string(text, cell->name, cell->name_length);
-        iso_text_put_bytes(text, ":", 1);
+        put_name_of(text, cell);
         iso_cell_put_json(text, cell);
     }
     iso_text_put(text, text->used ? "}" : "{}");

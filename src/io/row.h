@@ -54,6 +54,7 @@ struct iso_cell {
     int32_t scale;
     uint8_t kind; /* enum iso_cell_kind */
     bool negative;
+    bool is_plain, is_plain_name; /* no byte of `text`, of `name` needs an escape in JSON */
     bool is_key;  /* the identity has it, the value does not */
     bool in_cell; /* it came as {value, set}: a null is one, and not a column that the source left out */
 };

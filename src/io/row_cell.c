@@ -218,17 +218,17 @@ static bool is_finite(const struct iso_cell *cell)
 
 void iso_cell_put_json(struct iso_text *text, const struct iso_cell *cell)
 {
-    bool quoted = cell->kind == ISO_CELL_BYTES || cell->kind == ISO_CELL_DECIMAL ||
+    bool quoted = cell->kind == ISO_CELL_TEXT || cell->kind == ISO_CELL_BYTES || cell->kind == ISO_CELL_DECIMAL ||
                   ((cell->kind == ISO_CELL_DOUBLE || cell->kind == ISO_CELL_FLOAT) && !is_finite(cell));
-    if (cell->kind == ISO_CELL_TEXT) {
+    if (cell->kind == ISO_CELL_TEXT && !cell->is_plain) {
         iso_text_put_string(text, cell->text, cell->length);
     } else if (cell->kind == ISO_CELL_NULL) {
         iso_text_put(text, "null");
     } else {
         if (quoted)
-            iso_text_put(text, "\"");
+            iso_text_put_bytes(text, "\"", 1);
         iso_cell_put(text, cell);
         if (quoted)
-            iso_text_put(text, "\"");
+            iso_text_put_bytes(text, "\"", 1);
     }
 }

@@ -41,6 +41,12 @@ static bool read_number(struct iso_cell *cell, struct iso_json *json)
     return true;
 }
 
+/* Whether a string stands where it was read: then it has no escapes, and needs none. */
+static bool is_inside(const struct iso_json *json, const char *at)
+{
+    return at > json->start && at < json->end;
+}
+
 bool iso_cell_read_json(struct iso_cell *cell, struct iso_json *json)
 {
     struct iso_json_text text;
@@ -52,6 +58,7 @@ bool iso_cell_read_json(struct iso_cell *cell, struct iso_json *json)
         cell->kind = ISO_CELL_TEXT;
         cell->text = text.at;
         cell->length = (uint32_t)text.length;
+        cell->is_plain = is_inside(json, text.at);
         return true;
     case ISO_JSON_DIGITS:
         return read_number(cell, json);
@@ -80,8 +87,11 @@ bool iso_row_read_json(struct iso_row *row, struct iso_json *json)
     struct iso_json_text name;
     if (!iso_json_enter_object(json))
         return false;
-    while (iso_json_member(json, &name))
-        if (!iso_cell_read_json(iso_row_add(row, name.at, name.length), json))
+    while (iso_json_member(json, &name)) {
+        struct iso_cell *cell = iso_row_add(row, name.at, name.length);
+        cell->is_plain_name = is_inside(json, name.at);
+        if (!iso_cell_read_json(cell, json))
             return false;
+    }
     return json->code == ISO_JSON_FINE;
 }

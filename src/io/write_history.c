@@ -125,6 +125,14 @@ static void write_native_head(struct iso_output *output, const struct iso_histor
         LITERAL(output, ",\"xid\":");
         iso_output_exact(output, history->xid[transaction]);
     }
+    if (history->begun && history->begun[transaction]) {
+        LITERAL(output, ",\"begin\":");
+        iso_output_exact(output, history->begun[transaction] - 1);
+    }
+    if (history->ended && history->ended[transaction]) {
+        LITERAL(output, ",\"end\":");
+        iso_output_exact(output, history->ended[transaction] - 1);
+    }
     if (history->snapshot && history->snapshot[transaction] != ISO_NONE)
         write_snapshot(output, history, history->snapshot[transaction]);
     if (flags & ISO_STATUS_MASK)

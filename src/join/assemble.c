@@ -156,6 +156,8 @@ void join_take_end(struct iso_join *join, const struct iso_history *block, const
 {
     struct join_identity identity;
     join->ends_come = true;
+    if ((event->flags & ISO_EVENT_HAS_POSITION) && event->position[1] > join->last_end)
+        join->last_end = event->position[1];
     if (join->capability->closing != JOIN_CLOSES_AT_END || !join_identity_of(join, block, event, &identity))
         return;
     bool known = join_map_get(&join->by_identity, identity) != ISO_NONE;
@@ -208,6 +210,22 @@ void join_close_passed(struct iso_join *join)
         join_settle(join, number, JOIN_ROWS_FINAL);
         number = next;
     }
+}
+
+/* ENDs come in the order of commits, in a partition of their own: whatever commits up to the last one has shown at least its
+ * END, and is open or settled. */
+void join_promise(struct iso_join *join)
+{
+    uint64_t promise = join->last_end;
+    if (!promise || join->options.clients || join->expects_in_band || join->in_band || !join->capability->positions)
+        return;
+    for (uint32_t i = join->oldest; i != ISO_NONE; i = join->transactions[i].newer)
+        if ((join->transactions[i].flags & JOIN_HAS_POSITION) && join->transactions[i].position <= promise)
+            promise = join->transactions[i].position - 1;
+    if (promise <= join->promised)
+        return;
+    join->promised = promise;
+    join_give_watermark(join, promise);
 }
 
 /* All before it has come in this partition. */

@@ -57,6 +57,11 @@ void iso_join_declare(struct iso_join *join, uint32_t input)
     join_lane(join, input)->declared = true;
 }
 
+void iso_join_expect_in_band(struct iso_join *join)
+{
+    join->expects_in_band = true;
+}
+
 /* ---- events ---- */
 
 /* A record that travelled inside the transaction that it describes. */
@@ -75,6 +80,7 @@ enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *b
                               uint64_t now, struct iso_error *error)
 {
     join->now = now;
+    join->work++;
     switch ((enum iso_event_type)event->type) {
     case ISO_EVENT_ROW:
     case ISO_EVENT_DELETE_IF:
@@ -109,6 +115,7 @@ void iso_join_take_records(struct iso_join *join, const struct iso_history *bloc
                            uint64_t now)
 {
     join->now = now;
+    join->work += count;
     for (uint32_t t = first; t < first + count; t++)
         join_take_record(join, block, t, NULL);
 }
@@ -129,7 +136,11 @@ static void shed(struct iso_join *join)
 void iso_join_end_batch(struct iso_join *join)
 {
     join_close_passed(join);
-    join_place(join, false);
+    if (join->work >= (join->open_count + join->places.link_count) / 8) {
+        join->work = 0;
+        join_place(join, false);
+        join_promise(join);
+    }
     shed(join);
     join_rebuild_texts(join);
     join->block = NULL;
@@ -179,8 +190,7 @@ void iso_join_advance(struct iso_join *join, uint64_t timestamp, uint64_t now)
 {
     join->now = now;
     if (join->capability->positions) {
-        join->places.clients = timestamp;
-        join_place(join, false);
+        join->places.clients = timestamp; /* at the end of the batch */
     } else if (iso_join_has_watermarks(join)) {
         settle_transactions(join, timestamp);
         settle_records(join, timestamp);

@@ -107,6 +107,9 @@ bool iso_join_has_watermarks(const struct iso_join *join);
  * were named before. */
 void iso_join_declare(struct iso_join *join, uint32_t input);
 
+/* Records may come inside transactions, and bring timestamps of their own: positions are no watermarks then. */
+void iso_join_expect_in_band(struct iso_join *join);
+
 /* Takes one event of a change stream, or TRANSACTIONS of clients; texts are atoms of `block`, which stays the same and
  * only grows until iso_join_end_batch. ISO_BAD_INPUT: what the event says cannot be. */
 enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *block, const struct iso_event *event,

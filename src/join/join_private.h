@@ -214,7 +214,8 @@ struct iso_join {
     const struct join_capability *capability;
     struct iso_join_output out;
     struct iso_join_stats stats;
-    bool in_band;
+    bool expects_in_band;
+    bool in_band;        /* records have come inside transactions */
     bool ends_come;      /* the source says where transactions end */
     bool starts_come;    /* and when they started */
     bool domains_differ; /* clients' commit timestamps are not the source's positions */
@@ -247,6 +248,8 @@ struct iso_join {
     uint32_t runs, stamps, marks;
     uint64_t tellings; /* rows that came, where their order is all that there is */
     uint64_t largest; /* timestamp seen */
+    uint64_t work;    /* events since all that is open was looked at: looking pays for itself */
+    uint64_t last_end, promised; /* cdc mode: LSN of the last END, the watermark given */
     uint64_t now;
 
     const struct iso_history *block; /* whose atoms the caches are of */
@@ -282,6 +285,7 @@ uint32_t join_open(struct iso_join *join, struct join_identity identity, const s
 void join_check_complete(struct iso_join *join, uint32_t transaction);
 struct join_lane *join_lane(struct iso_join *join, uint32_t input);
 void join_close_passed(struct iso_join *join);
+void join_promise(struct iso_join *join); /* cdc mode: a watermark of positions */
 
 /* record.c */
 void join_take_record(struct iso_join *join, const struct iso_history *block, uint32_t transaction,

@@ -75,6 +75,10 @@ struct iso_inputs *iso_pipeline_inputs(struct iso_pipeline *pipeline)
 
 void iso_pipeline_route(struct iso_pipeline *pipeline, const char *topic, struct iso_decoder *decoder)
 {
+    static const char messages[] = ".message"; /* Debezium's topic of logical messages */
+    size_t length = strlen(topic);
+    if (pipeline->join && length >= sizeof messages && !strcmp(topic + length + 1 - sizeof messages, messages))
+        iso_join_expect_in_band(pipeline->join);
     pipeline->routes = iso_reallocate(pipeline->routes, (pipeline->route_count + 1) * sizeof *pipeline->routes);
     pipeline->routes[pipeline->route_count++] = (struct route){iso_copy_text(topic, strlen(topic)), decoder};
 }
@@ -270,6 +274,14 @@ static void take_change(struct iso_pipeline *pipeline, const struct iso_event *e
         bad_record(pipeline, message_of(pipeline, origin), wrong.text, error);
 }
 
+/* Transactions of the block that are for somebody else than the engine. */
+static bool are_taken(struct iso_pipeline *pipeline, const struct iso_event *event)
+{
+    const struct iso_pipeline_options *options = &pipeline->options;
+    return options->on_transactions &&
+           options->on_transactions(options->context, &pipeline->events.block, event->first, event->count);
+}
+
 static enum iso_status process(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
 {
     const struct iso_history *block = &pipeline->events.block;
@@ -283,6 +295,8 @@ static enum iso_status process(struct iso_pipeline *pipeline, uint64_t now, stru
                 take_change(pipeline, event, now, error);
                 break;
             }
+            if (are_taken(pipeline, event))
+                break;
             pipeline_look_ahead_all(pipeline, event->first, event->first + event->count);
             pipeline_add(pipeline, block, event->first, event->count, now, error);
             break;

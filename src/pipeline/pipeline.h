@@ -51,6 +51,8 @@ struct iso_pipeline_options {
     enum iso_on_bad_record on_bad_record;
     uint32_t max_violations;      /* in the summary; 0: all */
     bool final_only;              /* no tentative and no retracted lines but for what had been final */
+    /* Sees transactions of the block before the engine does; true: it takes them, and the engine is not to. Or NULL. */
+    bool (*on_transactions)(void *context, const struct iso_history *block, uint32_t first, uint32_t count);
     iso_pipeline_sink sink;       /* verdict lines; NULL: only the summary */
     void *sink_context;
     void (*on_bad)(void *context, const struct iso_message *message, const char *reason);
@@ -58,7 +60,7 @@ struct iso_pipeline_options {
     /* Once for each input: a timestamp in it lies a year or more above the watermark. */
     void (*on_far_ahead)(void *context, const struct iso_inputs_entry *input, uint64_t offset, uint64_t timestamp,
                          uint64_t watermark);
-    void *context;                /* of the three above */
+    void *context;                /* of those above */
 };
 
 struct iso_pipeline_stats {
@@ -122,7 +124,8 @@ void iso_pipeline_stats(const struct iso_pipeline *pipeline, struct iso_pipeline
 /* What is known so far: violated (1), undecided (3), or holds (0). */
 enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool allow_unjudged, const char **reason);
 
-/* The object of `check --json` without its times, with the stream's own counts; one line. */
-void iso_pipeline_summary(struct iso_pipeline *pipeline, bool allow_unjudged, struct iso_text *text);
+/* The object of `check --json` without its times, with the stream's own counts; one line. `any_order`: what polygraph says of
+ * all orders, or NULL. */
+void iso_pipeline_summary(struct iso_pipeline *pipeline, bool allow_unjudged, const char *any_order, struct iso_text *text);
 
 #endif

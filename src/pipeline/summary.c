@@ -130,7 +130,7 @@ static void put_findings(struct iso_text *text, struct findings *findings)
     iso_text_put(text, "]");
 }
 
-void iso_pipeline_summary(struct iso_pipeline *pipeline, bool allow_unjudged, struct iso_text *text)
+void iso_pipeline_summary(struct iso_pipeline *pipeline, bool allow_unjudged, const char *any_order, struct iso_text *text)
 {
     struct iso_pipeline_stats stats;
     const char *reason;
@@ -145,6 +145,11 @@ void iso_pipeline_summary(struct iso_pipeline *pipeline, bool allow_unjudged, st
         iso_text_put_string(text, reason, strlen(reason));
     else
         iso_text_put(text, "null");
+    if (any_order) {
+        iso_text_put(text, ",\"any_order\":\"");
+        iso_text_put(text, any_order);
+        iso_text_put(text, "\"");
+    }
     put_totals(text, &stats);
     put_counts(text, &stats.engine);
     put_stream(text, &stats);

@@ -93,17 +93,22 @@ static void known_release(struct known *known)
     iso_free(known->followed);
 }
 
+static bool may_go_on(const struct engine *engine, const uint32_t *tail, uint32_t t)
+{
+    return tail[engine->chain[t]] == t && engine->place[t] + 1 < LONGEST_CHAIN;
+}
+
 /* A chain that may go on with the transaction: its session's, or one whose end is a known predecessor and the
  * last of its session. */
 static uint32_t find_chain(const struct engine *engine, const struct known *known, const uint32_t *tail,
                            uint32_t t)
 {
     uint32_t before = known->before[t];
-    if (before != ISO_NONE && tail[engine->chain[before]] == before)
+    if (before != ISO_NONE && may_go_on(engine, tail, before))
         return engine->chain[before];
     for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1]; read++) {
         uint32_t writer = only_writer(engine, read);
-        if (writer != ISO_NONE && !known->followed[writer] && tail[engine->chain[writer]] == writer)
+        if (writer != ISO_NONE && !known->followed[writer] && may_go_on(engine, tail, writer))
             return engine->chain[writer];
     }
     return ISO_NONE;
@@ -191,7 +196,7 @@ static void place_versions(struct engine *engine)
             uint32_t version = next[engine->write_key[write] + 1]++;
             engine->version_of_write[write] = version;
             engine->version_transaction[version] = t;
-            engine->version_place[version] = engine->place[t];
+            engine->version_place[version] = (stamp)engine->place[t];
             engine->version_key[version] = engine->write_key[write];
             engine->version_reader[version] = ISO_NONE;
         }
@@ -208,10 +213,11 @@ static void cut_runs(struct engine *engine)
         uint32_t last = ISO_NONE;
         for (uint32_t v = engine->first_version[key]; v < engine->first_version[key + 1]; v++) {
             uint32_t chain = engine->chain[engine->version_transaction[v]];
-            if (chain == last)
-                continue;
-            engine->run_chain[engine->run_count] = last = chain;
-            engine->run_version[engine->run_count++] = v;
+            if (chain != last) {
+                engine->run_chain[engine->run_count] = last = chain;
+                engine->run_version[engine->run_count++] = v;
+            }
+            engine->version_run[v] = engine->run_count - 1;
         }
     }
     engine->first_run[keys] = engine->run_count;
@@ -244,6 +250,7 @@ void versions_sort(struct engine *engine)
     engine->version_of_write = iso_allocate(versions);
     engine->version_transaction = iso_allocate(versions);
     engine->version_key = iso_allocate(versions);
+    engine->version_run = iso_allocate(versions);
     engine->version_place = iso_allocate(versions);
     engine->version_reader = iso_allocate(versions);
     engine->run_chain = iso_allocate(versions);
@@ -251,7 +258,6 @@ void versions_sort(struct engine *engine)
     engine->candidate_count = iso_allocate(reads);
     engine->read_writer = iso_allocate(reads);
     engine->read_next = iso_allocate(reads);
-    engine->resolved = iso_allocate(reads);
     place_versions(engine);
     cut_runs(engine);
     rename_candidates(engine);
@@ -262,6 +268,7 @@ void versions_release(struct engine *engine)
     iso_free(engine->version_of_write);
     iso_free(engine->version_transaction);
     iso_free(engine->version_key);
+    iso_free(engine->version_run);
     iso_free(engine->version_place);
     iso_free(engine->version_reader);
     iso_free(engine->first_version);
@@ -271,5 +278,4 @@ void versions_release(struct engine *engine)
     iso_free(engine->candidate_count);
     iso_free(engine->read_writer);
     iso_free(engine->read_next);
-    iso_free(engine->resolved);
 }

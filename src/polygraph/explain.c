@@ -168,7 +168,7 @@ static void relax(struct explanation *search, uint32_t node, uint64_t cost, uint
     const struct engine *engine = search->engine;
     if (search->visited[node] == search->round && search->cost[node] <= cost)
         return;
-    if (engine->clocks && node != to && !reaches(engine, node, to))
+    if (engine->clocks && node != to && node < engine->event_count && !reaches(engine, node, to))
         return;
     search->visited[node] = search->round;
     search->cost[node] = cost;
@@ -196,6 +196,12 @@ static void keep_path(struct explanation *search, uint32_t from, uint32_t to)
     }
 }
 
+/* What is derived is dear; a row of nodes of time is one edge in the end. */
+static uint64_t cost_of(const struct engine *engine, uint32_t fact)
+{
+    return fact >= engine->known_count ? 1 << 20 : engine->facts[fact].to < engine->event_count;
+}
+
 /* Finds a path by facts below `limit` into `path`; one of at least one edge if `from` is `to` and `cyclic`.
  */
 static bool find_path(struct explanation *search, uint32_t from, uint32_t to, uint32_t limit, bool cyclic)
@@ -216,11 +222,11 @@ static bool find_path(struct explanation *search, uint32_t from, uint32_t to, ui
         }
         if (!first && cost > search->cost[node])
             continue;
-        if (!engine->serial && !(node & 1))
+        if (node_goes_on(engine, node))
             relax(search, node + 1, cost + 1, OWN_EDGE, to);
         for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out) {
             if (i < limit)
-                relax(search, engine->facts[i].to, cost + (i < engine->known_count ? 1 : 1 << 20), i, to);
+                relax(search, engine->facts[i].to, cost + cost_of(engine, i), i, to);
         }
     }
     return false;
@@ -373,8 +379,11 @@ static void write_path(struct explanation *explanation)
     for (uint32_t i = 0; i < explanation->path_count; i++) {
         uint32_t number = explanation->path[i];
         if (number != OWN_EDGE) {
-            write_edge(explanation, edge_of_fact(engine, &engine->facts[number]));
-            node = engine->facts[number].to;
+            struct fact fact = engine->facts[number];
+            while (fact.to >= engine->event_count) /* through nodes of time */
+                fact.to = engine->facts[explanation->path[++i]].to;
+            write_edge(explanation, edge_of_fact(engine, &fact));
+            node = fact.to;
             continue;
         }
         if (node == ISO_NONE) /* the path starts with it: its end is where the next fact starts */
@@ -528,7 +537,7 @@ static uint32_t find_node_on_cycle(const struct engine *engine)
     for (uint32_t head = 0; head < end; head++) {
         uint32_t node = queue[head];
         sorted[node] = 1;
-        if (!engine->serial && !(node & 1) && --degree[node + 1] == 0)
+        if (node_goes_on(engine, node) && --degree[node + 1] == 0)
             queue[end++] = node + 1;
         for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out) {
             if (--degree[engine->facts[i].to] == 0)
@@ -544,11 +553,11 @@ static uint32_t find_node_on_cycle(const struct engine *engine)
     uint32_t node = 0;
     while (sorted[node])
         node++;
-    for (uint32_t i = 0; !engine->serial && i < engine->node_count; i += 2) {
+    for (uint32_t i = 0; !engine->serial && i < engine->event_count; i += 2) {
         if (!sorted[i] && !sorted[i + 1])
             before[i + 1] = i;
     }
-    while (!passed[node]) {
+    while (!passed[node] || node >= engine->event_count) { /* nodes of time alone close none */
         passed[node] = 1;
         node = before[node];
     }
@@ -562,7 +571,8 @@ static uint32_t find_node_on_cycle(const struct engine *engine)
 void explain_cycle(struct engine *engine)
 {
     struct explanation *explanation = explanation_new(engine);
-    uint32_t *clocks = engine->clocks, node;
+    stamp *clocks = engine->clocks;
+    uint32_t node;
     engine->clocks = NULL; /* they may lag behind on a cycle */
     const struct fact *last = &engine->facts[engine->fact_count - 1];
     if (engine->fact_count > engine->known_count && last->to != ISO_NONE &&

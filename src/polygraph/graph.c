@@ -3,7 +3,8 @@
 
 void graph_init(struct engine *engine)
 {
-    engine->node_count = engine->serial ? engine->count : 2 * engine->count;
+    engine->event_count = engine->serial ? engine->count : 2 * engine->count;
+    engine->node_count = engine->event_count + times_count(engine);
     engine->first_out = iso_allocate(((size_t)engine->node_count + 1) * sizeof *engine->first_out);
     memset(engine->first_out, 0xff, ((size_t)engine->node_count + 1) * sizeof *engine->first_out);
     engine->order = iso_allocate(((size_t)engine->node_count + 1) * sizeof *engine->order);
@@ -13,14 +14,34 @@ void graph_init(struct engine *engine)
 /* A path cover's clocks start with every node's own stamp. */
 void graph_clocks_init(struct engine *engine)
 {
-    engine->stride = (engine->chain_count + 3) & ~3u;
+    engine->stride = (engine->chain_count + STAMPS_A_VECTOR - 1) & ~(uint32_t)(STAMPS_A_VECTOR - 1);
     size_t size = (size_t)engine->node_count * engine->stride * sizeof *engine->clocks;
     engine->clocks = iso_column_grow(NULL, 0, size + 16);
     engine->seen = iso_column_grow(NULL, 0, size + 16);
-    engine->scratch_clock = iso_allocate(engine->stride * sizeof *engine->scratch_clock + 16);
+    engine->vector_count = engine->stride / STAMPS_A_VECTOR;
+    engine->vectors_a_group = engine->vector_count / 64 + 1;
+    size_t words = engine->chain_count / 64 + 2;
+    engine->moved_groups = memset(iso_allocate(((size_t)engine->node_count + 1) * sizeof(uint64_t)), 0xff,
+                                  ((size_t)engine->node_count + 1) * sizeof(uint64_t));
+    engine->latest = iso_allocate(((size_t)engine->chain_count + 1) * sizeof *engine->latest);
+    engine->chain_scale = iso_allocate(((size_t)engine->chain_count + 1) * sizeof *engine->chain_scale);
+    for (uint32_t chain = 0; chain < engine->chain_count; chain++)
+        engine->chain_scale[chain] = 1 / (float)(engine->chain_first[chain + 1] - engine->chain_first[chain]);
+    engine->first_successor = memset(iso_allocate(((size_t)engine->version_count + 1) * sizeof(uint32_t)),
+                                     0xff, ((size_t)engine->version_count + 1) * sizeof(uint32_t));
+    engine->moved = iso_allocate_zeroed(words, sizeof *engine->moved);
+    engine->all_chains =
+        memset(iso_allocate(words * sizeof *engine->all_chains), 0xff, words * sizeof *engine->all_chains);
+    engine->key_chains =
+        iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *engine->key_chains);
+    for (uint32_t version = 0; version < engine->version_count; version++)
+        engine->key_chains[engine->version_key[version]] |=
+            (uint64_t)1 << engine->run_chain[engine->version_run[version]] % 64;
+    engine->meet = iso_allocate(engine->stride * sizeof *engine->meet + 16);
     memset(engine->clocks, 0, size);
     memset(engine->seen, 0, size);
-    for (uint32_t node = 0; node < engine->node_count; node++)
+    agenda_init(&engine->agenda, engine->node_count);
+    for (uint32_t node = 0; node < engine->event_count; node++)
         clock_of(engine, node)[engine->chain[node_transaction(engine, node)]] = node_stamp(engine, node);
 }
 
@@ -31,9 +52,18 @@ void graph_release(struct engine *engine)
     iso_free(engine->first_out);
     iso_free(engine->order);
     iso_free(engine->rank);
-    iso_free(engine->scratch_clock);
+    iso_free(engine->moved);
+    iso_free(engine->moved_groups);
+    iso_free(engine->latest);
+    iso_free(engine->chain_scale);
+    iso_free(engine->first_successor);
+    iso_column_free(engine->successors, engine->successor_capacity * sizeof *engine->successors);
+    iso_free(engine->all_chains);
+    iso_free(engine->key_chains);
+    iso_free(engine->meet);
     iso_column_free(engine->clocks, size);
     iso_column_free(engine->seen, size);
+    agenda_release(&engine->agenda);
 }
 
 uint32_t graph_append(struct engine *engine, struct fact fact)
@@ -60,17 +90,34 @@ void graph_link(struct engine *engine)
     }
 }
 
-typedef int32_t vector __attribute__((vector_size(16), may_alias));
-
-/* Stamps are below 2^31, so the signed comparison of the vector unit will do. */
-void graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to)
+uint64_t graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to, uint64_t groups)
 {
-    const vector *source = (const vector *)clock_of(engine, from);
-    vector *target = (vector *)clock_of(engine, to);
-    for (uint32_t i = 0; i < engine->stride / 4; i++) {
-        vector a = source[i], b = target[i], larger = a > b;
-        target[i] = (a & larger) | (b & ~larger);
+    const stamp_vector *source = (const stamp_vector *)clock_of(engine, from);
+    stamp_vector *target = (stamp_vector *)clock_of(engine, to);
+    uint64_t moved = 0;
+    for (struct vectors at = vectors_of(engine, groups); next_vector(&at);) {
+        stamp_vector a = source[at.vector], b = target[at.vector], larger = a > b;
+        if (!any_of(larger))
+            continue;
+        target[at.vector] = (a & larger) | (b & ~larger);
+        moved |= (uint64_t)1 << at.vector / at.a_group;
     }
+    return moved;
+}
+
+void graph_note_successor(struct engine *engine, uint32_t version, uint32_t later)
+{
+    if (engine->successor_count == engine->successor_capacity) {
+        size_t old = engine->successor_capacity, next = iso_column_capacity(old, old + 1),
+               size = sizeof *engine->successors;
+        engine->successors = iso_column_grow(engine->successors, old * size, next * size);
+        engine->successor_capacity = (uint32_t)next;
+    }
+    uint32_t successor = engine->successor_count;
+    engine->successors[successor].version = later;
+    engine->successors[successor].next = engine->first_successor[version];
+    engine_set(engine, &engine->first_successor[version], successor);
+    engine_set(engine, &engine->successor_count, successor + 1);
 }
 
 /* ---- what the history says ---- */
@@ -106,6 +153,7 @@ static void add_initial_read(struct engine *engine, uint32_t read)
 void graph_add_known(struct engine *engine)
 {
     add_sessions(engine);
+    times_add(engine);
     for (uint32_t read = 0; read < engine->read_count; read++) {
         uint32_t version = engine->read_writer[read];
         if (version == INITIAL)
@@ -156,7 +204,7 @@ bool graph_sort(struct engine *engine)
     for (uint32_t head = 0; head < end; head++) {
         uint32_t node = engine->order[head];
         engine->rank[node] = head;
-        if (!engine->serial && !(node & 1) && --degree[node + 1] == 0)
+        if (node_goes_on(engine, node) && --degree[node + 1] == 0)
             engine->order[end++] = node + 1;
         for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out) {
             if (--degree[engine->facts[i].to] == 0)
@@ -168,31 +216,6 @@ bool graph_sort(struct engine *engine)
 }
 
 /* ---- versions ---- */
-
-/* The latest version of a run whose writer has at most `place`. */
-static uint32_t run_latest(const struct engine *engine, uint32_t run, uint32_t places)
-{
-    uint32_t low = engine->run_version[run], high = engine->run_version[run + 1], first = low;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (engine->version_place[middle] < places)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low == first ? ISO_NONE : low - 1;
-}
-
-/* A begin has stamp 2 * place + 1, a commit 2 * place + 2; at serialisable levels both are place + 1. */
-uint32_t run_latest_begin(const struct engine *engine, uint32_t run, uint32_t stamp)
-{
-    return run_latest(engine, run, engine->serial ? stamp : (stamp + 1) / 2);
-}
-
-uint32_t run_latest_commit(const struct engine *engine, uint32_t run, uint32_t stamp)
-{
-    return run_latest(engine, run, engine->serial ? stamp : stamp / 2);
-}
 
 /* The first version of a run whose commit is known to come after the begin of `version`'s writer; the run's
  * end if none is. Clocks grow along a chain, so this is a search. */

@@ -39,7 +39,8 @@ static void set_history(struct minimiser *minimiser, const struct iso_history *h
     minimiser->history = history;
     minimiser->evidence = evidence;
     iso_part_init(&minimiser->part, history);
-    minimiser->named_keys = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *minimiser->named_keys);
+    minimiser->named_keys =
+        iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *minimiser->named_keys);
 }
 
 static void release_history(struct minimiser *minimiser)
@@ -53,7 +54,8 @@ static void release_history(struct minimiser *minimiser)
 }
 
 /* Owns both from now on. */
-static void take_history(struct minimiser *minimiser, struct iso_history *history, struct iso_evidence *evidence)
+static void take_history(struct minimiser *minimiser, struct iso_history *history,
+                         struct iso_evidence *evidence)
 {
     release_history(minimiser);
     minimiser->own_history = history;
@@ -74,7 +76,8 @@ static bool is_violated(struct minimiser *minimiser, const struct iso_history *h
             return false;
     }
     minimiser->checks++;
-    return iso_polygraph_check(history, &options, result, &error) == ISO_OK && result->outcome == ISO_IS_VIOLATED;
+    return iso_polygraph_check(history, &options, result, &error) == ISO_OK &&
+           result->outcome == ISO_IS_VIOLATED;
 }
 
 /* Goes on with what `part` keeps, if that is violated. */
@@ -133,15 +136,16 @@ static void name_group(struct minimiser *minimiser, uint32_t group)
         name(minimiser, owner_of(minimiser->history, part->writes[i]));
 }
 
-/* Everybody who wrote what the transaction read of a key: without them the reads would go. Of a list, the elements that go
- * are the named transactions' business. */
+/* Everybody who wrote what the transaction read of a key: without them the reads would go. Of a list, the
+ * elements that go are the named transactions' business. */
 static void name_writers(struct minimiser *minimiser, uint32_t transaction, uint32_t key, bool lists)
 {
     const struct iso_history *history = minimiser->history;
     name_key(minimiser, key);
     if (transaction >= history->transaction_count)
         return;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
+         o++) {
         uint32_t value = history->value[o];
         if (history->key[o] != key)
             continue;
@@ -242,7 +246,8 @@ static uint32_t number_operations(const struct iso_history *history, uint32_t *u
         uint32_t first = history->first_operation[t];
         for (uint32_t o = first; o < history->first_operation[t + 1]; o++) {
             uint32_t same = iso_kind_writes(history->kind[o]) ? first : o;
-            while (same < o && !(iso_kind_writes(history->kind[same]) && history->key[same] == history->key[o]))
+            while (same < o &&
+                   !(iso_kind_writes(history->kind[same]) && history->key[same] == history->key[o]))
                 same++;
             unit[o] = same < o ? unit[same] : count++;
         }
@@ -252,12 +257,13 @@ static uint32_t number_operations(const struct iso_history *history, uint32_t *u
 
 static uint32_t count_units(const struct minimiser *minimiser, enum unit_kind kind, uint32_t *unit)
 {
-    return kind == TRANSACTIONS ? minimiser->history->transaction_count : number_operations(minimiser->history, unit);
+    return kind == TRANSACTIONS ? minimiser->history->transaction_count
+                                : number_operations(minimiser->history, unit);
 }
 
 /* Takes away the units from `first` to before `end`. */
-static bool try_without(struct minimiser *minimiser, enum unit_kind kind, const uint32_t *unit, uint32_t first,
-                        uint32_t end)
+static bool try_without(struct minimiser *minimiser, enum unit_kind kind, const uint32_t *unit,
+                        uint32_t first, uint32_t end)
 {
     iso_part_reset(&minimiser->part, true);
     if (kind == TRANSACTIONS) {
@@ -303,7 +309,8 @@ static bool reduce(struct minimiser *minimiser, enum unit_kind kind)
     return reduced;
 }
 
-uint32_t iso_polygraph_minimise(const struct iso_history *history, const struct iso_polygraph_options *options,
+uint32_t iso_polygraph_minimise(const struct iso_history *history,
+                                const struct iso_polygraph_options *options,
                                 const struct iso_evidence *evidence, struct iso_history *smallest)
 {
     struct minimiser minimiser = {.options = options};

@@ -1,19 +1,21 @@
 /* A part of a violated history that is violated still, small enough to read.
  *
- * The part begins as the transactions that the evidence names and loses what it can: transactions first, then single reads
- * and a transaction's writes of a key, in halves, quarters, ... and at last one by one (delta debugging). Whatever goes takes
- * with it what others read of it (history/part.h), so that the part is violated only if the whole is. Nothing can be taken
- * from the result alone; a smaller part that lacks several things at once may exist.
+ * The part begins as the transactions that the evidence names and loses what it can: transactions first, then
+ * single reads and a transaction's writes of a key, in halves, quarters, ... and at last one by one (delta
+ * debugging). Whatever goes takes with it what others read of it (history/part.h), so that the part is
+ * violated only if the whole is. Nothing can be taken from the result alone; a smaller part that lacks
+ * several things at once may exist.
  */
 #ifndef ISO_POLYGRAPH_MINIMISE_H
 #define ISO_POLYGRAPH_MINIMISE_H
 
 #include "iso/polygraph.h"
 
-/* `evidence` is a reject of `history` by these options, whose timeout (0: none) holds for all checks together: when it has
- * passed, the smallest part so far is the result. Fills `smallest`, an empty history, and leaves it in building. Returns how
- * often a part was checked. */
-uint32_t iso_polygraph_minimise(const struct iso_history *history, const struct iso_polygraph_options *options,
+/* `evidence` is a reject of `history` by these options, whose timeout (0: none) holds for all checks
+ * together: when it has passed, the smallest part so far is the result. Fills `smallest`, an empty history,
+ * and leaves it in building. Returns how often a part was checked. */
+uint32_t iso_polygraph_minimise(const struct iso_history *history,
+                                const struct iso_polygraph_options *options,
                                 const struct iso_evidence *evidence, struct iso_history *smallest);
 
 #endif

@@ -13,9 +13,29 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-bool engine_out_of_time(const struct engine *engine)
+static bool is_too_much(const struct engine *engine, uint64_t more)
 {
-    return engine->deadline != 0 && now() >= engine->deadline;
+    uint64_t limit = engine->options->memory ? engine->options->memory : (uint64_t)1 << 34;
+    uint64_t used = engine->options->memory_in_use ? engine->options->memory_in_use() : 0;
+    return used + more > limit;
+}
+
+/* Memory is asked for seldom: it takes a call into the system. */
+bool engine_must_stop(struct engine *engine)
+{
+    enum { LOOKS = 16 };
+    if (!engine->stop_reason && engine->deadline != 0 && now() >= engine->deadline)
+        engine->stop_reason = "timeout";
+    if (!engine->stop_reason && ++engine->looks % LOOKS == 0 && is_too_much(engine, 0))
+        engine->stop_reason = "memory";
+    return engine->stop_reason;
+}
+
+bool engine_may_take(struct engine *engine, uint64_t bytes)
+{
+    if (is_too_much(engine, bytes))
+        engine->stop_reason = "memory";
+    return !engine->stop_reason;
 }
 
 void iso_polygraph_options_init(struct iso_polygraph_options *options)
@@ -39,15 +59,24 @@ void iso_polygraph_result_release(struct iso_polygraph_result *result)
 
 static void undecided(struct engine *engine, const char *reason)
 {
+    struct iso_evidence *evidence = &engine->result->evidence;
     engine->result->outcome = ISO_IS_UNDECIDED;
     engine->result->reason = reason;
+    iso_evidence_release(evidence); /* half a proof is none */
+    evidence->model = engine->options->model;
+    evidence->drift = engine->options->drift;
+    engine->result->cycle_lemma = ISO_NONE;
 }
 
 /* The topological order of a graph in which nothing is open explains the history. */
 static void accept(struct engine *engine)
 {
-    for (uint32_t i = 0; i < engine->node_count; i++)
+    for (uint32_t i = 0, left = engine->event_count; left; i++) {
+        if (engine->order[i] >= engine->event_count)
+            continue; /* a node of time */
         iso_evidence_event(&engine->result->evidence, event_of(engine, engine->order[i]));
+        left--;
+    }
     engine->result->evidence.accepts = true;
     engine->result->outcome = ISO_HOLDS;
 }
@@ -71,10 +100,11 @@ static void reject_by_findings(struct engine *engine)
     engine->result->evidence.finding = engine->result->findings[0];
 }
 
-static bool clocks_fit(const struct engine *engine)
+/* Clocks, as the rules and as the nodes have them, are the largest part. */
+static bool clocks_fit(struct engine *engine)
 {
-    uint64_t limit = engine->options->memory ? engine->options->memory : (uint64_t)1 << 34;
-    return 2 * sizeof(uint32_t) * (uint64_t)engine->node_count * (engine->chain_count + 3) <= limit;
+    return engine_may_take(engine, 2 * sizeof(stamp) * (uint64_t)engine->node_count *
+                                       (engine->chain_count + STAMPS_A_VECTOR));
 }
 
 static void judge_graph(struct engine *engine)
@@ -92,7 +122,9 @@ static void judge_graph(struct engine *engine)
     start = now();
     bool found = status == ISO_OK && !engine->options->no_search && search_order(engine);
     counters->seconds_search = now() - start;
-    if (status == ISO_OK && !found) {
+    if (status == ISO_OK && !found && engine_must_stop(engine)) {
+        status = ISO_UNDECIDED;
+    } else if (status == ISO_OK && !found) {
         start = now();
         status = solve_everything(engine);
         counters->seconds_solve = now() - start;
@@ -102,8 +134,8 @@ static void judge_graph(struct engine *engine)
     } else if (status == ISO_VIOLATED) {
         engine->result->outcome = ISO_IS_VIOLATED;
         engine->result->cycles = 1;
-        } else if (!engine->result->reason) {
-        undecided(engine, "timeout");
+    } else {
+        undecided(engine, engine->result->reason ? engine->result->reason : engine->stop_reason);
     }
 }
 
@@ -159,8 +191,8 @@ enum iso_status iso_polygraph_check(const struct iso_history *history,
                             .serial = iso_model_is_serial(options->model)};
     engine.deadline = options->timeout > 0 ? start + options->timeout : 0;
     result->evidence.model = options->model;
-    result->evidence.drift = options->drift;
-    if (options->model >= ISO_MODEL_GSI && options->model != ISO_MODELS)
+    result->evidence.drift = iso_model_needs_times(options->model) ? options->drift : 0;
+    if (iso_model_needs_times(options->model) && (!history->begun || !history->ended))
         return iso_error_set(error, ISO_BAD_INPUT,
                              "level %s needs the clients' clocks (begin and end of transactions)",
                              iso_model_name(options->model));

@@ -1,11 +1,18 @@
 /* What the files of this module share.
  *
- *   problem.c     history -> transactions, versions, reads with their possible writers; findings before any
- * graph lists.c       list reads -> the version order of lists chains.c      transactions -> chains; versions
- * sorted by key, chain, place graph.c       facts (edges with a reason) and clocks saturate.c    the rules,
- * in passes search.c      forward search with propagation solve.c       what is open, for the solver
- *   explain.c     facts -> lemmas
- *   polygraph.c   the route
+ * - problem.c: history -> transactions, versions, reads with their possible writers; findings before any
+ * graph
+ * - lists.c: list reads -> the version order of lists
+ * - chains.c: transactions -> chains; versions sorted by key, chain, place
+ * - times.c: what the clients' clocks say
+ * - graph.c: facts (edges with a reason) and clocks
+ * - agenda.c: the nodes whose clocks moved
+ * - rules.c: what follows at a node
+ * - saturate.c: the rules, until nothing more follows
+ * - search.c: forward search with propagation
+ * - solve.c: what is open, for the solver
+ * - explain.c: facts -> lemmas
+ * - polygraph.c: the route
  *
  * A *version* is the final write of a key by a transaction. A *node* is an event: at the serialisable levels
  * one a transaction, else two, begin and commit. A *fact* is an edge between nodes, or a candidate of a read
@@ -48,12 +55,27 @@ struct fact {
     uint32_t kind;
 };
 
+/* A stamp is 1 + the position of a node in its chain, 0 is none. Chains are cut so that stamps fit the vector
+ * unit's signed 16 bits: eight chains of a clock are compared at once. */
+typedef uint16_t stamp;
+enum { STAMPS_A_VECTOR = 8, LONGEST_CHAIN = 16000 };
+
+/* A set of nodes to look at, taken in the order of their ranks, round and round: bits by rank, and bits of
+ * the words that have any. */
+struct agenda {
+    uint64_t *bits, *words;
+    uint32_t word_count, cursor; /* of `words`; the rank to look from */
+    uint32_t count;
+};
+
 struct engine {
     const struct iso_history *history;
     const struct iso_polygraph_options *options;
     struct iso_polygraph_result *result;
     bool serial;
-    double deadline; /* 0: none */
+    double deadline;         /* 0: none */
+    const char *stop_reason; /* once the time is up or memory short */
+    uint32_t looks;          /* how often engine_must_stop was asked */
 
     /* transactions that take part: committed ones, and those of unknown outcome that something may read from
      */
@@ -69,7 +91,8 @@ struct engine {
 
     /* versions, sorted by key, chain and place */
     uint32_t version_count;
-    uint32_t *version_transaction, *version_key, *version_place;
+    uint32_t *version_transaction, *version_key, *version_run;
+    stamp *version_place;
     uint32_t *version_reader;                     /* the first of the reads known to see it */
     uint32_t *first_version;                      /* by key, keys + 1 */
     uint32_t *first_run;                          /* by key, keys + 1: runs of versions of one chain */
@@ -86,7 +109,6 @@ struct engine {
     uint32_t *candidate_count; /* those left; the ones ruled out stand behind them */
     uint32_t candidate_total, candidate_capacity, *candidates;
     uint32_t open_reads;
-    uint32_t *resolved, resolved_count; /* reads whose writer the current pass has found */
 
     const char *unsupported; /* why the history cannot be judged, or NULL */
 
@@ -100,18 +122,33 @@ struct engine {
     uint32_t *chain_first, *chain_member;
 
     /* graph */
+    uint32_t event_count; /* nodes of transactions; behind them stand those of time */
     uint32_t node_count;
     uint32_t fact_count, fact_capacity, known_count, linked_count;
     struct fact *facts;
-    uint32_t *first_out; /* by node */
-    uint32_t stride;     /* chain_count, rounded up for the vector unit */
-    uint32_t *clocks;    /* node * stride + chain: 1 + position of the latest node that reaches it; 0: none */
-    uint32_t *seen;      /* the clocks that the rules have seen */
-    uint32_t *scratch_clock;
+    uint32_t *first_out;    /* by node */
+    uint32_t stride;        /* chain_count, rounded up for the vector unit */
+    stamp *clocks;          /* node * stride + chain: the latest node that reaches it */
+    stamp *seen;            /* the clocks that the rules have seen */
     uint32_t *order, *rank; /* nodes in a topological order; inverse */
-    struct search *search;  /* while one runs: changes are logged, and edges take effect at once */
-    bool conflict;          /* the graph has a cycle */
-    uint32_t empty_read;    /* a read without a possible writer, or ISO_NONE */
+    struct agenda agenda;   /* nodes whose clocks moved since the rules saw them */
+    uint64_t *moved_groups; /* by node: groups of vectors that moved since the rules saw them */
+    uint32_t vector_count, vectors_a_group; /* of a clock; a set of groups is 64 bits */
+    float *chain_scale;                     /* by chain: 1 / its length */
+    uint32_t *latest;                       /* scratch: a version a chain */
+    uint32_t *first_successor;              /* by version: versions noted to come after it */
+    struct {
+        uint32_t version, next;
+    } * successors;
+    uint32_t successor_count, successor_capacity;
+    stamp *meet;                  /* scratch */
+    uint64_t *moved, *all_chains; /* sets of chains: where the clock at hand has moved; all */
+    uint64_t *key_chains;         /* by key: the chains that write it, folded to 64 */
+    struct search *search;        /* while one runs: changes are logged */
+    stamp *progress;              /* of a search: by chain, the stamp of the last node that has run */
+    uint32_t *waiting;            /* of a search: by run, the first version that has not begun */
+    bool conflict;                /* the graph has a cycle */
+    uint32_t empty_read;          /* a read without a possible writer, or ISO_NONE */
 };
 
 static inline uint32_t node_begin(const struct engine *engine, uint32_t transaction)
@@ -129,13 +166,19 @@ static inline uint32_t node_transaction(const struct engine *engine, uint32_t no
     return engine->serial ? node : node / 2;
 }
 
-/* 1 + position of a node in its chain. */
-static inline uint32_t node_stamp(const struct engine *engine, uint32_t node)
+/* True if an edge leads from a begin to the commit behind it. */
+static inline bool node_goes_on(const struct engine *engine, uint32_t node)
 {
-    return engine->serial ? engine->place[node] + 1 : 2 * engine->place[node / 2] + (node & 1) + 1;
+    return !engine->serial && !(node & 1) && node < engine->event_count;
 }
 
-static inline uint32_t *clock_of(const struct engine *engine, uint32_t node)
+/* 1 + position of a node in its chain. */
+static inline stamp node_stamp(const struct engine *engine, uint32_t node)
+{
+    return (stamp)(engine->serial ? engine->place[node] + 1 : 2 * engine->place[node / 2] + (node & 1) + 1);
+}
+
+static inline stamp *clock_of(const struct engine *engine, uint32_t node)
 {
     return engine->clocks + (size_t)node * engine->stride;
 }
@@ -164,6 +207,10 @@ void versions_release(struct engine *engine);
 uint32_t *
 session_predecessors(const struct engine *engine); /* by transaction; ISO_NONE: none. The caller frees it */
 
+/* times.c */
+uint32_t times_count(const struct engine *engine); /* nodes of time that the level needs */
+void times_add(struct engine *engine);             /* their edges */
+
 /* graph.c */
 void graph_init(struct engine *engine);
 void graph_release(struct engine *engine);
@@ -173,29 +220,117 @@ void graph_add_known(struct engine *engine);
 uint32_t graph_append(struct engine *engine, struct fact fact);
 void graph_link(struct engine *engine);
 bool graph_sort(struct engine *engine); /* fills order and rank; false: a cycle */
-void graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to);
+/* Takes what `groups` of vectors say reaches `from` over to `to`; the groups where that is news. */
+uint64_t graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to, uint64_t groups);
+/* Notes that a version comes before another one, for readers of it that are yet to be found. */
+void graph_note_successor(struct engine *engine, uint32_t version, uint32_t later);
+
+/* agenda.c */
+void agenda_init(struct agenda *agenda, uint32_t count);
+void agenda_release(struct agenda *agenda);
+void agenda_clear(struct agenda *agenda);
+uint32_t agenda_take(struct agenda *agenda); /* a rank; ISO_NONE: it is empty */
+
+static inline void agenda_add(struct agenda *agenda, uint32_t rank)
+{
+    uint64_t bit = (uint64_t)1 << rank % 64;
+    agenda->count += !(agenda->bits[rank / 64] & bit);
+    agenda->bits[rank / 64] |= bit;
+    agenda->words[rank / 4096] |= (uint64_t)1 << rank / 64 % 64;
+}
+
+typedef int16_t stamp_vector __attribute__((vector_size(16), may_alias));
+
+/* The vectors of a clock that groups name. */
+struct vectors {
+    uint64_t left;
+    uint32_t vector, end, a_group, count;
+};
+
+static inline struct vectors vectors_of(const struct engine *engine, uint64_t groups)
+{
+    return (struct vectors){groups, ISO_NONE, 0, engine->vectors_a_group, engine->vector_count};
+}
+
+static inline bool next_vector(struct vectors *at)
+{
+    if (++at->vector < at->end)
+        return true;
+    if (!at->left)
+        return false;
+    at->vector = (uint32_t)__builtin_ctzll(at->left) * at->a_group;
+    at->end = at->vector + at->a_group < at->count ? at->vector + at->a_group : at->count;
+    at->left &= at->left - 1;
+    return at->vector < at->end;
+}
+
+static inline bool any_of(stamp_vector vector)
+{
+    uint64_t halves[2];
+    memcpy(halves, &vector, sizeof halves);
+    return halves[0] | halves[1];
+}
+
+/* The latest version of a run whose writer has at most `places` before it in its chain; ISO_NONE: none. */
+static inline uint32_t run_latest(const struct engine *engine, uint32_t run, uint32_t places)
+{
+    uint32_t first = engine->run_version[run], count = engine->run_version[run + 1] - first, base = 0;
+    const stamp *place = engine->version_place + first;
+    while (count > 1) {
+        uint32_t half = count / 2;
+        base += place[base + half - 1] < places ? half : 0;
+        count -= half;
+    }
+    base += place[base] < places;
+    return base ? first + base - 1 : ISO_NONE;
+}
+
+/* A begin has stamp 2 * place + 1, a commit 2 * place + 2; at serialisable levels both are place + 1. */
+static inline uint32_t run_latest_begin(const struct engine *engine, uint32_t run, uint32_t latest)
+{
+    return run_latest(engine, run, engine->serial ? latest : (latest + 1) / 2);
+}
+
+static inline uint32_t run_latest_commit(const struct engine *engine, uint32_t run, uint32_t latest)
+{
+    return run_latest(engine, run, engine->serial ? latest : latest / 2);
+}
+
+static inline stamp version_begin_stamp(const struct engine *engine, uint32_t version)
+{
+    uint32_t place = engine->version_place[version];
+    return (stamp)(engine->serial ? place + 1 : 2 * place + 1);
+}
+
+static inline stamp version_commit_stamp(const struct engine *engine, uint32_t version)
+{
+    uint32_t place = engine->version_place[version];
+    return (stamp)(engine->serial ? place + 1 : 2 * place + 2);
+}
 
 /* versions of a key, of one chain */
-uint32_t run_latest_begin(const struct engine *engine, uint32_t run, uint32_t stamp);
-uint32_t run_latest_commit(const struct engine *engine, uint32_t run, uint32_t stamp);
 uint32_t run_first_after(const struct engine *engine, uint32_t run, uint32_t version);
 uint32_t version_of(const struct engine *engine, uint32_t transaction, uint32_t key);
 
 /* saturate.c: ISO_OK: nothing more follows. ISO_VIOLATED: `conflict`, or `empty_read` has no writer left.
  * ISO_UNDECIDED: out of time */
 enum iso_status saturate(struct engine *engine);
+bool graph_add_edge(struct engine *engine, struct fact fact); /* at once, with clocks */
 
-/* Parts of it that a search uses, one node or read at a time. */
-void rules_apply(struct engine *engine, uint32_t node);
+/* rules.c */
+void rules_apply(struct engine *engine, uint32_t node, uint64_t groups);
+bool rules_apply_open(struct engine *engine, uint32_t read); /* false: the read is open no more */
 void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact_kind kind, uint32_t other);
 void rules_resolve(struct engine *engine, uint32_t read);
-void rules_settle(struct engine *engine); /* when no clock lags: edges of the reads resolved since */
+void rules_add_rw(struct engine *engine, uint32_t read, uint32_t later);
 
 /* search.c: true with the order in engine->order; else all is as it was, and `rank` is the order to propose.
  */
 bool search_order(struct engine *engine);
 bool search_add_edge(struct engine *engine, struct fact fact);
-void search_candidate_gone(struct engine *engine, uint32_t version);
+void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t version);
+void search_settle(struct engine *engine, uint32_t read);
+void search_set_vector(struct search *search, stamp_vector *where, stamp_vector value);
 void search_log(struct search *search, uint32_t *where);
 
 /* Changes what a search may have to undo. */
@@ -233,6 +368,8 @@ struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t ver
 void explain_cycle(struct engine *engine);      /* the facts close a cycle */
 void explain_empty_read(struct engine *engine); /* a read has no candidate left */
 
-bool engine_out_of_time(const struct engine *engine);
+/* True once the time is up or memory short; to be asked every millisecond or so. */
+bool engine_must_stop(struct engine *engine);
+bool engine_may_take(struct engine *engine, uint64_t bytes); /* false: memory is short */
 
 #endif

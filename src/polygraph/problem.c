@@ -295,6 +295,37 @@ static void classify_reads(struct engine *engine)
     }
 }
 
+/* ---- two read-modify-writes of one version ---- */
+
+/* The later of the two in any order would have seen the earlier one. Each is reported with the first of its
+ * version. */
+static void find_lost_updates(struct engine *engine)
+{
+    const struct iso_history *history = engine->history;
+    uint32_t *writer =
+        iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *writer); /* by key: 1 + who writes it */
+    size_t versions = (size_t)engine->write_count + history->key_count + 1;
+    uint32_t *first = memset(iso_allocate(versions * sizeof *first), 0xff, versions * sizeof *first);
+    for (uint32_t t = 0; t < engine->count; t++) {
+        for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++)
+            writer[engine->write_key[write]] = t + 1;
+        for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1]; read++) {
+            uint32_t key = engine->read_key[read], candidate = engine->first_candidate[read];
+            if (writer[key] != t + 1 || engine->first_candidate[read + 1] != candidate + 1)
+                continue;
+            uint32_t version = engine->candidates[candidate];
+            uint32_t *before = &first[version == INITIAL ? engine->write_count + key : version];
+            if (*before == ISO_NONE)
+                *before = t;
+            else
+                problem_finding(engine, ISO_FINDING_LOSTUPDATE, engine->transaction[t],
+                                engine->read_operation[read], engine->transaction[*before]);
+        }
+    }
+    iso_free(writer);
+    iso_free(first);
+}
+
 /* ---- transactions ---- */
 
 static void choose_transactions(struct engine *engine)
@@ -322,6 +353,7 @@ enum iso_status problem_build(struct engine *engine)
     uint32_t *list_writer = lists_resolve(engine);
     if (!find_candidates(engine, list_writer))
         classify_reads(engine);
+    find_lost_updates(engine);
     iso_free(list_writer);
     for (int kind = 0; kind < ISO_FINDINGS; kind++) {
         if (engine->result->counts[kind])

@@ -2,7 +2,13 @@
  *
  * A head may run when everything that reaches it has run: its clock says so. Running a writer decides that it
  * comes before every version of its keys that has not begun, and that no open read still to run sees what it
- * replaces; these guesses are propagated by the rules of saturation, at once and only among what has not run.
+ * replaces; these guesses are propagated by the rules of saturation, at once and only among what has not run:
+ * clocks do not tell of nodes that have run, for those hold nothing up any more. What they still say is local
+ * to their keys: readers of a version that has begun come before the next writer in each chain.
+ *
+ * News goes as far as a window of nodes ahead in each chain, and waits there until the window comes to it.
+ * Only how early a conflict is seen depends on that: a node always knows its direct predecessors.
+ *
  * What needs no guess runs at once: it costs the others nothing, so if any order explains the history, one
  * does in which it runs now. Else the head least far along its chain is tried; on a conflict all is undone by
  * a log, and the next one is tried. Where no head can run, an earlier guess was wrong. If going back step by
@@ -11,15 +17,28 @@
  */
 #include "polygraph/polygraph_private.h"
 
+enum { LOOK_UP = 256 };                /* steps between looks at the clock on the wall */
+enum { WINDOW = 4096, NARROWEST = 8 }; /* nodes, of all chains together; of one chain */
 enum { DEAD_ENDS = 1000, PATIENCE = 12, FIRST_JUMP = 4, LONGEST_JUMP = 1024 };
 
 struct change {
     uint32_t *where, old;
 };
 
+/* The same for a vector of a clock. */
+struct clock_change {
+    stamp_vector *where, old;
+};
+
+/* A node that was looked at, for what had moved. */
+struct look {
+    uint64_t groups;
+    uint32_t node;
+};
+
 /* A decision: the heads that could run, the tried ones first. */
 struct decision {
-    size_t log_count;
+    size_t log_count, clock_log_count, look_count;
     uint32_t first, count, tried; /* into `options`: chains */
 };
 
@@ -27,14 +46,21 @@ struct search {
     struct engine *engine;
     struct change *log;
     size_t log_count, log_capacity;
-    uint32_t *progress;     /* by chain: nodes that have run */
+    struct clock_change *clock_log;
+    size_t clock_log_count, clock_log_capacity;
+    struct look *looks;
+    size_t look_count, look_capacity;
+    uint32_t window;        /* nodes of a chain */
+    uint32_t *ran;          /* nodes in the order in which they ran */
     uint32_t *position;     /* by node: when it ran, or ISO_NONE */
     uint32_t run_count;     /* nodes that have run */
     uint32_t *current;      /* by key: the newest version that has run, or INITIAL */
-    uint32_t *open_readers; /* by version: open reads that have it for a candidate */
-    uint32_t *first_reader, *next_reader, *reader_of; /* by version; by candidate: those reads */
-    uint32_t *queue, queue_head, queue_count;
-    uint8_t *queued;
+    uint32_t *holder;       /* by key: the version that has begun and not committed, or ISO_NONE */
+    uint32_t *open_readers; /* by version, and then by key for the initial one: open reads that have it for a
+                               candidate */
+    uint32_t *first_reader, *next_reader, *reader_of; /* likewise; by candidate: those reads */
+    struct agenda reads; /* open reads one of whose candidates' clocks has moved */
+    uint32_t *blocker;   /* by chain: the chain that last held its head up */
     struct decision *decisions;
     uint32_t decision_count, decision_capacity;
     uint32_t *options, option_count, option_capacity;
@@ -55,60 +81,100 @@ void search_log(struct search *search, uint32_t *where)
     search->log[search->log_count++] = (struct change){where, *where};
 }
 
-static void undo_to(struct search *search, size_t count)
+void search_set_vector(struct search *search, stamp_vector *where, stamp_vector value)
+{
+    if (search->clock_log_count == search->clock_log_capacity) {
+        size_t old = search->clock_log_capacity, next = iso_column_capacity(old, old + 1);
+        search->clock_log = iso_column_grow(search->clock_log, old * sizeof *search->clock_log,
+                                            next * sizeof *search->clock_log);
+        search->clock_log_capacity = next;
+    }
+    search->clock_log[search->clock_log_count++] = (struct clock_change){where, *where};
+    *where = value;
+}
+
+/* Whether news reaches a node yet. */
+static bool is_near(const struct search *search, uint32_t node)
+{
+    const struct engine *engine = search->engine;
+    if (node >= engine->event_count) /* of time */
+        return true;
+    return node_stamp(engine, node) <=
+           engine->progress[engine->chain[node_transaction(engine, node)]] + search->window;
+}
+
+static void log_look(struct search *search, uint32_t node, uint64_t groups)
+{
+    if (search->look_count == search->look_capacity) {
+        size_t old = search->look_capacity, next = iso_column_capacity(old, old + 1);
+        search->looks =
+            iso_column_grow(search->looks, old * sizeof *search->looks, next * sizeof *search->looks);
+        search->look_capacity = next;
+    }
+    search->looks[search->look_count++] = (struct look){groups, node};
+}
+
+/* What waited for the window then waits again; what came to it since may wait too, for nothing. */
+static void undo_to(struct search *search, const struct decision *decision)
 {
     struct engine *engine = search->engine;
-    while (search->log_count > count) {
+    while (search->log_count > decision->log_count) {
         struct change *change = &search->log[--search->log_count];
         *change->where = change->old;
     }
-    while (search->queue_count) {
-        search->queued[search->queue[search->queue_head++ % engine->node_count]] = 0;
-        search->queue_count--;
+    while (search->clock_log_count > decision->clock_log_count) {
+        struct clock_change *change = &search->clock_log[--search->clock_log_count];
+        *change->where = change->old;
     }
-    search->queue_head = 0;
-    engine->resolved_count = 0;
+    while (search->look_count > decision->look_count) {
+        const struct look *look = &search->looks[--search->look_count];
+        if (!is_near(search, look->node))
+            engine->moved_groups[look->node] |= look->groups;
+    }
+    for (uint32_t rank; (rank = agenda_take(&engine->agenda)) != ISO_NONE;) {
+        if (is_near(search, engine->order[rank]))
+            engine->moved_groups[engine->order[rank]] = 0;
+    }
+    agenda_clear(&search->reads);
     engine->conflict = false;
     engine->empty_read = ISO_NONE;
 }
 
 /* ---- propagation ---- */
 
-static void enqueue(struct search *search, uint32_t node)
-{
-    if (search->queued[node])
-        return;
-    search->queued[node] = 1;
-    search->queue[(search->queue_head + search->queue_count++) % search->engine->node_count] = node;
-}
-
-static void merge(struct search *search, uint32_t from, uint32_t to)
+static void merge(struct search *search, uint32_t from, uint32_t to, uint64_t groups)
 {
     struct engine *engine = search->engine;
-    const uint32_t *source = clock_of(engine, from);
-    uint32_t *target = clock_of(engine, to);
-    bool changed = false;
+    const stamp_vector *source = (const stamp_vector *)clock_of(engine, from);
+    const stamp_vector *progress = (const stamp_vector *)engine->progress;
+    stamp_vector *target = (stamp_vector *)clock_of(engine, to);
+    uint64_t moved = 0;
     if (search->position[to] != ISO_NONE)
         return;
-    for (uint32_t i = 0; i < engine->chain_count; i++) {
-        if (source[i] <= target[i])
+    if (to < engine->event_count && reaches(engine, to, from))
+        engine->conflict = true;
+    for (struct vectors at = vectors_of(engine, groups); next_vector(&at);) {
+        stamp_vector a = source[at.vector], b = target[at.vector],
+                     larger = (a > b) & (a > progress[at.vector]);
+        if (!any_of(larger))
             continue;
-        search_log(search, &target[i]);
-        target[i] = source[i];
-        changed = true;
+        search_set_vector(search, &target[at.vector], (a & larger) | (b & ~larger));
+        moved |= (uint64_t)1 << at.vector / at.a_group;
     }
-    if (changed)
-        enqueue(search, to);
+    if (!moved)
+        return;
+    engine->moved_groups[to] |= moved;
+    if (is_near(search, to))
+        agenda_add(&engine->agenda, engine->rank[to]);
 }
 
-/* The clocks do not know the edge yet. Among what has run, the order of running decides. */
+/* From what has run, the order of running keeps it; to that, it is a conflict. */
 bool search_add_edge(struct engine *engine, struct fact fact)
 {
     struct search *search = engine->search;
     uint32_t from = search->position[fact.from], to = search->position[fact.to];
-    if (from != ISO_NONE && from < to)
-        if (to != ISO_NONE)
-            return false;
+    if (from != ISO_NONE && (to == ISO_NONE || from < to))
+        return false;
     if (to != ISO_NONE || reaches(engine, fact.to, fact.from)) {
         engine->conflict = true;
         return false;
@@ -117,14 +183,36 @@ bool search_add_edge(struct engine *engine, struct fact fact)
     search_log(search, &engine->first_out[fact.from]);
     graph_append(engine, fact);
     graph_link(engine);
-    merge(search, fact.from, fact.to);
+    merge(search, fact.from, fact.to, ~(uint64_t)0);
     return true;
 }
 
-void search_candidate_gone(struct engine *engine, uint32_t version)
+/* Where lists of open reads start: that of the initial version of a key stands behind those of versions. */
+static uint32_t list_of(const struct engine *engine, uint32_t version, uint32_t key)
 {
-    if (version != INITIAL)
-        engine_set(engine, &engine->search->open_readers[version], engine->search->open_readers[version] - 1);
+    return version == INITIAL ? engine->version_count + key : version;
+}
+
+void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t version)
+{
+    uint32_t *count = &engine->search->open_readers[list_of(engine, version, engine->read_key[read])];
+    engine_set(engine, count, *count - 1);
+}
+
+/* A read that sees what has begun comes before the writer that will replace that, and before those that wait.
+ */
+void search_settle(struct engine *engine, uint32_t read)
+{
+    uint32_t key = engine->read_key[read], holder = engine->search->holder[key],
+             version = engine->read_writer[read];
+    if (version == INITIAL || version >= engine->waiting[engine->version_run[version]])
+        return;
+    if (holder != ISO_NONE && holder != version)
+        rules_add_rw(engine, read, holder);
+    for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
+        if (engine->waiting[run] < engine->run_version[run + 1])
+            rules_add_rw(engine, read, engine->waiting[run]);
+    }
 }
 
 static bool failed(const struct engine *engine)
@@ -132,27 +220,61 @@ static bool failed(const struct engine *engine)
     return engine->conflict || engine->empty_read != ISO_NONE;
 }
 
+/* The open reads that may see what a transaction writes. */
+static void note_open_reads(struct search *search, uint32_t t)
+{
+    const struct engine *engine = search->engine;
+    for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++) {
+        uint32_t version = engine->version_of_write[write];
+        if (!search->open_readers[version])
+            continue;
+        for (uint32_t c = search->first_reader[version]; c != ISO_NONE; c = search->next_reader[c])
+            agenda_add(&search->reads, search->reader_of[c]);
+    }
+}
+
+static void look_at_open_read(struct search *search, uint32_t read)
+{
+    struct engine *engine = search->engine;
+    if (engine->read_writer[read] == OPEN &&
+        search->position[node_begin(engine, engine->read_transaction[read])] == ISO_NONE)
+        rules_apply_open(engine, read);
+}
+
+static void look_at_node(struct search *search, uint32_t node)
+{
+    struct engine *engine = search->engine;
+    uint64_t groups = engine->moved_groups[node];
+    engine->moved_groups[node] = 0;
+    log_look(search, node, groups);
+    if (node < engine->event_count) {
+        uint32_t t = node_transaction(engine, node);
+        rules_apply(engine, node, groups);
+        if (engine->open_reads && node == node_commit(engine, t))
+            note_open_reads(search, t);
+    }
+    if (node_goes_on(engine, node))
+        merge(search, node, node + 1, groups);
+    for (uint32_t i = engine->first_out[node]; i != ISO_NONE && !failed(engine);
+         i = engine->facts[i].next_out)
+        merge(search, node, engine->facts[i].to, groups);
+}
+
 /* False on conflict. */
 static bool propagate(struct search *search)
 {
     struct engine *engine = search->engine;
-    while (!failed(engine) && (search->queue_count || engine->resolved_count)) {
-        if (!search->queue_count) {
-            rules_settle(engine);
-            continue;
-        }
-        uint32_t node = search->queue[search->queue_head];
-        search->queue_head = (search->queue_head + 1) % engine->node_count;
-        search->queue_count--;
-        search->queued[node] = 0;
-        rules_apply(engine, node);
-        if (!engine->serial && !(node & 1))
-            merge(search, node, node + 1);
-        for (uint32_t i = engine->first_out[node]; i != ISO_NONE && !failed(engine);
-             i = engine->facts[i].next_out)
-            merge(search, node, engine->facts[i].to);
+    for (uint32_t steps = 1; !failed(engine); steps++) {
+        if (steps % LOOK_UP == 0 && engine_must_stop(engine))
+            return false;
+        if (engine->agenda.count)
+            look_at_node(search, engine->order[agenda_take(&engine->agenda)]);
+        else if (search->reads.count)
+            look_at_open_read(search, agenda_take(&search->reads));
+        else
+            return true;
     }
-    return !failed(engine);
+    return false;
 }
 
 /* ---- heads ---- */
@@ -163,25 +285,40 @@ static uint32_t chain_length(const struct engine *engine, uint32_t chain)
     return engine->serial ? members : 2 * members;
 }
 
-/* The next node of a chain. */
-static uint32_t head_of(const struct search *search, uint32_t chain)
+static uint32_t node_at(const struct engine *engine, uint32_t chain, uint32_t at)
 {
-    const struct engine *engine = search->engine;
-    uint32_t at = search->progress[chain];
     if (engine->serial)
         return engine->chain_member[engine->chain_first[chain] + at];
     return 2 * engine->chain_member[engine->chain_first[chain] + at / 2] + (at & 1);
 }
 
-static bool is_ready(const struct search *search, uint32_t chain, uint32_t node)
+/* The next node of a chain. */
+static uint32_t head_of(const struct search *search, uint32_t chain)
 {
-    const struct engine *engine = search->engine;
-    const uint32_t *clock = clock_of(engine, node);
-    for (uint32_t i = 0; i < engine->chain_count; i++) {
-        if (clock[i] > search->progress[i] && i != chain)
-            return false;
+    return node_at(search->engine, chain, search->engine->progress[chain]);
+}
+
+/* Whether all that reaches a chain's head has run. What held it up last is looked at first. */
+static bool is_ready(struct search *search, uint32_t chain, uint32_t node)
+{
+    struct engine *engine = search->engine;
+    const stamp *clock = clock_of(engine, node);
+    uint32_t blocker = search->blocker[chain];
+    if (blocker != chain && clock[blocker] > engine->progress[blocker])
+        return false;
+    stamp own = engine->progress[chain]++; /* its own stamp */
+    bool ready = true;
+    for (uint32_t i = 0; i < engine->stride && ready; i += STAMPS_A_VECTOR) {
+        stamp_vector later =
+            *(const stamp_vector *)(clock + i) > *(const stamp_vector *)(engine->progress + i);
+        ready = !any_of(later);
+        for (uint32_t j = 0; j < STAMPS_A_VECTOR && !ready; j++) {
+            if (later[j])
+                search->blocker[chain] = i + j;
+        }
     }
-    return true;
+    engine->progress[chain] = own;
+    return ready;
 }
 
 /* The candidate of an open read that it would see now; ISO_NONE: none. */
@@ -196,15 +333,28 @@ static uint32_t candidate_now(const struct search *search, uint32_t read)
     return ISO_NONE;
 }
 
-/* The first version of a run that has not begun. */
-static uint32_t first_waiting(const struct search *search, uint32_t run)
+/* The first version of a run that has not begun and is not `version`, or the run's end. */
+static uint32_t first_waiting(const struct engine *engine, uint32_t run, uint32_t version)
 {
-    const struct engine *engine = search->engine;
-    uint32_t latest = run_latest_begin(engine, run, search->progress[engine->run_chain[run]]);
-    return latest == ISO_NONE ? engine->run_version[run] : latest + 1;
+    uint32_t waiting = engine->waiting[run];
+    return waiting + (waiting == version);
 }
 
 enum readiness { BLOCKED, FREE, GUESSES };
+
+/* Whether a version's writer, about to begin, comes before all that wait in any case. */
+static bool goes_first(const struct engine *engine, uint32_t version)
+{
+    uint32_t key = engine->version_key[version], chain = engine->run_chain[engine->version_run[version]];
+    stamp commit = version_commit_stamp(engine, version);
+    for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
+        uint32_t waiting = first_waiting(engine, run, version);
+        if (waiting < engine->run_version[run + 1] &&
+            clock_of(engine, node_begin(engine, engine->version_transaction[waiting]))[chain] < commit)
+            return false;
+    }
+    return true;
+}
 
 /* Whether a ready node may run, and whether that takes a guess. */
 static enum readiness readiness_of(const struct search *search, uint32_t node)
@@ -221,18 +371,10 @@ static enum readiness readiness_of(const struct search *search, uint32_t node)
         guesses |= writes;
     }
     for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1] && !guesses; write++) {
-        uint32_t version = engine->version_of_write[write], key = engine->write_key[write];
-        uint32_t current = search->current[key];
-        guesses |= commits && current != INITIAL && search->open_readers[current];
-        guesses |= commits && current == INITIAL && engine->open_reads;
-        for (uint32_t run = engine->first_run[key]; begins && run < engine->first_run[key + 1] && !guesses;
-             run++) {
-            uint32_t waiting = first_waiting(search, run);
-            waiting += waiting == version;
-            guesses = waiting < engine->run_version[run + 1] &&
-                      !reaches(engine, node_commit(engine, t),
-                               node_begin(engine, engine->version_transaction[waiting]));
-        }
+        uint32_t key = engine->write_key[write];
+        guesses |=
+            commits && engine->open_reads && search->open_readers[list_of(engine, search->current[key], key)];
+        guesses |= begins && !goes_first(engine, engine->version_of_write[write]);
     }
     return guesses ? GUESSES : FREE;
 }
@@ -250,10 +392,10 @@ static void keep_only(struct engine *engine, uint32_t read, uint32_t candidate)
 }
 
 /* Open reads that have not begun cannot see the version that is replaced now. */
-static void hide(struct search *search, uint32_t version, uint32_t t)
+static void hide(struct search *search, uint32_t version, uint32_t key, uint32_t t)
 {
     struct engine *engine = search->engine;
-    for (uint32_t c = search->first_reader[version]; c != ISO_NONE && !failed(engine);
+    for (uint32_t c = search->first_reader[list_of(engine, version, key)]; c != ISO_NONE && !failed(engine);
          c = search->next_reader[c]) {
         uint32_t read = search->reader_of[c], first = engine->first_candidate[read];
         uint32_t begin = node_begin(engine, engine->read_transaction[read]);
@@ -273,17 +415,30 @@ static void hide(struct search *search, uint32_t version, uint32_t t)
     }
 }
 
-static void put_before_waiting(struct search *search, uint32_t t, uint32_t version)
+/* The readers of a version that begins come before the next writers of its key. */
+static void put_readers_first(struct engine *engine, uint32_t version)
 {
-    struct engine *engine = search->engine;
-    uint32_t key = engine->version_key[version], commit = node_commit(engine, t);
+    uint32_t key = engine->version_key[version];
+    for (uint32_t read = engine->version_reader[version]; read != ISO_NONE && !failed(engine);
+         read = engine->read_next[read]) {
+        for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
+            if (engine->waiting[run] < engine->run_version[run + 1])
+                rules_add_rw(engine, read, engine->waiting[run]);
+        }
+    }
+}
+
+/* A writer that has begun commits before the next writers of its key begin. */
+static void put_commit_first(struct engine *engine, uint32_t version)
+{
+    uint32_t key = engine->version_key[version], chain = engine->run_chain[engine->version_run[version]];
+    uint32_t commit = node_commit(engine, engine->version_transaction[version]);
     for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1] && !failed(engine); run++) {
-        uint32_t waiting = first_waiting(search, run);
-        waiting += waiting == version;
+        uint32_t waiting = engine->waiting[run];
         if (waiting >= engine->run_version[run + 1])
             continue;
         uint32_t begin = node_begin(engine, engine->version_transaction[waiting]);
-        if (!reaches(engine, commit, begin))
+        if (clock_of(engine, begin)[chain] < version_commit_stamp(engine, version))
             search_add_edge(engine, (struct fact){.kind = FACT_GUESS,
                                                   .from = commit,
                                                   .to = begin,
@@ -293,32 +448,79 @@ static void put_before_waiting(struct search *search, uint32_t t, uint32_t versi
     }
 }
 
+static void begin(struct search *search, uint32_t t)
+{
+    struct engine *engine = search->engine;
+    for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1] && !failed(engine); read++) {
+        if (engine->read_writer[read] == OPEN)
+            keep_only(engine, read, candidate_now(search, read));
+    }
+    for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++) {
+        uint32_t version = engine->version_of_write[write];
+        engine_set(engine, &engine->waiting[engine->version_run[version]], version + 1);
+        if (!engine->serial)
+            engine_set(engine, &search->holder[engine->write_key[write]], version);
+    }
+    for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1] && !failed(engine);
+         write++)
+        put_readers_first(engine, engine->version_of_write[write]);
+}
+
+static void commit(struct search *search, uint32_t t)
+{
+    struct engine *engine = search->engine;
+    for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1] && !failed(engine);
+         write++) {
+        uint32_t key = engine->write_key[write], *current = &search->current[key], replaced = *current;
+        engine_set(engine, current, engine->version_of_write[write]);
+        if (!engine->serial)
+            engine_set(engine, &search->holder[key], ISO_NONE);
+        if (engine->open_reads)
+            hide(search, replaced, key, t);
+    }
+}
+
+static void advance(struct search *search, uint32_t chain, uint32_t node)
+{
+    struct engine *engine = search->engine;
+    stamp_vector *progress = (stamp_vector *)engine->progress + chain / STAMPS_A_VECTOR, next = *progress;
+    search_log(search, &search->position[node]);
+    search->position[node] = search->run_count;
+    search_log(search, &search->run_count);
+    search->ran[search->run_count++] = node;
+    next[chain % STAMPS_A_VECTOR]++;
+    search_set_vector(search, progress, next);
+    uint32_t last = engine->progress[chain] + search->window - 1; /* what the window comes to */
+    if (last < chain_length(engine, chain) && engine->moved_groups[node_at(engine, chain, last)])
+        agenda_add(&engine->agenda, engine->rank[node_at(engine, chain, last)]);
+}
+
+/* False on conflict. */
 static bool run_node(struct search *search, uint32_t chain, uint32_t node)
 {
     struct engine *engine = search->engine;
     uint32_t t = node_transaction(engine, node);
     if (node == node_begin(engine, t)) {
-        for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1] && !failed(engine);
-             read++) {
-            if (engine->read_writer[read] == OPEN)
-                keep_only(engine, read, candidate_now(search, read));
+        begin(search, t);
+        advance(search, chain, node);
+        /* a writer that can commit at once does: nobody has to be told to wait for it */
+        uint32_t next = node_commit(engine, t);
+        if (!engine->serial && !failed(engine) && engine->first_write[t] != engine->first_write[t + 1]) {
+            if (is_ready(search, chain, next) && readiness_of(search, next) == FREE) {
+                engine->result->counters.search_free++;
+                commit(search, t);
+                advance(search, chain, next);
+                return propagate(search);
+            }
+            for (uint32_t write = engine->first_write[t];
+                 write < engine->first_write[t + 1] && !failed(engine); write++)
+                put_commit_first(engine, engine->version_of_write[write]);
         }
-        for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1] && !failed(engine);
-             write++)
-            put_before_waiting(search, t, engine->version_of_write[write]);
     }
-    search_log(search, &search->position[node]);
-    search->position[node] = search->run_count;
-    search_log(search, &search->run_count);
-    engine->order[search->run_count++] = node;
-    search_log(search, &search->progress[chain]);
-    search->progress[chain]++;
-    for (uint32_t write = engine->first_write[t];
-         node == node_commit(engine, t) && write < engine->first_write[t + 1] && !failed(engine); write++) {
-        uint32_t *current = &search->current[engine->write_key[write]], replaced = *current;
-        engine_set(engine, current, engine->version_of_write[write]);
-        if (replaced != INITIAL)
-            hide(search, replaced, t);
+    if (node == node_commit(engine, t)) {
+        commit(search, t);
+        if (!engine->serial)
+            advance(search, chain, node);
     }
     return propagate(search);
 }
@@ -347,7 +549,7 @@ static double draw(struct search *search)
 static double share_of(struct search *search, uint32_t chain)
 {
     double noise = search->noise > 0 ? search->noise * draw(search) : 0.5;
-    return (search->progress[chain] + noise) / chain_length(search->engine, chain);
+    return (search->engine->progress[chain] + noise) / chain_length(search->engine, chain);
 }
 
 /* Heads that could run with a guess, the one least far along its chain first. */
@@ -356,7 +558,7 @@ static bool open_decision(struct search *search)
     struct engine *engine = search->engine;
     uint32_t first = search->option_count;
     for (uint32_t chain = 0; chain < engine->chain_count; chain++) {
-        if (search->progress[chain] == chain_length(engine, chain))
+        if (engine->progress[chain] == chain_length(engine, chain))
             continue;
         uint32_t node = head_of(search, chain);
         if (!is_ready(search, chain, node) || readiness_of(search, node) == BLOCKED)
@@ -377,8 +579,12 @@ static bool open_decision(struct search *search)
         search->decisions =
             iso_reallocate(search->decisions, search->decision_capacity * sizeof *search->decisions);
     }
-    search->decisions[search->decision_count++] =
-        (struct decision){search->log_count, first, search->option_count - first, 0};
+    search->decisions[search->decision_count++] = (struct decision){search->log_count,
+                                                                    search->clock_log_count,
+                                                                    search->look_count,
+                                                                    first,
+                                                                    search->option_count - first,
+                                                                    0};
     return true;
 }
 
@@ -388,7 +594,7 @@ static void jump_back(struct search *search)
     uint32_t back = search->jump < search->decision_count ? search->jump : search->decision_count;
     search->decision_count -= back;
     const struct decision *decision = &search->decisions[search->decision_count];
-    undo_to(search, decision->log_count);
+    undo_to(search, decision);
     search->option_count = decision->first;
     search->noise = 1 + 4.0 * search->jump / search->engine->chain_count;
     search->jump = search->jump < LONGEST_JUMP ? 2 * search->jump : FIRST_JUMP;
@@ -409,9 +615,9 @@ static void note_progress(struct search *search)
 static bool try_options(struct search *search)
 {
     struct iso_polygraph_counters *counters = &search->engine->result->counters;
-    while (search->decision_count) {
+    while (search->decision_count && !engine_must_stop(search->engine)) {
         struct decision *decision = &search->decisions[search->decision_count - 1];
-        undo_to(search, decision->log_count);
+        undo_to(search, decision);
         if (decision->tried == decision->count) {
             search->option_count = decision->first;
             search->decision_count--;
@@ -438,11 +644,12 @@ static bool run_free(struct search *search)
     for (bool any = true; any;) {
         any = false;
         for (uint32_t chain = 0; chain < engine->chain_count; chain++) {
-            while (search->progress[chain] < chain_length(engine, chain)) {
+            while (engine->progress[chain] < chain_length(engine, chain)) {
                 uint32_t node = head_of(search, chain);
                 if (!is_ready(search, chain, node) || readiness_of(search, node) != FREE)
                     break;
-                engine->result->counters.search_free++;
+                if (++engine->result->counters.search_free % LOOK_UP == 0 && engine_must_stop(engine))
+                    return false;
                 any = true;
                 if (!run_node(search, chain, node))
                     return false;
@@ -459,9 +666,9 @@ static bool run_all(struct search *search)
     for (;;) {
         fine = fine && run_free(search);
         note_progress(search);
-        if (fine && search->run_count == engine->node_count)
+        if (fine && search->run_count == engine->event_count)
             return true;
-        if (engine_out_of_time(engine))
+        if (engine_must_stop(engine))
             return false;
         fine = (fine && open_decision(search)) || search->decision_count;
         if (!fine || !try_options(search))
@@ -477,14 +684,12 @@ static void index_open_reads(struct search *search)
         if (engine->read_writer[read] != OPEN)
             continue;
         for (uint32_t i = first; i < first + engine->candidate_count[read]; i++) {
-            uint32_t version = engine->candidates[i];
-            if (version == INITIAL)
-                continue;
+            uint32_t list = list_of(engine, engine->candidates[i], engine->read_key[read]);
             /* candidates move within their read when one goes; the entry only has to lead to the read */
             search->reader_of[i] = read;
-            search->next_reader[i] = search->first_reader[version];
-            search->first_reader[version] = i;
-            search->open_readers[version]++;
+            search->next_reader[i] = search->first_reader[list];
+            search->first_reader[list] = i;
+            search->open_readers[list]++;
         }
     }
 }
@@ -492,42 +697,66 @@ static void index_open_reads(struct search *search)
 static void init(struct search *search, struct engine *engine)
 {
     size_t candidates = ((size_t)engine->candidate_total + 1) * sizeof(uint32_t);
-    size_t versions = ((size_t)engine->version_count + 1) * sizeof(uint32_t);
     size_t nodes = ((size_t)engine->node_count + 1) * sizeof(uint32_t);
     size_t keys = ((size_t)engine->history->key_count + 1) * sizeof(uint32_t);
+    size_t lists = ((size_t)engine->version_count + engine->history->key_count + 1) * sizeof(uint32_t);
+    size_t runs = ((size_t)engine->run_count + 1) * sizeof(uint32_t);
     *search = (struct search){.engine = engine};
-    search->progress = iso_allocate_zeroed((size_t)engine->chain_count + 1, sizeof *search->progress);
+    engine->progress =
+        iso_allocate_zeroed((size_t)engine->stride + STAMPS_A_VECTOR, sizeof *engine->progress);
+    engine->waiting = memcpy(iso_allocate(runs), engine->run_version, runs);
+    search->window = WINDOW / (engine->chain_count + 1);
+    search->window = search->window > NARROWEST ? search->window : NARROWEST;
+    search->ran = iso_allocate(nodes);
     search->position = memset(iso_allocate(nodes), 0xff, nodes);
     search->current = iso_allocate(keys);
     for (uint32_t key = 0; key < engine->history->key_count; key++)
         search->current[key] = INITIAL;
-    search->open_readers = memset(iso_allocate(versions), 0, versions);
-    search->first_reader = memset(iso_allocate(versions), 0xff, versions);
+    search->holder = memset(iso_allocate(keys), 0xff, keys);
+    search->open_readers = memset(iso_allocate(lists), 0, lists);
+    search->first_reader = memset(iso_allocate(lists), 0xff, lists);
     search->next_reader = iso_allocate(candidates);
     search->reader_of = iso_allocate(candidates);
-    search->queue = iso_allocate(nodes);
+    search->blocker = iso_allocate_zeroed((size_t)engine->chain_count + 1, sizeof *search->blocker);
     search->share = iso_allocate(((size_t)engine->chain_count + 1) * sizeof *search->share);
     search->jump = FIRST_JUMP;
     search->random = 0x9e3779b97f4a7c15u;
-    search->queued = iso_allocate_zeroed((size_t)engine->node_count + 1, 1);
+    agenda_init(&search->reads, engine->read_count);
     index_open_reads(search);
 }
 
 static void release(struct search *search)
 {
+    struct engine *engine = search->engine;
     iso_column_free(search->log, search->log_capacity * sizeof *search->log);
-    iso_free(search->progress);
+    iso_column_free(search->clock_log, search->clock_log_capacity * sizeof *search->clock_log);
+    iso_column_free(search->looks, search->look_capacity * sizeof *search->looks);
+    iso_free(engine->progress);
+    iso_free(engine->waiting);
+    engine->progress = NULL;
+    engine->waiting = NULL;
+    iso_free(search->ran);
     iso_free(search->position);
     iso_free(search->current);
+    iso_free(search->holder);
     iso_free(search->open_readers);
     iso_free(search->first_reader);
     iso_free(search->next_reader);
     iso_free(search->reader_of);
-    iso_free(search->queue);
-    iso_free(search->queued);
+    agenda_release(&search->reads);
+    iso_free(search->blocker);
     iso_free(search->decisions);
     iso_free(search->options);
     iso_free(search->share);
+}
+
+/* What has run, then the rest as it stood: the order to propose. */
+static void propose(struct search *search)
+{
+    struct engine *engine = search->engine;
+    for (uint32_t node = 0; node < engine->node_count; node++)
+        engine->rank[node] = search->position[node] != ISO_NONE ? search->position[node]
+                                                                : engine->node_count + engine->rank[node];
 }
 
 bool search_order(struct engine *engine)
@@ -536,12 +765,13 @@ bool search_order(struct engine *engine)
     init(&search, engine);
     engine->search = &search;
     bool found = run_all(&search);
-    if (!found) /* propose what has run, then the rest as it stood */
-        for (uint32_t node = 0; node < engine->node_count; node++)
-            engine->rank[node] = search.position[node] != ISO_NONE ? search.position[node]
-                                                                   : engine->node_count + engine->rank[node];
-    if (!found)
-        undo_to(&search, 0);
+    if (found) {
+        memcpy(engine->order, search.ran, engine->event_count * sizeof *engine->order);
+    } else {
+        propose(&search);
+        undo_to(&search, &(struct decision){0});
+        memset(engine->moved_groups, 0, engine->node_count * sizeof *engine->moved_groups);
+    }
     engine->search = NULL;
     release(&search);
     return found;

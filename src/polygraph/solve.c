@@ -10,6 +10,8 @@
 #include "polygraph/polygraph_private.h"
 #include "solver/solver.h"
 
+enum { LOOK_UP = 64 }; /* steps between looks at the clock on the wall */
+
 /* An edge under one or two literals. `second` 0: one. */
 struct implied {
     uint32_t from, to;
@@ -207,10 +209,13 @@ static void open_span(const struct open *open, uint32_t v, uint32_t run, uint32_
     }
 }
 
-static void add_pairs_of_key(struct open *open, uint32_t key)
+/* False: out of time or memory. */
+static bool add_pairs_of_key(struct open *open, uint32_t key)
 {
-    const struct engine *engine = open->engine;
+    struct engine *engine = open->engine;
     for (uint32_t v = engine->first_version[key]; v < engine->first_version[key + 1]; v++) {
+        if (v % LOOK_UP == 0 && engine_must_stop(engine))
+            return false;
         for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
             uint32_t span[2];
             open_span(open, v, run, span);
@@ -222,6 +227,7 @@ static void add_pairs_of_key(struct open *open, uint32_t key)
             }
         }
     }
+    return true;
 }
 
 static void add_candidate(struct open *open, uint32_t read, uint32_t candidate)
@@ -255,12 +261,14 @@ static void add_choices(struct open *open, struct iso_solver *solver)
     }
 }
 
-static void build(struct open *open)
+static bool build(struct open *open)
 {
     const struct engine *engine = open->engine;
     add_reads(open);
-    for (uint32_t key = 0; key < engine->history->key_count; key++)
-        add_pairs_of_key(open, key);
+    for (uint32_t key = 0; key < engine->history->key_count; key++) {
+        if (!add_pairs_of_key(open, key))
+            return false;
+    }
     for (uint32_t read = 0; read < engine->read_count; read++) {
         uint32_t first = engine->first_candidate[read];
         for (uint32_t i = first;
@@ -275,6 +283,7 @@ static void build(struct open *open)
     open->by = iso_allocate(nodes * sizeof *open->by);
     open->visited = iso_allocate_zeroed(nodes, sizeof *open->visited);
     open->deque = iso_allocate(4 * nodes * sizeof *open->deque);
+    return true;
 }
 
 static void release(struct open *open)
@@ -352,7 +361,7 @@ static bool sort_model(struct open *open)
     for (uint32_t head = 0; head < end; head++) {
         uint32_t node = queue[head];
         open->sorted[node] = true;
-        if (!engine->serial && !(node & 1) && --open->degree[node + 1] == 0)
+        if (node_goes_on(engine, node) && --open->degree[node + 1] == 0)
             queue[end++] = node + 1;
         for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out) {
             if (--open->degree[engine->facts[i].to] == 0)
@@ -406,7 +415,7 @@ static bool find_path(struct open *open, uint32_t from, uint32_t to)
         uint32_t node = open->deque[head++], distance = open->distance[node];
         if (node == to)
             return true;
-        if (!engine->serial && !(node & 1))
+        if (node_goes_on(engine, node))
             visit(open, node + 1, distance, open->by[node], &head, &end, true);
         for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out)
             visit(open, engine->facts[i].to, distance, open->by[node], &head, &end, true);
@@ -488,7 +497,7 @@ static void add_cycles(struct open *open)
     for (uint32_t node = 0; node < engine->node_count; node++) {
         for (uint32_t i = open->first_active[node]; i != ISO_NONE; i = open->edges[i].next) {
             uint32_t to = open->edges[i].to;
-            if (found >= CYCLES_A_ROUND)
+            if (found >= CYCLES_A_ROUND || (found % LOOK_UP == LOOK_UP - 1 && engine_must_stop(open->engine)))
                 return;
             if (open->sorted[node] || open->sorted[to] || engine->rank[node] < engine->rank[to] ||
                 !find_path(open, to, node))
@@ -502,6 +511,11 @@ static void add_cycles(struct open *open)
 }
 
 /* ---- proof ---- */
+
+static bool ask_stop(void *context)
+{
+    return engine_must_stop(context);
+}
 
 static void clause_to_literals(struct open *open, const int *clause, uint32_t count)
 {
@@ -532,6 +546,7 @@ static void tell_learned(void *context, const int *clause, uint32_t count)
 static bool find_core(struct open *open, bool *core)
 {
     struct iso_solver *solver = iso_solver_new();
+    iso_solver_set_stop(solver, ask_stop, open->engine);
     int *selectors = iso_allocate(((size_t)open->cycle_count + 1) * sizeof *selectors);
     add_choices(open, solver);
     for (uint32_t i = 0; i < open->cycle_count; i++) {
@@ -598,6 +613,7 @@ static enum iso_status prove(struct open *open)
     struct explanation *explanation = explanation_new(engine);
     struct iso_solver *solver = iso_solver_new();
     iso_solver_set_learn(solver, tell_learned, open);
+    iso_solver_set_stop(solver, ask_stop, engine);
     for (uint32_t i = 0; i < open->cycle_count; i++) {
         if (core[i])
             cycle_to_lemma(open, explanation, i, false);
@@ -615,20 +631,15 @@ static enum iso_status prove(struct open *open)
         if (core[i])
             iso_solver_clause(solver, open->clause, open->clause_count);
     }
-    iso_solver_solve(solver, NULL, 0);
+    enum iso_solver_answer answer = iso_solver_solve(solver, NULL, 0);
     iso_evidence_lemma(&engine->result->evidence, ISO_LEMMA_PROPAGATION, ISO_NONE);
     iso_solver_free(solver);
     explanation_free(explanation);
     iso_free(core);
-    return ISO_VIOLATED;
+    return answer == ISO_SOLVER_FALSE ? ISO_VIOLATED : ISO_UNDECIDED;
 }
 
 /* ---- rounds ---- */
-
-static bool ask_stop(void *context)
-{
-    return engine_out_of_time(context);
-}
 
 static enum iso_status run_rounds(struct open *open)
 {
@@ -640,7 +651,7 @@ static enum iso_status run_rounds(struct open *open)
         counters->solver_cycles = open->cycle_count;
         if (answer == ISO_SOLVER_FALSE)
             return prove(open);
-        if (answer == ISO_SOLVER_STOPPED || engine_out_of_time(engine))
+        if (answer == ISO_SOLVER_STOPPED || engine_must_stop(engine))
             return ISO_UNDECIDED;
         activate(open);
         if (sort_model(open))
@@ -652,7 +663,10 @@ static enum iso_status run_rounds(struct open *open)
 enum iso_status solve_everything(struct engine *engine)
 {
     struct open open = {.engine = engine};
-    build(&open);
+    if (!build(&open)) {
+        release(&open);
+        return ISO_UNDECIDED;
+    }
     enum iso_status status = ISO_OK;
     engine->result->counters.solver_variables = open.variable_count;
     if (open.variable_count && engine->options->no_solver) {

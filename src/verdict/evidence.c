@@ -69,6 +69,6 @@ const char *iso_model_name(enum iso_model model)
 
 const char *iso_finding_name(enum iso_finding_kind kind)
 {
-    static const char *const names[] = {NULL, "INT", "G1a", "G1b", "THINAIR", "INCOMPATIBLE"};
+    static const char *const names[] = {NULL, "INT", "G1a", "G1b", "THINAIR", "INCOMPATIBLE", "LOSTUPDATE"};
     return names[kind];
 }

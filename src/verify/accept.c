@@ -158,6 +158,28 @@ static enum iso_status run(struct replay *replay)
     return ISO_OK;
 }
 
+/* By the clients' clocks, from the last event to the first: nothing that commits later may have ended when this one
+ * began. Of those, the one that ended first is enough. */
+static enum iso_status check_times(struct replay *replay)
+{
+    const struct iso_history *history = replay->history;
+    const struct iso_evidence *evidence = replay->evidence;
+    uint32_t first = ISO_NONE; /* of those that commit later, the one that ended first */
+    if (!iso_model_needs_times(evidence->model) || !history->ended)
+        return ISO_OK;
+    for (uint32_t i = evidence->event_count; i-- > 0;) {
+        uint32_t event = evidence->events[i], t = event / 2;
+        bool commits = event == iso_event_commit(evidence->model, t);
+        bool judged = evidence->model == ISO_MODEL_GSI ? commits : event == iso_event_begin(t);
+        if (judged && first != ISO_NONE && iso_history_ended_before(history, first, t, evidence->drift))
+            return refuse(replay, t, "a transaction comes before one that had ended when it began");
+        if (commits && iso_status_of(history, t) == ISO_COMMITTED && history->ended[t] &&
+            (first == ISO_NONE || history->ended[t] < history->ended[first]))
+            first = t;
+    }
+    return ISO_OK;
+}
+
 enum iso_status verify_order(const struct iso_history *history, const struct iso_evidence *evidence,
                              struct iso_error *error)
 {
@@ -173,6 +195,8 @@ enum iso_status verify_order(const struct iso_history *history, const struct iso
     set_initial(&replay);
     find_predecessors(&replay);
     enum iso_status status = run(&replay);
+    if (status == ISO_OK)
+        status = check_times(&replay);
     for (uint32_t key = 0; key < history->key_count; key++)
         iso_free(replay.lists[key].elements);
     iso_free(replay.lists);

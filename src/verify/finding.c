@@ -5,10 +5,11 @@
 
 struct seen {
     bool final, intermediate, aborted; /* somebody else wrote the value so */
+    bool other_intermediate, other_aborted; /* `other` did */
 };
 
 /* Who but the reader wrote the value of a register read. */
-static struct seen writers_of(const struct iso_history *history, uint32_t reader, uint32_t operation)
+static struct seen writers_of(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t other)
 {
     uint32_t key = history->key[operation], value = history->value[operation], last;
     struct seen seen = {.final = verify_initial_value(history, key) == value};
@@ -21,6 +22,8 @@ static struct seen writers_of(const struct iso_history *history, uint32_t reader
                 continue;
             seen.aborted |= aborted;
             seen.intermediate |= !aborted;
+            seen.other_aborted |= aborted && t == other;
+            seen.other_intermediate |= !aborted && t == other;
         }
         seen.final |= !aborted && last == value;
     }
@@ -41,15 +44,27 @@ static uint32_t count_appends(const struct iso_history *history, uint32_t key, i
     return count;
 }
 
-/* A list read that holds an element which only aborted transactions appended, or nobody. */
+static bool appends(const struct iso_history *history, uint32_t t, uint32_t key, iso_atom element)
+{
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        if (history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND && history->value[o] == element)
+            return true;
+    }
+    return false;
+}
+
+/* A list read that holds an element which only aborted transactions appended, `other` among them; or nobody, and no other is
+ * named. */
 static bool holds_foreign(const struct iso_history *history, uint32_t operation, uint32_t prefix,
-                          bool aborted)
+                          uint32_t other)
 {
     uint32_t key = history->key[operation];
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
     for (uint32_t i = verify_initial_length(history, key); i < prefix; i++) {
-        if (!count_appends(history, key, elements[i], false) &&
-            (count_appends(history, key, elements[i], true) != 0) == aborted)
+        if (count_appends(history, key, elements[i], false))
+            continue;
+        if (other == ISO_NONE ? !count_appends(history, key, elements[i], true)
+                              : other < history->transaction_count && appends(history, other, key, elements[i]))
             return true;
     }
     return false;
@@ -143,9 +158,9 @@ static bool list_finding(const struct iso_history *history, const struct iso_fin
 {
     switch (finding->kind) {
     case ISO_FINDING_G1A:
-        return holds_foreign(history, finding->operation, prefix, true);
+        return finding->other != ISO_NONE && holds_foreign(history, finding->operation, prefix, finding->other);
     case ISO_FINDING_THINAIR:
-        return holds_foreign(history, finding->operation, prefix, false);
+        return finding->other == ISO_NONE && holds_foreign(history, finding->operation, prefix, ISO_NONE);
     case ISO_FINDING_G1B:
         return finding->other < history->transaction_count &&
                iso_status_of(history, finding->other) != ISO_ABORTED &&
@@ -159,17 +174,68 @@ static bool list_finding(const struct iso_history *history, const struct iso_fin
 
 static bool register_finding(const struct iso_history *history, const struct iso_finding *finding)
 {
-    struct seen seen = writers_of(history, finding->transaction, finding->operation);
+    struct seen seen = writers_of(history, finding->transaction, finding->operation, finding->other);
     switch (finding->kind) {
     case ISO_FINDING_G1A:
-        return !seen.final && seen.aborted;
+        return !seen.final && seen.other_aborted;
     case ISO_FINDING_G1B:
-        return !seen.final && seen.intermediate;
+        return !seen.final && seen.other_intermediate;
     case ISO_FINDING_THINAIR:
-        return !seen.final && !seen.intermediate && !seen.aborted;
+        return !seen.final && !seen.intermediate && !seen.aborted && finding->other == ISO_NONE;
     default:
         return false;
     }
+}
+
+/* The one who may have written what a register read returned: ISO_NONE for the initial value; false: several may. */
+static bool only_writer(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t *writer)
+{
+    uint32_t key = history->key[operation], value = history->value[operation], last;
+    uint32_t count = verify_initial_value(history, key) == value;
+    *writer = ISO_NONE;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        if (t == reader || iso_status_of(history, t) == ISO_ABORTED || !verify_final_write(history, t, key, &last) ||
+            last != value)
+            continue;
+        *writer = t;
+        count++;
+    }
+    return count == 1;
+}
+
+/* The external read of a key by a committed transaction that writes it too, or ISO_NONE. */
+static uint32_t read_before_write(const struct iso_history *history, uint32_t t, uint32_t key)
+{
+    uint32_t value;
+    if (t >= history->transaction_count || iso_status_of(history, t) != ISO_COMMITTED ||
+        !verify_final_write(history, t, key, &value))
+        return ISO_NONE;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        uint8_t kind = iso_kind_of(history, o);
+        if (history->key[o] != key || (kind != ISO_READ && kind != ISO_READ_LIST))
+            continue;
+        struct read_shape shape = verify_read_shape(history, t, o);
+        return shape.internal || !shape.consistent ? ISO_NONE : o;
+    }
+    return ISO_NONE;
+}
+
+/* Both read the same version of a key and write the key. A list only grows: equal prefixes are one version. */
+static bool loses_update(const struct iso_history *history, const struct iso_finding *finding, uint32_t prefix)
+{
+    uint32_t t = finding->transaction, o = finding->operation, key = history->key[o], writer, writer_of_other;
+    uint32_t other = finding->other == t ? ISO_NONE : read_before_write(history, finding->other, key);
+    if (other == ISO_NONE || read_before_write(history, t, key) == ISO_NONE ||
+        iso_kind_of(history, other) != iso_kind_of(history, o))
+        return false;
+    if (iso_kind_of(history, o) == ISO_READ)
+        return only_writer(history, t, o, &writer) &&
+               only_writer(history, finding->other, other, &writer_of_other) && writer == writer_of_other &&
+               history->value[o] == history->value[other];
+    const iso_atom *elements = history->element + history->list_first[history->value[o]];
+    const iso_atom *of_other = history->element + history->list_first[history->value[other]];
+    return verify_read_shape(history, finding->other, other).prefix == prefix &&
+           memcmp(elements, of_other, prefix * sizeof *elements) == 0;
 }
 
 enum iso_status verify_finding(const struct iso_history *history, const struct iso_finding *finding,
@@ -183,9 +249,11 @@ enum iso_status verify_finding(const struct iso_history *history, const struct i
         return iso_error_set(error, ISO_VIOLATED, "the finding names no read of a committed transaction");
     struct read_shape shape = verify_read_shape(history, t, o);
     if (finding->kind == ISO_FINDING_INT)
-        fine = !shape.consistent;
+        fine = !shape.consistent && finding->other == ISO_NONE;
     else if (shape.internal || !shape.consistent)
         fine = false;
+    else if (finding->kind == ISO_FINDING_LOSTUPDATE)
+        fine = loses_update(history, finding, shape.prefix);
     else if (iso_kind_of(history, o) == ISO_READ_LIST)
         fine = list_finding(history, finding, shape.prefix);
     else

@@ -8,11 +8,6 @@
 
 #include "verify/verify_private.h"
 
-/* A final write that did not abort. */
-struct final {
-    uint32_t key, value, transaction;
-};
-
 struct name {
     uint32_t kind, a, b, key; /* a literal's variable; kind ISO_LITERAL_ORDER, READS or BEFORE */
 };
@@ -22,8 +17,7 @@ struct checker {
     const struct iso_evidence *evidence;
     struct iso_error *error;
     struct clauses *clauses;
-    struct final *finals;
-    uint32_t final_count;
+    struct finals finals;
     uint32_t *place;    /* by transaction: in session_order */
     struct name *names; /* by variable */
     uint32_t *slots, name_count, name_capacity;
@@ -37,38 +31,6 @@ static enum iso_status refuse(struct checker *checker, const char *what)
 }
 
 /* ---- the history ---- */
-
-static int compare_finals(const void *left, const void *right)
-{
-    const struct final *a = left, *b = right;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    if (a->value != b->value)
-        return a->value < b->value ? -1 : 1;
-    return (a->transaction > b->transaction) - (a->transaction < b->transaction);
-}
-
-static void collect_finals(struct checker *checker)
-{
-    const struct iso_history *history = checker->history;
-    checker->finals = iso_allocate(((size_t)history->operation_count + 1) * sizeof *checker->finals);
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (iso_status_of(history, t) == ISO_ABORTED)
-            continue;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            uint32_t value;
-            if (!iso_kind_writes(history->kind[o]))
-                continue;
-            bool list = iso_kind_of(history, o) == ISO_APPEND;
-            if (!list &&
-                (!verify_final_write(history, t, history->key[o], &value) || value != history->value[o]))
-                continue;
-            checker->finals[checker->final_count++] = (struct final){history->key[o], history->value[o], t};
-        }
-    }
-    if (checker->final_count)
-        qsort(checker->finals, checker->final_count, sizeof *checker->finals, compare_finals);
-}
 
 static bool writes(const struct checker *checker, uint32_t t, uint32_t key)
 {
@@ -140,56 +102,6 @@ static int find_variable(struct checker *checker, struct name name, bool *is_new
     return variable;
 }
 
-/* The first final write of a key and value; `*end` is past the last. */
-static uint32_t find_finals(const struct checker *checker, uint32_t key, uint32_t value, uint32_t *end)
-{
-    uint32_t low = 0, high = checker->final_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct final *final = &checker->finals[middle];
-        if (final->key < key || (final->key == key && final->value < value))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *end = low;
-    while (*end < checker->final_count && checker->finals[*end].key == key && checker->finals[*end].value == value)
-        ++*end;
-    return low;
-}
-
-/* How many appends to the key a transaction makes before that of the element, and from it on. */
-static void append_span(const struct iso_history *history, uint32_t t, uint32_t key, iso_atom element, uint32_t *before,
-                        uint32_t *rest)
-{
-    bool found = false;
-    *before = *rest = 0;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
-            continue;
-        found |= history->value[o] == element;
-        ++*(found ? rest : before);
-    }
-}
-
-/* The transaction whose appends end a list of `prefix` elements, if one of those appends is nobody else's: ISO_NONE if that
- * cannot be told. */
-static uint32_t last_writer(const struct checker *checker, uint32_t key, uint32_t operation, uint32_t prefix)
-{
-    const struct iso_history *history = checker->history;
-    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
-    uint32_t initial = verify_initial_length(history, key), before, rest, end;
-    for (uint32_t i = prefix; i-- > initial;) {
-        uint32_t first = find_finals(checker, key, elements[i], &end);
-        if (end - first != 1)
-            continue;
-        uint32_t writer = checker->finals[first].transaction;
-        append_span(history, writer, key, elements[i], &before, &rest);
-        return i >= initial + before && i + rest == prefix ? writer : ISO_NONE;
-    }
-    return ISO_NONE;
-}
-
 static int read_variable(struct checker *checker, uint32_t reader, uint32_t writer, uint32_t key)
 {
     bool is_new;
@@ -206,18 +118,18 @@ static void add_list_choice(struct checker *checker, uint32_t reader, uint32_t k
         clauses_add(checker->clauses, &initial, 1);
         return;
     }
-    writer = prefix ? last_writer(checker, key, operation, prefix) : ISO_NONE;
+    writer = prefix ? lists_last_writer(&checker->finals, key, operation, prefix) : ISO_NONE;
     if (writer != ISO_NONE && writer != reader) {
         int sole = read_variable(checker, reader, writer, key);
         clauses_add(checker->clauses, &sole, 1);
         return;
     }
     iso_atom last = prefix ? history->element[history->list_first[history->value[operation]] + prefix - 1] : ISO_ABSENT;
-    uint32_t first = find_finals(checker, key, last, &end);
+    uint32_t first = finals_find(&checker->finals, key, last, &end);
     int *clause = iso_allocate(((size_t)end - first + 1) * sizeof *clause);
     for (uint32_t i = first; i < end; i++) {
-        writer = checker->finals[i].transaction;
-        if (writer != reader && !(i > first && checker->finals[i - 1].transaction == writer))
+        writer = checker->finals.items[i].transaction;
+        if (writer != reader && !(i > first && checker->finals.items[i - 1].transaction == writer))
             clause[count++] = read_variable(checker, reader, writer, key);
     }
     clauses_add(checker->clauses, clause, count);
@@ -233,13 +145,13 @@ static void add_choice(struct checker *checker, uint32_t reader, uint32_t key, u
         add_list_choice(checker, reader, key, operation);
         return;
     }
-    uint32_t first = find_finals(checker, key, value, &end);
+    uint32_t first = finals_find(&checker->finals, key, value, &end);
     int *clause = iso_allocate(((size_t)end - first + 2) * sizeof *clause);
     if (verify_initial_value(history, key) == value)
         clause[count++] = read_variable(checker, reader, ISO_NONE, key);
     for (uint32_t i = first; i < end; i++) {
-        uint32_t writer = checker->finals[i].transaction;
-        if (writer != reader && !(i > first && checker->finals[i - 1].transaction == writer))
+        uint32_t writer = checker->finals.items[i].transaction;
+        if (writer != reader && !(i > first && checker->finals.items[i - 1].transaction == writer))
             clause[count++] = read_variable(checker, reader, writer, key);
     }
     clauses_add(checker->clauses, clause, count);
@@ -333,7 +245,10 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
             literal_of(checker, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE});
         return needs[0];
     case ISO_EDGE_TIME:
-        return false;
+        return iso_model_needs_times(checker->evidence->model) && is_commit(checker, edge->from) &&
+               (checker->evidence->model == ISO_MODEL_GSI ? is_commit(checker, edge->to) : is_begin(edge->to)) &&
+               iso_status_of(history, from) == ISO_COMMITTED &&
+               iso_history_ended_before(history, from, to, checker->evidence->drift);
     }
     return false;
 }
@@ -357,75 +272,10 @@ static enum iso_status check_cycle(struct checker *checker, const struct iso_lem
     return ISO_OK;
 }
 
-/* Who appended each element of a list read, as far as that is told by elements that are nobody else's: those bring their
- * transaction's others with them. The reader's own appends come last. */
-static uint32_t *find_owners(const struct checker *checker, uint32_t reader, uint32_t operation)
-{
-    const struct iso_history *history = checker->history;
-    uint32_t key = history->key[operation], list = history->value[operation], before, rest, end;
-    uint64_t first = history->list_first[list], length = history->list_first[list + 1] - first;
-    uint32_t prefix = verify_read_shape(history, reader, operation).prefix;
-    uint32_t *owners = iso_allocate((length + 1) * sizeof *owners);
-    memset(owners, 0xff, (length + 1) * sizeof *owners);
-    for (uint64_t i = prefix; i < length; i++)
-        owners[i] = reader;
-    for (uint32_t i = verify_initial_length(history, key); i < prefix; i++) {
-        uint32_t final = find_finals(checker, key, history->element[first + i], &end);
-        if (end - final != 1)
-            continue;
-        uint32_t writer = checker->finals[final].transaction;
-        append_span(history, writer, key, history->element[first + i], &before, &rest);
-        for (uint32_t at = i - (before < i ? before : i); at < i + rest && at < prefix; at++)
-            owners[at] = writer;
-    }
-    return owners;
-}
-
-static bool appends(const struct iso_history *history, uint32_t t, uint32_t key, iso_atom element)
-{
-    uint32_t before, rest;
-    append_span(history, t, key, element, &before, &rest);
-    return rest != 0;
-}
-
-/* The place of a transaction's elements in a list: first and one past the last; false if an element may be its own or
- * somebody else's. Not there: first = UINT64_MAX. */
-static bool span_of(const struct checker *checker, uint32_t t, uint32_t operation, const uint32_t *owners, uint64_t span[2])
-{
-    const struct iso_history *history = checker->history;
-    uint32_t key = history->key[operation], list = history->value[operation];
-    uint64_t first = history->list_first[list], length = history->list_first[list + 1] - first;
-    span[0] = UINT64_MAX;
-    span[1] = 0;
-    for (uint64_t i = verify_initial_length(history, key); i < length; i++) {
-        if (owners[i] == ISO_NONE && appends(history, t, key, history->element[first + i]))
-            return false;
-        if (owners[i] != t)
-            continue;
-        span[0] = i < span[0] ? i : span[0];
-        span[1] = i + 1;
-    }
-    return true;
-}
-
 static bool is_list_order(const struct checker *checker, const struct iso_lemma *lemma)
 {
-    const struct iso_history *history = checker->history;
-    const struct iso_literal *literal = &checker->evidence->literals[lemma->first_literal];
-    uint32_t o = lemma->operation, t = 0;
-    uint64_t a[2], b[2];
-    if (lemma->literal_count != 1 || literal->kind != ISO_LITERAL_ORDER || o >= history->operation_count ||
-        iso_kind_of(history, o) != ISO_READ_LIST || history->key[o] != literal->key)
-        return false;
-    while (history->first_operation[t + 1] <= o)
-        t++;
-    if (iso_status_of(history, t) != ISO_COMMITTED || !verify_read_shape(history, t, o).consistent)
-        return false;
-    uint32_t *owners = find_owners(checker, t, o);
-    bool fine = span_of(checker, literal->a, o, owners, a) && span_of(checker, literal->b, o, owners, b) &&
-                a[0] != UINT64_MAX && a[1] <= b[0];
-    iso_free(owners);
-    return fine;
+    return lemma->literal_count == 1 &&
+           lists_order(&checker->finals, &checker->evidence->literals[lemma->first_literal], lemma->operation);
 }
 
 static enum iso_status check_justified(struct checker *checker, const struct iso_lemma *lemma,
@@ -478,37 +328,30 @@ static bool is_well_formed(const struct iso_evidence *evidence)
             lemma->first_edge > evidence->edge_count - lemma->edge_count)
             return false;
     }
-    return evidence->lemma_count && evidence->lemmas[evidence->lemma_count - 1].literal_count == 0;
+    uint32_t empty = 0;
+    while (empty < evidence->lemma_count && evidence->lemmas[empty].literal_count)
+        empty++;
+    return empty + 1 == evidence->lemma_count;
 }
 
 enum iso_status verify_lemmas(const struct iso_history *history, const struct iso_evidence *evidence,
                               struct iso_error *error)
 {
     if (!is_well_formed(evidence))
-        return iso_error_set(error, ISO_VIOLATED, "the last lemma is not the empty one");
+        return iso_error_set(error, ISO_VIOLATED, "not the last lemma, and that alone, is the empty one");
     struct checker checker = {.history = history, .evidence = evidence, .error = error};
     checker.clauses = clauses_new();
     checker.place = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *checker.place);
     for (uint32_t i = 0; i < history->transaction_count; i++)
         checker.place[history->session_order[i]] = i;
-    collect_finals(&checker);
+    finals_init(&checker.finals, history);
     enum iso_status status = ISO_OK;
     for (; checker.lemma < evidence->lemma_count && status == ISO_OK; checker.lemma++)
         status = check_lemma(&checker, &evidence->lemmas[checker.lemma]);
     clauses_free(checker.clauses);
     iso_free(checker.place);
-    iso_free(checker.finals);
+    finals_release(&checker.finals);
     iso_free(checker.names);
     iso_free(checker.slots);
     return status;
-}
-
-enum iso_status iso_verify(const struct iso_history *history, const struct iso_evidence *evidence,
-                           struct iso_error *error)
-{
-    if (evidence->accepts)
-        return verify_order(history, evidence, error);
-    if (evidence->finding.kind != ISO_FINDING_NONE)
-        return verify_finding(history, &evidence->finding, error);
-    return verify_lemmas(history, evidence, error);
 }

@@ -30,6 +30,26 @@ bool verify_final_write(const struct iso_history *history, uint32_t transaction,
 uint32_t verify_initial_value(const struct iso_history *history, uint32_t key);
 uint32_t verify_initial_length(const struct iso_history *history, uint32_t key);
 
+/* finals.c: final writes of transactions that did not abort, and all appends; sorted by key and value. */
+struct final {
+    uint32_t key, value, transaction;
+};
+struct finals {
+    const struct iso_history *history;
+    struct final *items;
+    uint32_t count;
+};
+void finals_init(struct finals *finals, const struct iso_history *history);
+void finals_release(struct finals *finals);
+/* The first of a key and value; `*end` is past the last. */
+uint32_t finals_find(const struct finals *finals, uint32_t key, uint32_t value, uint32_t *end);
+
+/* lists.c: the transaction whose appends end a list of `prefix` elements, if one of those appends is nobody else's; ISO_NONE
+ * if that cannot be told. */
+uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t operation, uint32_t prefix);
+/* Whether a list read holds a's elements, and b's after them or not at all. */
+bool lists_order(const struct finals *finals, const struct iso_literal *literal, uint32_t operation);
+
 /* clauses.c: a clause database with unit propagation. A literal is a variable, from 1, or its negation. */
 struct clauses;
 struct clauses *clauses_new(void);

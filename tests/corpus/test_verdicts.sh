@@ -1,7 +1,7 @@
 #!/bin/bash
 # The corpus's histories in all formats: every verdict of VERDICTS.tsv at both levels, with the format told by content, and
 # each verdict's evidence confirmed by `isochron verify`. Every tenth dbcop history, and all others; all of them if
-# EFFORT=long. Times go to RESULTS/verdicts.tsv.
+# EFFORT=long. Times go to RESULTS/verdicts.tsv, and their sums by folder to the end of the output.
 . "$(dirname "$0")/common.sh"
 corpus=$SHARED/corpus
 table=${RESULTS:-${BUILD:-$root/build}/results}/verdicts.tsv
@@ -60,6 +60,26 @@ while IFS=$'\t' read -r path format ser si; do
         esac
     done
 done <"$corpus/VERDICTS.tsv"
+
+# Sums by folder and level, and the dearest history of each: seconds to load, to check (both by the program's own clock), to
+# verify (whole process).
+awk -F'\t' '
+NR > 1 {
+    split($1, part, "/")
+    row = part[1] "/" part[2] "\t" $2
+    if (!(row in histories)) rows[++count] = row
+    histories[row]++; transactions[row] += $4; load[row] += $5; check[row] += $6; verify[row] += $7
+    if ($6 >= worst[row]) { worst[row] = $6; dearest[row] = $1 }
+}
+END {
+    printf "# %-24s %-4s %9s %12s %9s %9s %9s  %s\n", "folder", "at", "histories", "transactions", "load s", "check s", "verify s", "dearest to check"
+    for (i = 1; i <= count; i++) {
+        row = rows[i]
+        split(row, part, "\t")
+        printf "# %-24s %-4s %9d %12d %9.3f %9.3f %9.3f  %.3f s %s\n", part[1], part[2], histories[row], transactions[row],
+            load[row], check[row], verify[row], worst[row], dearest[row]
+    }
+}' "$table"
 [ $skipped = 0 ] || echo "# skipped: $skipped dbcop histories; EFFORT=long takes all"
 [ "$number" -ge 100 ] || report 1 "the table names a hundred verdicts"
 echo "1..$number"

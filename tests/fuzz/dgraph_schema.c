@@ -16,9 +16,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size)
         memcpy(text, data, size);
     text[size] = 0;
-    if ((schema_read(&schema, text, &error) == ISO_OK) != !error.text[0])
+    if ((dgraph_schema_read(&schema, text, &error) == ISO_OK) != !error.text[0])
         abort();
-    schema_release(&schema);
+    dgraph_schema_release(&schema);
     free(text);
     return 0;
 }

@@ -17,6 +17,7 @@ struct state {
 struct oracle {
     const struct iso_history *history;
     enum iso_model model;
+    uint64_t drift;
     uint32_t committed; /* the set that must be done in the end */
     struct state *seen;
     uint32_t seen_count, seen_capacity;
@@ -68,6 +69,17 @@ static bool share_a_written_key(const struct iso_history *history, uint32_t t, u
     return false;
 }
 
+static bool times_allow(const struct oracle *oracle, uint32_t t, const struct state *state)
+{
+    const struct iso_history *history = oracle->history;
+    for (uint32_t u = 0; u < history->transaction_count; u++) {
+        if (iso_status_of(history, u) == ISO_COMMITTED && !(state->done >> u & 1) && history->ended[u] &&
+            history->begun[t] > history->ended[u] && history->begun[t] - history->ended[u] > oracle->drift)
+            return false;
+    }
+    return true;
+}
+
 static bool may_begin(const struct oracle *oracle, uint32_t t, const struct state *state)
 {
     const struct iso_history *history = oracle->history;
@@ -85,6 +97,9 @@ static bool may_begin(const struct oracle *oracle, uint32_t t, const struct stat
         if (open && share_a_written_key(history, t, u))
             return false;
     }
+    if ((oracle->model == ISO_MODEL_STRONG_SI || oracle->model == ISO_MODEL_STRICT_SER) &&
+        !times_allow(oracle, t, state))
+        return false;
     return iso_status_of(history, t) != ISO_COMMITTED || reads_fit(history, t, state);
 }
 
@@ -134,7 +149,7 @@ static bool search(struct oracle *oracle, const struct state *state)
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         struct state next = *state;
         bool open = (state->begun >> t & 1) && !(state->done >> t & 1);
-        if (!open && !may_begin(oracle, t, state))
+        if (open ? oracle->model == ISO_MODEL_GSI && !times_allow(oracle, t, state) : !may_begin(oracle, t, state))
             continue;
         next.begun |= (uint32_t)1 << t;
         if (open || iso_model_is_serial(oracle->model)) {
@@ -148,10 +163,10 @@ static bool search(struct oracle *oracle, const struct state *state)
     return false;
 }
 
-bool schedule_oracle_holds(const struct iso_history *history, enum iso_model model)
+bool schedule_oracle_holds(const struct iso_history *history, enum iso_model model, uint64_t drift)
 {
     assert(history->transaction_count <= TRANSACTIONS && history->key_count <= KEYS);
-    struct oracle oracle = {.history = history, .model = model};
+    struct oracle oracle = {.history = history, .model = model, .drift = drift};
     struct state start;
     memset(&start, 0, sizeof start);
     for (uint32_t key = 0; key < history->key_count; key++)

@@ -3,9 +3,10 @@
  * Three comparisons a history, each at both levels:
  *  - the file: iso_aion_check in the history's own order (now and then with shards on threads) must give what
  * the oracle gives: the exact set with kinds, values, writers and counts;
- *  - a stream: a random order of arrival, one by one or several at once, repeats, a random number of shards, watermarks as they become true,
- * unknown outcomes as they were or told on the way; the final violations must be chronos's on what was told
- * in the end, as (axiom, transactions, key), and with kinds where the only watermark is the end;
+ *  - a stream: a random order of arrival, one by one or several at once, repeats, a random number of shards,
+ * watermarks as they become true, unknown outcomes as they were or told on the way; the final violations must
+ * be chronos's on what was told in the end, as (axiom, transactions, key), and with kinds where the only
+ * watermark is the end;
  *  - a stream with a short retention: nothing may be told that chronos does not tell, and what is missing is
  * counted. A disagreement is shrunk and printed.
  *

@@ -234,7 +234,7 @@ static struct iso_pipeline *open_pipeline(struct carriage *carriage, bool file)
     struct iso_decoder_options ticdc = {.format = carriage->format->protocol, .value = "v"};
     static const char *const yugabyte[] = {"yb.public.t0", "yb.public.t1", "yb.public.t2", "yb.public.t3", "yb.transaction"};
     if (carriage_is_of(carriage->format, "debezium"))
-        for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
+        for (size_t i = 0; i < sizeof topics / sizeof *topics - (carriage->format->mode != IN_BAND); i++)
             iso_pipeline_route(pipeline, topics[i], iso_debezium_decoder.create(&decoding, &error));
     if (carriage_is_of(carriage->format, "yugabyte"))
         for (size_t i = 0; i < sizeof yugabyte / sizeof *yugabyte; i++)

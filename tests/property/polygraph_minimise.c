@@ -126,7 +126,7 @@ static bool check_minimised(struct run *run, const struct iso_history *history, 
     run->checks += iso_polygraph_minimise(history, options, evidence, &small);
     if (iso_history_finish(&small, &error) != ISO_OK)
         bad = wrong(run, "what is left is no history");
-    else if (schedule_oracle_holds(&small, run->model))
+    else if (schedule_oracle_holds(&small, run->model, 0))
         bad = wrong(run, "what is left holds");
     else if (!is_part(history, &small))
         bad = wrong(run, "what is left is no part of the whole");
@@ -134,7 +134,7 @@ static bool check_minimised(struct run *run, const struct iso_history *history, 
         bad = wrong(run, "a transaction can still go");
     else if (iso_part_without_initial(&small, &plain) &&
              (iso_history_finish(&plain, &error) != ISO_OK || judge(&plain, run->model, &error) != ISO_IS_VIOLATED ||
-              schedule_oracle_holds(&plain, run->model)))
+              schedule_oracle_holds(&plain, run->model, 0)))
         bad = wrong(run, "without initial values it holds");
     run->minimised++;
     run->transactions += history->transaction_count;
@@ -160,7 +160,7 @@ static bool part_fails(struct run *run, const struct iso_history *history)
             part.operations[o] = iso_kind_writes(history->kind[o]) || random_below(&random, 4) != 0;
     }
     iso_part_build(&part, &less);
-    bool bad = iso_history_finish(&less, &error) != ISO_OK || !schedule_oracle_holds(&less, run->model);
+    bool bad = iso_history_finish(&less, &error) != ISO_OK || !schedule_oracle_holds(&less, run->model, 0);
     run->held++;
     iso_part_release(&part);
     iso_history_release(&less);

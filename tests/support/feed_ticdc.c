@@ -196,7 +196,7 @@ static void interleave(struct run *run)
         if (lane->next == lane->count)
             continue;
         send(run, l, &lane->items[lane->next++]);
-        if (run->restarts && random_percent(&run->random, 10)) {
+        if (run->restarts && random_percent(&run->random, 25)) {
             run->restarts--;
             lane->next -= random_below(&run->random, lane->next + 1);
         }

@@ -50,14 +50,14 @@ static const char columns_schema[] = ENVELOPE(
 
 static avro_value_t member(avro_value_t *record, const char *name)
 {
-    avro_value_t value;
+    avro_value_t value = {NULL, NULL};
     assert_int_equal(avro_value_get_by_name(record, name, &value, NULL), 0);
     return value;
 }
 
 static avro_value_t branch(avro_value_t *record, const char *name, int index)
 {
-    avro_value_t field = member(record, name), value;
+    avro_value_t field = member(record, name), value = {NULL, NULL};
     assert_int_equal(avro_value_set_branch(&field, index, &value), 0);
     return value;
 }

@@ -321,6 +321,21 @@ static void takes_binlog_rows(void **state)
     case_close(&test);
 }
 
+static void takes_listed_tables_only(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.value = "v", .tables = "public.kv;public.x"});
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("c", "null", "{\"k\":2,\"v\":7}")),
+                        "row c dbz public.kv public.kv/2 before - after 7" AT);
+    case_close(&test);
+    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.value = "v", .tables = "public.k;kv"});
+    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("c", "null", "{\"k\":2,\"v\":7}")),
+                        "ignored: a table that is not in tables=" AT);
+    assert_string_equal(case_decode(&test, NULL, ENVELOPE("t", "null", "null")), "ignored: a table that is not in tables=" AT);
+    case_close(&test);
+}
+
 static void ignores_unknown_members(void **state)
 {
     (void)state;
@@ -351,6 +366,7 @@ int main(void)
         cmocka_unit_test(takes_watermarks_in_band),
         cmocka_unit_test(takes_heartbeats_and_schema_changes),
         cmocka_unit_test(takes_binlog_rows),
+        cmocka_unit_test(takes_listed_tables_only),
         cmocka_unit_test(ignores_unknown_members),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

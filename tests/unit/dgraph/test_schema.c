@@ -6,9 +6,9 @@ static enum cardinality cardinality(const char *text, const char *predicate)
 {
     struct schema schema;
     struct iso_error error = {0};
-    assert_int_equal(schema_read(&schema, text, &error), ISO_OK);
-    enum cardinality found = schema_cardinality(&schema, predicate, strlen(predicate));
-    schema_release(&schema);
+    assert_int_equal(dgraph_schema_read(&schema, text, &error), ISO_OK);
+    enum cardinality found = dgraph_schema_cardinality(&schema, predicate, strlen(predicate));
+    dgraph_schema_release(&schema);
     return found;
 }
 
@@ -54,9 +54,9 @@ static void faults(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct schema schema;
         struct iso_error error = {0};
-        assert_int_equal(schema_read(&schema, cases[i][0], &error), ISO_BAD_INPUT);
+        assert_int_equal(dgraph_schema_read(&schema, cases[i][0], &error), ISO_BAD_INPUT);
         assert_string_equal(error.text, cases[i][1]);
-        schema_release(&schema);
+        dgraph_schema_release(&schema);
     }
 }
 

@@ -449,8 +449,51 @@ static void without_clients_before_images_are_reads(void **state)
     join_bench_by_xid(&bench, 700, 10, 20, "t/1", "0", "1");
     join_bench_by_xid(&bench, 700, 10, 21, "t/2", "-", NULL);
     join_bench_end(&bench, 700, 2, 30);
-    STEPS(&bench, "add cdc:snapshot:t/1[,1]{w:t/1=0} add cdc:700[,30]{r:t/1=0^,w:t/1=1,d:t/2}");
+    STEPS(&bench, "add cdc:snapshot:t/1[,1]{w:t/1=0} add cdc:700[,30]{r:t/1=0^,w:t/1=1,d:t/2} watermark 30");
     assert_int_equal(stats_of(&bench).snapshot_rows, 1);
+    join_bench_close(&bench);
+}
+
+static void positions_are_watermarks_without_clients(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &debezium_alone);
+    join_bench_by_xid(&bench, 700, 10, 20, "t/1", NULL, "1");
+    join_bench_end(&bench, 701, 1, 40); /* its row is on the way */
+    STEPS(&bench, "watermark 10"); /* 700 commits after that */
+    join_bench_end(&bench, 700, 1, 30);
+    STEPS(&bench, "add cdc:700[,30]{r:t/1=-^,w:t/1=1} watermark 39");
+    join_bench_by_xid(&bench, 701, 30, 35, "t/1", "1", "2");
+    STEPS(&bench, "add cdc:701[,40]{r:t/1=1^,w:t/1=2} watermark 40");
+    join_bench_close(&bench);
+}
+
+/* Where ids are texts, a client knows its transaction by that name. */
+static void text_ids_join_by_tid(void **state)
+{
+    static const struct iso_join_options yugabyte = {.kind = "yugabyte", .clients = true};
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &yugabyte);
+    join_bench_record(&bench, "{'tid':'7b1f-0d0e','sid':1,'sts':3,'cts':9,'ops':[{'t':'w','k':'t/1','v':1},{'t':'w','k':'t/2','v':2}]}");
+    join_bench_record(&bench, "{'tid':'7b1f-0d0f','sid':2,'sts':3,'cts':12,'ops':[{'t':'w','k':'t/3','v':3}]}");
+    join_bench_steps(&bench);
+    for (int i = 0; i < 3; i++) {
+        struct iso_event row = join_bench_row(&bench, i == 0 ? "t/1" : i == 1 ? "t/2" : "t/3", "-", i == 0 ? "1" : i == 1 ? "2" : "3");
+        row.flags |= ISO_EVENT_HAS_CTS;
+        row.cts.physical = i < 2 ? 9 : 12;
+        if (i < 2) { /* a single-row write has no id: its commit time joins */
+            row.flags |= ISO_EVENT_HAS_ID;
+            row.transaction_id = iso_atoms_text(&bench.block.atoms, "7b1f-0d0e", 9);
+        }
+        join_bench_take(&bench, &row);
+        assert_int_equal(stats_of(&bench).joined, i > 0); /* complete where all that the client wrote is there */
+    }
+    END(&bench); /* others may share the commit time of what has no id */
+    STEPS(&bench, "");
+    assert_int_equal(stats_of(&bench).joined, 2);
+    assert_int_equal(stats_of(&bench).waiting_records, 0);
     join_bench_close(&bench);
 }
 
@@ -500,6 +543,8 @@ int main(void)
         cmocka_unit_test(later_positions_close_without_end),
         cmocka_unit_test(before_images_are_checked_where_they_are_known),
         cmocka_unit_test(without_clients_before_images_are_reads),
+        cmocka_unit_test(positions_are_watermarks_without_clients),
+        cmocka_unit_test(text_ids_join_by_tid),
         cmocka_unit_test(record_inside_its_transaction),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

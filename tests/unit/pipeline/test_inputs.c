@@ -365,7 +365,7 @@ static void standing_tentative_violation_is_undecided(void **state)
     assert_int_equal(stats_of(&bench).engine.standing, 1);
     assert_int_equal(iso_pipeline_outcome(bench.pipeline, false, &reason), ISO_UNDECIDED);
     assert_string_equal(reason, "tentative-violations");
-    iso_pipeline_summary(bench.pipeline, false, &text);
+    iso_pipeline_summary(bench.pipeline, false, NULL, &text);
     *iso_text_reserve(&text, 1) = 0;
     assert_non_null(strstr(text.bytes, "\"verdict\":\"undecided\",\"reason\":\"tentative-violations\""));
     iso_text_release(&text);

@@ -73,8 +73,8 @@ static void canal_json(void **state)
         "ROW update test.employee/101: " BOB("New York", "2014-06-04") " -> " BOB("Los Angeles", "2015-10-08") "\n",
         "ROW delete test.employee/101: " BOB("Los Angeles", "2015-10-08") " -> -\n",
         "SCHEMA test. cts 429918007904436226\n",
-        "ROW insert test.tp_int/2: - -> {\"c_bigint\":9223372036854775807,\"c_int\":2147483647,\"c_mediumint\":8388607,"
-        "\"c_smallint\":32767,\"c_tinyint\":127} cts 429918007904436226\n",
+        ("ROW insert test.tp_int/2: - -> {\"c_bigint\":9223372036854775807,\"c_int\":2147483647,\"c_mediumint\":8388607,"
+         "\"c_smallint\":32767,\"c_tinyint\":127} cts 429918007904436226\n"),
         "WATERMARK 429918007904436226\n",
     };
     COMPARE("canal-json", expected, .format = "canal-json");

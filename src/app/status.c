@@ -1,0 +1,114 @@
+#include "app/status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "iso/version.h"
+
+enum { PUBLISH_MS = 250 };
+
+enum iso_status app_status_open(struct app_status *status, const char *listen, const char *token_file, struct iso_error *error)
+{
+    if (!listen && token_file)
+        return iso_error_set(error, ISO_BAD_INPUT, "--listen-token %s: expected --listen HOST:PORT too", token_file);
+    if (!listen)
+        return ISO_OK;
+    status->web = iso_web_new(listen, token_file, error);
+    if (!status->web)
+        return error->status;
+    status->started = status->progressed = (uint64_t)iso_kafka_now();
+    const char *colon = strrchr(listen, ':');
+    app_say("status page on http://%.*s:%u/", colon ? (int)(colon - listen) : 9, colon ? listen : "127.0.0.1",
+            iso_web_port(status->web));
+    return ISO_OK;
+}
+
+void app_status_close(struct app_status *status)
+{
+    iso_web_free(status->web);
+    iso_metrics_release(&status->metrics);
+}
+
+static void count(struct app_status *status, enum iso_metric metric, uint64_t value)
+{
+    iso_metrics_count(&status->metrics, metric, NULL, NULL, value);
+}
+
+static void put_intake(struct app_status *status, const struct iso_pipeline_stats *stats)
+{
+    const struct iso_aion_stats *engine = &stats->engine;
+    count(status, ISO_METRIC_MESSAGES, stats->messages);
+    count(status, ISO_METRIC_MESSAGE_BYTES, stats->bytes);
+    count(status, ISO_METRIC_BAD_RECORDS, stats->bad_records);
+    count(status, ISO_METRIC_UNROUTED, stats->unrouted);
+    count(status, ISO_METRIC_TRANSACTIONS, engine->transactions);
+    count(status, ISO_METRIC_REPEATS, engine->repeats);
+    count(status, ISO_METRIC_LATE, engine->below_watermark);
+}
+
+static void put_verdicts(struct app_status *status, const struct iso_pipeline_stats *stats)
+{
+    struct iso_metrics *metrics = &status->metrics;
+    const struct iso_aion_stats *engine = &stats->engine;
+    uint64_t flips = 0;
+    count(status, ISO_METRIC_READS_JUDGED, engine->reads_judged);
+    count(status, ISO_METRIC_READS_UNJUDGED, engine->reads_unjudged + engine->reads_undecided);
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
+        iso_metrics_count(metrics, ISO_METRIC_VIOLATIONS, iso_axiom_name((enum iso_axiom)axiom), NULL, engine->counts[axiom]);
+    iso_metrics_count(metrics, ISO_METRIC_VERDICTS, "tentative", NULL, stats->tentative);
+    iso_metrics_count(metrics, ISO_METRIC_VERDICTS, "final", NULL, stats->final);
+    iso_metrics_count(metrics, ISO_METRIC_VERDICTS, "retracted", NULL, stats->retracted);
+    count(status, ISO_METRIC_STANDING, engine->standing);
+    count(status, ISO_METRIC_OPEN_READS, engine->open_reads);
+    for (uint32_t i = 0; i < ISO_AION_FLIPS; i++)
+        flips += engine->flips[i] * (i + 1);
+    count(status, ISO_METRIC_FLIPS, flips);
+    if (stats->has_watermark)
+        count(status, ISO_METRIC_WATERMARK, stats->watermark);
+    iso_metrics_real(metrics, ISO_METRIC_PROGRESS_TIME, NULL, NULL, (double)status->progressed / 1000);
+}
+
+static void put_partitions(struct app_status *status, struct iso_kafka_consumer *consumer)
+{
+    const struct iso_kafka_partition *partitions;
+    uint32_t partition_count = iso_kafka_consumer_partitions(consumer, &partitions);
+    for (int lag = 0; lag < 2; lag++) {
+        for (uint32_t i = 0; i < partition_count; i++) {
+            char number[16];
+            snprintf(number, sizeof number, "%" PRId32, partitions[i].partition);
+            iso_metrics_count(&status->metrics, lag ? ISO_METRIC_LAG : ISO_METRIC_OFFSET, partitions[i].topic, number,
+                              lag ? iso_kafka_consumer_behind(consumer, i) : (uint64_t)partitions[i].next);
+        }
+    }
+    const struct iso_kafka_counters *counters = iso_kafka_consumer_counters(consumer);
+    count(status, ISO_METRIC_GAPS, counters->missing);
+    count(status, ISO_METRIC_SEEKS, counters->seeks);
+    count(status, ISO_METRIC_PAUSES, counters->pauses);
+}
+
+void app_status_update(struct app_status *status, const struct app_stream *stream, struct iso_kafka_consumer *consumer,
+                       uint64_t now)
+{
+    struct iso_pipeline_stats stats;
+    char trouble[200];
+    if (!status->web || now - status->published < PUBLISH_MS)
+        return;
+    status->published = now;
+    iso_pipeline_stats(stream->pipeline, &stats);
+    if (stats.messages != status->messages)
+        status->progressed = now;
+    status->messages = stats.messages;
+    iso_metrics_clear(&status->metrics);
+    iso_metrics_count(&status->metrics, ISO_METRIC_BUILD_INFO, ISO_VERSION,
+                      iso_level_name((enum iso_level)stream->options->level), 1);
+    iso_metrics_real(&status->metrics, ISO_METRIC_START_TIME, NULL, NULL, (double)status->started / 1000);
+    put_intake(status, &stats);
+    put_verdicts(status, &stats);
+    put_partitions(status, consumer);
+    count(status, ISO_METRIC_MEMORY, stats.engine.bytes);
+    if (stream->options->memory)
+        count(status, ISO_METRIC_MEMORY_LIMIT, stream->options->memory);
+    bool troubled = iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble);
+    iso_web_publish(status->web, &status->metrics, true, troubled ? trouble : NULL);
+}

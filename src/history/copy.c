@@ -1,0 +1,56 @@
+#include "history/copy.h"
+
+#include <assert.h>
+
+static uint32_t copy_list(struct iso_history *into, const struct iso_history *from, uint32_t list)
+{
+    uint32_t copy = iso_history_list(into);
+    for (uint64_t i = from->list_first[list]; i < from->list_first[list + 1]; i++)
+        iso_history_element(into, iso_atoms_copy(&into->atoms, &from->atoms, from->element[i]));
+    return copy;
+}
+
+static void copy_operation(struct iso_history *into, const struct iso_history *from, uint32_t o)
+{
+    uint8_t kind = iso_kind_of(from, o);
+    iso_atom key = iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->key[o]]);
+    uint32_t value = kind == ISO_READ_LIST ? copy_list(into, from, from->value[o])
+                                           : iso_atoms_copy(&into->atoms, &from->atoms, from->value[o]);
+    iso_history_operation(into, (enum iso_operation_kind)kind, key, value);
+}
+
+void iso_history_copy_initial(struct iso_history *into, const struct iso_history *from)
+{
+    into->initial_value = iso_atoms_copy(&into->atoms, &from->atoms, from->initial_value);
+    for (uint32_t i = 0; i < from->initial_count; i++)
+        iso_history_initial(into, iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->initial_key[i]]),
+                            iso_atoms_copy(&into->atoms, &from->atoms, from->initial_of_key[i]),
+                            from->initial_is_append[i]);
+}
+
+void iso_history_copy(struct iso_history *into, const struct iso_history *from, uint32_t t)
+{
+    assert(!from->finished && !into->finished);
+    while (into->input_count < from->input_count)
+        iso_history_input(into, from->inputs[into->input_count]);
+    iso_atom tid = iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]);
+    iso_atom session = iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
+    iso_history_begin(into, tid, session, iso_status_of(from, t), from->origin[t]);
+    if (from->flags[t] & ISO_HAS_SNO)
+        iso_history_set_sno(into, from->sno[t]);
+    if (from->begun && from->begun[t])
+        iso_history_set_begun(into, from->begun[t] - 1);
+    if (from->ended && from->ended[t])
+        iso_history_set_ended(into, from->ended[t] - 1);
+    for (uint32_t o = from->first_operation[t]; o < from->first_operation[t + 1]; o++)
+        copy_operation(into, from, o);
+}
+
+uint64_t iso_history_size(const struct iso_history *history)
+{
+    enum { TRANSACTION = 42, OPERATION = 9, KEY = 13, ATOM = 20 }; /* bytes; see iso/history.h */
+    return TRANSACTION * (uint64_t)history->transaction_count +
+           OPERATION * (uint64_t)history->operation_count +
+           sizeof(iso_atom) * history->element_count + KEY * (uint64_t)history->key_count +
+           ATOM * (uint64_t)history->atoms.count + history->atoms.text_size;
+}

@@ -1,0 +1,19 @@
+/* Copying single transactions between histories in building, with their place in the input and without timestamps: for what is
+ * to be judged without them.
+ */
+#ifndef ISO_HISTORY_COPY_H
+#define ISO_HISTORY_COPY_H
+
+#include "iso/history.h"
+
+/* Adds transaction `t` of `from` to `into`. Inputs that `from` has and `into` does not are named first, so that origins mean the
+ * same in both: `from` must know all that `into` knows, in the same order. */
+void iso_history_copy(struct iso_history *into, const struct iso_history *from, uint32_t t);
+
+/* Adds the initial values. */
+void iso_history_copy_initial(struct iso_history *into, const struct iso_history *from);
+
+/* Bytes that the history's content takes, without what is reserved. */
+uint64_t iso_history_size(const struct iso_history *history);
+
+#endif

@@ -1,0 +1,473 @@
+/* What follows from what is known, at one node.
+ *
+ * Clocks say which versions come before a node. For a key that its transaction reads or writes, only the
+ * latest version of each chain matters: earlier ones of the chain are settled by that one. Why each rule is
+ * right:
+ *
+ *   hides  u commits before r begins, and r reads w: were u later than w, r would have read u. So u is before
+ * w. pair   u begins before z commits, and both write k: were z before u, z's commit would come before u's
+ * begin. So u is before z. (At the serialisable levels this says nothing new.) rw     r reads u, and u is
+ * before z: r did not see z, so r begins before z commits. prune  r cannot read what commits after r begins,
+ * nor what a later version hides that commits before r begins. meet   whatever comes before every version
+ * that r may read comes before r. join   whatever version comes after every version that r may read, r does
+ * not see: r begins before it commits.
+ *
+ * A clock may lag behind the facts: it is then smaller than it could be, and so still right; what is missing
+ * follows when it has caught up. What one version of a chain has found, the next one of the same key and
+ * chain need not find again.
+ *
+ * While a search runs, only what has not run matters: an edge from a node that has run is kept by the order
+ * of running, one to such a node from another is a conflict, and clocks do not tell of nodes that have run.
+ */
+#include "polygraph/polygraph_private.h"
+
+static uint32_t begin_of(const struct engine *engine, uint32_t version)
+{
+    return node_begin(engine, engine->version_transaction[version]);
+}
+
+static uint32_t commit_of(const struct engine *engine, uint32_t version)
+{
+    return node_commit(engine, engine->version_transaction[version]);
+}
+
+/* Adds an edge that is not known yet; none behind the one that closes a cycle. */
+static bool add_edge(struct engine *engine, struct fact fact)
+{
+    if (engine->conflict)
+        return false;
+    return engine->search ? search_add_edge(engine, fact) : graph_add_edge(engine, fact);
+}
+
+static void add_hides(struct engine *engine, uint32_t read, uint32_t hidden)
+{
+    uint32_t version = engine->read_writer[read];
+    struct fact fact = {.kind = FACT_HIDES,
+                        .from = commit_of(engine, hidden),
+                        .to = begin_of(engine, version),
+                        .read = read,
+                        .version = version,
+                        .other = hidden};
+    engine->result->counters.edges_version += add_edge(engine, fact);
+}
+
+void rules_add_rw(struct engine *engine, uint32_t read, uint32_t later)
+{
+    uint32_t t = engine->read_transaction[read], begin = node_begin(engine, t),
+             commit = commit_of(engine, later);
+    if (t == engine->version_transaction[later] || reaches(engine, begin, commit))
+        return;
+    struct fact fact = {.kind = FACT_RW, .from = begin, .to = commit, .read = read, .version = later};
+    engine->result->counters.edges_anti += add_edge(engine, fact);
+}
+
+/* The stamps of a chain that count at a node of transaction t: of its own chain, what stands before it. */
+static inline uint32_t limit(const struct engine *engine, const stamp *clock, uint32_t chain, uint32_t t)
+{
+    return engine->chain[t] == chain ? node_stamp(engine, node_begin(engine, t)) - 1u : clock[chain];
+}
+
+/* True if all that a clock tells of a chain has run. */
+static inline bool has_run(const struct engine *engine, const stamp *clock, uint32_t chain)
+{
+    return engine->search && clock[chain] <= engine->progress[chain];
+}
+
+/* The runs of a key whose chains are in a set, one after another. A few of up to 64 chains are found by
+ * counting bits. */
+struct runs {
+    const uint64_t *chains;
+    uint64_t of_key, left;
+    uint32_t next, end;
+};
+
+static inline struct runs runs_of(const struct engine *engine, uint32_t key, const uint64_t *chains)
+{
+    uint64_t of_key = engine->key_chains[key], left = of_key & chains[0], two_less = left & (left - 1);
+    bool few = engine->chain_count <= 64 && !(two_less & (two_less - 1));
+    return (struct runs){chains, few ? of_key : 0, left, engine->first_run[key], engine->first_run[key + 1]};
+}
+
+static inline bool next_run(const struct engine *engine, struct runs *runs, uint32_t *run)
+{
+    if (runs->of_key) {
+        uint64_t lowest = runs->left & -runs->left;
+        *run = runs->next + (uint32_t)__builtin_popcountll(runs->of_key & (lowest - 1));
+        runs->left ^= lowest;
+        return lowest;
+    }
+    for (; runs->next < runs->end; runs->next++) {
+        uint32_t chain = engine->run_chain[runs->next];
+        if (runs->chains[chain / 64] >> chain % 64 & 1) {
+            *run = runs->next++;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* r reads w: every chain's latest version that commits before r comes before w. */
+static void apply_hides(struct engine *engine, uint32_t read, const uint64_t *chains)
+{
+    uint32_t t = engine->read_transaction[read], key = engine->read_key[read],
+             version = engine->read_writer[read];
+    if (version == INITIAL)
+        return;
+    const stamp *clock = clock_of(engine, node_begin(engine, t));
+    const stamp *before = clock_of(engine, begin_of(engine, version));
+    struct runs runs = runs_of(engine, key, chains);
+    for (uint32_t run; next_run(engine, &runs, &run);) {
+        uint32_t chain = engine->run_chain[run], last = limit(engine, clock, chain, t);
+        if (before[chain] >= last || has_run(engine, clock, chain))
+            continue;
+        uint32_t latest = run_latest_commit(engine, run, last);
+        if (latest != ISO_NONE && latest != version && before[chain] < version_commit_stamp(engine, latest))
+            add_hides(engine, read, latest);
+    }
+}
+
+static void add_pair(struct engine *engine, uint32_t version, uint32_t earlier)
+{
+    struct fact fact = {.kind = FACT_PAIR,
+                        .from = commit_of(engine, earlier),
+                        .to = begin_of(engine, version),
+                        .version = version,
+                        .other = earlier};
+    engine->result->counters.edges_version += add_edge(engine, fact);
+}
+
+static void add_rws(struct engine *engine, uint32_t earlier, uint32_t version)
+{
+    for (uint32_t read = engine->version_reader[earlier]; read != ISO_NONE; read = engine->read_next[read])
+        rules_add_rw(engine, read, version);
+}
+
+/* u comes before z, both write k: the edge, those of u's readers, and a note for readers yet to be found. */
+static void apply_order(struct engine *engine, uint32_t earlier, uint32_t version)
+{
+    uint32_t begin = begin_of(engine, version), chain = engine->run_chain[engine->version_run[earlier]];
+    if (!engine->serial && clock_of(engine, begin)[chain] < version_commit_stamp(engine, earlier))
+        add_pair(engine, version, earlier);
+    add_rws(engine, earlier, version);
+    if (engine->open_reads)
+        graph_note_successor(engine, earlier, version);
+}
+
+/* z writes k: of each chain whose clock has moved, the latest version that begins before z commits, into
+ * engine->latest. What z's predecessor in its own chain has found holds for z through it. */
+static uint32_t find_latest(struct engine *engine, uint32_t version, const uint64_t *chains, uint32_t *newest)
+{
+    uint32_t key = engine->version_key[version], own = engine->version_run[version], count = 0;
+    const stamp *clock = clock_of(engine, commit_of(engine, version));
+    const stamp *previous =
+        version > engine->run_version[own] ? clock_of(engine, commit_of(engine, version - 1)) : NULL;
+    float best = -1;
+    struct runs runs = runs_of(engine, key, chains);
+    for (uint32_t run; next_run(engine, &runs, &run);) {
+        uint32_t chain = engine->run_chain[run];
+        if (run == own) {
+            if (previous)
+                add_rws(engine, version - 1, version);
+            continue;
+        }
+        if ((previous && previous[chain] >= clock[chain]) || has_run(engine, clock, chain))
+            continue;
+        uint32_t latest = run_latest_begin(engine, run, clock[chain]);
+        if (latest == ISO_NONE || (previous && previous[chain] >= version_begin_stamp(engine, latest)))
+            continue;
+        float share = (float)engine->version_place[latest] * engine->chain_scale[chain];
+        if (share > best) {
+            best = share;
+            *newest = count;
+        }
+        engine->latest[count++] = latest;
+    }
+    return count;
+}
+
+/* Each of those comes before z, and so do its readers; where one is known to come before the newest of them,
+ * that says it. The newest is a guess: chains tend to run side by side. */
+static void apply_pair(struct engine *engine, uint32_t version, const uint64_t *chains)
+{
+    uint32_t newest = 0, count = find_latest(engine, version, chains, &newest);
+    if (!count)
+        return;
+    uint32_t last = engine->latest[newest];
+    const stamp *clock = clock_of(engine, commit_of(engine, last));
+    apply_order(engine, last, version);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t latest = engine->latest[i], chain = engine->run_chain[engine->version_run[latest]];
+        if (clock[chain] < version_begin_stamp(engine, latest))
+            apply_order(engine, latest, version);
+    }
+}
+
+/* ---- reads with several possible writers ---- */
+
+void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact_kind kind, uint32_t other)
+{
+    uint32_t *candidates = engine->candidates + engine->first_candidate[read];
+    uint32_t version = candidates[index], last = engine->candidate_count[read] - 1;
+    engine_set(engine, &engine->candidate_count[read], last);
+    if (engine->search)
+        search_candidate_gone(engine, read, version);
+    candidates[index] = candidates[last];
+    candidates[last] = version;
+    graph_append(engine, (struct fact){.kind = kind,
+                                       .from = ISO_NONE,
+                                       .to = ISO_NONE,
+                                       .read = read,
+                                       .version = version,
+                                       .other = other});
+    engine->result->counters.candidates_pruned++;
+}
+
+/* True if a version is known to come before another one of its key. */
+static bool comes_before(const struct engine *engine, uint32_t version, uint32_t later)
+{
+    if (version == INITIAL)
+        return true;
+    if (engine->search && version < engine->waiting[engine->version_run[version]])
+        return later >= engine->waiting[engine->version_run[later]];
+    return reaches(engine, begin_of(engine, version), commit_of(engine, later));
+}
+
+/* A version that commits before the read begins and after `candidate` commits; ISO_NONE if none is known. */
+static uint32_t find_hiding(const struct engine *engine, uint32_t read, uint32_t candidate)
+{
+    uint32_t t = engine->read_transaction[read], key = engine->read_key[read];
+    const stamp *clock = clock_of(engine, node_begin(engine, t));
+    for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
+        uint32_t chain = engine->run_chain[run];
+        if (!clock[chain] || has_run(engine, clock, chain))
+            continue;
+        uint32_t latest = run_latest_commit(engine, run, limit(engine, clock, chain, t));
+        if (latest != ISO_NONE && latest != candidate && comes_before(engine, candidate, latest))
+            return latest;
+    }
+    return ISO_NONE;
+}
+
+static void prune_candidates(struct engine *engine, uint32_t read)
+{
+    uint32_t begin = node_begin(engine, engine->read_transaction[read]);
+    const uint32_t *candidates = engine->candidates + engine->first_candidate[read];
+    for (uint32_t i = engine->candidate_count[read]; i-- > 0;) {
+        uint32_t version = candidates[i];
+        if (version != INITIAL && reaches(engine, begin, commit_of(engine, version))) {
+            rules_prune(engine, read, i, FACT_PRUNE_AFTER, ISO_NONE);
+        } else if (version == INITIAL || engine->search ||
+                   reaches(engine, begin_of(engine, version), begin)) {
+            uint32_t hiding = find_hiding(engine, read, version);
+            if (hiding != ISO_NONE)
+                rules_prune(engine, read, i, FACT_PRUNE_HIDDEN, hiding);
+        }
+    }
+}
+
+/* A read of a version: it comes before those noted to come after that, and before all others through them. */
+static void add_rws_of_read(struct engine *engine, uint32_t read)
+{
+    uint32_t version = engine->read_writer[read], key = engine->read_key[read];
+    for (uint32_t run = engine->first_run[key]; version == INITIAL && run < engine->first_run[key + 1]; run++)
+        rules_add_rw(engine, read, engine->run_version[run]);
+    if (version == INITIAL)
+        return;
+    for (uint32_t i = engine->first_successor[version]; i != ISO_NONE; i = engine->successors[i].next)
+        rules_add_rw(engine, read, engine->successors[i].version);
+    if (version + 1 < engine->run_version[engine->version_run[version] + 1])
+        rules_add_rw(engine, read, version + 1);
+}
+
+/* Only one candidate is left. */
+void rules_resolve(struct engine *engine, uint32_t read)
+{
+    uint32_t version = engine->candidates[engine->first_candidate[read]];
+    engine_set(engine, &engine->read_writer[read], version);
+    engine_set(engine, &engine->open_reads, engine->open_reads - 1);
+    if (engine->search)
+        search_candidate_gone(engine, read, version); /* a reader now, no candidate any more */
+    if (version != INITIAL) {
+        engine_set(engine, &engine->read_next[read], engine->version_reader[version]);
+        engine_set(engine, &engine->version_reader[version], read);
+        uint32_t commit = commit_of(engine, version),
+                 begin = node_begin(engine, engine->read_transaction[read]);
+        /* an edge of the history: it makes evidence shorter even where it is implied */
+        add_edge(engine, (struct fact){
+                             .kind = FACT_WR, .from = commit, .read = read, .to = begin, .version = version});
+        apply_hides(engine, read, engine->all_chains);
+    }
+    add_rws_of_read(engine, read);
+    if (engine->search)
+        search_settle(engine, read);
+}
+
+/* The first version of a run that comes after another one of the key. */
+static uint32_t first_after(const struct engine *engine, uint32_t run, uint32_t version)
+{
+    if (version == INITIAL)
+        return engine->run_version[run];
+    if (engine->search && version < engine->waiting[engine->version_run[version]])
+        return engine->waiting[run];
+    uint32_t first = run_first_after(engine, run, version);
+    return first + (first == version);
+}
+
+/* The minimum of the candidates' clocks into the scratch clock; false: no chain has more than the read's own.
+ */
+static bool find_meet(struct engine *engine, uint32_t read)
+{
+    const uint32_t *candidates = engine->candidates + engine->first_candidate[read];
+    const stamp_vector *own =
+        (const stamp_vector *)clock_of(engine, node_begin(engine, engine->read_transaction[read]));
+    stamp_vector *meet = (stamp_vector *)engine->meet, more = {0};
+    for (uint32_t i = 0; i < engine->candidate_count[read]; i++) {
+        if (candidates[i] == INITIAL)
+            return false;
+        const stamp_vector *clock = (const stamp_vector *)clock_of(engine, commit_of(engine, candidates[i]));
+        for (uint32_t v = 0; v < engine->stride / STAMPS_A_VECTOR; v++) {
+            stamp_vector a = clock[v], b = i ? meet[v] : clock[v], smaller = a < b;
+            meet[v] = (a & smaller) | (b & ~smaller);
+        }
+    }
+    for (uint32_t v = 0; v < engine->stride / STAMPS_A_VECTOR; v++)
+        more |= meet[v] > own[v];
+    return any_of(more);
+}
+
+static void apply_meet(struct engine *engine, uint32_t read)
+{
+    uint32_t begin = node_begin(engine, engine->read_transaction[read]);
+    const stamp *own = clock_of(engine, begin);
+    if (!find_meet(engine, read))
+        return;
+    for (uint32_t chain = 0; chain < engine->chain_count; chain++) {
+        uint32_t meet = engine->meet[chain];
+        if (meet <= own[chain] || has_run(engine, engine->meet, chain))
+            continue;
+        uint32_t member =
+            engine->chain_member[engine->chain_first[chain] + (engine->serial ? meet - 1 : (meet - 1) / 2)];
+        uint32_t from = engine->serial ? member : 2 * member + ((meet - 1) & 1);
+        struct fact fact = {.kind = FACT_MEET, .from = from, .to = begin, .read = read};
+        engine->result->counters.edges_meet += add_edge(engine, fact);
+    }
+}
+
+/* The first version of a run that comes after all candidates. */
+static uint32_t join_of_run(const struct engine *engine, uint32_t read, uint32_t run)
+{
+    const uint32_t *candidates = engine->candidates + engine->first_candidate[read];
+    uint32_t low = engine->run_version[run], end = engine->run_version[run + 1];
+    for (uint32_t i = 0; i < engine->candidate_count[read] && low < end; i++) {
+        uint32_t version = candidates[i], first;
+        if (version == INITIAL)
+            continue;
+        if (engine->version_run[version] == run) {
+            first = version + 1;
+        } else if (!engine->search && low < end && comes_before(engine, version, low)) {
+            continue;
+        } else {
+            first = first_after(engine, run, version);
+        }
+        low = first > low ? first : low;
+    }
+    return low;
+}
+
+static void apply_join(struct engine *engine, uint32_t read)
+{
+    uint32_t key = engine->read_key[read], t = engine->read_transaction[read], begin = node_begin(engine, t);
+    for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
+        if (engine->run_chain[run] == engine->chain[t])
+            continue; /* what follows there follows the reader anyway, or prunes */
+        uint32_t first = join_of_run(engine, read, run);
+        if (first >= engine->run_version[run + 1] || reaches(engine, begin, commit_of(engine, first)))
+            continue;
+        struct fact fact = {
+            .kind = FACT_JOIN, .from = begin, .to = commit_of(engine, first), .read = read, .version = first};
+        engine->result->counters.edges_join += add_edge(engine, fact);
+    }
+}
+
+/* Candidates that cannot be; false: it is no open read any more. */
+static bool narrow(struct engine *engine, uint32_t read)
+{
+    prune_candidates(engine, read);
+    uint32_t left = engine->candidate_count[read];
+    if (left == 0)
+        engine->empty_read = read;
+    else if (left == 1)
+        rules_resolve(engine, read);
+    return left > 1;
+}
+
+bool rules_apply_open(struct engine *engine, uint32_t read)
+{
+    if (!narrow(engine, read))
+        return false;
+    if (!engine->options->no_meet)
+        apply_meet(engine, read);
+    if (!engine->options->no_join)
+        apply_join(engine, read);
+    return true;
+}
+
+static uint64_t bits_that_differ(const stamp *clock, const stamp *seen)
+{
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < STAMPS_A_VECTOR; i++)
+        bits |= (uint64_t)(clock[i] != seen[i]) << i;
+    return bits;
+}
+
+/* The chains of which a clock tells more than the rules have seen, as a set; false: none. From then on they
+ * have seen it, since they may move it themselves. */
+static bool find_moved(struct engine *engine, uint32_t node, uint64_t groups)
+{
+    stamp_vector *seen = (stamp_vector *)(engine->seen + (size_t)node * engine->stride);
+    const stamp_vector *clock = (const stamp_vector *)clock_of(engine, node);
+    uint64_t any = 0;
+    memset(engine->moved, 0, (engine->chain_count / 64 + 1) * sizeof *engine->moved);
+    for (struct vectors at = vectors_of(engine, groups); next_vector(&at);) {
+        uint32_t i = at.vector;
+        if (!any_of(clock[i] != seen[i]))
+            continue;
+        uint64_t bits = bits_that_differ((const stamp *)&clock[i], (const stamp *)&seen[i]);
+        engine->moved[i / 8] |= bits << i % 8 * 8;
+        any |= bits;
+        if (engine->search)
+            search_set_vector(engine->search, &seen[i], clock[i]);
+        else
+            seen[i] = clock[i];
+    }
+    return any;
+}
+
+/* Whether a chain with versions of the key is among those. Sets of more than 64 chains are folded. */
+static bool moves(const struct engine *engine, uint32_t key)
+{
+    return engine->chain_count > 64 || (engine->moved[0] & engine->key_chains[key]);
+}
+
+void rules_apply(struct engine *engine, uint32_t node, uint64_t groups)
+{
+    uint32_t t = node_transaction(engine, node);
+    if (!find_moved(engine, node, groups))
+        return;
+    if (node == node_begin(engine, t)) {
+        for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1]; read++) {
+            if (!moves(engine, engine->read_key[read]))
+                continue;
+            if (engine->read_writer[read] != OPEN)
+                apply_hides(engine, read, engine->moved);
+            else if (engine->search)
+                rules_apply_open(engine, read);
+            else
+                narrow(engine, read); /* meet and join wait for clocks that do not lag */
+        }
+    }
+    if (node == node_commit(engine, t)) {
+        for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++)
+            apply_pair(engine, engine->version_of_write[write], engine->moved);
+    }
+}

@@ -1,0 +1,89 @@
+/* What the clients' clocks say: U had ended when T began, so U's commit comes before T's begin (gsi: before
+ * T's commit, since T may read from an older snapshot).
+ *
+ * That would be an edge for nearly every pair. So committed transactions are sorted by when they ended, and a
+ * node of time stands behind each, one after another: U's commit comes before its own node, and T after the
+ * node of the last one that had ended before T began. Nodes of time have clocks, which pass on what comes
+ * before them, but no stamp: nobody asks what they come before.
+ */
+#include <stdlib.h>
+
+#include "polygraph/polygraph_private.h"
+
+struct ending {
+    uint64_t ended;
+    uint32_t transaction; /* local */
+};
+
+/* One of unknown outcome may take effect long after its client gave up. */
+static bool has_end(const struct engine *engine, uint32_t t)
+{
+    uint32_t transaction = engine->transaction[t];
+    return engine->history->ended[transaction] &&
+           iso_status_of(engine->history, transaction) == ISO_COMMITTED;
+}
+
+uint32_t times_count(const struct engine *engine)
+{
+    uint32_t count = 0;
+    if (!iso_model_needs_times(engine->options->model) || !engine->history->begun || !engine->history->ended)
+        return 0;
+    for (uint32_t t = 0; t < engine->count; t++)
+        count += has_end(engine, t);
+    return count;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct ending *a = left, *b = right;
+    if (a->ended != b->ended)
+        return a->ended < b->ended ? -1 : 1;
+    return a->transaction < b->transaction ? -1 : a->transaction > b->transaction;
+}
+
+static void add_edge(struct engine *engine, uint32_t from, uint32_t to)
+{
+    graph_append(engine, (struct fact){.kind = FACT_TIME, .from = from, .to = to});
+}
+
+/* How many of `count` endings come before a transaction began. */
+static uint32_t count_before(const struct engine *engine, const struct ending *endings, uint32_t count,
+                             uint32_t t)
+{
+    uint32_t low = 0;
+    while (low < count) {
+        uint32_t middle = low + (count - low) / 2;
+        if (iso_history_ended_before(engine->history, engine->transaction[endings[middle].transaction],
+                                     engine->transaction[t], engine->options->drift))
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
+void times_add(struct engine *engine)
+{
+    uint32_t count = engine->node_count - engine->event_count, end = 0, first = engine->event_count;
+    if (!count)
+        return;
+    struct ending *endings = iso_allocate(count * sizeof *endings);
+    for (uint32_t t = 0; t < engine->count; t++) {
+        if (has_end(engine, t))
+            endings[end++] = (struct ending){engine->history->ended[engine->transaction[t]], t};
+    }
+    qsort(endings, count, sizeof *endings, compare);
+    for (uint32_t i = 0; i < count; i++) {
+        add_edge(engine, node_commit(engine, endings[i].transaction), first + i);
+        if (i)
+            add_edge(engine, first + i - 1, first + i);
+    }
+    for (uint32_t t = 0; t < engine->count; t++) {
+        uint32_t before = count_before(engine, endings, count, t);
+        bool older_snapshot = engine->options->model == ISO_MODEL_GSI;
+        if (before)
+            add_edge(engine, first + before - 1,
+                     older_snapshot ? node_commit(engine, t) : node_begin(engine, t));
+    }
+    iso_free(endings);
+}

@@ -1,0 +1,27 @@
+#include "verify/verify_private.h"
+
+/* Evidence is of one kind: an order, a finding or lemmas. */
+static bool is_of_one_kind(const struct iso_evidence *evidence)
+{
+    bool finding = evidence->finding.kind != ISO_FINDING_NONE;
+    if (evidence->accepts)
+        return !finding && !evidence->lemma_count;
+    return !evidence->event_count && !(finding && evidence->lemma_count);
+}
+
+enum iso_status iso_verify(const struct iso_history *history, const struct iso_evidence *evidence,
+                           struct iso_error *error)
+{
+    if (iso_model_needs_times(evidence->model) && (!history->begun || !history->ended))
+        return iso_error_set(error, ISO_VIOLATED, "level %s: the history has no clients' clocks",
+                             iso_model_name(evidence->model));
+    if (evidence->drift && !iso_model_needs_times(evidence->model))
+        return iso_error_set(error, ISO_VIOLATED, "level %s knows no clocks that drift", iso_model_name(evidence->model));
+    if (!is_of_one_kind(evidence))
+        return iso_error_set(error, ISO_VIOLATED, "the evidence is not of one kind: an order, a finding, or lemmas");
+    if (evidence->accepts)
+        return verify_order(history, evidence, error);
+    if (evidence->finding.kind != ISO_FINDING_NONE)
+        return verify_finding(history, &evidence->finding, error);
+    return verify_lemmas(history, evidence, error);
+}

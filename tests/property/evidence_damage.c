@@ -1,0 +1,385 @@
+/* Damaged evidence is not confirmed. Every value of an evidence file is taken out, doubled, swapped with its neighbour and
+ * replaced by every word that evidence knows, every transaction and every key; every line likewise; and the file is cut off
+ * everywhere. `verify` must not confirm what is left, unless that is evidence again, of a verdict that is true: trying every
+ * schedule says so. Which kinds of damage may leave evidence is told below; all others never may. Evidence against a history
+ * is also held, whole and damaged, against histories that differ by one operation and hold.
+ * Arguments: histories (default 500), seed (default 1).
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "io/evidence.h"
+#include "iso/polygraph.h"
+#include "tests/oracle/schedule_oracle.h"
+#include "tests/support/random_history.h"
+#include "verify/verify.h"
+
+enum damage { REMOVED, DOUBLED, SWAPPED, REPLACED, LINE_REMOVED, LINE_DOUBLED, LINES_SWAPPED, CUT, DAMAGES };
+
+static const char *const damage_names[DAMAGES] = {"value removed",   "value doubled",   "neighbours swapped", "value replaced",
+                                                  "line removed",    "line doubled",    "lines swapped",      "cut off"};
+
+enum { NODES = 20000, WORDS = 96, TEXT = 1 << 16 };
+
+/* A value of an array, or a member of an object, by its place in the text. */
+struct node {
+    uint32_t start, value, end, before; /* value: behind a member's name; before: the neighbour's number + 1, or 0 */
+    char name[16];                      /* of the nearest member around it */
+};
+
+struct run {
+    struct iso_history history;
+    int descriptor; /* of a file in memory */
+    char path[64], text[TEXT], damaged[2 * TEXT];
+    size_t length;
+    struct node nodes[NODES];
+    uint32_t node_count;
+    char words[WORDS][PLAIN_TEXT + 3];
+    uint32_t word_count;
+    bool holds[ISO_MODELS]; /* the truth */
+    uint64_t seed;
+    uint64_t tried[2][DAMAGES], confirmed[2][DAMAGES]; /* of a reject, of an accept */
+    uint64_t unsound, unexpected, evidences[2], foreign;
+    const char *what; /* the damage at hand */
+};
+
+/* ---- the text as a tree ---- */
+
+static uint32_t scan_text(const struct run *run, uint32_t at)
+{
+    while (run->text[++at] != '"')
+        at += run->text[at] == '\\';
+    return at + 1;
+}
+
+static uint32_t scan(struct run *run, uint32_t at, const char *name);
+
+static uint32_t scan_members(struct run *run, uint32_t at, const char *name, bool object)
+{
+    uint32_t before = 0;
+    for (at++; run->text[at] != '}' && run->text[at] != ']'; at += run->text[at] == ',') {
+        struct node node = {.start = at, .before = before};
+        uint32_t number = run->node_count++;
+        snprintf(node.name, sizeof node.name, "%s", name);
+        if (object) {
+            uint32_t end = scan_text(run, at);
+            snprintf(node.name, sizeof node.name, "%.*s", (int)(end - at - 2), run->text + at + 1);
+            at = end + 1;
+        }
+        node.value = at;
+        node.end = at = scan(run, at, node.name);
+        if (number >= NODES)
+            abort();
+        run->nodes[number] = node;
+        before = number + 1;
+    }
+    return at + 1;
+}
+
+static uint32_t scan(struct run *run, uint32_t at, const char *name)
+{
+    if (run->text[at] == '{' || run->text[at] == '[')
+        return scan_members(run, at, name, run->text[at] == '{');
+    if (run->text[at] == '"')
+        return scan_text(run, at);
+    while (!strchr(",]}\n", run->text[at]))
+        at++;
+    return at;
+}
+
+/* ---- what is said of the damaged text ---- */
+
+static bool is_confirmed(struct run *run, const char *text, size_t length, struct iso_evidence *evidence)
+{
+    struct iso_error error = {.status = ISO_OK};
+    if (ftruncate(run->descriptor, 0) != 0 || pwrite(run->descriptor, text, length, 0) != (ssize_t)length)
+        abort();
+    enum iso_status status = iso_evidence_read(run->path, &run->history, evidence, &error);
+    if (status == ISO_OK)
+        status = iso_verify(&run->history, evidence, &error);
+    if (status != ISO_OK && (error.status != status || !error.text[0])) {
+        printf("not ok - status %d without a reason, seed %llu\n", status, (unsigned long long)run->seed);
+        run->unexpected++;
+    }
+    return status == ISO_OK;
+}
+
+/* Damage that may leave other evidence. Of an order: events that change places and nothing else, an event less, of a
+ * transaction of unknown outcome, or another level at which it does. Of a reject: names that are as true as those that they
+ * replace; lemmas, literals and edges in another order; what is said twice. Nothing is left out without harm. */
+static bool may_be_evidence(const struct run *run, enum damage damage, const char *name, const struct iso_evidence *evidence)
+{
+    bool order = !strcmp(name, "order"), missing = damage == REMOVED || damage == LINE_REMOVED || damage == CUT;
+    if (!evidence->accepts)
+        return !missing;
+    if (damage == REPLACED)
+        return !strcmp(name, "level");
+    return order && (damage == SWAPPED ||
+                     (damage == REMOVED && run->history.unknown_count && iso_model_is_serial(evidence->model)));
+}
+
+static void print_text(const char *text, size_t length)
+{
+    for (const char *end = text + length; text < end;) {
+        const char *line = memchr(text, '\n', (size_t)(end - text));
+        line = line ? line : end;
+        printf("#   %.*s\n", (int)(line - text), text);
+        text = line + 1;
+    }
+}
+
+static void complain(struct run *run, enum damage damage, const char *name, const char *why, size_t length)
+{
+    printf("not ok - %s (%s): %s, seed %llu\n", damage_names[damage], name, why, (unsigned long long)run->seed);
+    print_text(run->text, run->length);
+    printf("# damaged:\n");
+    print_text(run->damaged, length);
+}
+
+static void try_damage(struct run *run, enum damage damage, const char *name, bool accepts, size_t length)
+{
+    struct iso_evidence evidence;
+    if (length == run->length && !memcmp(run->damaged, run->text, length))
+        return;
+    iso_evidence_init(&evidence);
+    run->tried[accepts][damage]++;
+    if (is_confirmed(run, run->damaged, length, &evidence)) {
+        run->confirmed[accepts][damage]++;
+        bool sound = evidence.model <= ISO_MODEL_ADYA_SI && run->holds[evidence.model] == evidence.accepts;
+        bool expected = may_be_evidence(run, damage, name, &evidence);
+        if (!sound && run->unsound++ < 3)
+            complain(run, damage, name, "a verdict that is not true is confirmed", length);
+        else if (!expected && run->unexpected++ < 6)
+            complain(run, damage, name, "confirmed", length);
+    }
+    iso_evidence_release(&evidence);
+}
+
+/* ---- all kinds of damage ---- */
+
+struct piece {
+    const char *text;
+    size_t length;
+};
+
+static size_t join(struct run *run, const struct piece *pieces, int count)
+{
+    size_t length = 0;
+    for (int i = 0; i < count; i++) {
+        memcpy(run->damaged + length, pieces[i].text, pieces[i].length);
+        length += pieces[i].length;
+    }
+    return length;
+}
+
+static struct piece between(const struct run *run, size_t start, size_t end)
+{
+    return (struct piece){run->text + start, end - start};
+}
+
+static void damage_node(struct run *run, const struct node *node, bool accepts)
+{
+    const struct piece tail = between(run, node->end, run->length);
+    const struct piece self = between(run, node->start, node->end), comma = {",", 1};
+    bool comma_follows = run->text[node->end] == ',', comma_leads = run->text[node->start - 1] == ',';
+    struct piece without[] = {between(run, 0, node->start - (comma_leads && !comma_follows)),
+                              between(run, node->end + comma_follows, run->length)};
+    try_damage(run, REMOVED, node->name, accepts, join(run, without, 2));
+    struct piece doubled[] = {between(run, 0, node->end), comma, self, tail};
+    try_damage(run, DOUBLED, node->name, accepts, join(run, doubled, 4));
+    if (node->before && node->value == node->start) { /* members have no order */
+        const struct node *other = &run->nodes[node->before - 1];
+        struct piece swapped[] = {between(run, 0, other->start), self, between(run, other->end, node->start),
+                                  between(run, other->start, other->end), tail};
+        try_damage(run, SWAPPED, node->name, accepts, join(run, swapped, 5));
+    }
+    for (uint32_t i = 0; i < run->word_count && node->end - node->value < 40; i++) {
+        struct piece replaced[] = {between(run, 0, node->value), {run->words[i], strlen(run->words[i])}, tail};
+        try_damage(run, REPLACED, node->name, accepts, join(run, replaced, 3));
+    }
+}
+
+static size_t line_end(const struct run *run, size_t at)
+{
+    return (size_t)((const char *)memchr(run->text + at, '\n', run->length - at) - run->text) + 1;
+}
+
+static void damage_lines(struct run *run, bool accepts)
+{
+    for (size_t start = 0, before = 0; start < run->length; before = start, start = line_end(run, start)) {
+        size_t end = line_end(run, start);
+        struct piece head = between(run, 0, start), self = between(run, start, end), tail = between(run, end, run->length);
+        struct piece without[] = {head, tail}, doubled[] = {head, self, self, tail};
+        struct piece swapped[] = {between(run, 0, before), self, between(run, before, start), tail};
+        try_damage(run, LINE_REMOVED, "", accepts, join(run, without, 2));
+        try_damage(run, LINE_DOUBLED, "", accepts, join(run, doubled, 4));
+        try_damage(run, LINES_SWAPPED, "", accepts, join(run, swapped, 4));
+    }
+    /* but for the last line's end, which is not needed */
+    for (size_t end = 0; end + 1 < run->length; end++) {
+        struct piece rest = between(run, 0, end);
+        try_damage(run, CUT, "", accepts, join(run, &rest, 1));
+    }
+}
+
+/* ---- one history's evidence ---- */
+
+static void add_word(struct run *run, const char *word, bool quoted)
+{
+    if (run->word_count == WORDS)
+        abort();
+    snprintf(run->words[run->word_count++], sizeof run->words[0], quoted ? "\"%s\"" : "%s", word);
+}
+
+static void collect_words(struct run *run)
+{
+    static const char *const words[] = {"holds", "violated", "ser", "si", "adya-si", "gsi", "strong-si", "strict-ser",
+                                        "begin", "commit", "cycle", "list", "propagation", "own", "so", "rt", "wr", "ww",
+                                        "rw", "before", "INT", "G1a", "G1b", "THINAIR", "INCOMPATIBLE", "nobody"};
+    run->word_count = 0;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        add_word(run, words[i], true);
+    add_word(run, "null", false);
+    add_word(run, "[]", false);
+    for (int number = 0; number < 6; number++)
+        add_word(run, (char[]){(char)('0' + number), 0}, false);
+    for (uint32_t t = 0; t < run->history.transaction_count + run->history.key_count; t++) {
+        const struct iso_history *history = &run->history;
+        bool key = t >= history->transaction_count;
+        iso_atom atom = key ? history->key_atom[t - history->transaction_count] : history->tid[t];
+        char buffer[ISO_ATOM_TEXT_MAX], text[PLAIN_TEXT + 1];
+        size_t length;
+        const char *name = iso_atom_text(&history->atoms, atom, buffer, &length);
+        snprintf(text, sizeof text, "%.*s", (int)length, name);
+        if (!strpbrk(text, "\"\\"))
+            add_word(run, text, true);
+    }
+}
+
+static bool write_evidence(struct run *run, const struct iso_evidence *evidence)
+{
+    struct iso_output output;
+    struct iso_error error = {.status = ISO_OK};
+    if (ftruncate(run->descriptor, 0) != 0 || lseek(run->descriptor, 0, SEEK_SET) != 0)
+        abort();
+    iso_output_to(&output, run->descriptor, "evidence");
+    iso_evidence_write(&output, &run->history, evidence);
+    if (iso_output_close(&output, &error) != ISO_OK)
+        abort();
+    ssize_t length = pread(run->descriptor, run->text, sizeof run->text, 0);
+    run->length = length > 0 ? (size_t)length : 0;
+    return run->length > 0 && run->length < sizeof run->text;
+}
+
+static void damage_text(struct run *run, bool accepts)
+{
+    run->evidences[accepts]++;
+    for (uint32_t i = 0; i < run->node_count; i++)
+        damage_node(run, &run->nodes[i], accepts);
+    damage_lines(run, accepts);
+}
+
+static void find_truth(struct run *run)
+{
+    for (int model = ISO_MODEL_SER; model <= ISO_MODEL_ADYA_SI; model++)
+        run->holds[model] = schedule_oracle_holds(&run->history, (enum iso_model)model, 0);
+}
+
+/* Evidence against a history that is violated, held against others that lack an operation of it and hold: neither it nor what
+ * damage leaves of it is confirmed. */
+static void damage_foreign(struct run *run, const struct plain_history *plain, enum iso_model model)
+{
+    static struct plain_history other;
+    struct iso_error error = {.status = ISO_OK};
+    unsigned found = 0;
+    for (uint32_t t = 0; t < plain->transaction_count; t++) {
+        for (uint32_t o = 0; o < plain->transactions[t].operation_count && found < 2; o++) {
+            struct plain_transaction *transaction = &other.transactions[t];
+            other = *plain;
+            transaction->operation_count--;
+            memmove(&transaction->operations[o], &transaction->operations[o + 1],
+                    (transaction->operation_count - o) * sizeof transaction->operations[0]);
+            if (plain_history_build(&other, &run->history, &error) != ISO_OK)
+                continue;
+            find_truth(run);
+            if (!run->holds[model])
+                continue;
+            struct iso_evidence evidence;
+            iso_evidence_init(&evidence);
+            found++;
+            run->foreign++;
+            memcpy(run->damaged, run->text, run->length);
+            if (is_confirmed(run, run->text, run->length, &evidence) && run->unsound++ < 3)
+                complain(run, REPLACED, "history", "evidence about another history is confirmed", run->length);
+            iso_evidence_release(&evidence);
+            damage_text(run, false);
+        }
+    }
+}
+
+/* Evidence of the history at hand, in every way damaged. */
+static void damage_evidence(struct run *run, const struct plain_history *plain, enum iso_model model)
+{
+    struct iso_polygraph_options options;
+    struct iso_polygraph_result result;
+    struct iso_error error = {.status = ISO_OK};
+    iso_polygraph_options_init(&options);
+    iso_polygraph_result_init(&result);
+    options.model = model;
+    bool judged = iso_polygraph_check(&run->history, &options, &result, &error) == ISO_OK;
+    /* what is common is taken now and then */
+    bool taken = result.outcome == ISO_IS_VIOLATED && result.evidence.finding.kind == ISO_FINDING_NONE;
+    taken |= run->seed % 8 == 0 && result.outcome != ISO_IS_UNDECIDED;
+    if (judged && taken && write_evidence(run, &result.evidence)) {
+        run->node_count = 0;
+        for (uint32_t at = 0; at < run->length; at++)
+            at = scan(run, at, "");
+        damage_text(run, result.evidence.accepts);
+        if (!result.evidence.accepts)
+            damage_foreign(run, plain, model);
+    }
+    iso_polygraph_result_release(&result);
+}
+
+static void run_seed(struct run *run, uint64_t seed)
+{
+    struct random_history_options options = random_history_defaults();
+    static struct plain_history plain;
+    struct iso_error error = {.status = ISO_OK};
+    options.timestamps = false;
+    random_history(run->seed = seed, &options, &plain);
+    if (plain_history_build(&plain, &run->history, &error) != ISO_OK || run->history.committed_count == 0)
+        return;
+    find_truth(run);
+    collect_words(run);
+    damage_evidence(run, &plain, (enum iso_model)(seed % 3));
+}
+
+int main(int argc, char **argv)
+{
+    static struct run run;
+    unsigned histories = argc > 1 ? (unsigned)atoi(argv[1]) : 500;
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    run.descriptor = memfd_create("evidence", MFD_CLOEXEC);
+    snprintf(run.path, sizeof run.path, "/proc/self/fd/%d", run.descriptor);
+    iso_history_init(&run.history);
+    for (unsigned i = 0; i < histories; i++)
+        run_seed(&run, seed + i);
+    iso_history_release(&run.history);
+    close(run.descriptor);
+    for (int accepts = 0; accepts < 2; accepts++) {
+        for (int damage = 0; damage < DAMAGES; damage++)
+            printf("# %s, %s: %llu confirmed of %llu\n", accepts ? "holds" : "violated", damage_names[damage],
+                   (unsigned long long)run.confirmed[accepts][damage], (unsigned long long)run.tried[accepts][damage]);
+    }
+    bool enough = run.evidences[0] > histories / 50 && run.evidences[1] > histories / 50;
+    bool good = enough && run.unsound == 0 && run.unexpected == 0;
+    printf("%s - damaged evidence of %llu rejects (%llu against other histories) and %llu accepts: %llu untrue verdicts and "
+           "%llu damages confirmed\n",
+           good ? "ok" : "not ok", (unsigned long long)run.evidences[0], (unsigned long long)run.foreign,
+           (unsigned long long)run.evidences[1], (unsigned long long)run.unsound, (unsigned long long)run.unexpected);
+    return !good;
+}
