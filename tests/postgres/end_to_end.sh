@@ -17,7 +17,7 @@ number=0
 . "$here/chain.sh"
 . "$here/../support/tap.sh"
 . "$here/../support/verdict.sh"
-plan 37
+plan 38
 
 stop_all() {
     jobs -p | xargs -r kill 2>/dev/null
@@ -198,6 +198,8 @@ sed -E "${middle}s/(\\\\\"after\\\\\":\{\\\\\"k\\\\\":[0-9]+,\\\\\"v\\\\\":)-?[0
 cmp -s "$work/altered.jsonl" "$work/whole.jsonl" && echo "# nothing was altered"
 replay whole.joined whole.jsonl --source history:rr.clients
 is whole.joined '0 ["holds",[]]' "$verdict_and_counts" "a replay of the capture holds"
+replay whole.cdc whole.jsonl
+is whole.cdc '0 ["holds",[]]' "$verdict_and_counts" "and so it does from the change stream alone"
 for change in deleted altered; do
     replay $change.joined $change.jsonl --source history:rr.clients
     is $change.joined '1 true' '.counts.CDC > 0' "a row that was $change is found with clients' records"
