@@ -225,7 +225,7 @@ void join_promise(struct iso_join *join)
     if (promise <= join->promised)
         return;
     join->promised = promise;
-    join_give_watermark(join, promise);
+    join_give_watermark(join, promise - 1); /* initial rows may still come, at `promised` */
 }
 
 /* All before it has come in this partition. */
