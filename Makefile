@@ -40,6 +40,7 @@ FUZZ_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(FUZZ_SOURCES))
 RECORDER := $(BUILD)/record-wiredtiger
 BROKER := $(BUILD)/embedded-broker
 POSTGRES_WORKLOAD := $(BUILD)/postgres-workload
+WORKLOAD := $(BUILD)/polygraph-workload
 
 .DEFAULT_GOAL := all
 .PHONY: all
@@ -109,6 +110,10 @@ $(BROKER): $(call objects,bench/embedded_broker.c) $(C11_THREADS) $(LIBRARY)
 $(BUILD)/obj/tests/postgres/%.o: CFLAGS_ALL += -I/usr/include/postgresql
 $(POSTGRES_WORKLOAD): $(call objects,$(wildcard tests/postgres/*.c)) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(LIBRARIES) -lpq -o $@
+
+# Black-box workloads, judged in memory or written as files.
+$(WORKLOAD): $(call objects,bench/polygraph_workload.c) $(TEST_SUPPORT) $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -ljansson -o $@
 
 # Not linked with the library: WiredTiger is GPL, and the recorder must share nothing with the checker.
 $(RECORDER): $(call objects,$(wildcard bench/wiredtiger/*.c))
@@ -206,6 +211,8 @@ bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone
 	@$(MAKE) -s -j$(JOBS) all
 	@BUILD=$(BUILD) bench/run.sh
 	@BUILD=$(BUILD) bench/online.sh
+	@$(MAKE) -s $(WORKLOAD)
+	@BUILD=$(BUILD) bench/polygraph.sh
 
 FORMATTED = $(shell find include src connectors tests bench -name '*.[ch]')
 format: ## Format the sources with clang-format-14

@@ -108,6 +108,7 @@ static const struct app_option options[] = {
      .offset = PLACE(drift),
      .help = "How far client clocks may differ: 500us, 10ms, 2s (0). For gsi,\nstrong-si and strict-ser."},
     {.type = APP_GROUP, .help = "Steps of polygraph switched off, for measuring"},
+    {.type = APP_FLAG, .name = "no-advice", .offset = PLACE(no_advice), .help = "Trying the order of the input."},
     {.type = APP_FLAG, .name = "no-saturation", .offset = PLACE(no_saturation), .help = "The rules."},
     {.type = APP_FLAG, .name = "no-meet", .offset = PLACE(no_meet), .help = "After what all possible writers share."},
     {.type = APP_FLAG, .name = "no-join", .offset = PLACE(no_join), .help = "Before what follows all possible writers."},

@@ -41,6 +41,7 @@ static enum iso_status judge(struct app *app, const struct app_check *check, con
     options.memory = check->memory;
     options.memory_in_use = app_memory_in_use;
     options.max_findings = (uint32_t)check->max_violations;
+    options.no_advice = check->no_advice;
     options.no_saturation = check->no_saturation;
     options.no_meet = check->no_meet;
     options.no_join = check->no_join;

@@ -86,6 +86,7 @@ static void say_losses(const struct iso_history_loss *loss)
     say_loss(loss->own_times, "operation(s) lost their own timestamp (ots, snapshot, lock)");
     say_loss(loss->deletes, "delete(s) written as writes of null");
     say_loss(loss->timestamps, "transaction(s) written without their timestamps");
+    say_loss(loss->clocks, "transaction(s) written without their clients' clocks (begin, end)");
     say_loss(loss->unknown_as_committed,
              "transaction(s) of unknown outcome written as committed, without reads: no verdict changes");
     say_loss(loss->unknown_moved, "transaction(s) of unknown outcome moved to a session of their own, since others follow them "

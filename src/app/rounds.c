@@ -46,7 +46,8 @@ static enum iso_model model_of(const struct app_stream_options *options)
 /* ---- judging all that has come ---- */
 
 /* What a round may judge: reads of what nobody wrote so far are left out. */
-static enum iso_status leave_out_open_reads(const struct iso_history *all, struct iso_history *known, struct iso_error *error)
+static enum iso_status leave_out_open_reads(const struct iso_history *all, struct iso_history *known,
+                                            struct iso_error *error)
 {
     struct iso_part part;
     iso_part_init(&part, all);
@@ -54,7 +55,8 @@ static enum iso_status leave_out_open_reads(const struct iso_history *all, struc
         uint8_t kind = iso_kind_of(all, o);
         uint32_t value = all->value[o];
         if (kind == ISO_READ)
-            part.operations[o] = part.group[o] != ISO_NONE || value == ISO_ABSENT || value == all->initial_value;
+            part.operations[o] =
+                part.group[o] != ISO_NONE || value == ISO_ABSENT || value == all->initial_value;
         for (uint64_t i = kind == ISO_READ_LIST ? all->list_first[value] : 1;
              kind == ISO_READ_LIST && i < all->list_first[value + 1]; i++)
             part.operations[o] &= part.element_group[i] != ISO_NONE;
@@ -65,7 +67,8 @@ static enum iso_status leave_out_open_reads(const struct iso_history *all, struc
 }
 
 /* A finished copy of what is collected, in an empty history. */
-static enum iso_status copy_all(const struct app_rounds *rounds, bool is_final, struct iso_history *judged, struct iso_error *error)
+static enum iso_status copy_all(const struct app_rounds *rounds, bool is_final, struct iso_history *judged,
+                                struct iso_error *error)
 {
     struct iso_history all;
     iso_history_init(&all);
@@ -100,7 +103,8 @@ static enum iso_status judge(struct app_rounds *rounds, bool is_final, struct is
     struct iso_pipeline_stats stats;
     iso_history_init(judged);
     if (options->level == ISO_SER && options->no_session_order)
-        return iso_error_set(error, ISO_BAD_INPUT, "--no-session-order: polygraph has snapshot isolation without it, not ser");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--no-session-order: polygraph has snapshot isolation without it, not ser");
     if (copy_all(rounds, is_final, judged, error) != ISO_OK)
         return error->status;
     iso_polygraph_options_init(&settings);
@@ -154,20 +158,21 @@ static enum iso_status tell(const struct app_rounds *rounds, bool is_final, cons
                                           .max_findings = (uint32_t)options->max_violations,
                                           .is_stream = true,
                                           .members = options->json ? NULL : members};
-    snprintf(members, sizeof members, "\"id\":\"%016x\",\"state\":\"%s\",\"round\":%" PRIu32 ",", (unsigned)report.model + 1,
-             is_final ? "final" : "tentative", rounds->number);
+    snprintf(members, sizeof members, "\"id\":\"%016x\",\"state\":\"%s\",\"round\":%" PRIu32 ",",
+             (unsigned)report.model + 1, is_final ? "final" : "tentative", rounds->number);
     if (print_line(rounds, &report, &line) == ISO_OK)
         app_stream_tell(rounds->stream, line.bytes, line.used);
     iso_text_release(&line);
     return rounds->stream->app->error.status;
 }
 
-static void say(const struct app_rounds *rounds, const struct iso_history *judged, const struct iso_polygraph_result *result,
-                double seconds)
+static void say(const struct app_rounds *rounds, const struct iso_history *judged,
+                const struct iso_polygraph_result *result, double seconds)
 {
     app_say("%s at %s: %" PRIu32 " transactions without timestamps, judged by polygraph in %.1f s%s%s",
-            iso_outcome_name(result->outcome), iso_model_name(model_of(rounds->stream->options)), judged->committed_count,
-            seconds, result->reason ? "; reason: " : "", result->reason ? result->reason : "");
+            iso_outcome_name(result->outcome), iso_model_name(model_of(rounds->stream->options)),
+            judged->committed_count, seconds, result->reason ? "; reason: " : "",
+            result->reason ? result->reason : "");
 }
 
 static void run_round(struct app_rounds *rounds)
@@ -230,7 +235,8 @@ static void decide(struct app_rounds *rounds, const struct iso_history *block, u
         bool timed = block->flags[t] & (ISO_HAS_STS | ISO_HAS_CTS);
         rounds->kind = timed || !rounds->enabled ? APP_ROUNDS_TIMED : APP_ROUNDS_UNTIMED;
         if (!timed && !rounds->enabled)
-            app_say("transactions without timestamps are for polygraph: --until-eof or --round N has it judge them");
+            app_say("transactions without timestamps are for polygraph: --until-eof or --round N has it "
+                    "judge them");
     }
 }
 
@@ -243,10 +249,12 @@ static void collect(struct app_rounds *rounds, const struct iso_history *block, 
     rounds->since++;
     rounds->full = options->memory && COPIES * iso_history_size(&rounds->collected) > options->memory;
     if (rounds->full)
-        app_say("--memory is used up: no more transactions are taken for polygraph, and its verdict will be undecided");
+        app_say("--memory is used up: no more transactions are taken for polygraph, and its verdict will be "
+                "undecided");
 }
 
-bool app_rounds_take(struct app_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count)
+bool app_rounds_take(struct app_rounds *rounds, const struct iso_history *block, uint32_t first,
+                     uint32_t count)
 {
     const struct app_stream_options *options = rounds->stream->options;
     decide(rounds, block, first, count);

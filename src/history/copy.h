@@ -1,13 +1,13 @@
-/* Copying single transactions between histories in building, with their place in the input and without timestamps: for what is
- * to be judged without them.
+/* Copying single transactions between histories in building, with their place in the input and without
+ * timestamps: for what is to be judged without them.
  */
 #ifndef ISO_HISTORY_COPY_H
 #define ISO_HISTORY_COPY_H
 
 #include "iso/history.h"
 
-/* Adds transaction `t` of `from` to `into`. Inputs that `from` has and `into` does not are named first, so that origins mean the
- * same in both: `from` must know all that `into` knows, in the same order. */
+/* Adds transaction `t` of `from` to `into`. Inputs that `from` has and `into` does not are named first, so
+ * that origins mean the same in both: `from` must know all that `into` knows, in the same order. */
 void iso_history_copy(struct iso_history *into, const struct iso_history *from, uint32_t t);
 
 /* Adds the initial values. */

@@ -68,7 +68,8 @@ static void list_writes(struct iso_part *part)
     }
 }
 
-static uint32_t group_of_read(const struct iso_part *part, const struct table *table, uint32_t key, uint32_t value)
+static uint32_t group_of_read(const struct iso_part *part, const struct table *table, uint32_t key,
+                              uint32_t value)
 {
     uint32_t first = *find_slot(table, key, value);
     return first ? part->group[first - 1] : ISO_NONE;
@@ -130,8 +131,8 @@ struct builder {
     const struct iso_history *from;
     struct iso_history *into;
     const struct iso_part *part; /* NULL: everything stays */
-    iso_atom *initial;           /* by key: changes places with null; NULL: nothing does, and lists keep their start */
-    uint32_t *initial_length;    /* by key: elements that lists start with, whoever else appends them */
+    iso_atom *initial; /* by key: changes places with null; NULL: nothing does, and lists keep their start */
+    uint32_t *initial_length; /* by key: elements that lists start with, whoever else appends them */
 };
 
 static iso_atom copy_value(const struct builder *builder, uint32_t key, iso_atom value)
@@ -152,7 +153,8 @@ static bool writes_stay(const struct iso_part *part, uint32_t group)
 static bool list_is_sure(const struct builder *builder, uint32_t key, uint32_t list)
 {
     const struct iso_history *from = builder->from;
-    for (uint64_t i = from->list_first[list] + builder->initial_length[key]; i < from->list_first[list + 1]; i++) {
+    for (uint64_t i = from->list_first[list] + builder->initial_length[key]; i < from->list_first[list + 1];
+         i++) {
         uint32_t group = builder->part->element_group[i];
         if (!writes_stay(builder->part, group) && builder->part->kept[group])
             return false;
@@ -222,8 +224,8 @@ static void copy_transaction(const struct builder *builder, uint32_t t)
     }
 }
 
-/* Each session's transactions in its order, in the places of the input that the session has: so the order of the part's
- * input is the order of its sessions. */
+/* Each session's transactions in its order, in the places of the input that the session has: so the order of
+ * the part's input is the order of its sessions. */
 static void copy_transactions(const struct builder *builder)
 {
     const struct iso_history *from = builder->from;
@@ -246,7 +248,8 @@ static void copy_initial(const struct iso_history *from, struct iso_history *int
     for (uint32_t i = 0; i < from->initial_count; i++) {
         iso_atom key = iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->initial_key[i]]);
         if (iso_atom_index_find(into->key_index, key) != ISO_NONE)
-            iso_history_initial(into, key, iso_atoms_copy(&into->atoms, &from->atoms, from->initial_of_key[i]),
+            iso_history_initial(into, key,
+                                iso_atoms_copy(&into->atoms, &from->atoms, from->initial_of_key[i]),
                                 from->initial_is_append[i]);
     }
 }

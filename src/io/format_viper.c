@@ -3,13 +3,13 @@
  *     {"value":[["r",key,value,dead],["w",key,value,success],["d",key,tombstone,read,dead,success],
  *               ["i",key,value,read,dead,success],["range",from,to,[{"id":key,"val":value},...],[dead,...]]]}
  *
- * Deletes write a marked value of their own: plain writes here; inserts and deletes read before they write. A file whose
- * one line has "isInitial" holds the initial values. Without such a file a value that nobody wrote is the initial value
- * of its key; a second such value of the key stays one that nobody wrote.
+ * Deletes write a marked value of their own: plain writes here; inserts and deletes read before they write. A
+ * file whose one line has "isInitial" holds the initial values. Without such a file a value that nobody wrote
+ * is the initial value of its key; a second such value of the key stays one that nobody wrote.
  *
- * A range read is a read of every key from `from` to `to` (null: no bound): those in its two lists were read so, all others
- * that the logs know were read as *absent*. Which keys those are is known at the end only: logs with range reads are read
- * twice.
+ * A range read is a read of every key from `from` to `to` (null: no bound): those in its two lists were read
+ * so, all others that the logs know were read as *absent*. Which keys those are is known at the end only:
+ * logs with range reads are read twice.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -38,7 +38,8 @@ struct reader {
 static bool read_atom(struct reader *reader, bool nil, iso_atom *atom)
 {
     if (!iso_json_element(&reader->json))
-        return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1, "one more member of the operation");
+        return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1,
+                             "one more member of the operation");
     return format_json_atom(&reader->json, reader->history, nil, "an integer, a string or null", atom);
 }
 
@@ -63,7 +64,8 @@ static bool read_access(struct reader *reader, bool write)
 {
     struct format_mop mop = {.kind = write ? ISO_WRITE : ISO_READ};
     bool flag;
-    if (!read_atom(reader, false, &mop.key) || !read_atom(reader, true, &mop.value) || !read_flag(reader, &flag))
+    if (!read_atom(reader, false, &mop.key) || !read_atom(reader, true, &mop.value) ||
+        !read_flag(reader, &flag))
         return false;
     mop.failed = write && !flag;
     format_mops_add(&reader->mops, mop);
@@ -97,13 +99,14 @@ static bool read_record(struct reader *reader)
     while (iso_json_member(&reader->json, &name)) {
         bool id = format_equals(&name, "id"), value = format_equals(&name, "val");
         key |= id;
-        if (!(id || value ? format_json_atom(&reader->json, reader->history, value, "an integer, a string or null",
-                                             id ? &read.key : &read.value)
+        if (!(id || value ? format_json_atom(&reader->json, reader->history, value,
+                                             "an integer, a string or null", id ? &read.key : &read.value)
                           : iso_json_skip(&reader->json)))
             return false;
     }
     if (reader->json.code == ISO_JSON_FINE && !key)
-        return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1, "a member \"id\" in the record");
+        return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1,
+                             "a member \"id\" in the record");
     format_mops_add(&reader->mops, read);
     return reader->json.code == ISO_JSON_FINE;
 }
@@ -151,7 +154,9 @@ static void add_absent(struct reader *reader, iso_atom from, iso_atom to, uint32
     }
     for (uint32_t i = start; i < end; i++) {
         if (!named[i - start])
-            format_mops_add(&reader->mops, (struct format_mop){.kind = ISO_READ, .key = reader->keys[i], .value = ISO_ABSENT});
+            format_mops_add(
+                &reader->mops,
+                (struct format_mop){.kind = ISO_READ, .key = reader->keys[i], .value = ISO_ABSENT});
     }
     iso_free(named);
 }
@@ -161,7 +166,8 @@ static bool read_range(struct reader *reader)
     iso_atom from, to;
     uint32_t first = reader->mops.count;
     reader->range_in_line = reader->has_ranges = true;
-    if (!read_atom(reader, true, &from) || !read_atom(reader, true, &to) || !read_records(reader) || !read_records(reader))
+    if (!read_atom(reader, true, &from) || !read_atom(reader, true, &to) || !read_records(reader) ||
+        !read_records(reader))
         return false;
     if (reader->again)
         add_absent(reader, from, to, first);
@@ -178,14 +184,16 @@ static bool read_operation(struct reader *reader)
     iso_json_space(json);
     const char *at = json->at;
     if (!iso_json_enter_array(json) || !iso_json_element(json) || !iso_json_string(json, &kind))
-        return iso_json_fail(json, ISO_JSON_UNEXPECTED, at, "an operation [\"r\" or \"w\" or \"d\" or \"i\",key,...]");
+        return iso_json_fail(json, ISO_JSON_UNEXPECTED, at,
+                             "an operation [\"r\" or \"w\" or \"d\" or \"i\",key,...]");
     if (format_equals(&kind, "r") || format_equals(&kind, "w"))
         return read_access(reader, *kind.at == 'w');
     if (format_equals(&kind, "d") || format_equals(&kind, "i"))
         return read_replacement(reader);
     if (format_equals(&kind, "range"))
         return read_range(reader);
-    return iso_json_fail(json, ISO_JSON_UNEXPECTED, at, "an operation \"r\", \"w\", \"d\", \"i\" or \"range\"");
+    return iso_json_fail(json, ISO_JSON_UNEXPECTED, at,
+                         "an operation \"r\", \"w\", \"d\", \"i\" or \"range\"");
 }
 
 static bool read_value(struct reader *reader)
@@ -211,13 +219,14 @@ static bool read_line(struct reader *reader, size_t length)
     while (iso_json_member(json, &name)) {
         bool is_value = format_equals(&name, "value");
         value |= is_value;
-        if (!(is_value ? read_value(reader)
-                       : format_equals(&name, "isInitial") ? iso_json_boolean(json, &reader->initial_line)
-                                                           : iso_json_skip(json)))
+        if (!(is_value                            ? read_value(reader)
+              : format_equals(&name, "isInitial") ? iso_json_boolean(json, &reader->initial_line)
+                                                  : iso_json_skip(json)))
             return false;
     }
     if (json->code == ISO_JSON_FINE && !value)
-        return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->start + length - 1, "a member \"value\" in the transaction");
+        return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->start + length - 1,
+                             "a member \"value\" in the transaction");
     return iso_json_finish(json);
 }
 
@@ -226,8 +235,9 @@ static enum iso_status add_initial(struct reader *reader, const char *line)
     for (uint32_t i = 0; i < reader->mops.count; i++) {
         const struct format_mop *mop = &reader->mops.items[i];
         if ((mop->kind != ISO_WRITE && !reader->range_in_line) || mop->failed)
-            return format_fail(reader->path, &reader->file, line, reader->error,
-                               "found a read in an initial transaction, expected writes, or a range read of everything");
+            return format_fail(
+                reader->path, &reader->file, line, reader->error,
+                "found a read in an initial transaction, expected writes, or a range read of everything");
         if (!reader->again)
             iso_history_initial(reader->history, mop->key, mop->value, false);
     }
@@ -361,8 +371,9 @@ enum iso_status format_viper_read(const char *path, struct iso_history *history,
     struct iso_history_mark nothing = iso_history_mark(history);
     enum iso_status status = directory ? iso_paths_list(&paths, path, ".log", error) : ISO_OK;
     if (status == ISO_OK && directory && (paths.count == 0 || paths.count > 65535))
-        status = iso_error_set(error, ISO_BAD_INPUT, "%s: %u log files here, expected 1 to 65535, one a session", path,
-                               paths.count);
+        status =
+            iso_error_set(error, ISO_BAD_INPUT, "%s: %u log files here, expected 1 to 65535, one a session",
+                          path, paths.count);
     iso_json_init(&reader.json);
     if (status == ISO_OK)
         status = read_logs(&reader, logs);

@@ -1,7 +1,7 @@
 /* A directory of files that appears whole under its name, or not at all: written beside it, then renamed.
  *
- * The name must be free, or that of an empty directory. Ownership: the caller opens and closes the files, by the paths
- * that iso_output_directory_file gives. Threads: one at a time.
+ * The name must be free, or that of an empty directory. Ownership: the caller opens and closes the files, by
+ * the paths that iso_output_directory_file gives. Threads: one at a time.
  */
 #ifndef ISO_IO_OUTPUT_DIRECTORY_H
 #define ISO_IO_OUTPUT_DIRECTORY_H

@@ -117,7 +117,9 @@ static void set_places(struct plain *plain, unsigned abilities, struct iso_histo
     for (uint32_t i = 0; i < plain->place_count; i++)
         placed[plain->places[i].transaction] = true;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (iso_status_of(history, t) != ISO_UNKNOWN || !takes_part(plain, t, abilities))
+        bool unknown = iso_status_of(history, t) == ISO_UNKNOWN;
+        loss->unknown += unknown && !takes_part(plain, t, abilities);
+        if (!unknown || !takes_part(plain, t, abilities))
             continue;
         loss->unknown_as_committed++;
         if (placed[t])
@@ -140,8 +142,10 @@ enum iso_status plain_init(struct plain *plain, const struct iso_history *histor
     set_places(plain, abilities, loss);
     loss->renamed_keys = plain->rename_keys ? history->key_count : 0;
     loss->renamed_values = plain->rename_values ? plain->value_count : 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++)
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
         loss->timestamps += (history->flags[t] & ISO_HAS_STS) != 0;
+        loss->clocks += (history->begun && history->begun[t]) || (history->ended && history->ended[t]);
+    }
     return ISO_OK;
 }
 

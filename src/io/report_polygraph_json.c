@@ -135,6 +135,7 @@ static void write_steps(struct iso_output *output, const struct iso_polygraph_co
     report_json_count(output, ",\"edges_anti\":", counters->edges_anti);
     report_json_count(output, ",\"edges_meet\":", counters->edges_meet);
     report_json_count(output, ",\"edges_join\":", counters->edges_join);
+    report_json_count(output, ",\"by_advice\":", counters->by_advice);
     report_json_count(output, ",\"candidates_pruned\":", counters->candidates_pruned);
     report_json_count(output, ",\"open_reads_first\":", counters->open_reads_first);
     report_json_count(output, ",\"open_reads_after\":", counters->open_reads_after);

@@ -70,14 +70,19 @@ static void put_mop(struct elle_writer *writer, uint32_t operation, bool invocat
     iso_output_char(writer->output, ']');
 }
 
-static void put_line(struct elle_writer *writer, uint32_t t, uint32_t process, const char *type, bool reads_known)
+/* `time`: 1 + nanoseconds, 0: not known. */
+static void put_line(struct elle_writer *writer, uint32_t t, uint32_t process, const char *type, bool reads_known,
+                     uint64_t time)
 {
     const struct iso_history *history = writer->history;
     const char *form = writer->json
-                           ? "%s{\"type\":\"%s\",\"f\":\"txn\",\"process\":%" PRIu32 ",\"index\":%" PRIu64 ",\"value\":["
-                           : "%s{:type :%s, :f :txn, :process %" PRIu32 ", :index %" PRIu64 ", :value [";
+                           ? "%s{\"type\":\"%s\",\"f\":\"txn\",\"process\":%" PRIu32 ",\"index\":%" PRIu64
+                           : "%s{:type :%s, :f :txn, :process %" PRIu32 ", :index %" PRIu64;
     iso_output_format(writer->output, form, writer->json && writer->index ? ",\n" : "", type, process, writer->index);
     writer->index++;
+    if (time)
+        iso_output_format(writer->output, writer->json ? ",\"time\":%" PRIu64 : ", :time %" PRIu64, time - 1);
+    iso_output_text(writer->output, writer->json ? ",\"value\":[" : ", :value [");
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         if (o > history->first_operation[t])
             iso_output_char(writer->output, writer->json ? ',' : ' ');
@@ -106,8 +111,8 @@ static void put_transaction(struct elle_writer *writer, uint32_t t, uint32_t pla
     const struct iso_history *history = writer->history;
     uint8_t status = iso_status_of(history, t);
     uint32_t process = process_of(writer, t, place);
-    put_line(writer, t, process, "invoke", false);
-    put_line(writer, t, process, types[status], status == ISO_COMMITTED);
+    put_line(writer, t, process, "invoke", false, history->begun ? history->begun[t] : 0);
+    put_line(writer, t, process, types[status], status == ISO_COMMITTED, history->ended ? history->ended[t] : 0);
     writer->loss->timestamps += (history->flags[t] & ISO_HAS_STS) != 0;
     writer->loss->tids++;
 }

@@ -201,6 +201,8 @@ static void write_timekiller_transaction(struct iso_history_writer *writer, cons
     }
     LITERAL(output, "]}");
     writer->loss.snos += (history->flags[transaction] & ISO_HAS_SNO) != 0;
+    writer->loss.clocks +=
+        (history->begun && history->begun[transaction]) || (history->ended && history->ended[transaction]);
     writer->loss.snapshots += history->snapshot && history->snapshot[transaction] != ISO_NONE;
 }
 

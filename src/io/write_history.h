@@ -22,6 +22,7 @@ struct iso_history_loss {
     uint64_t own_times;        /* ots, snapshot or lock of an operation dropped */
     uint64_t deletes;          /* written as writes of null */
     uint64_t timestamps; /* transactions whose timestamps were left out */
+    uint64_t clocks;     /* transactions whose clients' clocks were left out */
     uint64_t unknown_as_committed; /* of unknown outcome: written as committed, without reads */
     uint64_t unknown_moved;        /* of unknown outcome: in a session of its own, since others follow it in its own */
     uint64_t empty; /* transactions without operations, where a transaction is its operations */

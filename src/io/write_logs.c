@@ -1,11 +1,13 @@
-/* Formats that are directories with a log a session: Cobra's records and Viper's JSON lines. The readers say what they mean.
+/* Formats that are directories with a log a session: Cobra's records and Viper's JSON lines. The readers say
+ * what they mean.
  *
- * Cobra's reads name the write that they saw. Where every value of a key is written once, writes have ids, and a read of
- * what nobody wrote names one that is not logged. Else the logs are *universal*: reads and writes match by key and value
- * alone. The value that a key starts with is null there, and writing it is a delete.
+ * Cobra's reads name the write that they saw. Where every value of a key is written once, writes have ids,
+ * and a read of what nobody wrote names one that is not logged. Else the logs are *universal*: reads and
+ * writes match by key and value alone. The value that a key starts with is null there, and writing it is a
+ * delete.
  *
- * Viper's initial values stand in a log of their own, as 0; so they may be written again. An aborted transaction is one
- * whose writes all failed.
+ * Viper's initial values stand in a log of their own, as 0; so they may be written again. An aborted
+ * transaction is one whose writes all failed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,7 +35,8 @@ struct logs {
 /* What an id of the reads and writes of Cobra's may not be. */
 static bool is_special(uint64_t id)
 {
-    return id == INITIAL || id == 0xbebeebee || id == DELETED || id == UNIVERSAL || id == 0x23332333 || id == 0x66666666;
+    return id == INITIAL || id == 0xbebeebee || id == DELETED || id == UNIVERSAL || id == 0x23332333 ||
+           id == 0x66666666;
 }
 
 /* Ids of writes, and of those that nobody logged: beyond all special ones. */
@@ -116,7 +119,8 @@ static void cobra_transaction(struct logs *logs, uint32_t t)
     put(&logs->output, cobra_tid(logs, t));
 }
 
-/* By operation, the first write of its key and value in a transaction that is logged; true: there is never a second. */
+/* By operation, the first write of its key and value in a transaction that is logged; true: there is never a
+ * second. */
 static bool find_writes(struct logs *logs)
 {
     const struct iso_history *history = logs->plain.history;
@@ -176,8 +180,9 @@ static void viper_transaction(struct logs *logs, uint32_t t)
         if (!plain_says(&logs->plain, t, o))
             continue;
         plain_value(&logs->plain, o, &value);
-        iso_output_format(&logs->output, "%s[\"%c\", %" PRIu64 ", %" PRIu64 ", %s]", first ? "" : ", ", write ? 'w' : 'r',
-                          plain_key(&logs->plain, o), value, write && !aborted ? "true" : "false");
+        iso_output_format(&logs->output, "%s[\"%c\", %" PRIu64 ", %" PRIu64 ", %s]", first ? "" : ", ",
+                          write ? 'w' : 'r', plain_key(&logs->plain, o), value,
+                          write && !aborted ? "true" : "false");
         first = false;
     }
     iso_output_text(&logs->output, "]}\n");
@@ -193,7 +198,8 @@ static void viper_initial(struct logs *logs)
         if (done[history->key[o]])
             continue;
         done[history->key[o]] = true;
-        iso_output_format(&logs->output, "%s[\"w\", %" PRIu64 ", 0, true]", first ? "" : ", ", plain_key(&logs->plain, o));
+        iso_output_format(&logs->output, "%s[\"w\", %" PRIu64 ", 0, true]", first ? "" : ", ",
+                          plain_key(&logs->plain, o));
         first = false;
     }
     iso_output_text(&logs->output, "], \"isInitial\": true}\n");
@@ -202,8 +208,8 @@ static void viper_initial(struct logs *logs)
 
 /* ---- both ---- */
 
-static enum iso_status write_session(struct logs *logs, struct iso_output_directory *directory, enum iso_format format,
-                                     uint32_t *place, struct iso_error *error)
+static enum iso_status write_session(struct logs *logs, struct iso_output_directory *directory,
+                                     enum iso_format format, uint32_t *place, struct iso_error *error)
 {
     char name[32];
     uint32_t session = logs->plain.places[*place].session;
@@ -217,7 +223,8 @@ static enum iso_status write_session(struct logs *logs, struct iso_output_direct
     return iso_output_close(&logs->output, error);
 }
 
-static enum iso_status write_initial(struct logs *logs, struct iso_output_directory *directory, struct iso_error *error)
+static enum iso_status write_initial(struct logs *logs, struct iso_output_directory *directory,
+                                     struct iso_error *error)
 {
     if (iso_output_open(&logs->output, iso_output_directory_file(directory, "J0.log"), error) != ISO_OK)
         return error->status;
@@ -225,7 +232,8 @@ static enum iso_status write_initial(struct logs *logs, struct iso_output_direct
     return iso_output_close(&logs->output, error);
 }
 
-static enum iso_status write_all(struct logs *logs, const char *path, enum iso_format format, struct iso_error *error)
+static enum iso_status write_all(struct logs *logs, const char *path, enum iso_format format,
+                                 struct iso_error *error)
 {
     struct iso_output_directory directory;
     uint32_t place = 0;
@@ -240,8 +248,9 @@ static enum iso_status write_all(struct logs *logs, const char *path, enum iso_f
     return status;
 }
 
-enum iso_status iso_history_write_directory(const char *path, enum iso_format format, const struct iso_history *history,
-                                            struct iso_history_loss *loss, struct iso_error *error)
+enum iso_status iso_history_write_directory(const char *path, enum iso_format format,
+                                            const struct iso_history *history, struct iso_history_loss *loss,
+                                            struct iso_error *error)
 {
     struct logs logs = {0};
     bool cobra = format == ISO_FORMAT_COBRA;

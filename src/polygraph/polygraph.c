@@ -23,7 +23,7 @@ static bool is_too_much(const struct engine *engine, uint64_t more)
 /* Memory is asked for seldom: it takes a call into the system. */
 bool engine_must_stop(struct engine *engine)
 {
-    enum { LOOKS = 16 };
+    enum { LOOKS = 4 };
     if (!engine->stop_reason && engine->deadline != 0 && now() >= engine->deadline)
         engine->stop_reason = "timeout";
     if (!engine->stop_reason && ++engine->looks % LOOKS == 0 && is_too_much(engine, 0))
@@ -107,6 +107,17 @@ static bool clocks_fit(struct engine *engine)
                                        (engine->chain_count + STAMPS_A_VECTOR));
 }
 
+/* What problem.c, chains.c and graph.c make of the history before clocks: columns by operation and
+ * transaction. */
+static bool problem_fits(struct engine *engine)
+{
+    enum { BYTES_AN_OPERATION = 80, BYTES_A_TRANSACTION = 120, BYTES_A_KEY = 40 };
+    const struct iso_history *history = engine->history;
+    return engine_may_take(engine, BYTES_AN_OPERATION * (uint64_t)history->operation_count +
+                                       BYTES_A_TRANSACTION * (uint64_t)history->transaction_count +
+                                       BYTES_A_KEY * (uint64_t)history->key_count);
+}
+
 static void judge_graph(struct engine *engine)
 {
     struct iso_polygraph_counters *counters = &engine->result->counters;
@@ -143,7 +154,7 @@ static void run(struct engine *engine)
 {
     struct iso_polygraph_counters *counters = &engine->result->counters;
     double start = now();
-    enum iso_status status = problem_build(engine);
+    enum iso_status status = problem_fits(engine) ? problem_build(engine) : ISO_UNDECIDED;
     counters->transactions = engine->count;
     counters->reads = engine->read_count;
     counters->writes = engine->write_count;
@@ -151,8 +162,16 @@ static void run(struct engine *engine)
         reject_by_findings(engine);
         return;
     }
+    if (status == ISO_UNDECIDED) {
+        undecided(engine, engine->stop_reason);
+        return;
+    }
     if (engine->unsupported) {
         undecided(engine, engine->unsupported);
+        return;
+    }
+    if (advice_decides(engine)) {
+        counters->seconds_prepare = now() - start;
         return;
     }
     bool ordered = chains_build(engine);

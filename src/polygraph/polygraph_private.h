@@ -3,6 +3,7 @@
  * - problem.c: history -> transactions, versions, reads with their possible writers; findings before any
  * graph
  * - lists.c: list reads -> the version order of lists
+ * - advice.c: the order of the input, tried
  * - chains.c: transactions -> chains; versions sorted by key, chain, place
  * - times.c: what the clients' clocks say
  * - graph.c: facts (edges with a reason) and clocks
@@ -198,6 +199,9 @@ void problem_finding(struct engine *engine, enum iso_finding_kind kind, uint32_t
 /* lists.c: the write that each list read saw last, INITIAL, or ISO_NONE where there is none (then there is a
  * finding, or `unsupported` is set); fills list_pairs. The caller frees it. */
 uint32_t *lists_resolve(struct engine *engine);
+
+/* advice.c: true, with the evidence, if the order of the input explains the history. */
+bool advice_decides(struct engine *engine);
 
 /* chains.c */
 bool chains_build(struct engine *engine); /* false: the known edges close a cycle; then all are one chain */

@@ -7,6 +7,8 @@
  */
 #include "polygraph/polygraph_private.h"
 
+enum { LOOK_UP = 256 }; /* reads between looks at the clock on the wall */
+
 /* What the current transaction knows of a key. */
 struct touched {
     uint32_t transaction; /* 1 + local number; other numbers: untouched */
@@ -229,7 +231,8 @@ static void add_candidate(struct engine *engine, uint32_t candidate)
     engine->candidates[engine->candidate_total++] = candidate;
 }
 
-/* Writes are candidates by their number for now; versions_sort renames them. False: a read has none. */
+/* Writes are candidates by their number for now; versions_sort renames them. False: a read has none. Few
+ * values on hot keys make many: stops where memory or time is short. */
 static bool find_candidates(struct engine *engine, const uint32_t *list_writer)
 {
     uint32_t *initial = initial_values(engine->history);
@@ -241,6 +244,8 @@ static bool find_candidates(struct engine *engine, const uint32_t *list_writer)
     for (uint32_t read = 0; read < engine->read_count; read++) {
         uint32_t key = engine->read_key[read], value = engine->read_value[read],
                  first = engine->candidate_total;
+        if (read % LOOK_UP == 0 && engine_must_stop(engine))
+            break;
         engine->first_candidate[read] = first;
         if (iso_key_is_list(engine->history, key)) {
             if (list_writer[read] != ISO_NONE)
@@ -351,7 +356,12 @@ enum iso_status problem_build(struct engine *engine)
     choose_transactions(engine);
     scan_operations(engine);
     uint32_t *list_writer = lists_resolve(engine);
-    if (!find_candidates(engine, list_writer))
+    bool all = find_candidates(engine, list_writer);
+    if (engine->stop_reason) {
+        iso_free(list_writer);
+        return ISO_UNDECIDED;
+    }
+    if (!all)
         classify_reads(engine);
     find_lost_updates(engine);
     iso_free(list_writer);

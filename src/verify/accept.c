@@ -158,8 +158,8 @@ static enum iso_status run(struct replay *replay)
     return ISO_OK;
 }
 
-/* By the clients' clocks, from the last event to the first: nothing that commits later may have ended when this one
- * began. Of those, the one that ended first is enough. */
+/* By the clients' clocks, from the last event to the first: nothing that commits later may have ended when
+ * this one began. Of those, the one that ended first is enough. */
 static enum iso_status check_times(struct replay *replay)
 {
     const struct iso_history *history = replay->history;

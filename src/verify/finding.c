@@ -4,12 +4,13 @@
 #include "verify/verify_private.h"
 
 struct seen {
-    bool final, intermediate, aborted; /* somebody else wrote the value so */
+    bool final, intermediate, aborted;      /* somebody else wrote the value so */
     bool other_intermediate, other_aborted; /* `other` did */
 };
 
 /* Who but the reader wrote the value of a register read. */
-static struct seen writers_of(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t other)
+static struct seen writers_of(const struct iso_history *history, uint32_t reader, uint32_t operation,
+                              uint32_t other)
 {
     uint32_t key = history->key[operation], value = history->value[operation], last;
     struct seen seen = {.final = verify_initial_value(history, key) == value};
@@ -53,8 +54,8 @@ static bool appends(const struct iso_history *history, uint32_t t, uint32_t key,
     return false;
 }
 
-/* A list read that holds an element which only aborted transactions appended, `other` among them; or nobody, and no other is
- * named. */
+/* A list read that holds an element which only aborted transactions appended, `other` among them; or nobody,
+ * and no other is named. */
 static bool holds_foreign(const struct iso_history *history, uint32_t operation, uint32_t prefix,
                           uint32_t other)
 {
@@ -63,23 +64,26 @@ static bool holds_foreign(const struct iso_history *history, uint32_t operation,
     for (uint32_t i = verify_initial_length(history, key); i < prefix; i++) {
         if (count_appends(history, key, elements[i], false))
             continue;
-        if (other == ISO_NONE ? !count_appends(history, key, elements[i], true)
-                              : other < history->transaction_count && appends(history, other, key, elements[i]))
+        if (other == ISO_NONE
+                ? !count_appends(history, key, elements[i], true)
+                : other < history->transaction_count && appends(history, other, key, elements[i]))
             return true;
     }
     return false;
 }
 
-/* Whether the appends of `transaction` stand in the prefix, whole and in one piece, with the append number `offset` at
- * `place`. */
-static bool holds_block(const struct iso_history *history, uint32_t operation, uint32_t prefix, uint32_t transaction,
-                        uint32_t offset, uint32_t place)
+/* Whether the appends of `transaction` stand in the prefix, whole and in one piece, with the append number
+ * `offset` at `place`. */
+static bool holds_block(const struct iso_history *history, uint32_t operation, uint32_t prefix,
+                        uint32_t transaction, uint32_t offset, uint32_t place)
 {
-    uint32_t key = history->key[operation], initial = verify_initial_length(history, key), at = place - offset;
+    uint32_t key = history->key[operation], initial = verify_initial_length(history, key),
+             at = place - offset;
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
     if (place < initial + offset)
         return false;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
+         o++) {
         if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
             continue;
         if (at >= prefix || elements[at++] != history->value[o])
@@ -158,7 +162,8 @@ static bool list_finding(const struct iso_history *history, const struct iso_fin
 {
     switch (finding->kind) {
     case ISO_FINDING_G1A:
-        return finding->other != ISO_NONE && holds_foreign(history, finding->operation, prefix, finding->other);
+        return finding->other != ISO_NONE &&
+               holds_foreign(history, finding->operation, prefix, finding->other);
     case ISO_FINDING_THINAIR:
         return finding->other == ISO_NONE && holds_foreign(history, finding->operation, prefix, ISO_NONE);
     case ISO_FINDING_G1B:
@@ -187,15 +192,17 @@ static bool register_finding(const struct iso_history *history, const struct iso
     }
 }
 
-/* The one who may have written what a register read returned: ISO_NONE for the initial value; false: several may. */
-static bool only_writer(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t *writer)
+/* The one who may have written what a register read returned: ISO_NONE for the initial value; false: several
+ * may. */
+static bool only_writer(const struct iso_history *history, uint32_t reader, uint32_t operation,
+                        uint32_t *writer)
 {
     uint32_t key = history->key[operation], value = history->value[operation], last;
     uint32_t count = verify_initial_value(history, key) == value;
     *writer = ISO_NONE;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (t == reader || iso_status_of(history, t) == ISO_ABORTED || !verify_final_write(history, t, key, &last) ||
-            last != value)
+        if (t == reader || iso_status_of(history, t) == ISO_ABORTED ||
+            !verify_final_write(history, t, key, &last) || last != value)
             continue;
         *writer = t;
         count++;
@@ -220,8 +227,10 @@ static uint32_t read_before_write(const struct iso_history *history, uint32_t t,
     return ISO_NONE;
 }
 
-/* Both read the same version of a key and write the key. A list only grows: equal prefixes are one version. */
-static bool loses_update(const struct iso_history *history, const struct iso_finding *finding, uint32_t prefix)
+/* Both read the same version of a key and write the key. A list only grows: equal prefixes are one version.
+ */
+static bool loses_update(const struct iso_history *history, const struct iso_finding *finding,
+                         uint32_t prefix)
 {
     uint32_t t = finding->transaction, o = finding->operation, key = history->key[o], writer, writer_of_other;
     uint32_t other = finding->other == t ? ISO_NONE : read_before_write(history, finding->other, key);

@@ -124,7 +124,8 @@ static void add_list_choice(struct checker *checker, uint32_t reader, uint32_t k
         clauses_add(checker->clauses, &sole, 1);
         return;
     }
-    iso_atom last = prefix ? history->element[history->list_first[history->value[operation]] + prefix - 1] : ISO_ABSENT;
+    iso_atom last =
+        prefix ? history->element[history->list_first[history->value[operation]] + prefix - 1] : ISO_ABSENT;
     uint32_t first = finals_find(&checker->finals, key, last, &end);
     int *clause = iso_allocate(((size_t)end - first + 1) * sizeof *clause);
     for (uint32_t i = first; i < end; i++) {
@@ -246,7 +247,8 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
         return needs[0];
     case ISO_EDGE_TIME:
         return iso_model_needs_times(checker->evidence->model) && is_commit(checker, edge->from) &&
-               (checker->evidence->model == ISO_MODEL_GSI ? is_commit(checker, edge->to) : is_begin(edge->to)) &&
+               (checker->evidence->model == ISO_MODEL_GSI ? is_commit(checker, edge->to)
+                                                          : is_begin(edge->to)) &&
                iso_status_of(history, from) == ISO_COMMITTED &&
                iso_history_ended_before(history, from, to, checker->evidence->drift);
     }
@@ -275,7 +277,8 @@ static enum iso_status check_cycle(struct checker *checker, const struct iso_lem
 static bool is_list_order(const struct checker *checker, const struct iso_lemma *lemma)
 {
     return lemma->literal_count == 1 &&
-           lists_order(&checker->finals, &checker->evidence->literals[lemma->first_literal], lemma->operation);
+           lists_order(&checker->finals, &checker->evidence->literals[lemma->first_literal],
+                       lemma->operation);
 }
 
 static enum iso_status check_justified(struct checker *checker, const struct iso_lemma *lemma,

@@ -7,8 +7,8 @@
 #include "verify/verify_private.h"
 
 /* How many appends to the key a transaction makes before that of the element, and from it on. */
-static void append_span(const struct iso_history *history, uint32_t t, uint32_t key, iso_atom element, uint32_t *before,
-                        uint32_t *rest)
+static void append_span(const struct iso_history *history, uint32_t t, uint32_t key, iso_atom element,
+                        uint32_t *before, uint32_t *rest)
 {
     bool found = false;
     *before = *rest = 0;
@@ -36,8 +36,8 @@ uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t o
     return ISO_NONE;
 }
 
-/* Who appended each element of a list read, as far as that is told by elements that are nobody else's: those bring their
- * transaction's others with them. The reader's own appends come last. */
+/* Who appended each element of a list read, as far as that is told by elements that are nobody else's: those
+ * bring their transaction's others with them. The reader's own appends come last. */
 static uint32_t *find_owners(const struct finals *finals, uint32_t reader, uint32_t operation)
 {
     const struct iso_history *history = finals->history;
@@ -67,9 +67,10 @@ static bool appends(const struct iso_history *history, uint32_t t, uint32_t key,
     return rest != 0;
 }
 
-/* The place of a transaction's elements in a list: first and one past the last; false if an element may be its own or
- * somebody else's. Not there: first = UINT64_MAX. */
-static bool span_of(const struct finals *finals, uint32_t t, uint32_t operation, const uint32_t *owners, uint64_t span[2])
+/* The place of a transaction's elements in a list: first and one past the last; false if an element may be
+ * its own or somebody else's. Not there: first = UINT64_MAX. */
+static bool span_of(const struct finals *finals, uint32_t t, uint32_t operation, const uint32_t *owners,
+                    uint64_t span[2])
 {
     const struct iso_history *history = finals->history;
     uint32_t key = history->key[operation], list = history->value[operation];
@@ -100,8 +101,8 @@ bool lists_order(const struct finals *finals, const struct iso_literal *literal,
     if (iso_status_of(history, t) != ISO_COMMITTED || !verify_read_shape(history, t, operation).consistent)
         return false;
     uint32_t *owners = find_owners(finals, t, operation);
-    bool fine = span_of(finals, literal->a, operation, owners, a) && span_of(finals, literal->b, operation, owners, b) &&
-                a[0] != UINT64_MAX && a[1] <= b[0];
+    bool fine = span_of(finals, literal->a, operation, owners, a) &&
+                span_of(finals, literal->b, operation, owners, b) && a[0] != UINT64_MAX && a[1] <= b[0];
     iso_free(owners);
     return fine;
 }

@@ -44,8 +44,8 @@ void finals_release(struct finals *finals);
 /* The first of a key and value; `*end` is past the last. */
 uint32_t finals_find(const struct finals *finals, uint32_t key, uint32_t value, uint32_t *end);
 
-/* lists.c: the transaction whose appends end a list of `prefix` elements, if one of those appends is nobody else's; ISO_NONE
- * if that cannot be told. */
+/* lists.c: the transaction whose appends end a list of `prefix` elements, if one of those appends is nobody
+ * else's; ISO_NONE if that cannot be told. */
 uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t operation, uint32_t prefix);
 /* Whether a list read holds a's elements, and b's after them or not at all. */
 bool lists_order(const struct finals *finals, const struct iso_literal *literal, uint32_t operation);

@@ -1,9 +1,10 @@
-/* Damaged evidence is not confirmed. Every value of an evidence file is taken out, doubled, swapped with its neighbour and
- * replaced by every word that evidence knows, every transaction and every key; every line likewise; and the file is cut off
- * everywhere. `verify` must not confirm what is left, unless that is evidence again, of a verdict that is true: trying every
- * schedule says so. Which kinds of damage may leave evidence is told below; all others never may. Evidence against a history
- * is also held, whole and damaged, against histories that differ by one operation and hold.
- * Arguments: histories (default 500), seed (default 1).
+/* Damaged evidence is not confirmed. Every value of an evidence file is taken out, doubled, swapped with its
+ * neighbour and replaced by every word that evidence knows, every transaction and every key; every line
+ * likewise; and the file is cut off everywhere. `verify` must not confirm what is left, unless that is
+ * evidence again, of a verdict that is true: trying every schedule says so. Which kinds of damage may leave
+ * evidence is told below; all others never may. Evidence against a history is also held, whole and damaged,
+ * against histories that differ by one operation and hold. Arguments: histories (default 500), seed (default
+ * 1).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -19,15 +20,17 @@
 
 enum damage { REMOVED, DOUBLED, SWAPPED, REPLACED, LINE_REMOVED, LINE_DOUBLED, LINES_SWAPPED, CUT, DAMAGES };
 
-static const char *const damage_names[DAMAGES] = {"value removed",   "value doubled",   "neighbours swapped", "value replaced",
-                                                  "line removed",    "line doubled",    "lines swapped",      "cut off"};
+static const char *const damage_names[DAMAGES] = {"value removed",  "value doubled", "neighbours swapped",
+                                                  "value replaced", "line removed",  "line doubled",
+                                                  "lines swapped",  "cut off"};
 
 enum { NODES = 20000, WORDS = 96, TEXT = 1 << 16 };
 
 /* A value of an array, or a member of an object, by its place in the text. */
 struct node {
-    uint32_t start, value, end, before; /* value: behind a member's name; before: the neighbour's number + 1, or 0 */
-    char name[16];                      /* of the nearest member around it */
+    uint32_t start, value, end,
+        before;    /* value: behind a member's name; before: the neighbour's number + 1, or 0 */
+    char name[16]; /* of the nearest member around it */
 };
 
 struct run {
@@ -107,18 +110,21 @@ static bool is_confirmed(struct run *run, const char *text, size_t length, struc
     return status == ISO_OK;
 }
 
-/* Damage that may leave other evidence. Of an order: events that change places and nothing else, an event less, of a
- * transaction of unknown outcome, or another level at which it does. Of a reject: names that are as true as those that they
- * replace; lemmas, literals and edges in another order; what is said twice. Nothing is left out without harm. */
-static bool may_be_evidence(const struct run *run, enum damage damage, const char *name, const struct iso_evidence *evidence)
+/* Damage that may leave other evidence. Of an order: events that change places and nothing else, an event
+ * less, of a transaction of unknown outcome, or another level at which it does. Of a reject: names that are
+ * as true as those that they replace; lemmas, literals and edges in another order; what is said twice.
+ * Nothing is left out without harm. */
+static bool may_be_evidence(const struct run *run, enum damage damage, const char *name,
+                            const struct iso_evidence *evidence)
 {
-    bool order = !strcmp(name, "order"), missing = damage == REMOVED || damage == LINE_REMOVED || damage == CUT;
+    bool order = !strcmp(name, "order"),
+         missing = damage == REMOVED || damage == LINE_REMOVED || damage == CUT;
     if (!evidence->accepts)
         return !missing;
     if (damage == REPLACED)
         return !strcmp(name, "level");
-    return order && (damage == SWAPPED ||
-                     (damage == REMOVED && run->history.unknown_count && iso_model_is_serial(evidence->model)));
+    return order && (damage == SWAPPED || (damage == REMOVED && run->history.unknown_count &&
+                                           iso_model_is_serial(evidence->model)));
 }
 
 static void print_text(const char *text, size_t length)
@@ -133,7 +139,8 @@ static void print_text(const char *text, size_t length)
 
 static void complain(struct run *run, enum damage damage, const char *name, const char *why, size_t length)
 {
-    printf("not ok - %s (%s): %s, seed %llu\n", damage_names[damage], name, why, (unsigned long long)run->seed);
+    printf("not ok - %s (%s): %s, seed %llu\n", damage_names[damage], name, why,
+           (unsigned long long)run->seed);
     print_text(run->text, run->length);
     printf("# damaged:\n");
     print_text(run->damaged, length);
@@ -197,7 +204,8 @@ static void damage_node(struct run *run, const struct node *node, bool accepts)
         try_damage(run, SWAPPED, node->name, accepts, join(run, swapped, 5));
     }
     for (uint32_t i = 0; i < run->word_count && node->end - node->value < 40; i++) {
-        struct piece replaced[] = {between(run, 0, node->value), {run->words[i], strlen(run->words[i])}, tail};
+        struct piece replaced[] = {
+            between(run, 0, node->value), {run->words[i], strlen(run->words[i])}, tail};
         try_damage(run, REPLACED, node->name, accepts, join(run, replaced, 3));
     }
 }
@@ -211,7 +219,8 @@ static void damage_lines(struct run *run, bool accepts)
 {
     for (size_t start = 0, before = 0; start < run->length; before = start, start = line_end(run, start)) {
         size_t end = line_end(run, start);
-        struct piece head = between(run, 0, start), self = between(run, start, end), tail = between(run, end, run->length);
+        struct piece head = between(run, 0, start), self = between(run, start, end),
+                     tail = between(run, end, run->length);
         struct piece without[] = {head, tail}, doubled[] = {head, self, self, tail};
         struct piece swapped[] = {between(run, 0, before), self, between(run, before, start), tail};
         try_damage(run, LINE_REMOVED, "", accepts, join(run, without, 2));
@@ -236,9 +245,11 @@ static void add_word(struct run *run, const char *word, bool quoted)
 
 static void collect_words(struct run *run)
 {
-    static const char *const words[] = {"holds", "violated", "ser", "si", "adya-si", "gsi", "strong-si", "strict-ser",
-                                        "begin", "commit", "cycle", "list", "propagation", "own", "so", "rt", "wr", "ww",
-                                        "rw", "before", "INT", "G1a", "G1b", "THINAIR", "INCOMPATIBLE", "nobody"};
+    static const char *const words[] = {"holds",        "violated",   "ser",   "si",     "adya-si", "gsi",
+                                        "strong-si",    "strict-ser", "begin", "commit", "cycle",   "list",
+                                        "propagation",  "own",        "so",    "rt",     "wr",      "ww",
+                                        "rw",           "before",     "INT",   "G1a",    "G1b",     "THINAIR",
+                                        "INCOMPATIBLE", "nobody"};
     run->word_count = 0;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         add_word(run, words[i], true);
@@ -288,8 +299,8 @@ static void find_truth(struct run *run)
         run->holds[model] = schedule_oracle_holds(&run->history, (enum iso_model)model, 0);
 }
 
-/* Evidence against a history that is violated, held against others that lack an operation of it and hold: neither it nor what
- * damage leaves of it is confirmed. */
+/* Evidence against a history that is violated, held against others that lack an operation of it and hold:
+ * neither it nor what damage leaves of it is confirmed. */
 static void damage_foreign(struct run *run, const struct plain_history *plain, enum iso_model model)
 {
     static struct plain_history other;
@@ -313,7 +324,8 @@ static void damage_foreign(struct run *run, const struct plain_history *plain, e
             run->foreign++;
             memcpy(run->damaged, run->text, run->length);
             if (is_confirmed(run, run->text, run->length, &evidence) && run->unsound++ < 3)
-                complain(run, REPLACED, "history", "evidence about another history is confirmed", run->length);
+                complain(run, REPLACED, "history", "evidence about another history is confirmed",
+                         run->length);
             iso_evidence_release(&evidence);
             damage_text(run, false);
         }
@@ -373,13 +385,16 @@ int main(int argc, char **argv)
     for (int accepts = 0; accepts < 2; accepts++) {
         for (int damage = 0; damage < DAMAGES; damage++)
             printf("# %s, %s: %llu confirmed of %llu\n", accepts ? "holds" : "violated", damage_names[damage],
-                   (unsigned long long)run.confirmed[accepts][damage], (unsigned long long)run.tried[accepts][damage]);
+                   (unsigned long long)run.confirmed[accepts][damage],
+                   (unsigned long long)run.tried[accepts][damage]);
     }
     bool enough = run.evidences[0] > histories / 50 && run.evidences[1] > histories / 50;
     bool good = enough && run.unsound == 0 && run.unexpected == 0;
-    printf("%s - damaged evidence of %llu rejects (%llu against other histories) and %llu accepts: %llu untrue verdicts and "
+    printf("%s - damaged evidence of %llu rejects (%llu against other histories) and %llu accepts: %llu "
+           "untrue verdicts and "
            "%llu damages confirmed\n",
            good ? "ok" : "not ok", (unsigned long long)run.evidences[0], (unsigned long long)run.foreign,
-           (unsigned long long)run.evidences[1], (unsigned long long)run.unsound, (unsigned long long)run.unexpected);
+           (unsigned long long)run.evidences[1], (unsigned long long)run.unsound,
+           (unsigned long long)run.unexpected);
     return !good;
 }

@@ -1,6 +1,6 @@
-/* Minimised histories, random small ones: trying every schedule finds none that explains what is left; what is left is a part
- * of the whole; and nothing can be taken from it alone. Also: a part of a history that holds, holds.
- * Arguments: histories a level (default 1500), seed (default 1).
+/* Minimised histories, random small ones: trying every schedule finds none that explains what is left; what
+ * is left is a part of the whole; and nothing can be taken from it alone. Also: a part of a history that
+ * holds, holds. Arguments: histories a level (default 1500), seed (default 1).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,8 @@ static uint32_t find_transaction(const struct iso_history *whole, const struct i
 }
 
 /* The elements that are left stand in the whole's list in the same order. */
-static bool list_is_part(const struct iso_history *whole, uint32_t list, const struct iso_history *part, uint32_t left)
+static bool list_is_part(const struct iso_history *whole, uint32_t list, const struct iso_history *part,
+                         uint32_t left)
 {
     uint64_t at = whole->list_first[list], end = whole->list_first[list + 1];
     for (uint64_t i = part->list_first[left]; i < part->list_first[left + 1]; i++) {
@@ -68,7 +69,8 @@ static enum iso_operation_kind kind_of(const struct iso_history *history, uint32
     return gone ? ISO_DELETE : (enum iso_operation_kind)iso_kind_of(history, o);
 }
 
-static bool operation_fits(const struct iso_history *whole, uint32_t o, const struct iso_history *part, uint32_t p)
+static bool operation_fits(const struct iso_history *whole, uint32_t o, const struct iso_history *part,
+                           uint32_t p)
 {
     if (kind_of(whole, o) != kind_of(part, p) ||
         !same_atom(whole, whole->key_atom[whole->key[o]], part, part->key_atom[part->key[p]]))
@@ -115,8 +117,8 @@ static bool loses_a_transaction(const struct iso_history *history, enum iso_mode
     return loses;
 }
 
-static bool check_minimised(struct run *run, const struct iso_history *history, const struct iso_polygraph_options *options,
-                            const struct iso_evidence *evidence)
+static bool check_minimised(struct run *run, const struct iso_history *history,
+                            const struct iso_polygraph_options *options, const struct iso_evidence *evidence)
 {
     struct iso_history small, plain;
     struct iso_error error = {.status = ISO_OK};
@@ -133,7 +135,8 @@ static bool check_minimised(struct run *run, const struct iso_history *history, 
     else if (loses_a_transaction(&small, run->model))
         bad = wrong(run, "a transaction can still go");
     else if (iso_part_without_initial(&small, &plain) &&
-             (iso_history_finish(&plain, &error) != ISO_OK || judge(&plain, run->model, &error) != ISO_IS_VIOLATED ||
+             (iso_history_finish(&plain, &error) != ISO_OK ||
+              judge(&plain, run->model, &error) != ISO_IS_VIOLATED ||
               schedule_oracle_holds(&plain, run->model, 0)))
         bad = wrong(run, "without initial values it holds");
     run->minimised++;
@@ -210,7 +213,8 @@ static bool run_level(enum iso_model model, unsigned histories, uint64_t seed)
         return false;
     }
     bool enough = run.minimised > histories / 5 && run.held > histories / 5;
-    printf("%s - %s: %llu histories minimised, of %.1f transactions %.1f left, %.1f checks each; %llu parts hold\n",
+    printf("%s - %s: %llu histories minimised, of %.1f transactions %.1f left, %.1f checks each; %llu parts "
+           "hold\n",
            enough ? "ok" : "not ok", iso_model_name(model), (unsigned long long)run.minimised,
            (double)run.transactions / (double)(run.minimised + !run.minimised),
            (double)run.left / (double)(run.minimised + !run.minimised),

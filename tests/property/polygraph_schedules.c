@@ -314,6 +314,7 @@ static bool check_level(enum iso_model model, unsigned count, uint64_t seed, boo
         random_state = (seed + i) * 0x9e3779b97f4a7c15u + 1;
         make_plan(&plan);
         options.drift = draw(3) ? 0 : draw(12);
+        options.no_advice = plain || draw(2);
         const char *wrong = compare(&plan, &options, &tally);
         if (!wrong)
             continue;

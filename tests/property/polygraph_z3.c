@@ -1,8 +1,8 @@
-/* A second opinion on polygraph: Z3, asked in the plainest way. Each event of a history has a place on a line, an integer; that
- * the places explain every read and keep every session, and that writers of a key do not overlap, is written down as it stands
- * in the definition of the level, in SMT-LIB. Random histories too large to try every schedule, some with reads spoilt, with
- * duplicate values, deletes, aborted and unknown transactions. Without a program `z3` it is skipped.
- * Arguments: histories (default 150), seed (default 1).
+/* A second opinion on polygraph: Z3, asked in the plainest way. Each event of a history has a place on a
+ * line, an integer; that the places explain every read and keep every session, and that writers of a key do
+ * not overlap, is written down as it stands in the definition of the level, in SMT-LIB. Random histories too
+ * large to try every schedule, some with reads spoilt, with duplicate values, deletes, aborted and unknown
+ * transactions. Without a program `z3` it is skipped. Arguments: histories (default 150), seed (default 1).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -88,8 +88,8 @@ static void keep_sessions(const struct question *question)
             for (uint32_t j = history->session_first[s]; j < i; j++) {
                 uint32_t earlier = history->session_order[j], later = history->session_order[i];
                 if (iso_status_of(history, earlier) == ISO_COMMITTED && takes_part(history, later))
-                    fprintf(question->file, "(assert (< %c%u %c%u))\n", commit_of(question), earlier, begin_of(question),
-                            later);
+                    fprintf(question->file, "(assert (< %c%u %c%u))\n", commit_of(question), earlier,
+                            begin_of(question), later);
             }
         }
     }
@@ -99,11 +99,13 @@ static void keep_writers_apart(const struct question *question, uint32_t t, uint
 {
     for (uint32_t u = 0; u < t && !question->serial; u++) {
         if (writes_key(question->history, u, key))
-            fprintf(question->file, "(assert (or (not in%u) (not in%u) (< c%u b%u) (< c%u b%u)))\n", t, u, t, u, u, t);
+            fprintf(question->file, "(assert (or (not in%u) (not in%u) (< c%u b%u) (< c%u b%u)))\n", t, u, t,
+                    u, u, t);
     }
 }
 
-/* The reader saw `writer` (ISO_NONE: nobody): every other writer came before that one, or after the reader began. */
+/* The reader saw `writer` (ISO_NONE: nobody): every other writer came before that one, or after the reader
+ * began. */
 static void say_saw(const struct question *question, uint32_t reader, uint32_t key, uint32_t writer)
 {
     char begin = begin_of(question), commit = commit_of(question);
@@ -129,7 +131,8 @@ static void explain_read(const struct question *question, uint32_t reader, uint3
     if (value == history->initial_value)
         say_saw(question, reader, key, ISO_NONE);
     for (uint32_t writer = 0; writer < history->transaction_count; writer++) {
-        if (writer != reader && takes_part(history, writer) && final_write(history, writer, key, &left) && left == value)
+        if (writer != reader && takes_part(history, writer) && final_write(history, writer, key, &left) &&
+            left == value)
             say_saw(question, reader, key, writer);
     }
     fprintf(question->file, "))\n");
@@ -174,7 +177,8 @@ static void spoil(struct iso_history *history, struct random *random)
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         uint32_t fate = random_below(random, 20);
         if (fate < 2)
-            history->flags[t] = (uint8_t)((history->flags[t] & ~ISO_STATUS_MASK) | (fate ? ISO_ABORTED : ISO_UNKNOWN));
+            history->flags[t] =
+                (uint8_t)((history->flags[t] & ~ISO_STATUS_MASK) | (fate ? ISO_ABORTED : ISO_UNKNOWN));
     }
     for (uint32_t o = 0; o < history->operation_count; o++) {
         if (iso_kind_of(history, o) == ISO_WRITE && random_below(random, 30) == 0) {
@@ -183,7 +187,8 @@ static void spoil(struct iso_history *history, struct random *random)
         }
     }
     for (uint32_t tries = 0; count > 0 && tries < 200; tries++) {
-        uint32_t o = random_below(random, history->operation_count), p = random_below(random, history->operation_count);
+        uint32_t o = random_below(random, history->operation_count),
+                 p = random_below(random, history->operation_count);
         if (iso_kind_writes(history->kind[o]) || history->key[o] != history->key[p])
             continue;
         history->value[o] = history->value[p];
@@ -222,7 +227,8 @@ static int ask_all(FILE *file, int *said, unsigned histories, uint64_t seed)
         struct iso_history history;
         struct iso_error error = {.status = ISO_OK};
         enum iso_model model = models[i % 3];
-        struct question question = {&history, iso_model_is_serial(model), iso_model_keeps_sessions(model), file};
+        struct question question = {&history, iso_model_is_serial(model), iso_model_keeps_sessions(model),
+                                    file};
         iso_history_init(&history);
         make(&history, seed + i);
         said[i] = judge(&history, model, &error);
@@ -250,13 +256,15 @@ static int compare_all(FILE *answers, const int *said, unsigned histories)
         undecided += said[i] == ISO_IS_UNDECIDED;
         count[violated] += holds || violated;
         if ((holds && said[i] == ISO_IS_VIOLATED) || (violated && said[i] == ISO_HOLDS)) {
-            printf("not ok - history %u at %s: polygraph %s, z3 %s", i, iso_model_name(models[i % 3]), judge_name(said[i]),
-                   line);
+            printf("not ok - history %u at %s: polygraph %s, z3 %s", i, iso_model_name(models[i % 3]),
+                   judge_name(said[i]), line);
             wrong++;
         }
     }
-    bool enough = count[0] > histories / 5 && count[1] > histories / 5 && unknown + undecided <= histories / 20;
-    printf("%s - z3 agrees on %u histories that hold and %u that are violated; %u unknown to it, %u to polygraph\n",
+    bool enough =
+        count[0] > histories / 5 && count[1] > histories / 5 && unknown + undecided <= histories / 20;
+    printf("%s - z3 agrees on %u histories that hold and %u that are violated; %u unknown to it, %u to "
+           "polygraph\n",
            wrong || !enough ? "not ok" : "ok", count[0], count[1], unknown, undecided);
     return wrong + !enough;
 }

@@ -1,0 +1,141 @@
+/* The order of the input as advice: does it explain the history, taken as the order of commits?
+ *
+ * Histories are often recorded in about that order, and then nothing has to be searched: one pass places each
+ * transaction's begin between what it read and what replaced that. Positions count commits: what commits as
+ * number p is seen by begins at p + 1 and later. A read of several possible writers takes the latest that has
+ * committed. Advice that does not work says nothing.
+ */
+#include "polygraph/polygraph_private.h"
+
+struct advice {
+    struct engine *engine;
+    uint32_t *begin;    /* by transaction: the position of its begin */
+    uint32_t *current;  /* by key: the newest write so far, or ISO_NONE */
+    uint32_t *replaced; /* by write, and then by key for the initial one: the position of what replaced it */
+    uint32_t *before;   /* by transaction: the one before it in its session */
+};
+
+/* The place of a write, or of a key's initial value, in `replaced`. */
+static uint32_t *replaced_at(const struct advice *advice, uint32_t write, uint32_t key)
+{
+    return &advice
+                ->replaced[write == ISO_NONE || write == INITIAL ? advice->engine->write_count + key : write];
+}
+
+/* The last position up to `begin` at which a read sees what it read; ISO_NONE: none. */
+static uint32_t last_position(const struct advice *advice, uint32_t read, uint32_t begin)
+{
+    const struct engine *engine = advice->engine;
+    uint32_t best = ISO_NONE;
+    for (uint32_t i = engine->first_candidate[read]; i < engine->first_candidate[read + 1]; i++) {
+        uint32_t write = engine->candidates[i],
+                 start = write == INITIAL ? 0 : engine->write_transaction[write] + 1;
+        uint32_t last = *replaced_at(advice, write, engine->read_key[read]);
+        if (start > begin)
+            continue;
+        if (last >= begin)
+            return begin;
+        best = best == ISO_NONE || last > best ? last : best;
+    }
+    return best;
+}
+
+/* The last position at which all reads of a transaction see what they read; ISO_NONE: none from `low` on. */
+static uint32_t place_reads(const struct advice *advice, uint32_t t, uint32_t low)
+{
+    const struct engine *engine = advice->engine;
+    uint32_t begin = t;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1]; read++) {
+            uint32_t last = last_position(advice, read, begin);
+            if (last == ISO_NONE || last < low)
+                return ISO_NONE;
+            moved |= last < begin;
+            begin = last;
+        }
+    }
+    return begin;
+}
+
+static bool place(struct advice *advice, uint32_t t)
+{
+    const struct engine *engine = advice->engine;
+    uint32_t low = 0;
+    if (advice->before[t] != ISO_NONE) {
+        if (advice->before[t] > t)
+            return false;
+        low = advice->before[t] + 1;
+    }
+    for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++) {
+        uint32_t last = advice->current[engine->write_key[write]];
+        uint32_t start = last == ISO_NONE ? 0 : engine->write_transaction[last] + 1;
+        low = start > low ? start : low;
+    }
+    advice->begin[t] = place_reads(advice, t, low);
+    for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++) {
+        uint32_t key = engine->write_key[write];
+        *replaced_at(advice, advice->current[key], key) = t;
+        advice->current[key] = write;
+    }
+    return advice->begin[t] != ISO_NONE && (!engine->serial || advice->begin[t] == t);
+}
+
+static bool lists_agree(const struct engine *engine)
+{
+    for (uint32_t i = 0; i < engine->list_pair_count; i++) {
+        if (engine->write_transaction[engine->list_pairs[i][0]] >=
+            engine->write_transaction[engine->list_pairs[i][1]])
+            return false;
+    }
+    return true;
+}
+
+/* Begins by their positions, each before the commit of that number. */
+static void accept(const struct advice *advice)
+{
+    const struct engine *engine = advice->engine;
+    struct iso_evidence *evidence = &engine->result->evidence;
+    uint32_t *first = iso_allocate_zeroed((size_t)engine->count + 2, sizeof *first);
+    uint32_t *sorted = iso_allocate(((size_t)engine->count + 1) * sizeof *sorted);
+    for (uint32_t t = 0; t < engine->count; t++)
+        first[advice->begin[t] + 1]++;
+    for (uint32_t p = 0; p < engine->count; p++)
+        first[p + 1] += first[p];
+    for (uint32_t t = 0; t < engine->count; t++)
+        sorted[first[advice->begin[t]]++] = t;
+    for (uint32_t p = 0, i = 0; p < engine->count; p++) {
+        for (; i < first[p]; i++)
+            iso_evidence_event(evidence, event_of(engine, node_begin(engine, sorted[i])));
+        if (!engine->serial)
+            iso_evidence_event(evidence, event_of(engine, node_commit(engine, p)));
+    }
+    evidence->accepts = true;
+    engine->result->outcome = ISO_HOLDS;
+    engine->result->counters.by_advice = 1;
+    iso_free(first);
+    iso_free(sorted);
+}
+
+bool advice_decides(struct engine *engine)
+{
+    if (engine->options->no_advice || iso_model_needs_times(engine->options->model) || !lists_agree(engine))
+        return false;
+    size_t lists = ((size_t)engine->write_count + engine->history->key_count + 1) * sizeof(uint32_t);
+    size_t keys = ((size_t)engine->history->key_count + 1) * sizeof(uint32_t);
+    struct advice advice = {.engine = engine,
+                            .begin = iso_allocate(((size_t)engine->count + 1) * sizeof(uint32_t)),
+                            .current = memset(iso_allocate(keys), 0xff, keys),
+                            .replaced = memset(iso_allocate(lists), 0xff, lists),
+                            .before = session_predecessors(engine)};
+    bool fine = true;
+    for (uint32_t t = 0; t < engine->count && fine; t++)
+        fine = place(&advice, t);
+    if (fine)
+        accept(&advice);
+    iso_free(advice.begin);
+    iso_free(advice.current);
+    iso_free(advice.replaced);
+    iso_free(advice.before);
+    return fine;
+}

@@ -1,0 +1,209 @@
+/* polygraph's budgets, findings before any graph, and what switched-off steps leave. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "iso/polygraph.h"
+#include "tests/support/blackbox_workload.h"
+#include "verify/verify.h"
+
+struct fixture {
+    struct iso_history history;
+    struct iso_polygraph_options options;
+    struct iso_polygraph_result result;
+    struct iso_error error;
+};
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    memset(&fixture, 0, sizeof fixture);
+    iso_history_init(&fixture.history);
+    iso_history_input(&fixture.history, "test");
+    iso_polygraph_options_init(&fixture.options);
+    fixture.options.no_advice = true;
+    iso_polygraph_result_init(&fixture.result);
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    iso_polygraph_result_release(&fixture->result);
+    iso_history_release(&fixture->history);
+    return 0;
+}
+
+static void check(struct fixture *fixture)
+{
+    assert_int_equal(iso_history_finish(&fixture->history, &fixture->error), ISO_OK);
+    assert_int_equal(
+        iso_polygraph_check(&fixture->history, &fixture->options, &fixture->result, &fixture->error), ISO_OK);
+}
+
+static void make(struct fixture *fixture, const char *name, uint32_t transactions, uint32_t sessions)
+{
+    struct blackbox_workload shape = {
+        .name = name, .transactions = transactions, .keys = 5000, .sessions = sessions, .operations = 8};
+    assert_true(blackbox_workload_make(&shape, &fixture->history));
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* What runs long stops soon after the time is up: measured as the thread's own time, since the machine may be
+ * busy. */
+static void stops_in_time(void **state)
+{
+    struct fixture *fixture = *state;
+    make(fixture, "hd", 20000, 200);
+    fixture->options.model = ISO_MODEL_ADYA_SI;
+    fixture->options.timeout = 0.5;
+    double before = seconds();
+    check(fixture);
+    assert_int_equal(fixture->result.outcome, ISO_IS_UNDECIDED);
+    assert_string_equal(fixture->result.reason, "timeout");
+    assert_true(seconds() - before < 1.5);
+    assert_true(fixture->result.counters.known_edges > 0); /* what was decided so far */
+    assert_int_equal(fixture->result.evidence.lemma_count, 0);
+}
+
+static uint64_t memory_in_use(void)
+{
+    unsigned long long size, resident, shared;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%llu %llu %llu", &size, &resident, &shared), 3);
+    fclose(file);
+    return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t most;
+
+static uint64_t watched_memory(void)
+{
+    uint64_t now = memory_in_use();
+    most = now > most ? now : most;
+    return now;
+}
+
+/* Every budget below what is needed is kept to within 5%, and told. */
+static void keeps_to_memory(void **state)
+{
+    struct fixture *fixture = *state;
+    make(fixture, "hd", 20000, 200);
+    assert_int_equal(iso_history_finish(&fixture->history, &fixture->error), ISO_OK);
+    fixture->options.model = ISO_MODEL_SER;
+    fixture->options.timeout = 20;
+    fixture->options.memory_in_use = watched_memory;
+    uint64_t start = memory_in_use();
+    for (uint64_t more = 4; more <= 64; more *= 2) {
+        fixture->options.memory = start + (more << 20);
+        most = 0;
+        assert_int_equal(
+            iso_polygraph_check(&fixture->history, &fixture->options, &fixture->result, &fixture->error),
+            ISO_OK);
+        if (fixture->result.outcome == ISO_IS_UNDECIDED)
+            assert_string_equal(fixture->result.reason, "memory");
+        if (most > fixture->options.memory + fixture->options.memory / 20)
+            fail_msg("%llu MB more: %llu of %llu bytes", (unsigned long long)more, (unsigned long long)most,
+                     (unsigned long long)fixture->options.memory);
+        if (more == 4)
+            assert_int_equal(fixture->result.outcome, ISO_IS_UNDECIDED);
+        iso_polygraph_result_release(&fixture->result);
+        iso_polygraph_result_init(&fixture->result);
+    }
+}
+
+static void add(struct fixture *fixture, iso_atom tid, enum iso_operation_kind kind, iso_atom value,
+                enum iso_operation_kind second, iso_atom second_value)
+{
+    iso_history_begin(&fixture->history, tid, tid, ISO_COMMITTED, iso_origin(0, tid));
+    iso_history_operation(&fixture->history, kind, 7, value);
+    if (second != ISO_READ_LIST)
+        iso_history_operation(&fixture->history, second, 7, second_value);
+}
+
+static void finds_lost_updates(void **state)
+{
+    struct fixture *fixture = *state;
+    add(fixture, 1, ISO_WRITE, 10, ISO_READ_LIST, 0);
+    for (iso_atom tid = 2; tid < 5; tid++)
+        add(fixture, tid, ISO_READ, 10, ISO_WRITE, 10 + tid);
+    check(fixture);
+    assert_int_equal(fixture->result.outcome, ISO_IS_VIOLATED);
+    assert_int_equal(fixture->result.counts[ISO_FINDING_LOSTUPDATE], 2);
+    assert_int_equal(fixture->result.cycles, 0);
+    assert_int_equal(fixture->result.findings[0].transaction, 2);
+    assert_int_equal(fixture->result.findings[0].other, 1);
+    struct iso_evidence *evidence = &fixture->result.evidence;
+    assert_int_equal(iso_verify(&fixture->history, evidence, &fixture->error), ISO_OK);
+    evidence->finding.other = 0; /* the writer of what was read lost nothing */
+    assert_int_equal(iso_verify(&fixture->history, evidence, &fixture->error), ISO_VIOLATED);
+    evidence->finding.other = evidence->finding.transaction;
+    assert_int_equal(iso_verify(&fixture->history, evidence, &fixture->error), ISO_VIOLATED);
+}
+
+/* A value that two wrote: both may have read another version. */
+static void judges_duplicates_by_graph(void **state)
+{
+    struct fixture *fixture = *state;
+    add(fixture, 1, ISO_WRITE, 10, ISO_READ_LIST, 0);
+    add(fixture, 2, ISO_READ, 10, ISO_WRITE, 11);
+    add(fixture, 3, ISO_READ, 10, ISO_WRITE, 12);
+    add(fixture, 4, ISO_WRITE, 10, ISO_READ_LIST, 0);
+    check(fixture);
+    assert_int_equal(fixture->result.outcome, ISO_HOLDS);
+    assert_int_equal(fixture->result.counts[ISO_FINDING_LOSTUPDATE], 0);
+    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_OK);
+}
+
+/* A workload comes in the order of its commits: that is enough, and is evidence. */
+static void takes_advice(void **state)
+{
+    struct fixture *fixture = *state;
+    make(fixture, "hd", 5000, 500);
+    fixture->options.no_advice = false;
+    fixture->options.no_search = fixture->options.no_solver = true;
+    check(fixture);
+    assert_int_equal(fixture->result.outcome, ISO_HOLDS);
+    assert_int_equal(fixture->result.counters.by_advice, 1);
+    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_OK);
+}
+
+static void says_what_is_switched_off(void **state)
+{
+    struct fixture *fixture = *state;
+    make(fixture, "bl", 300, 10);
+    fixture->options.no_search = fixture->options.no_solver = true;
+    check(fixture);
+    assert_int_equal(fixture->result.outcome, ISO_IS_UNDECIDED);
+    assert_string_equal(fixture->result.reason, "steps-switched-off");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(stops_in_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(keeps_to_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(finds_lost_updates, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(judges_duplicates_by_graph, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(takes_advice, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(says_what_is_switched_off, set_up, tear_down),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
