@@ -420,12 +420,27 @@ static struct join_link *take_certain(struct iso_join *join, uint64_t horizon, u
     return certain;
 }
 
+/* A transaction's snapshot is older than its xid. So once clients promise that no smaller xmin will come, a whole transaction
+ * of a smaller xid has no record: it is somebody else's, and holds nothing up. */
+static void settle_foreign(struct iso_join *join)
+{
+    for (uint32_t i = join->oldest, next; i != ISO_NONE; i = next) {
+        const struct join_transaction *transaction = &join->transactions[i];
+        next = transaction->newer;
+        if ((transaction->flags & JOIN_COMPLETE) && transaction->identity.tag == JOIN_BY_XID &&
+            join_xid_of(join, transaction->identity.number) < join->places.clients)
+            join_settle(join, i, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+    }
+}
+
 void join_place(struct iso_join *join, bool ended)
 {
     struct join_places *places = &join->places;
     uint32_t count;
     if (!places->active || (!ended && !places->clients))
         return;
+    if (!ended)
+        settle_foreign(join);
     uint64_t horizon = ended ? UINT64_MAX : horizon_of(join);
     settle_outcomes(join, horizon);
     struct join_link *certain = take_certain(join, below_those_that_stay(join, horizon), &count);

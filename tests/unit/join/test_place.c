@@ -132,12 +132,29 @@ static void transaction_delivered_in_part_holds_the_horizon(void **state)
     join_bench_by_xid(&bench, 701, 10, 19, "t/1", "-", "1");
     join_bench_record(&bench, "{'tid':2,'sid':1,'xid':705,'snapshot':'705:705:','ops':[{'t':'w','k':'t/2','v':2}]}");
     deliver(&bench, 705, 20, 30, "t/2", "2");
-    iso_join_advance(bench.join, 705, 0);
-    STEPS(&bench, ""); /* 701 may have committed: its END is on the way */
-    join_bench_end(&bench, 701, 1, 20);
-    STEPS(&bench, "");
     join_bench_record(&bench, "{'tid':3,'sid':1,'xid':701,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    iso_join_advance(bench.join, 705, 0);
+    STEPS(&bench, "watermark 1"); /* 701 may have committed: its END is on the way */
+    join_bench_end(&bench, 701, 1, 20);
     STEPS(&bench, "add 3[2,3]{w:t/1=1} add 1[4,]{r:t/1=1} watermark 3");
+    join_bench_close(&bench);
+}
+
+static void transaction_of_somebody_else_holds_nothing_up(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &live);
+    deliver(&bench, 699, 5, 10, "t/9", "9"); /* there will never be a record */
+    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':1,'xid':701,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1},{'t':'w','k':'t/1','v':2}]}");
+    deliver(&bench, 700, 10, 20, "t/1", "1");
+    deliver(&bench, 701, 20, 30, "t/1", "2");
+    iso_join_advance(bench.join, 699, 0);
+    STEPS(&bench, ""); /* its record may still come */
+    iso_join_advance(bench.join, 702, 0);
+    STEPS(&bench, "add cdc:699[,3]{w:t/9=9} add 1[4,5]{w:t/1=1} watermark 5");
+    assert_int_equal(stats_of(&bench).foreign, 1);
     join_bench_close(&bench);
 }
 
@@ -247,6 +264,7 @@ int main(void)
         cmocka_unit_test(snapshot_that_lacks_what_came_before_is_a_breach),
         cmocka_unit_test(places_are_final_below_the_horizon),
         cmocka_unit_test(transaction_delivered_in_part_holds_the_horizon),
+        cmocka_unit_test(transaction_of_somebody_else_holds_nothing_up),
         cmocka_unit_test(outcome_shows_below_the_horizon),
         cmocka_unit_test(unknown_reader_leaves_no_place_behind),
         cmocka_unit_test(in_band_reader_has_one_place),
