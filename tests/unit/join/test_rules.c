@@ -454,6 +454,21 @@ static void without_clients_before_images_are_reads(void **state)
     join_bench_close(&bench);
 }
 
+/* Connect was killed between the rows and its note of them: it says again that the transaction ended, with no row. */
+static void second_end_takes_nothing_back(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &debezium_alone);
+    join_bench_end(&bench, 700, 2, 30);
+    join_bench_end(&bench, 700, 0, 30);
+    join_bench_by_xid(&bench, 700, 10, 20, "t/1", NULL, "1");
+    join_bench_by_xid(&bench, 700, 10, 21, "t/2", NULL, "2");
+    join_bench_end(&bench, 700, 0, 30);
+    STEPS(&bench, "add cdc:700[,30]{r:t/1=-^,w:t/1=1,r:t/2=-^,w:t/2=2} watermark 29");
+    join_bench_close(&bench);
+}
+
 static void positions_are_watermarks_without_clients(void **state)
 {
     struct join_bench bench;
@@ -549,6 +564,7 @@ int main(void)
         cmocka_unit_test(later_positions_close_without_end),
         cmocka_unit_test(before_images_are_checked_where_they_are_known),
         cmocka_unit_test(without_clients_before_images_are_reads),
+        cmocka_unit_test(second_end_takes_nothing_back),
         cmocka_unit_test(positions_are_watermarks_without_clients),
         cmocka_unit_test(text_ids_join_by_tid),
         cmocka_unit_test(record_inside_its_transaction),
