@@ -39,6 +39,7 @@ PROPERTY_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(PROPERTY_SOURCES))
 FUZZ_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(FUZZ_SOURCES))
 RECORDER := $(BUILD)/record-wiredtiger
 BROKER := $(BUILD)/embedded-broker
+POSTGRES_WORKLOAD := $(BUILD)/postgres-workload
 WORKLOAD := $(BUILD)/polygraph-workload
 
 .DEFAULT_GOAL := all
@@ -105,6 +106,11 @@ $(FUZZ_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(LIB
 $(BROKER): $(call objects,bench/embedded_broker.c) $(C11_THREADS) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
+# Concurrent sessions on PostgreSQL, for its end-to-end tests.
+$(BUILD)/obj/tests/postgres/%.o: CFLAGS_ALL += -I/usr/include/postgresql
+$(POSTGRES_WORKLOAD): $(call objects,$(wildcard tests/postgres/*.c)) $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(LIBRARIES) -lpq -o $@
+
 # Black-box workloads, judged in memory or written as files.
 $(WORKLOAD): $(call objects,bench/polygraph_workload.c) $(TEST_SUPPORT) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -ljansson -o $@
@@ -134,9 +140,9 @@ EFFORT ?= short
 FLAVOUR ?= check
 RESULTS ?= build/results
 SCRIPTS := $(sort $(wildcard tests/test_*.sh) $(wildcard tests/*/test_*.sh))
-# What looks at the sources or records with WiredTiger, which no sanitizer knows, runs once and not in every flavour.
+# What looks at the sources, installs, or records with WiredTiger, which no sanitizer knows, runs once and not in every flavour.
 ifneq ($(BUILD),build)
-SCRIPTS := $(filter-out tests/test_run.sh tests/includes/% tests/wiredtiger/%,$(SCRIPTS))
+SCRIPTS := $(filter-out tests/test_run.sh tests/includes/% tests/wiredtiger/% tests/recorder/%,$(SCRIPTS))
 endif
 named = $(if $(T),$(foreach test,$(1),$(if $(findstring $(T),$(subst test_,,$(test))),$(test))),$(1))
 TESTS := $(call named,$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS) $(SCRIPTS))
@@ -180,6 +186,12 @@ kafka: ## End-to-end tests on a real Kafka broker (Maven Central, kept in the us
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name kafka --results $(RESULTS) --limit 900 tests/kafka/end_to_end.sh
 
+.PHONY: databases
+databases: ## End-to-end tests on real PostgreSQL and MariaDB with Debezium (Maven Central, kept in the user's cache)
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(POSTGRES_WORKLOAD)
+	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron WORKLOAD=$(CURDIR)/$(POSTGRES_WORKLOAD) \
+	 tests/run.sh --name databases --results $(RESULTS) --limit 900 --jobs 1 tests/postgres/end_to_end.sh tests/mariadb/end_to_end.sh
+
 .PHONY: fuzz fuzz-programs fuzz-smoke
 fuzz-programs: $(FUZZ_PROGRAMS)
 
@@ -208,6 +220,14 @@ format: ## Format the sources with clang-format-14
 
 format-check: ## Say which sources are not formatted
 	@clang-format-14 --dry-run --Werror $(FORMATTED)
+
+PREFIX ?= /usr/local
+.PHONY: install
+install: all ## Install the program, the library and its headers under PREFIX (/usr/local)
+	@install -D $(BUILD)/isochron $(DESTDIR)$(PREFIX)/bin/isochron
+	@install -D -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/libisochron.a
+	@install -d $(DESTDIR)$(PREFIX)/include/iso
+	@install -m 644 include/iso/*.h $(DESTDIR)$(PREFIX)/include/iso
 
 clean: ## Remove everything that was built
 	rm -rf build build-*

@@ -30,9 +30,22 @@ if [ "$(id -u)" != 0 ]; then
 fi
 echo "make deps: installing$missing"
 $as_root apt-get update -qq || echo "make deps: apt-get update failed, trying with the package lists at hand" >&2
-# shellcheck disable=SC2086 # a list of words
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 \
-    $missing </dev/null >/dev/null || {
-    echo "make deps: apt-get could not install:$missing" >&2
-    exit 4
+install() {
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 \
+        "$@" </dev/null >/dev/null || {
+        echo "make deps: apt-get could not install: $*" >&2
+        exit 4
+    }
 }
+
+# PostgreSQL's package makes a cluster and starts it, unless it is told not to: the tests need the programs only.
+case " $missing " in
+*" postgresql-15 "*)
+    if [ ! -d /etc/postgresql-common ]; then
+        install postgresql-common
+        echo "create_main_cluster = false" | $as_root tee -a /etc/postgresql-common/createcluster.conf >/dev/null
+    fi
+    ;;
+esac
+# shellcheck disable=SC2086 # a list of words
+install $missing

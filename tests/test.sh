@@ -25,6 +25,7 @@ stage asan asan
 stage ubsan ubsan
 stage tsan tsan
 stage kafka kafka
+stage databases databases
 stage fuzz fuzz-smoke
 [ -d ../shared ] || echo "# skipped: no ../shared beside the repository, tests ran on tests/data/recordings only"
 echo "$passed passed, $failed failed"

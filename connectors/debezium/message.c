@@ -1,9 +1,10 @@
 /* Logical messages. With the prefix `isochron` their content is a client's record of the transaction that they are part
- * of; all others belong to somebody else. */
+ * of, or a watermark; all others belong to somebody else. */
 #include <string.h>
 
 #include "base/base64.h"
 #include "connectors/debezium/debezium_private.h"
+#include "io/watermark.h"
 
 static bool is_record(const char *text, size_t size)
 {
@@ -62,6 +63,23 @@ static const char *content(struct debezium *debezium, const struct iso_cell *cel
     return found ? room : NULL;
 }
 
+/* Outside of transactions; inside of one it is an event that its END counts. */
+static enum iso_status take_watermark(struct debezium *debezium, const char *text, size_t size, struct iso_events *events,
+                                      struct iso_event *event, struct iso_error *error)
+{
+    uint64_t watermark;
+    if (iso_watermark_read(&debezium->native.json, text, size, &watermark, error) != ISO_OK)
+        return error->status;
+    if (event->flags & ISO_EVENT_HAS_ID) {
+        event->type = ISO_EVENT_IGNORED;
+        event->reason = "watermark inside of a transaction";
+        iso_events_add(events, event);
+    }
+    iso_events_add(events, &(struct iso_event){.type = ISO_EVENT_WATERMARK, .flags = ISO_EVENT_HAS_CTS,
+                                               .cts = {.physical = watermark}, .origin = event->origin});
+    return ISO_OK;
+}
+
 static enum iso_status take_record(struct debezium *debezium, struct iso_events *events, struct iso_event *event,
                                    struct iso_error *error)
 {
@@ -70,6 +88,8 @@ static enum iso_status take_record(struct debezium *debezium, struct iso_events 
     const char *text = iso_envelope_has(&debezium->envelope, ISO_MEMBER_CONTENT) ? content(debezium, cell, &size) : NULL;
     if (!text)
         return iso_error_set(error, ISO_BAD_INPUT, "message.content: expected a transaction in JSON, as bytes, base64 or hex");
+    if (iso_watermark_is(text))
+        return take_watermark(debezium, text, size, events, event, error);
     if (!(event->flags & ISO_EVENT_HAS_ID))
         return iso_error_set(error, ISO_BAD_INPUT, "a record outside of any transaction: expected "
                              "pg_logical_emit_message(true, 'isochron', record)");

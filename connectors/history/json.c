@@ -5,6 +5,7 @@
 #include "connectors/history/record_private.h"
 #include "io/framing.h"
 #include "io/native.h"
+#include "io/watermark.h"
 
 struct json_decoder {
     struct iso_decoder decoder;
@@ -43,47 +44,6 @@ static void copy(struct json_decoder *json, const uint8_t *data, size_t size)
     memset(json->text + size, 0, ISO_JSON_PADDING);
 }
 
-/* Whether the text is an object whose first member is "watermark". */
-static bool is_watermark(const char *text)
-{
-    text += strspn(text, " \t\r\n");
-    if (*text != '{')
-        return false;
-    text += 1 + strspn(text + 1, " \t\r\n");
-    return !strncmp(text, "\"watermark\"", 11);
-}
-
-static enum iso_status scanner_fault(const struct iso_json *json, struct iso_error *error)
-{
-    char text[256];
-    iso_json_describe(json, text, sizeof text);
-    return iso_error_set(error, ISO_BAD_INPUT, "byte %zu: %s", json->position + 1, text);
-}
-
-static enum iso_status decode_watermark(struct json_decoder *decoder, size_t size, const struct iso_message *message,
-                                        struct iso_events *events, struct iso_error *error)
-{
-    struct iso_json *json = &decoder->native.json;
-    struct iso_json_text name, text;
-    struct iso_json_number number = {0};
-    iso_json_start(json, decoder->text, size);
-    iso_json_enter_object(json);
-    iso_json_member(json, &name);
-    bool quoted = iso_json_peek(json) == ISO_JSON_STRING;
-    if (quoted && iso_json_string(json, &text) && iso_json_digits(text.at, &number.bits) != text.length)
-        return iso_error_set(error, ISO_BAD_INPUT, "watermark: expected an unsigned integer");
-    if (!quoted)
-        iso_json_integer(json, &number);
-    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name))
-        iso_json_skip(json);
-    if (!iso_json_finish(json))
-        return scanner_fault(json, error);
-    if (number.negative)
-        return iso_error_set(error, ISO_BAD_INPUT, "watermark: expected an unsigned integer");
-    record_add_watermark(events, message, number.bits);
-    return ISO_OK;
-}
-
 static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
                               struct iso_error *error)
 {
@@ -97,8 +57,12 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     if (json->framed && !iso_frame_open(message, ISO_FRAME_PAYLOAD, false, &frame, &expected))
         return iso_error_set(error, ISO_BAD_INPUT, "expected %s", expected);
     copy(json, frame.bytes, frame.size);
-    if (is_watermark(json->text))
-        return decode_watermark(json, frame.size, message, events, error);
+    if (iso_watermark_is(json->text)) {
+        uint64_t watermark;
+        if (iso_watermark_read(&json->native.json, json->text, frame.size, &watermark, error) == ISO_OK)
+            record_add_watermark(events, message, watermark);
+        return error->status;
+    }
     uint32_t index = events->block.transaction_count;
     uint64_t origin = record_origin(message);
     if (iso_native_read_transaction(&json->native, json->text, frame.size, origin, &events->block, &json->fault) != ISO_OK)

@@ -80,10 +80,11 @@ java_run() {
         "-Dlog4j.configuration=file:$directory/log4j.properties" org.apache.kafka.connect.cli.ConnectStandalone "$@"
 }
 
-# Every task runs.
-answers() {
+# RUNNING once every task runs, FAILED if one has failed.
+state() {
     curl -s -f "http://127.0.0.1:$(cat "$directory/port")/connectors?expand=status" 2>/dev/null |
-        jq -e 'length > 0 and all(.[].status; (.tasks | length) > 0 and all(.tasks[]; .state == "RUNNING"))' >/dev/null
+        jq -r --argjson count "$1" '[.[].status.tasks[].state] |
+            if any(. == "FAILED") then "FAILED" elif length == $count and all(. == "RUNNING") then "RUNNING" else "" end'
 }
 
 start() { # broker connector...
@@ -93,10 +94,11 @@ start() { # broker connector...
     (java_run "$directory/worker.properties" "$@") >>"$directory/log" 2>&1 </dev/null &
     echo $! >"$directory/pid"
     tries=0
-    until answers; do
+    until [ "$(state $#)" = RUNNING ]; do
         tries=$((tries + 1))
         kill -0 "$(cat "$directory/pid")" 2>/dev/null || fail "the worker ended, see $directory/log"
-        [ $tries -lt 300 ] || fail "the connectors do not run, see $directory/log"
+        [ "$(state $#)" != FAILED ] || fail "a connector failed, see $directory/log"
+        [ $tries -lt 600 ] || fail "the connectors do not run, see $directory/log"
         sleep 0.3
     done
 }

@@ -179,6 +179,7 @@ void iso_history_close(struct iso_history *history)
     }
     history->flags[transaction] = flags | (all & ~ISO_KIND_MASK ? ISO_OWN_TIMES : 0);
     history->first_operation[transaction + 1] = end;
+    history_hide_own(history, transaction);
 }
 
 struct iso_history_mark iso_history_mark(const struct iso_history *history)

@@ -31,6 +31,10 @@ static inline uint8_t history_key_use(enum iso_operation_kind kind, uint32_t val
     return kind == ISO_READ && value == ISO_ABSENT ? 0 : ISO_KEY_SCALAR;
 }
 
+/* PostgreSQL counts a transaction's own xid among the finished ones of its snapshots. To all others it is in progress, and so
+ * it is here. */
+void history_hide_own(struct iso_history *history, uint32_t transaction);
+
 /* Parts of iso_history_finish. */
 enum iso_status history_place_snapshots(struct iso_history *history, struct iso_error *error);
 void history_rank_timestamps(struct iso_history *history);

@@ -64,6 +64,45 @@ bool iso_history_snapshot(struct iso_history *history, const char *text, size_t 
     return true;
 }
 
+/* Adds `xid` to those in progress. The list stays sorted, and becomes the newest of the history's. */
+static void hide(struct iso_history *history, struct iso_snapshot *snapshot, uint64_t xid)
+{
+    uint32_t count = snapshot->xip_count, smaller = 0;
+    history_reserve_snapshots(history, 0, count + 1);
+    const uint64_t *old = history->snapshot_xips + snapshot->first_xip;
+    uint64_t *new = history->snapshot_xips + history->xip_count;
+    while (smaller < count && old[smaller] < xid)
+        smaller++;
+    if (smaller)
+        memcpy(new, old, smaller * sizeof *new);
+    new[smaller] = xid;
+    if (count > smaller)
+        memcpy(new + smaller + 1, old + smaller, (count - smaller) * sizeof *new);
+    snapshot->first_xip = history->xip_count;
+    snapshot->xip_count = count + 1;
+    snapshot->xmin = xid < snapshot->xmin ? xid : snapshot->xmin;
+    history->xip_count += count + 1;
+}
+
+void history_hide_own(struct iso_history *history, uint32_t transaction)
+{
+    uint64_t xid = history->xid ? history->xid[transaction] : 0;
+    if (!xid)
+        return;
+    if (history->snapshot && history->snapshot[transaction] != ISO_NONE) {
+        struct iso_snapshot *own = &history->snapshots[history->snapshot[transaction]];
+        if (iso_snapshot_sees(history, own, xid))
+            hide(history, own, xid);
+    }
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+        if (!(history->kind[o] & ISO_OPERATION_SNAPSHOT))
+            continue;
+        struct iso_snapshot *its = &history->snapshots[history->ots[o]];
+        if (iso_snapshot_sees(history, its, xid))
+            hide(history, its, xid);
+    }
+}
+
 uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *from, uint32_t snapshot)
 {
     struct iso_snapshot one = from->snapshots[snapshot];

@@ -166,8 +166,11 @@ void join_take_end(struct iso_join *join, const struct iso_history *block, const
         return;
     uint32_t number = join_open(join, identity, event);
     struct join_transaction *transaction = &join->transactions[number];
+    uint32_t count = event->flags & ISO_EVENT_HAS_COUNT ? event->count : 0;
+    /* After a restart END may come again, and counts what was sent since: the largest count is of the whole. */
+    if (!(transaction->flags & JOIN_ENDED) || count > transaction->expected)
+        transaction->expected = count;
     transaction->flags |= JOIN_ENDED;
-    transaction->expected = event->flags & ISO_EVENT_HAS_COUNT ? event->count : 0;
     join_check_complete(join, number);
 }
 
@@ -225,7 +228,7 @@ void join_promise(struct iso_join *join)
     if (promise <= join->promised)
         return;
     join->promised = promise;
-    join_give_watermark(join, promise);
+    join_give_watermark(join, promise - 1); /* initial rows may still come, at `promised` */
 }
 
 /* All before it has come in this partition. */

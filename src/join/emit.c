@@ -189,7 +189,8 @@ void join_give_changes(struct iso_join *join, const struct join_transaction *tra
     give(join, transaction, cts, true);
 }
 
-/* A row of a connector's snapshot: what was there before. Positions and timestamps begin above 1. */
+/* A row of a connector's snapshot: what was there before. Positions and timestamps begin above 1. Where there was a promise
+ * already it stands at that: its partition has no change before it, so that nothing up to there has changed its key. */
 void join_give_initial(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin)
 {
     struct target targets[] = {{&join->out.block, false}, {&join->out.joined, true}};
@@ -202,7 +203,7 @@ void join_give_initial(struct iso_join *join, uint32_t key, iso_atom value, uint
         snprintf(name, sizeof name, "cdc:snapshot:%u", key);
     iso_atom tid = iso_atoms_text(&join->texts, name, strlen(name));
     for (int i = 0; i < (join->options.keep_joined ? 2 : 1); i++) {
-        begin(join, &targets[i], tid, 1, origin);
+        begin(join, &targets[i], tid, join->promised ? join->promised : 1, origin);
         operate(join, &targets[i], value == ISO_ABSENT ? ISO_DELETE : ISO_WRITE, key, value);
         if (!i)
             add_transaction(join);

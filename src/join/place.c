@@ -103,12 +103,10 @@ void join_place_record(struct iso_join *join, uint32_t number)
     for (uint32_t o = first; held->ots && o < held->first_operation[t + 1]; o++)
         if (held->kind[o] & ISO_OPERATION_SNAPSHOT)
             add_link(join, number, o - first);
-    if (held->flags[t] & ISO_WRITES) {
+    if (held->flags[t] & ISO_WRITES)
         record->unplaced++;
-    } else if (record->xid && record->status == ISO_COMMITTED) { /* wrote nothing, and snapshots tell it apart all the same */
-        record->unplaced++;
+    else if (record->xid && record->status == ISO_COMMITTED) /* wrote nothing, and snapshots tell it apart all the same */
         join_place_commit(join, number, ISO_NONE);
-    }
 }
 
 static void insert_commit(struct join_places *places, const struct join_commit *commit)
@@ -139,6 +137,10 @@ void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transact
         if (it->identity.tag == JOIN_BY_XID)
             commit.xid = join_xid_of(join, it->identity.number);
     }
+    if (number != ISO_NONE && (join->records[number].flags & JOIN_RECORD_COMMITTED)) { /* a reader that has its place */
+        join_forget_transaction(join, transaction);
+        return;
+    }
     if (number != ISO_NONE) {
         struct join_record *record = &join->records[number];
         const struct iso_history *held = &join->held;
@@ -147,6 +149,8 @@ void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transact
             join_resolve(join, number, true, 0);
         commit.xid = record->xid ? record->xid : commit.xid;
         record->flags |= JOIN_RECORD_COMMITTED;
+        if (!(held->flags[record->held] & ISO_WRITES)) /* of writers it was known from the start */
+            record->unplaced++;
         if (transaction != ISO_NONE && xmin > places->delivered)
             places->delivered = xmin;
     }
@@ -416,12 +420,27 @@ static struct join_link *take_certain(struct iso_join *join, uint64_t horizon, u
     return certain;
 }
 
+/* A transaction's snapshot is older than its xid. So once clients promise that no smaller xmin will come, a whole transaction
+ * of a smaller xid has no record: it is somebody else's, and holds nothing up. */
+static void settle_foreign(struct iso_join *join)
+{
+    for (uint32_t i = join->oldest, next; i != ISO_NONE; i = next) {
+        const struct join_transaction *transaction = &join->transactions[i];
+        next = transaction->newer;
+        if ((transaction->flags & JOIN_COMPLETE) && transaction->identity.tag == JOIN_BY_XID &&
+            join_xid_of(join, transaction->identity.number) < join->places.clients)
+            join_settle(join, i, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+    }
+}
+
 void join_place(struct iso_join *join, bool ended)
 {
     struct join_places *places = &join->places;
     uint32_t count;
     if (!places->active || (!ended && !places->clients))
         return;
+    if (!ended)
+        settle_foreign(join);
     uint64_t horizon = ended ? UINT64_MAX : horizon_of(join);
     settle_outcomes(join, horizon);
     struct join_link *certain = take_certain(join, below_those_that_stay(join, horizon), &count);

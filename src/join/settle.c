@@ -315,7 +315,8 @@ static void settle_alone(struct iso_join *join, uint32_t number, uint32_t final)
     bool clients = join->options.clients || join->in_band;
     bool sure = !clients || join->options.records_first || join->in_band || (final & JOIN_RECORDS_FINAL);
     uint64_t cts = 0;
-    if (!(final & JOIN_ROWS_FINAL) || !sure)
+    bool undecided = join->expects_in_band && !join->in_band; /* the first record tells how positions are counted */
+    if (!(final & JOIN_ROWS_FINAL) || !sure || (undecided && !(final & JOIN_RECORDS_FINAL)))
         return;
     note_incomplete(join, transaction);
     join->stats.foreign += clients && transaction->rows.count;

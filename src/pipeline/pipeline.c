@@ -145,10 +145,11 @@ bool pipeline_is_change_stream(const struct iso_pipeline *pipeline, uint32_t inp
     return decoder && iso_join_knows(decoder->class->kind);
 }
 
-/* Records have watermarks if their clients send some; of change streams only some kinds do. */
+/* Records have watermarks if their clients send some; of change streams only some kinds do, and what clients send in-band. */
 bool pipeline_has_watermarks(const struct iso_pipeline *pipeline, uint32_t input)
 {
-    return !pipeline_is_change_stream(pipeline, input) || iso_join_has_watermarks(pipeline->join);
+    return !pipeline_is_change_stream(pipeline, input) || iso_join_has_watermarks(pipeline->join) ||
+           (input < pipeline->state_count && pipeline->states[input].has_watermark);
 }
 
 /* The engine's errors name places by the block's inputs. */

@@ -100,7 +100,7 @@ void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t
     if (state->has_watermark && timestamp <= state->watermark)
         return;
     state->watermark = timestamp;
-    state->has_watermark = true;
+    state->has_watermark = state->counts = true;
     advance(pipeline, now);
 }
 

@@ -1,8 +1,9 @@
 /* The file sink: a thread takes records from the ring and appends them, page by page.
  *
- * A killed process's write may end after any page of the file, so a line must not cross a page's end. Lines are gathered in
- * `page`, which stands for the rest of the file's current page; one that does not fit any more goes to the next page, and
- * newlines fill this one. A line that is longer than a page is written as it is.
+ * A killed process's write may end after any page of the file, so a line must not cross a page's end. Lines
+ * are gathered in `page`, which stands for the rest of the file's current page; one that does not fit any
+ * more goes to the next page, and a blank line fills this one. A line that is longer than a page is written
+ * as it is.
  */
 #define _GNU_SOURCE
 #include "recorder/recorder_private.h"
@@ -34,9 +35,9 @@ struct file_sink {
     uint64_t lines;  /* in `page` */
     uint64_t offset; /* of the file, where `page` goes */
     pthread_mutex_t lock;
-    bool abandoned;        /* guarded by `lock`: nobody waits for the writer any more, it frees everything */
-    bool ended;            /* guarded by `lock`: the writer is about to return */
-    pthread_cond_t ending; /* ... and this is told */
+    bool abandoned;         /* guarded by `lock`: nobody waits for the writer any more, it frees everything */
+    bool ended;             /* guarded by `lock`: the writer is about to return */
+    pthread_cond_t ending;  /* ... and this is told */
     uint64_t written, lost; /* guarded by `lock` */
     char trouble[256];      /* guarded by `lock` */
 };
@@ -108,8 +109,10 @@ static void turn_page(struct file_sink *sink)
 {
     if (sink->regular) {
         size_t rest = room(sink);
-        memset(sink->page + sink->used, '\n', rest);
+        memset(sink->page + sink->used, ' ', rest);
         sink->used += rest;
+        if (rest > 0)
+            sink->page[sink->used - 1] = '\n';
     }
     write_page(sink);
 }

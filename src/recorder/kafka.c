@@ -2,16 +2,21 @@
 #define _GNU_SOURCE
 #include "recorder/recorder_private.h"
 
+#include <inttypes.h>
 #include <librdkafka/rdkafka.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { POLL_MILLISECONDS = 100, FREE_SECONDS = 5 };
 
 struct kafka_sink {
     rd_kafka_t *client;
+    struct recorder_floors *floors;
+    unsigned watermark_ms;
+    uint64_t told;  /* the newest watermark; the listener's */
+    int partitions; /* of the topic; 0: not known yet; the listener's */
     char *topic;
     pthread_t listener;
     atomic_bool closing;
@@ -19,6 +24,7 @@ struct kafka_sink {
     pthread_mutex_t lock;
     uint64_t written, lost; /* guarded by `lock` */
     char trouble[256];      /* guarded by `lock` */
+    char said[128];         /* guarded by `lock`: the client's latest complaint */
 };
 
 /* On the thread that polls. */
@@ -26,22 +32,83 @@ static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, voi
 {
     struct kafka_sink *sink = context;
     (void)client;
+    if (message->_private) /* a watermark: the next one says more */
+        return;
     atomic_fetch_sub(&sink->waiting, message->len);
     pthread_mutex_lock(&sink->lock);
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
         sink->written++;
     } else {
         sink->lost++;
-        snprintf(sink->trouble, sizeof sink->trouble, "%s", rd_kafka_err2str(message->err));
+        snprintf(sink->trouble, sizeof sink->trouble, "%s%s%s", rd_kafka_err2str(message->err),
+                 *sink->said ? ": " : "", sink->said);
     }
     pthread_mutex_unlock(&sink->lock);
+}
+
+/* On any thread of the client, which would else write to the application's stderr. */
+static void complained(const rd_kafka_t *client, int level, const char *facility, const char *text)
+{
+    struct kafka_sink *sink = rd_kafka_opaque(client);
+    (void)level, (void)facility;
+    pthread_mutex_lock(&sink->lock);
+    snprintf(sink->said, sizeof sink->said, "%s", text);
+    pthread_mutex_unlock(&sink->lock);
+}
+
+/* How many partitions the topic has, once the broker tells. */
+static int ask_partitions(struct kafka_sink *sink)
+{
+    const struct rd_kafka_metadata *metadata;
+    int count = 0;
+    rd_kafka_topic_t *topic = rd_kafka_topic_new(sink->client, sink->topic, NULL);
+    if (topic && rd_kafka_metadata(sink->client, 0, topic, &metadata, 1000) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        if (metadata->topic_cnt == 1 && metadata->topics[0].err == RD_KAFKA_RESP_ERR_NO_ERROR)
+            count = metadata->topics[0].partition_cnt;
+        rd_kafka_metadata_destroy(metadata);
+    }
+    if (topic)
+        rd_kafka_topic_destroy(topic);
+    return count;
+}
+
+/* Behind every record that was taken before `least` was read: a partition keeps the order. */
+static void send_watermark(struct kafka_sink *sink)
+{
+    char text[48];
+    uint64_t least = recorder_floors_least(sink->floors);
+    if (least <= sink->told)
+        return;
+    if (sink->partitions == 0)
+        sink->partitions = ask_partitions(sink);
+    int size = snprintf(text, sizeof text, "{\"watermark\":\"%" PRIu64 "\"}", least);
+    for (int32_t p = 0; p < sink->partitions; p++)
+        rd_kafka_producev(sink->client, RD_KAFKA_V_TOPIC(sink->topic), RD_KAFKA_V_PARTITION(p),
+                          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_VALUE(text, (size_t)size),
+                          RD_KAFKA_V_OPAQUE(sink), RD_KAFKA_V_END);
+    if (sink->partitions > 0)
+        sink->told = least;
+}
+
+static int64_t milliseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * (int64_t)1000 + now.tv_nsec / 1000000;
 }
 
 static void *listen_for_deliveries(void *context)
 {
     struct kafka_sink *sink = context;
-    while (!atomic_load(&sink->closing))
-        rd_kafka_poll(sink->client, POLL_MILLISECONDS);
+    int64_t next = milliseconds() + sink->watermark_ms;
+    while (!atomic_load(&sink->closing)) {
+        int64_t left = sink->watermark_ms ? next - milliseconds() : POLL_MILLISECONDS;
+        rd_kafka_poll(sink->client, left < 0 ? 0 : left < POLL_MILLISECONDS ? (int)left : POLL_MILLISECONDS);
+        if (sink->watermark_ms && milliseconds() >= next) {
+            send_watermark(sink);
+            next = milliseconds() + sink->watermark_ms;
+        }
+    }
     return NULL;
 }
 
@@ -50,9 +117,9 @@ static enum recorder_fate kafka_take(void *context, const char *sid, const char 
     struct kafka_sink *sink = context;
     size--; /* a message needs no newline */
     atomic_fetch_add(&sink->waiting, size);
-    rd_kafka_resp_err_t status =
-        rd_kafka_producev(sink->client, RD_KAFKA_V_TOPIC(sink->topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-                          RD_KAFKA_V_KEY(sid, strlen(sid)), RD_KAFKA_V_VALUE((void *)line, size), RD_KAFKA_V_END);
+    rd_kafka_resp_err_t status = rd_kafka_producev(
+        sink->client, RD_KAFKA_V_TOPIC(sink->topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+        RD_KAFKA_V_KEY(sid, strlen(sid)), RD_KAFKA_V_VALUE((void *)line, size), RD_KAFKA_V_END);
     if (status == RD_KAFKA_RESP_ERR_NO_ERROR)
         return RECORDER_TAKEN;
     atomic_fetch_sub(&sink->waiting, size);
@@ -88,9 +155,11 @@ static void sink_release(struct kafka_sink *sink)
 static void kafka_free(void *context)
 {
     struct kafka_sink *sink = context;
-    rd_kafka_flush(sink->client, FREE_SECONDS * 1000);
     atomic_store(&sink->closing, true);
     pthread_join(sink->listener, NULL);
+    if (sink->watermark_ms)
+        send_watermark(sink);
+    rd_kafka_flush(sink->client, FREE_SECONDS * 1000);
     rd_kafka_purge(sink->client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     sink_release(sink);
 }
@@ -107,7 +176,8 @@ static bool set(rd_kafka_conf_t *conf, const char *name, const char *value, stru
 }
 
 /* The buffer's size becomes librdkafka's queue's; properties of the caller come later and win. */
-static bool configure(rd_kafka_conf_t *conf, const char *const *properties, size_t buffer, struct iso_error *error)
+static bool configure(rd_kafka_conf_t *conf, const char *const *properties, size_t buffer,
+                      struct iso_error *error)
 {
     char kilobytes[24], messages[24];
     size_t kib = buffer / 1024 ? buffer / 1024 : 1, count = buffer / 128 ? buffer / 128 : 1;
@@ -127,6 +197,7 @@ static bool start_client(struct kafka_sink *sink, const char *const *properties,
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     rd_kafka_conf_set_opaque(conf, sink);
     rd_kafka_conf_set_dr_msg_cb(conf, delivered);
+    rd_kafka_conf_set_log_cb(conf, complained);
     char text[256];
     if (!configure(conf, properties, buffer, error)) {
         rd_kafka_conf_destroy(conf);
@@ -141,7 +212,8 @@ static bool start_client(struct kafka_sink *sink, const char *const *properties,
 }
 
 struct iso_recorder *iso_recorder_new_kafka(const char *topic, const char *const *properties,
-                                            const struct iso_recorder_options *options, struct iso_error *error)
+                                            const struct iso_recorder_options *options,
+                                            struct iso_error *error)
 {
     struct iso_recorder *recorder = recorder_new(options, error);
     struct kafka_sink *sink = recorder ? calloc(1, sizeof *sink) : NULL;
@@ -150,6 +222,8 @@ struct iso_recorder *iso_recorder_new_kafka(const char *topic, const char *const
         return NULL;
     }
     pthread_mutex_init(&sink->lock, NULL);
+    sink->floors = &recorder->floors;
+    sink->watermark_ms = options ? options->watermark_ms : 0;
     sink->topic = strdup(topic);
     if (!sink->topic || !start_client(sink, properties, recorder_buffer_bytes(options), error) ||
         !recorder_start_thread(&sink->listener, listen_for_deliveries, sink, error)) {

@@ -25,10 +25,12 @@ struct iso_recorder *recorder_new(const struct iso_recorder_options *options, st
     if (recorder->record_bytes > buffer)
         recorder->record_bytes = buffer;
     pthread_mutex_init(&recorder->lock, NULL);
+    pthread_mutex_init(&recorder->floors.lock, NULL);
     return recorder;
 }
 
-struct iso_recorder *iso_recorder_new_in_band(const struct iso_recorder_options *options, struct iso_error *error)
+struct iso_recorder *iso_recorder_new_in_band(const struct iso_recorder_options *options,
+                                              struct iso_error *error)
 {
     return recorder_new(options, error);
 }
@@ -51,8 +53,15 @@ void iso_recorder_free(struct iso_recorder *recorder)
         return;
     if (recorder->sink)
         recorder->sink->free(recorder->context);
+    pthread_mutex_destroy(&recorder->floors.lock);
     pthread_mutex_destroy(&recorder->lock);
     free(recorder);
+}
+
+void iso_recorder_progress(struct iso_recorder *recorder, const char *snapshot)
+{
+    if (recorder)
+        recorder_floors_saw(&recorder->floors, snapshot, NULL);
 }
 
 void iso_recorder_statistics(struct iso_recorder *recorder, struct iso_recorder_statistics *statistics)

@@ -1,12 +1,14 @@
 /* What the recorder's files share: a session's record, and where records go.
  *
- * A *sink* is a struct of functions; the file's has a ring and a thread of its own, Kafka's is librdkafka's queue, in-band's is
- * nothing. Memory comes from malloc and may be missing: base/memory.h would end the application.
+ * A *sink* is a struct of functions; the file's has a ring and a thread of its own, Kafka's is librdkafka's
+ * queue, in-band's is nothing. Memory comes from malloc and may be missing: base/memory.h would end the
+ * application.
  */
 #ifndef ISO_RECORDER_PRIVATE_H
 #define ISO_RECORDER_PRIVATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "iso/recorder.h"
 
@@ -33,10 +35,31 @@ struct recorder_sink {
     void (*free)(void *context);
 };
 
+/* What is known of a database's snapshots, for watermarks. A session sets its `floor` before its transaction
+ * takes a snapshot, and takes it away after the record was taken. */
+struct recorder_floor {
+    _Atomic uint64_t
+        xmin; /* no record of the session will have a smaller one; UINT64_MAX: no transaction is open */
+    struct recorder_floor *next;
+};
+
+struct recorder_floors {
+    _Atomic uint64_t newest;      /* the largest xmin that any snapshot was seen to have */
+    pthread_mutex_t lock;         /* guards the list */
+    struct recorder_floor *first; /* one a session */
+};
+
+void recorder_floors_add(struct recorder_floors *floors, struct recorder_floor *floor);
+void recorder_floors_remove(struct recorder_floors *floors, struct recorder_floor *floor);
+void recorder_floors_saw(struct recorder_floors *floors, const char *snapshot, struct recorder_floor *floor);
+/* The least xmin that a record may still have; 0: nothing is known. */
+uint64_t recorder_floors_least(struct recorder_floors *floors);
+
 struct iso_recorder {
     const struct recorder_sink *sink; /* NULL: in-band only */
     void *context;
     size_t record_bytes;
+    struct recorder_floors floors;
     pthread_mutex_t lock; /* guards `counts` */
     uint64_t counts[RECORDER_FATES];
 };
@@ -46,7 +69,8 @@ struct iso_recorder *recorder_new(const struct iso_recorder_options *options, st
 void recorder_count(struct iso_recorder *recorder, enum recorder_fate fate);
 size_t recorder_buffer_bytes(const struct iso_recorder_options *options);
 
-/* A thread that takes no signals: they are the application's, and a broken pipe is an error like any other. */
+/* A thread that takes no signals: they are the application's, and a broken pipe is an error like any other.
+ */
 bool recorder_start_thread(pthread_t *thread, void *(*run)(void *), void *context, struct iso_error *error);
 
 /* Seconds of the monotonic clock from now, for pthread_cond_timedwait. */

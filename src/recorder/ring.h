@@ -1,8 +1,9 @@
 /* A bounded ring of records between the application's threads and the one that writes.
  *
- * Producers copy a record in under `lock`, or are told that there is no room. The consumer reads what lies between `tail` and
- * a `head` that it saw under the lock without holding it: producers never touch those bytes. Then it moves `tail` on.
- * A record is its size (4 bytes) and its bytes, wrapped at the end of the memory.
+ * Producers copy a record in under `lock`, or are told that there is no room. The consumer reads what lies
+ * between `tail` and a `head` that it saw under the lock without holding it: producers never touch those
+ * bytes. Then it moves `tail` on. A record is its size (4 bytes) and its bytes, wrapped at the end of the
+ * memory.
  */
 #ifndef ISO_RECORDER_RING_H
 #define ISO_RECORDER_RING_H
@@ -26,11 +27,13 @@ void recorder_ring_release(struct recorder_ring *ring);
 
 bool recorder_ring_put(struct recorder_ring *ring, const void *record, size_t size); /* false: no room */
 
-/* Waits for records; returns the head up to which they may be read, or `tail` if the ring is closed and empty. */
+/* Waits for records; returns the head up to which they may be read, or `tail` if the ring is closed and
+ * empty. */
 uint64_t recorder_ring_wait(struct recorder_ring *ring);
 /* Size of the record at `place`, and its bytes, `from` them on. */
 size_t recorder_ring_size(const struct recorder_ring *ring, uint64_t place);
-void recorder_ring_copy(const struct recorder_ring *ring, uint64_t place, size_t from, void *bytes, size_t size);
+void recorder_ring_copy(const struct recorder_ring *ring, uint64_t place, size_t from, void *bytes,
+                        size_t size);
 uint64_t recorder_ring_next(const struct recorder_ring *ring, uint64_t place);
 /* Everything before `place` is written or lost. */
 void recorder_ring_done(struct recorder_ring *ring, uint64_t place);

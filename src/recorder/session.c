@@ -1,4 +1,5 @@
-/* A session's record: operations are appended to its text as they come, the rest is put around them at the end. */
+/* A session's record: operations are appended to its text as they come, the rest is put around them at the
+ * end. */
 #define _GNU_SOURCE
 #include "recorder/recorder_private.h"
 
@@ -8,6 +9,7 @@
 
 struct iso_recorder_session {
     struct iso_recorder *recorder;
+    struct recorder_floor floor;
     char *sid;
     struct recorder_text head;      /* {"sid":"SID","tid":"SID : what all records of the session start with */
     struct recorder_text record;    /* head, number, operations */
@@ -32,6 +34,7 @@ struct iso_recorder_session *iso_recorder_session_new(struct iso_recorder *recor
     if (!session)
         return NULL;
     session->recorder = recorder;
+    recorder_floors_add(&recorder->floors, &session->floor);
     size_t limit = recorder->record_bytes;
     session->head.limit = session->record.limit = session->statement.limit = limit;
     session->snapshot.limit = session->xid.limit = limit;
@@ -52,6 +55,7 @@ void iso_recorder_session_free(struct iso_recorder_session *session)
 {
     if (!session)
         return;
+    recorder_floors_remove(&session->recorder->floors, &session->floor);
     free(session->head.bytes);
     free(session->record.bytes);
     free(session->statement.bytes);
@@ -71,6 +75,7 @@ void iso_recorder_begin(struct iso_recorder_session *session)
     clear(&session->xid);
     session->has_sts = session->has_cts = session->given = false;
     session->open = true;
+    atomic_store(&session->floor.xmin, atomic_load(&session->recorder->floors.newest));
     recorder_put_bytes(&session->record, session->head.bytes, session->head.used);
     recorder_put(&session->record, ".");
     recorder_put_number(&session->record, session->sno);
@@ -110,8 +115,11 @@ void iso_recorder_xid(struct iso_recorder_session *session, const char *xid)
 
 void iso_recorder_snapshot(struct iso_recorder_session *session, const char *snapshot)
 {
-    if (session)
-        keep(&session->snapshot, snapshot);
+    if (!session)
+        return;
+    keep(&session->snapshot, snapshot);
+    if (snapshot && session->open)
+        recorder_floors_saw(&session->recorder->floors, snapshot, &session->floor);
 }
 
 void iso_recorder_statement(struct iso_recorder_session *session)
@@ -127,6 +135,7 @@ void iso_recorder_statement_snapshot(struct iso_recorder_session *session, const
     clear(&session->statement);
     recorder_put(&session->statement, ",\"snapshot\":");
     recorder_put_string(&session->statement, snapshot);
+    recorder_floors_saw(&session->recorder->floors, snapshot, NULL);
 }
 
 void iso_recorder_statement_timestamp(struct iso_recorder_session *session, uint64_t ots)
@@ -207,8 +216,8 @@ void iso_recorder_delete(struct iso_recorder_session *session, const char *key)
         end_operation(session);
 }
 
-void iso_recorder_read_list(struct iso_recorder_session *session, const char *key, const char *const *elements,
-                            size_t count)
+void iso_recorder_read_list(struct iso_recorder_session *session, const char *key,
+                            const char *const *elements, size_t count)
 {
     if (!start_operation(session, 'r', key))
         return;
@@ -285,25 +294,28 @@ const char *iso_recorder_in_band(struct iso_recorder_session *session)
     return record->bytes;
 }
 
+static enum recorder_fate hand_over(struct iso_recorder_session *session, const char *status)
+{
+    struct iso_recorder *recorder = session->recorder;
+    struct recorder_text *record = &session->record;
+    finish(session, status);
+    recorder_put(record, "\n");
+    if (record->failed || record->used > recorder->record_bytes)
+        return RECORDER_REFUSED;
+    return recorder->sink->take(recorder->context, session->sid, record->bytes, record->used);
+}
+
 static void end(struct iso_recorder_session *session, const char *status)
 {
     if (!session || !session->open)
         return;
     session->open = false;
     session->sno++;
-    struct iso_recorder *recorder = session->recorder;
-    if (!recorder->sink) {
-        if (session->record.failed)
-            recorder_count(recorder, RECORDER_REFUSED);
-        return;
-    }
-    finish(session, status);
-    recorder_put(&session->record, "\n");
-    if (session->record.failed || session->record.used > recorder->record_bytes)
-        recorder_count(recorder, RECORDER_REFUSED);
-    else
-        recorder_count(recorder, recorder->sink->take(recorder->context, session->sid, session->record.bytes,
-                                                      session->record.used));
+    if (session->recorder->sink)
+        recorder_count(session->recorder, hand_over(session, status));
+    else if (session->record.failed)
+        recorder_count(session->recorder, RECORDER_REFUSED);
+    atomic_store(&session->floor.xmin, UINT64_MAX);
 }
 
 void iso_recorder_commit(struct iso_recorder_session *session)

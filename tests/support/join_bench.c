@@ -90,7 +90,8 @@ void join_bench_end(struct join_bench *bench, uint32_t xid, uint32_t count, uint
     join_bench_take(bench, &event);
 }
 
-void join_bench_record(struct join_bench *bench, const char *json)
+/* Reads it into the block; returns its number there. */
+static uint32_t read_record(struct join_bench *bench, const char *json)
 {
     struct iso_native_fault fault = {.kind = ISO_FAULT_NONE};
     size_t length = strlen(json);
@@ -104,7 +105,23 @@ void join_bench_record(struct join_bench *bench, const char *json)
         abort();
     }
     iso_free(text);
+    return number;
+}
+
+void join_bench_record(struct join_bench *bench, const char *json)
+{
+    uint32_t number = read_record(bench, json);
     iso_join_take_records(bench->join, &bench->block, number, 1, bench->now);
+}
+
+void join_bench_in_band(struct join_bench *bench, uint32_t xid, uint64_t previous, uint64_t lsn, const char *json)
+{
+    struct iso_event event = {.type = ISO_EVENT_TRANSACTIONS, .flags = ISO_EVENT_IN_BAND, .count = 1, .position = {previous, lsn},
+                              .source = ISO_ABSENT, .table = ISO_ABSENT, .key = ISO_ABSENT};
+    event.first = read_record(bench, json);
+    event.origin = bench->block.origin[event.first];
+    set_xid(bench, &event, xid);
+    join_bench_take(bench, &event);
 }
 
 /* ---- steps as text ---- */

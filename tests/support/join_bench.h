@@ -38,6 +38,9 @@ void join_bench_end(struct join_bench *bench, uint32_t xid, uint32_t count, uint
 /* A client's record, a line of the native format with single quotes for double ones. */
 void join_bench_record(struct join_bench *bench, const char *json);
 
+/* One that travels inside of transaction `xid`, as an event that its END counts. */
+void join_bench_in_band(struct join_bench *bench, uint32_t xid, uint64_t previous, uint64_t lsn, const char *json);
+
 /* All steps since the last call. */
 const char *join_bench_steps(struct join_bench *bench);
 

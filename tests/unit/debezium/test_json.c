@@ -264,6 +264,27 @@ static void refuses_records_outside_of_transactions(void **state)
     case_close(&test);
 }
 
+static void takes_watermarks_in_band(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, by_column);
+    const char *outside = "{\"op\":\"m\",\"source\":{\"connector\":\"postgresql\",\"name\":\"dbz\",\"txId\":null},"
+                          "\"transaction\":null,\"message\":{\"prefix\":\"isochron\",\"content\":\"%s\"}}";
+    char payload[512];
+    snprintf(payload, sizeof payload, outside, "eyJ3YXRlcm1hcmsiOiIxMjMifQ=="); /* {"watermark":"123"} */
+    assert_string_equal(case_decode(&test, NULL, payload), "watermark cts 123");
+    snprintf(payload, sizeof payload, outside, "{\\\"watermark\\\":18446744073709551615}");
+    assert_string_equal(case_decode(&test, NULL, payload), "watermark cts 18446744073709551615");
+    snprintf(payload, sizeof payload, outside, "{\\\"watermark\\\":-1}");
+    assert_string_equal(case_decode(&test, NULL, payload), "watermark: expected an unsigned integer");
+    snprintf(payload, sizeof payload, outside, "{\\\"watermark\\\":\\\"1x\\\"}");
+    assert_string_equal(case_decode(&test, NULL, payload), "watermark: expected an unsigned integer");
+    snprintf(payload, sizeof payload, outside, "{\\\"watermark\\\":1");
+    assert_memory_equal(case_decode(&test, NULL, payload), "byte 15: ", 9);
+    case_close(&test);
+}
+
 static void takes_heartbeats_and_schema_changes(void **state)
 {
     (void)state;
@@ -342,6 +363,7 @@ int main(void)
         cmocka_unit_test(takes_transaction_metadata),
         cmocka_unit_test(takes_logical_messages),
         cmocka_unit_test(refuses_records_outside_of_transactions),
+        cmocka_unit_test(takes_watermarks_in_band),
         cmocka_unit_test(takes_heartbeats_and_schema_changes),
         cmocka_unit_test(takes_binlog_rows),
         cmocka_unit_test(takes_listed_tables_only),

@@ -251,6 +251,44 @@ static void snapshots_give_positions(void **state)
     iso_history_release(&history);
 }
 
+static void operation_with_snapshot(struct iso_history *history, enum iso_operation_kind kind, const char *text)
+{
+    uint32_t snapshot;
+    iso_history_operation(history, kind, 1, 1);
+    assert_true(iso_history_snapshot(history, text, strlen(text), &snapshot));
+    iso_history_set_operation_snapshot(history, snapshot);
+}
+
+/* 12 wrote and then asked for snapshots, which count 12 itself as finished; 13 sees it in progress all the while. */
+static void a_snapshot_does_not_see_its_own(void **state)
+{
+    (void)state;
+    struct iso_history history = empty();
+    with_snapshot(&history, "12", 12, "12:12:");
+    operation_with_snapshot(&history, ISO_READ, "12:14:13");    /* 12 missing */
+    operation_with_snapshot(&history, ISO_READ, "13:15:13,14"); /* xmin above it */
+    operation_with_snapshot(&history, ISO_READ, "12:15:12,13"); /* as others see it */
+    iso_history_close(&history);
+    with_snapshot(&history, "13", 13, "12:13:12");
+    operation_with_snapshot(&history, ISO_READ, "12:14:12");
+    iso_history_close(&history);
+    const uint64_t *xips = history.snapshot_xips;
+    for (int i = 1; i < 4; i++) {
+        const struct iso_snapshot *one = &history.snapshots[i];
+        assert_false(iso_snapshot_sees(&history, one, 12));
+        assert_false(iso_snapshot_sees(&history, one, 13));
+        assert_true(iso_snapshot_sees(&history, one, 11));
+        assert_int_equal(one->xmin, 12);
+        for (uint32_t x = 1; x < one->xip_count; x++)
+            assert_true(xips[one->first_xip + x - 1] < xips[one->first_xip + x]);
+    }
+    assert_false(iso_snapshot_sees(&history, &history.snapshots[2], 14));
+    assert_false(iso_snapshot_sees(&history, &history.snapshots[5], 13));
+    finishes(&history);
+    assert_int_equal(history.breach_count, 0);
+    iso_history_release(&history);
+}
+
 /* One sees 10 and not 11, another 11 and not 10: no order contains both. */
 static void a_broken_chain_is_a_breach(void **state)
 {
@@ -439,6 +477,7 @@ int main(void)
         cmocka_unit_test(pairs_become_ranks),
         cmocka_unit_test(scalars_stay),
         cmocka_unit_test(snapshots_give_positions),
+        cmocka_unit_test(a_snapshot_does_not_see_its_own),
         cmocka_unit_test(a_broken_chain_is_a_breach),
         cmocka_unit_test(explicit_timestamps_win_over_snapshots),
         cmocka_unit_test(an_xid_is_one_transaction),

@@ -132,12 +132,29 @@ static void transaction_delivered_in_part_holds_the_horizon(void **state)
     join_bench_by_xid(&bench, 701, 10, 19, "t/1", "-", "1");
     join_bench_record(&bench, "{'tid':2,'sid':1,'xid':705,'snapshot':'705:705:','ops':[{'t':'w','k':'t/2','v':2}]}");
     deliver(&bench, 705, 20, 30, "t/2", "2");
-    iso_join_advance(bench.join, 705, 0);
-    STEPS(&bench, ""); /* 701 may have committed: its END is on the way */
-    join_bench_end(&bench, 701, 1, 20);
-    STEPS(&bench, "");
     join_bench_record(&bench, "{'tid':3,'sid':1,'xid':701,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    iso_join_advance(bench.join, 705, 0);
+    STEPS(&bench, "watermark 1"); /* 701 may have committed: its END is on the way */
+    join_bench_end(&bench, 701, 1, 20);
     STEPS(&bench, "add 3[2,3]{w:t/1=1} add 1[4,]{r:t/1=1} watermark 3");
+    join_bench_close(&bench);
+}
+
+static void transaction_of_somebody_else_holds_nothing_up(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &live);
+    deliver(&bench, 699, 5, 10, "t/9", "9"); /* there will never be a record */
+    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':1,'xid':701,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1},{'t':'w','k':'t/1','v':2}]}");
+    deliver(&bench, 700, 10, 20, "t/1", "1");
+    deliver(&bench, 701, 20, 30, "t/1", "2");
+    iso_join_advance(bench.join, 699, 0);
+    STEPS(&bench, ""); /* its record may still come */
+    iso_join_advance(bench.join, 702, 0);
+    STEPS(&bench, "add cdc:699[,3]{w:t/9=9} add 1[4,5]{w:t/1=1} watermark 5");
+    assert_int_equal(stats_of(&bench).foreign, 1);
     join_bench_close(&bench);
 }
 
@@ -156,6 +173,42 @@ static void outcome_shows_below_the_horizon(void **state)
     STEPS(&bench, "add aborted 1[,]{w:t/1=1} add 2[2,3]{w:t/2=2} watermark 3");
     assert_int_equal(stats_of(&bench).resolved_committed, 1);
     assert_int_equal(stats_of(&bench).resolved_aborted, 1);
+    join_bench_close(&bench);
+}
+
+/* It has no row and no xid: nothing will ever tell. */
+static void unknown_reader_leaves_no_place_behind(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &file);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'snapshot':'701:701:','status':'unknown','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':2,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    deliver(&bench, 700, 10, 20, "t/1", "1");
+    END(&bench);
+    STEPS(&bench, "add aborted 1[,]{r:t/1=1} add cdc:700[,3]{w:t/1=1} add 2[4,]{r:t/1=1}");
+    join_bench_close(&bench);
+}
+
+/* Its record, made before it had an xid, has none; the transaction that it travels in has. */
+static void in_band_reader_has_one_place(void **state)
+{
+    static const struct iso_join_options in_band = {.kind = "debezium"};
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &in_band);
+    join_bench_in_band(&bench, 701, 10, 18, "{'tid':1,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':null}]}");
+    join_bench_end(&bench, 701, 1, 20);
+    join_bench_by_xid(&bench, 702, 20, 27, "t/1", "-", "1");
+    join_bench_in_band(&bench, 702, 20, 28,
+                       "{'tid':2,'sid':2,'xid':702,'snapshot':'702:702:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_end(&bench, 702, 2, 30);
+    join_bench_in_band(&bench, 703, 30, 38, "{'tid':3,'sid':1,'xid':703,'snapshot':'703:703:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_end(&bench, 703, 1, 40);
+    END(&bench);
+    STEPS(&bench, "add 1[2,3]{r:t/1=-} add 2[4,5]{w:t/1=1} add 3[6,7]{r:t/1=1}");
+    assert_int_equal(stats_of(&bench).waiting_records, 0);
+    assert_int_equal(stats_of(&bench).waiting_transactions, 0);
     join_bench_close(&bench);
 }
 
@@ -211,7 +264,10 @@ int main(void)
         cmocka_unit_test(snapshot_that_lacks_what_came_before_is_a_breach),
         cmocka_unit_test(places_are_final_below_the_horizon),
         cmocka_unit_test(transaction_delivered_in_part_holds_the_horizon),
+        cmocka_unit_test(transaction_of_somebody_else_holds_nothing_up),
         cmocka_unit_test(outcome_shows_below_the_horizon),
+        cmocka_unit_test(unknown_reader_leaves_no_place_behind),
+        cmocka_unit_test(in_band_reader_has_one_place),
         cmocka_unit_test(undelivered_transaction_has_a_place_and_a_finding),
         cmocka_unit_test(xids_wrap_around),
     };

@@ -449,8 +449,23 @@ static void without_clients_before_images_are_reads(void **state)
     join_bench_by_xid(&bench, 700, 10, 20, "t/1", "0", "1");
     join_bench_by_xid(&bench, 700, 10, 21, "t/2", "-", NULL);
     join_bench_end(&bench, 700, 2, 30);
-    STEPS(&bench, "add cdc:snapshot:t/1[,1]{w:t/1=0} add cdc:700[,30]{r:t/1=0^,w:t/1=1,d:t/2} watermark 30");
+    STEPS(&bench, "add cdc:snapshot:t/1[,1]{w:t/1=0} add cdc:700[,30]{r:t/1=0^,w:t/1=1,d:t/2} watermark 29");
     assert_int_equal(stats_of(&bench).snapshot_rows, 1);
+    join_bench_close(&bench);
+}
+
+/* Connect was killed between the rows and its note of them: it says again that the transaction ended, with no row. */
+static void second_end_takes_nothing_back(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &debezium_alone);
+    join_bench_end(&bench, 700, 2, 30);
+    join_bench_end(&bench, 700, 0, 30);
+    join_bench_by_xid(&bench, 700, 10, 20, "t/1", NULL, "1");
+    join_bench_by_xid(&bench, 700, 10, 21, "t/2", NULL, "2");
+    join_bench_end(&bench, 700, 0, 30);
+    STEPS(&bench, "add cdc:700[,30]{r:t/1=-^,w:t/1=1,r:t/2=-^,w:t/2=2} watermark 29");
     join_bench_close(&bench);
 }
 
@@ -461,11 +476,17 @@ static void positions_are_watermarks_without_clients(void **state)
     join_bench_open(&bench, &debezium_alone);
     join_bench_by_xid(&bench, 700, 10, 20, "t/1", NULL, "1");
     join_bench_end(&bench, 701, 1, 40); /* its row is on the way */
-    STEPS(&bench, "watermark 10"); /* 700 commits after that */
+    STEPS(&bench, "watermark 9"); /* 700 commits after that */
     join_bench_end(&bench, 700, 1, 30);
-    STEPS(&bench, "add cdc:700[,30]{r:t/1=-^,w:t/1=1} watermark 39");
+    STEPS(&bench, "add cdc:700[,30]{r:t/1=-^,w:t/1=1} watermark 38");
     join_bench_by_xid(&bench, 701, 30, 35, "t/1", "1", "2");
-    STEPS(&bench, "add cdc:701[,40]{r:t/1=1^,w:t/1=2} watermark 40");
+    STEPS(&bench, "add cdc:701[,40]{r:t/1=1^,w:t/1=2} watermark 39");
+    struct iso_event snapshot = join_bench_row(&bench, "t/9", "-", "0"); /* of a table that nobody has changed so far */
+    snapshot.operation = ISO_ROW_SNAPSHOT;
+    join_bench_take(&bench, &snapshot);
+    join_bench_by_xid(&bench, 702, 40, 45, "t/9", "0", "1");
+    join_bench_end(&bench, 702, 1, 48);
+    STEPS(&bench, "add cdc:snapshot:t/9[,40]{w:t/9=0} add cdc:702[,48]{r:t/9=0^,w:t/9=1} watermark 47");
     join_bench_close(&bench);
 }
 
@@ -543,6 +564,7 @@ int main(void)
         cmocka_unit_test(later_positions_close_without_end),
         cmocka_unit_test(before_images_are_checked_where_they_are_known),
         cmocka_unit_test(without_clients_before_images_are_reads),
+        cmocka_unit_test(second_end_takes_nothing_back),
         cmocka_unit_test(positions_are_watermarks_without_clients),
         cmocka_unit_test(text_ids_join_by_tid),
         cmocka_unit_test(record_inside_its_transaction),

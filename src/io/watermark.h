@@ -1,0 +1,23 @@
+/* A watermark among client records: {"watermark":"123"}, its first member; others are ignored.
+ *
+ * Threads: one at a time a scanner.
+ */
+#ifndef ISO_IO_WATERMARK_H
+#define ISO_IO_WATERMARK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "iso/error.h"
+
+/* Whether the text (followed by ISO_JSON_PADDING readable bytes) is an object whose first member is
+ * "watermark". */
+bool iso_watermark_is(const char *text);
+
+/* Reads one. `json` is a scanner to read it with. */
+enum iso_status iso_watermark_read(struct iso_json *json, const char *text, size_t size, uint64_t *watermark,
+                                   struct iso_error *error);
+
+#endif

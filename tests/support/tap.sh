@@ -1,0 +1,15 @@
+# TAP for bash scripts, which keep the count in $number.
+
+plan() { # results
+    echo "1..$1"
+}
+
+result() { # status name
+    number=$((number + 1))
+    if [ "$1" = 0 ]; then
+        echo "ok $number - $2"
+    else
+        echo "not ok $number - $2"
+        return 1
+    fi
+}
