@@ -35,7 +35,7 @@ convert() { # PATH FORMAT EXPECTED
     report $? "$1 to $2:$found (was$3)"
 }
 
-dbcop=0 share=40 largest=200
+dbcop=0 share=120 largest=60
 [ "${EFFORT:-short}" = long ] && share=10 largest=100000000
 while IFS=$'\t' read -r path format ser si; do
     case $format:$ser in format:* | timekiller:* | *:refuse) continue ;; esac

@@ -15,7 +15,7 @@
 #include "tests/support/random_history.h"
 #include "tests/support/shrink.h"
 
-enum { KINDS = ISO_CTS_CYCLE + 1, DEFAULT_HISTORIES = 20000, MAX_REPORTS = 5 };
+enum { KINDS = ISO_CTS_CYCLE + 1, DEFAULT_HISTORIES = 8000, MAX_REPORTS = 5 };
 
 struct statistics {
     uint64_t histories, refused, holds, unjudged_reads, unjudged_writes, per_operation, unfinished;
