@@ -20,21 +20,25 @@ enum { SCHEMA_MAX_BYTES = 1 << 20 };
 
 struct source {
     char *copy; /* of the argument, cut into the rest */
-    char *kind, *topic, *format, *registry, *schema, *value, *tables, *compression;
+    char *kind, *topic, *format, *registry, *schema, *value, *tables, *compression, *delimiter, *quote, *null;
     enum iso_row_identity identity;
     bool framed;
     struct iso_text schema_text;
 };
 
+/* Where an option's text goes; NULL: it is none of them. */
 static char **place(struct source *source, const char *name)
 {
-    return !strcmp(name, "format")     ? &source->format
-           : !strcmp(name, "registry") ? &source->registry
-           : !strcmp(name, "schema")   ? &source->schema
-           : !strcmp(name, "value")    ? &source->value
-           : !strcmp(name, "tables")   ? &source->tables
-           : !strcmp(name, "compression") ? &source->compression
-                                          : NULL;
+    const struct {
+        const char *name;
+        char **text;
+    } places[] = {{"format", &source->format},       {"registry", &source->registry}, {"schema", &source->schema},
+                  {"value", &source->value},         {"tables", &source->tables},     {"compression", &source->compression},
+                  {"delimiter", &source->delimiter}, {"quote", &source->quote},       {"null", &source->null}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (!strcmp(places[i].name, name))
+            return places[i].text;
+    return NULL;
 }
 
 static bool is_identity(const char *value, enum iso_row_identity *identity)
@@ -60,7 +64,8 @@ static enum iso_status parse_option(struct source *source, char *option, const c
         return ISO_OK;
     } else {
         return iso_error_set(error, ISO_BAD_INPUT, "--source %s: option \"%s=%s\", expected format=NAME, framed=true|false, "
-                             "registry=URL, schema=FILE, value=COLUMN, identity=full|default, tables=A;B or compression=NAME", text, option, value);
+                            "registry=URL, schema=FILE, value=COLUMN, identity=full|default, tables=A;B, compression=NAME, or of csv "
+                             "delimiter=, quote= or null=TEXT", text, option, value);
     }
     return ISO_OK;
 }
@@ -132,6 +137,9 @@ static enum iso_status add(struct app_stream *stream, struct source *source)
         .identity = source->identity,
         .tables = source->tables,
         .compression = source->compression,
+        .delimiter = source->delimiter,
+        .quote = source->quote,
+        .null = source->null,
     };
     struct iso_decoder *decoder = error->status == ISO_OK ? class->create(&options, error) : NULL;
     if (!decoder)

@@ -29,10 +29,10 @@ struct app_stream_options {
 #define APP_STREAM_ROWS(owner) \
     {.type = APP_GROUP, .help = "What comes in"}, \
     {.type = APP_TEXTS, .name = "source", .argument = "KIND:TOPIC[,OPT=V...]", .offset = APP_STREAM_PLACE(owner, sources), \
-     .help = "history:TOPIC: whole transactions as clients saw them. debezium:,\ndgraph:TOPIC: a database's change stream, " \
-             "joined with them; without\nany, before images are its reads. Options: format=json|avro|protobuf,\n" \
-             "framed=true (Confluent framing), registry=URL, schema=FILE, and of\nchange streams value=COLUMN, " \
-             "identity=full|default, tables=A;B,\ncompression=NAME. May be given often."}, \
+     .help = "history:TOPIC: whole transactions as clients saw them. debezium:,\nticdc:, yugabyte:, dgraph:TOPIC: a database's change " \
+             "stream, joined\nwith them; without any, before images are its reads. Options:\nformat=NAME, framed=true " \
+             "(Confluent framing), registry=URL,\nschema=FILE, and of change streams value=COLUMN,\nidentity=full|default, " \
+             "tables=A;B, compression=NAME; each\nconnector's README says what they do. May be given often."}, \
     {.type = APP_TEXT, .name = "history", .argument = "FILE", .offset = APP_STREAM_PLACE(owner, history), \
      .help = "What clients saw, as a finished history in the native format."}, \
     {.type = APP_CHOICE, .name = "on-bad-record", .choices = "fail|skip|dead-letter", \
