@@ -99,6 +99,9 @@ bool iso_kafka_consumer_finished(const struct iso_kafka_consumer *consumer);
 /* How much waits downstream now, in any unit, the same as the water marks'. */
 void iso_kafka_consumer_backlog(struct iso_kafka_consumer *consumer, uint64_t waiting);
 
+/* wait_for_topics: whether one of them has not appeared yet. */
+bool iso_kafka_consumer_awaits_topic(const struct iso_kafka_consumer *consumer);
+
 /* Hands out nothing of partition `index` until it is let go. */
 void iso_kafka_consumer_hold(struct iso_kafka_consumer *consumer, uint32_t index, bool hold);
 

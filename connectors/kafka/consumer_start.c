@@ -245,3 +245,11 @@ enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool fi
     consumer->refreshed = iso_kafka_now();
     return ISO_OK;
 }
+
+bool iso_kafka_consumer_awaits_topic(const struct iso_kafka_consumer *consumer)
+{
+    for (uint32_t i = 0; i < consumer->topic_count; i++)
+        if (!consumer->topics[i].partition_count)
+            return true;
+    return false;
+}

@@ -38,7 +38,7 @@ static const struct app_option options[] = {
     {.type = APP_NUMBER, .name = "messages", .argument = "N", .offset = PLACE(messages), .least = 1, .most = UINT64_MAX,
      .help = "Stop after so many messages; everything is final then."},
     {.type = APP_FLAG, .name = "wait-for-topics", .offset = PLACE(wait_for_topics),
-     .help = "A topic that does not exist may appear later."},
+     .help = "A topic that does not exist may appear later; until then no deadline\npasses."},
     {.type = APP_TEXT, .name = "record", .argument = "FILE", .offset = PLACE(record),
      .help = "A capture of all that was read, in the order of its arrival: replay\nfinds the same in it."},
     {.type = APP_NUMBER, .name = "finality-timeout", .argument = "SECONDS", .offset = APP_STREAM_PLACE(struct watch, finality_timeout),
@@ -67,6 +67,7 @@ struct watcher {
     uint32_t declared;   /* partitions that the pipeline knows of */
     bool shown;          /* stderr is a terminal */
     int64_t started, updated;
+    int64_t looked, awaited; /* when it last looked for missing topics; how long some were missing */
 };
 
 static void declare_partitions(struct watcher *watcher, uint64_t now)
@@ -90,6 +91,16 @@ static void align_partitions(struct watcher *watcher)
     for (uint32_t i = 0; i < count; i++)
         iso_kafka_consumer_hold(watcher->consumer, i,
                                 lagging && iso_pipeline_ahead(pipeline, partitions[i].input) > AHEAD_MANY);
+}
+
+/* The pipeline's time. It stands still while a topic has not appeared: what waits for its records is not to be judged without
+ * them, by a deadline that none of them could meet. */
+static uint64_t pipeline_time(struct watcher *watcher, int64_t now)
+{
+    if (iso_kafka_consumer_awaits_topic(watcher->consumer))
+        watcher->awaited += now - watcher->looked;
+    watcher->looked = now;
+    return (uint64_t)(now - watcher->awaited);
 }
 
 static void draw(struct watcher *watcher, int64_t now)
@@ -121,16 +132,17 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
     struct app_stream *stream = &watcher->stream;
     enum iso_status status = iso_kafka_consumer_poll(watcher->consumer, POLL_MS, &messages, &count, error);
     int64_t now = iso_kafka_now();
-    declare_partitions(watcher, (uint64_t)now);
+    uint64_t time = pipeline_time(watcher, now);
+    declare_partitions(watcher, time);
     count = count < watcher->left ? count : (uint32_t)watcher->left;
     watcher->left -= count;
     for (uint32_t i = 0; watcher->record && i < count && error->status == ISO_OK; i++)
         iso_capture_write(watcher->record, &messages[i], error);
     if (count)
-        iso_pipeline_feed(stream->pipeline, messages, count, (uint64_t)now, error);
+        iso_pipeline_feed(stream->pipeline, messages, count, time, error);
     align_partitions(watcher);
     if (status == ISO_OK && error->status == ISO_OK)
-        iso_pipeline_tick(stream->pipeline, (uint64_t)now, error);
+        iso_pipeline_tick(stream->pipeline, time, error);
     if (stream->producer && error->status == ISO_OK) {
         iso_kafka_producer_poll(stream->producer, error);
         iso_kafka_consumer_backlog(watcher->consumer, iso_kafka_producer_waiting(stream->producer));
@@ -173,7 +185,7 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
     if (error->status != ISO_OK)
         return error->status;
     watcher->left = watch->messages ? watch->messages : UINT64_MAX;
-    watcher->started = iso_kafka_now();
+    watcher->started = watcher->looked = iso_kafka_now();
     watcher->shown = isatty(STDERR_FILENO) && !watch->stream.quiet;
     watcher->stopped = app_catch_signals();
     declare_partitions(watcher, (uint64_t)watcher->started);
@@ -184,7 +196,7 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
         fputs("\r\033[K", stderr);
     stream->complete = is_finished(watcher);
     if (error->status == ISO_OK && stream->complete)
-        iso_pipeline_end(stream->pipeline, (uint64_t)iso_kafka_now(), error);
+        iso_pipeline_end(stream->pipeline, pipeline_time(watcher, iso_kafka_now()), error);
     return error->status == ISO_OK ? app_stream_conclude(stream, app_seconds() - started) : error->status;
 }
 

@@ -54,7 +54,7 @@ counts() { # the counts at si of an expectation, or of a verdict
 }
 
 address=$("$here/broker.sh" start "$broker") || { echo "1..1"; echo "not ok 1 - the broker starts"; exit 1; }
-echo "1..16"
+echo "1..19"
 
 # Eight partitions, delays, repeats, watermarks; and its capture.
 publish small "$work/small.json" --txns 20k --delay 100 --deviation 10 --repeats 0.05 --watermarks 500
@@ -115,6 +115,28 @@ wait $watcher
 equal 1 $? "so does watching it"
 same "$work/ids.again" "$work/ids.live" "and what was found while the broker died and came back is what is there"
 equal "$(counts "$work/killed.json")" "$(counts "$work/killed.verdict")" "and what was published is whole"
+
+# Deadlines wait for a topic that is still missing: a version of it sets right what would have been final by then.
+echo '{"tid":2,"sid":2,"sts":50,"cts":50,"ops":[{"t":"r","k":"x","v":1}]}' | kcat -b "$address" -P -t early -p 0 2>/dev/null
+"$isochron" watch --source history:early --source history:late -X "bootstrap.servers=$address" --wait-for-topics \
+    --finality-timeout 2 --quiet >"$work/waited" 2>"$work/err" &
+watcher=$!
+for _ in $(seq 100); do
+    grep -q tentative "$work/waited" && break
+    sleep 0.1
+done
+sleep 4
+equal tentative "$(grep -o 'tentative\|final\|retracted' "$work/waited")" "no deadline passes while a topic is missing"
+echo '{"tid":1,"sid":1,"sts":10,"cts":20,"ops":[{"t":"w","k":"x","v":1}]}' | kcat -b "$address" -P -t late -p 0 2>/dev/null
+for _ in $(seq 300); do
+    grep -q retracted "$work/waited" && break
+    sleep 0.1
+done
+equal "tentative retracted" "$(grep -o 'tentative\|final\|retracted' "$work/waited" | tr '\n' ' ' | sed 's/ $//')" \
+    "what comes of it then sets right what was wrong without it"
+kill -TERM $watcher
+wait $watcher
+equal 0 $? "and the run holds"
 
 # Many.
 publish many "$work/many.json" --txns "$many" --keys 100k --watermarks 10000
