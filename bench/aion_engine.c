@@ -79,8 +79,7 @@ static struct version *newest(struct store *store, uint32_t key)
 static uint64_t value_at(struct store *store, uint32_t key, uint64_t bound)
 {
     for (uint32_t back = 0; back < DEPTH && back <= store->newest[key]; back++) {
-        const struct version *version =
-            &store->versions[(size_t)key * DEPTH + (store->newest[key] - back) % DEPTH];
+        const struct version *version = &store->versions[(size_t)key * DEPTH + (store->newest[key] - back) % DEPTH];
         if (version->cts < bound)
             return version->value;
     }
@@ -107,8 +106,8 @@ static void generate_one(struct store *store, struct draft *draft, struct draft_
         bool reads =
             (uint32_t)iso_rng_below(&store->random, 100) < settings->reads || newest(store, key)->cts > draft->sts;
         if (repeated || value == UINT64_MAX) { /* too old for the ring: take it out of the way */
-            operations[i] = (struct draft_operation){
-                ISO_WRITE, settings->keys + (uint32_t)(draft->tid % 1000) * 64 + i, ++store->next_value};
+            operations[i] = (struct draft_operation){ISO_WRITE, settings->keys + (uint32_t)(draft->tid % 1000) * 64 + i,
+                                                     ++store->next_value};
             continue;
         }
         operations[i] =
@@ -127,8 +126,7 @@ static void generate(struct store *store, struct drafts *drafts, uint32_t count)
 {
     drafts->count = count;
     for (uint32_t t = 0; t < count; t++)
-        generate_one(store, &drafts->transactions[t],
-                     drafts->operations + (size_t)t * store->settings->operations);
+        generate_one(store, &drafts->transactions[t], drafts->operations + (size_t)t * store->settings->operations);
 }
 
 static iso_atom value_atom(const struct settings *settings, struct iso_history *history, uint64_t value)
@@ -173,10 +171,8 @@ static void build(const struct settings *settings, const struct drafts *drafts, 
     block->clock = ISO_CLOCK_SCALAR;
     for (uint32_t i = 0; i < drafts->count; i++) {
         const struct draft *draft = &drafts->transactions[order[i]];
-        const struct draft_operation *operations =
-            drafts->operations + (size_t)order[i] * settings->operations;
-        iso_history_begin(block, iso_atoms_unsigned(&block->atoms, draft->tid), draft->session, ISO_COMMITTED,
-                          i);
+        const struct draft_operation *operations = drafts->operations + (size_t)order[i] * settings->operations;
+        iso_history_begin(block, iso_atoms_unsigned(&block->atoms, draft->tid), draft->session, ISO_COMMITTED, i);
         iso_history_set_sts(block, (struct iso_stamp){.physical = draft->sts});
         iso_history_set_cts(block, (struct iso_stamp){.physical = draft->cts});
         iso_history_set_sno(block, draft->tid);
@@ -243,8 +239,7 @@ static void do_work(void *context, unsigned index)
     work->task(work->argument, index);
 }
 
-static void run_parallel(void *runner, void (*task)(void *argument, uint32_t shard), void *argument,
-                         uint32_t shards)
+static void run_parallel(void *runner, void (*task)(void *argument, uint32_t shard), void *argument, uint32_t shards)
 {
     struct work work = {task, argument};
     (void)runner;
@@ -255,8 +250,7 @@ static void print(const struct settings *settings, const struct iso_aion_stats *
 {
     printf("%s %llu transactions x %u operations, %u keys: %.3f s, %.0f TPS, %.1f ns an operation\n",
            iso_level_name(settings->level), (unsigned long long)stats->transactions, settings->operations,
-           settings->keys, seconds, (double)stats->transactions / seconds,
-           seconds * 1e9 / (double)stats->operations);
+           settings->keys, seconds, (double)stats->transactions / seconds, seconds * 1e9 / (double)stats->operations);
     printf("  violations %llu %llu %llu %llu %llu, undecided %llu %llu, below watermark %llu, rechecks %llu, "
            "flipped %llu of %llu "
            "(once %llu, twice %llu), engine %.1f MB (%llu versions, %llu open reads), resident %.1f MB\n",
@@ -266,20 +260,18 @@ static void print(const struct settings *settings, const struct iso_aion_stats *
            (unsigned long long)stats->writes_undecided, (unsigned long long)stats->below_watermark,
            (unsigned long long)stats->rechecks, (unsigned long long)stats->flipped,
            (unsigned long long)stats->transactions, (unsigned long long)stats->flips[0],
-           (unsigned long long)stats->flips[1], (double)stats->bytes / 1e6,
-           (unsigned long long)stats->versions, (unsigned long long)stats->open_reads, resident_mb());
+           (unsigned long long)stats->flips[1], (double)stats->bytes / 1e6, (unsigned long long)stats->versions,
+           (unsigned long long)stats->open_reads, resident_mb());
 }
 
 static void run_stream(const struct settings *settings, struct store *store)
 {
-    bool whole =
-        settings->delay > 0 || settings->transactions <= 10 * BLOCK; /* the same in order and delayed */
+    bool whole = settings->delay > 0 || settings->transactions <= 10 * BLOCK; /* the same in order and delayed */
     uint32_t size = whole ? (uint32_t)settings->transactions : BLOCK;
-    struct drafts drafts = {
-        .transactions = iso_allocate(size * sizeof *drafts.transactions),
-        .operations = iso_allocate((size_t)size * settings->operations * sizeof *drafts.operations)};
-    uint64_t *watermarks = iso_allocate(size * sizeof *watermarks),
-             *arrivals = iso_allocate(size * sizeof *arrivals);
+    struct drafts drafts = {.transactions = iso_allocate(size * sizeof *drafts.transactions),
+                            .operations =
+                                iso_allocate((size_t)size * settings->operations * sizeof *drafts.operations)};
+    uint64_t *watermarks = iso_allocate(size * sizeof *watermarks), *arrivals = iso_allocate(size * sizeof *arrivals);
     struct iso_aion_options options;
     struct iso_aion_stats stats;
     struct iso_history block;

@@ -29,7 +29,10 @@ static uint64_t next_random(struct random *random)
     return z ^ z >> 31;
 }
 
-static double next_unit(struct random *random) { return (double)(next_random(random) >> 11) * 0x1p-53; }
+static double next_unit(struct random *random)
+{
+    return (double)(next_random(random) >> 11) * 0x1p-53;
+}
 
 /* Newest version of a key, and the one before it that a transaction which started earlier still sees. */
 struct version {
@@ -199,8 +202,8 @@ int main(int count, char **values)
         return 2;
     }
     long before = current_kilobytes();
-    printf("transactions %u operations %u keys %u history %ld MB\n", history.transaction_count,
-           history.operation_count, history.key_count, before / 1024);
+    printf("transactions %u operations %u keys %u history %ld MB\n", history.transaction_count, history.operation_count,
+           history.key_count, before / 1024);
     for (uint32_t round = 0; round < rounds; round++) {
         struct iso_verdict verdict;
         iso_verdict_init(&verdict, &history, options.level, options.max_violations);

@@ -2,9 +2,9 @@
  *
  * usage: decoders KIND[,FORMAT[,VALUE]] MEGABYTES [CAPTURE...]
  *
- * KIND is dgraph or ticdc. Without a capture: a small history as the test encoders write it as KIND's feed. VALUE "-" means
- * the whole row. Prints megabytes a second (keys and payloads), and instructions a byte where the kernel counts them.
- * Build: make build/libisochron.a build/libtestsupport.a && gcc -O2 -Iinclude -Isrc -I. bench/decoders.c
+ * KIND is dgraph or ticdc. Without a capture: a small history as the test encoders write it as KIND's feed. VALUE "-"
+ * means the whole row. Prints megabytes a second (keys and payloads), and instructions a byte where the kernel counts
+ * them. Build: make build/libisochron.a build/libtestsupport.a && gcc -O2 -Iinclude -Isrc -I. bench/decoders.c
  * build/libtestsupport.a build/libisochron.a -ljemalloc -lzstd -llz4 -lsnappy -lm -pthread -o build/decoders
  */
 #define _GNU_SOURCE
@@ -40,8 +40,11 @@ static double seconds(void)
 /* Counts instructions of this process; -1: it cannot. */
 static int open_counter(void)
 {
-    struct perf_event_attr attributes = {.type = PERF_TYPE_HARDWARE, .size = sizeof attributes,
-                                         .config = PERF_COUNT_HW_INSTRUCTIONS, .exclude_kernel = 1, .exclude_hv = 1};
+    struct perf_event_attr attributes = {.type = PERF_TYPE_HARDWARE,
+                                         .size = sizeof attributes,
+                                         .config = PERF_COUNT_HW_INSTRUCTIONS,
+                                         .exclude_kernel = 1,
+                                         .exclude_hv = 1};
     return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0);
 }
 
@@ -75,7 +78,8 @@ static void generate(const char *kind, const char *format, struct feed *feed)
         fits = feed_dgraph_write(feed, &history, &(struct feed_dgraph_options){.seed = 1, .topic = "t", .groups = 1});
     } else {
         feed_rename_keys(&history, feed_ticdc_name, &one);
-        fits = feed_ticdc_write(feed, &history, &(struct feed_ticdc_options){.seed = 1, .format = format, .topic = "t", .partitions = 1});
+        fits = feed_ticdc_write(
+            feed, &history, &(struct feed_ticdc_options){.seed = 1, .format = format, .topic = "t", .partitions = 1});
     }
     iso_history_release(&history);
     if (!fits)

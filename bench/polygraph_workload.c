@@ -24,9 +24,8 @@ static void print_result(const struct iso_polygraph_result *result)
            "%llu meet, %llu join\n",
            (unsigned long long)c->reads, (unsigned long long)c->open_reads_first,
            (unsigned long long)c->open_reads_after, (unsigned long long)c->open_pairs_after,
-           (unsigned long long)c->passes, (unsigned long long)c->known_edges,
-           (unsigned long long)c->edges_version, (unsigned long long)c->edges_anti,
-           (unsigned long long)c->edges_meet, (unsigned long long)c->edges_join);
+           (unsigned long long)c->passes, (unsigned long long)c->known_edges, (unsigned long long)c->edges_version,
+           (unsigned long long)c->edges_anti, (unsigned long long)c->edges_meet, (unsigned long long)c->edges_join);
     printf("  search free %llu decisions %llu dead ends %llu; solver calls %llu variables %llu cycles %llu\n",
            (unsigned long long)c->search_free, (unsigned long long)c->search_decisions,
            (unsigned long long)c->search_dead_ends, (unsigned long long)c->solver_calls,

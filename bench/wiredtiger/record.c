@@ -44,7 +44,7 @@ struct recording {
     struct shared_file file;
     atomic_uint_fast64_t started; /* transactions */
     atomic_bool stop;
-    atomic_int error;             /* the first error of any thread */
+    atomic_int error; /* the first error of any thread */
 };
 
 struct client {
@@ -203,9 +203,9 @@ static void print_summary(const struct options *options, const struct client *cl
         aborted += clients[i].aborted;
     }
     fprintf(is_stdout(options) ? stderr : stdout,
-           "%s: %llu transactions committed, %llu aborted, %lu sessions, %.2f s, %.0f transactions/s\n",
-           store_mode_names[options->mode], (unsigned long long)committed, (unsigned long long)aborted,
-           options->sessions, seconds, (double)(committed + aborted) / seconds);
+            "%s: %llu transactions committed, %llu aborted, %lu sessions, %.2f s, %.0f transactions/s\n",
+            store_mode_names[options->mode], (unsigned long long)committed, (unsigned long long)aborted,
+            options->sessions, seconds, (double)(committed + aborted) / seconds);
 }
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place)
@@ -224,9 +224,8 @@ static int run(const struct options *options)
     if (!clients)
         goto out;
     recording.file.flush_size = is_stdout(options) ? 4 << 10 : 1 << 20;
-    recording.file.descriptor = is_stdout(options)
-                                    ? dup(STDOUT_FILENO)
-                                    : open(options->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    recording.file.descriptor =
+        is_stdout(options) ? dup(STDOUT_FILENO) : open(options->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (recording.file.descriptor < 0 || !mkdtemp(home)) {
         error = errno;
         goto out;
@@ -274,27 +273,42 @@ static bool parse_number(const char *text, unsigned long low, unsigned long high
 static bool parse_option(struct options *options, int option)
 {
     switch (option) {
-    case 'm': return parse_mode(optarg, &options->mode);
-    case 's': return parse_number(optarg, 1, 256, &options->sessions);
-    case 't': return parse_number(optarg, 0, 1000000000, &options->transactions);
-    case 'S': return parse_number(optarg, 0, 86400, &options->seconds);
-    case 'k': return parse_number(optarg, 1, 1000000000, &options->keys);
-    case 'n': return parse_number(optarg, 1, 100000, &options->ops);
-    case 'r': return parse_number(optarg, 0, 100, &options->reads);
-    case 'e': return parse_number(optarg, 0, (unsigned long)-1, &options->seed);
-    case 'o': options->output = optarg; return true;
-    default: return false;
+    case 'm':
+        return parse_mode(optarg, &options->mode);
+    case 's':
+        return parse_number(optarg, 1, 256, &options->sessions);
+    case 't':
+        return parse_number(optarg, 0, 1000000000, &options->transactions);
+    case 'S':
+        return parse_number(optarg, 0, 86400, &options->seconds);
+    case 'k':
+        return parse_number(optarg, 1, 1000000000, &options->keys);
+    case 'n':
+        return parse_number(optarg, 1, 100000, &options->ops);
+    case 'r':
+        return parse_number(optarg, 0, 100, &options->reads);
+    case 'e':
+        return parse_number(optarg, 0, (unsigned long)-1, &options->seed);
+    case 'o':
+        options->output = optarg;
+        return true;
+    default:
+        return false;
     }
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"mode", required_argument, NULL, 'm'},    {"sessions", required_argument, NULL, 's'},
-        {"transactions", required_argument, NULL, 't'}, {"seconds", required_argument, NULL, 'S'},
-        {"keys", required_argument, NULL, 'k'},    {"ops", required_argument, NULL, 'n'},
-        {"reads", required_argument, NULL, 'r'},   {"seed", required_argument, NULL, 'e'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {{"mode", required_argument, NULL, 'm'},
+                                          {"sessions", required_argument, NULL, 's'},
+                                          {"transactions", required_argument, NULL, 't'},
+                                          {"seconds", required_argument, NULL, 'S'},
+                                          {"keys", required_argument, NULL, 'k'},
+                                          {"ops", required_argument, NULL, 'n'},
+                                          {"reads", required_argument, NULL, 'r'},
+                                          {"seed", required_argument, NULL, 'e'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     struct options options = {
         .mode = MODE_CORRECT, .sessions = 12, .transactions = 100000, .keys = 1000, .ops = 8, .reads = 50, .seed = 1};
     int option;

@@ -19,10 +19,10 @@ const char *const store_mode_names[STORE_MODES] = {
 
 enum {
     FIRST_TIMESTAMP = 1,
-    HISTORY_KEPT = 8192,  /* timestamps that stay readable behind the counter */
-    OLDEST_EVERY = 4096,  /* how often, in timestamps, the oldest moves */
-    LINGER_EVERY = 15,    /* odd: a transaction may linger twice, and either must have its turn */
-    FORGET_EVERY = 16     /* missing-commit-timestamp: one commit in so many */
+    HISTORY_KEPT = 8192, /* timestamps that stay readable behind the counter */
+    OLDEST_EVERY = 4096, /* how often, in timestamps, the oldest moves */
+    LINGER_EVERY = 15,   /* odd: a transaction may linger twice, and either must have its turn */
+    FORGET_EVERY = 16    /* missing-commit-timestamp: one commit in so many */
 };
 
 /* A timestamp that the oldest timestamp has passed is refused and the transaction tried again: no news. */
@@ -70,8 +70,7 @@ int store_open(struct store *store, const char *home, enum store_mode mode)
     pthread_mutex_init(&store->clock, NULL);
     error = wiredtiger_open(home, &event_handler, connection_config, &store->connection);
     if (error || (error = store->connection->open_session(store->connection, NULL, "isolation=snapshot", &session)) ||
-        (error = session->create(session, "table:data", table_config)) ||
-        (error = commit_first(session)))
+        (error = session->create(session, "table:data", table_config)) || (error = commit_first(session)))
         return error;
     return session->close(session, NULL);
 }

@@ -12,8 +12,8 @@
  *   snapshot-holes            reads at the counter while commits below it are still on their way
  *   read-committed            each read sees the newest commit; timestamps are recorded, never told to the store
  *   no-read-timestamp         the start timestamp is recorded, the store reads its newest snapshot, a little later
- *   commit-out-of-order       both timestamps are drawn ahead, so that a key's commits come in another order than theirs
- *   missing-commit-timestamp  as all-durable, but one commit in 16 is not given its timestamp
+ *   commit-out-of-order       both timestamps are drawn ahead, so that a key's commits come in another order than
+ * theirs missing-commit-timestamp  as all-durable, but one commit in 16 is not given its timestamp
  *
  * Threads: a store is shared, a store_session is one thread's.
  */
@@ -43,16 +43,16 @@ extern const char *const store_mode_names[STORE_MODES];
 struct store {
     enum store_mode mode;
     WT_CONNECTION *connection;
-    pthread_mutex_t clock;           /* held to draw a timestamp, and for what must happen together with that */
-    atomic_uint_fast64_t counter;    /* the last timestamp drawn; moves only under `clock` */
+    pthread_mutex_t clock;        /* held to draw a timestamp, and for what must happen together with that */
+    atomic_uint_fast64_t counter; /* the last timestamp drawn; moves only under `clock` */
 };
 
 struct store_session {
     struct store *store;
     WT_SESSION *session;
     WT_CURSOR *cursor;
-    uint64_t sts, cts;          /* of the running transaction; cts 0: none drawn yet */
-    uint64_t covered;           /* the session's last commit that the store knows the timestamp of */
+    uint64_t sts, cts; /* of the running transaction; cts 0: none drawn yet */
+    uint64_t covered;  /* the session's last commit that the store knows the timestamp of */
     uint64_t commits, steps;
 };
 

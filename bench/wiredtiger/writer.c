@@ -106,7 +106,8 @@ void writer_finish(struct writer *writer, const struct finished_transaction *tra
     to = put_number(put_text(to, ",\"sts\":"), transaction->sts);
     if (transaction->cts)
         to = put_number(put_text(to, ",\"cts\":"), transaction->cts);
-    to = put_text(to, transaction->committed ? ",\"status\":\"committed\",\"ops\":[" : ",\"status\":\"aborted\",\"ops\":[");
+    to = put_text(to,
+                  transaction->committed ? ",\"status\":\"committed\",\"ops\":[" : ",\"status\":\"aborted\",\"ops\":[");
     memcpy(to, writer->operations, writer->operations_size);
     to = put_text(to + writer->operations_size, "]}\n");
     writer->lines_size += (size_t)(to - start);

@@ -66,10 +66,11 @@ static enum iso_status take_before(struct debezium *debezium, const struct debez
     iso_row_set_keys(before, &envelope->key);
     if (debezium->identity == ISO_IDENTITY_LEARN && place->database == DEBEZIUM_POSTGRESQL)
         whole = iso_identities_is_whole(&debezium->identities, name->bytes, name->used, before, debezium->value,
-                                           event->operation == ISO_ROW_UPDATE);
+                                        event->operation == ISO_ROW_UPDATE);
     if (!whole && debezium->identity == ISO_IDENTITY_FULL)
         return iso_error_set(error, ISO_BAD_INPUT, "before: null, expected the whole row because of identity=full");
-    return whole ? iso_change_value(before, "before", debezium->value, block, &event->before, ISO_EVENT_HAS_BEFORE, event, error)
+    return whole ? iso_change_value(before, "before", debezium->value, block, &event->before, ISO_EVENT_HAS_BEFORE,
+                                    event, error)
                  : ISO_OK;
 }
 
@@ -78,8 +79,11 @@ static enum iso_status take_images(struct debezium *debezium, const struct debez
 {
     struct iso_envelope *envelope = &debezium->envelope;
     switch (event->operation) {
-    case ISO_ROW_INSERT: event->flags |= ISO_EVENT_HAS_BEFORE; break; /* there was no row */
-    case ISO_ROW_SNAPSHOT: break;
+    case ISO_ROW_INSERT:
+        event->flags |= ISO_EVENT_HAS_BEFORE;
+        break; /* there was no row */
+    case ISO_ROW_SNAPSHOT:
+        break;
     default:
         if (take_before(debezium, place, block, event, error) != ISO_OK)
             return error->status;
@@ -91,7 +95,8 @@ static enum iso_status take_images(struct debezium *debezium, const struct debez
     mark_unchanged(&envelope->after);
     if (!iso_row_set_keys(&envelope->after, &envelope->key))
         return iso_error_set(error, ISO_BAD_INPUT, "after: lacks a column of the key");
-    return iso_change_value(&envelope->after, "after", debezium->value, block, &event->after, ISO_EVENT_HAS_AFTER, event, error);
+    return iso_change_value(&envelope->after, "after", debezium->value, block, &event->after, ISO_EVENT_HAS_AFTER,
+                            event, error);
 }
 
 static enum iso_status take_row(struct debezium *debezium, char op, const struct debezium_place *place,
@@ -109,7 +114,10 @@ static enum iso_status take_row(struct debezium *debezium, char op, const struct
         return ISO_OK;
     }
     event->type = ISO_EVENT_ROW;
-    event->operation = is_snapshot ? ISO_ROW_SNAPSHOT : op == 'c' ? ISO_ROW_INSERT : op == 'u' ? ISO_ROW_UPDATE : ISO_ROW_DELETE;
+    event->operation = is_snapshot ? ISO_ROW_SNAPSHOT
+                       : op == 'c' ? ISO_ROW_INSERT
+                       : op == 'u' ? ISO_ROW_UPDATE
+                                   : ISO_ROW_DELETE;
     event->key = iso_row_key(&envelope->key, &block->atoms, place->schema, place->table);
     if (event->key == ISO_ABSENT)
         return iso_error_set(error, ISO_BAD_INPUT, "key: a column of it is null");
@@ -196,7 +204,8 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     if (iso_envelope_saw(envelope, ISO_MEMBER_DDL) || iso_envelope_saw(envelope, ISO_MEMBER_DATABASE_NAME))
         return take_schema_change(debezium, message, events, error);
     if (envelope->seen != (uint64_t)1 << ISO_MEMBER_TS_MS)
-        return iso_error_set(error, ISO_BAD_INPUT, "not a message of Debezium: expected op, status, ddl, or ts_ms alone");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "not a message of Debezium: expected op, status, ddl, or ts_ms alone");
     iso_events_add(events, &event);
     return ISO_OK;
 }

@@ -30,9 +30,8 @@ struct debezium_place {
 };
 
 /* Fills in what all events of a change have: source, table, id, position, order, origin. */
-enum iso_status debezium_place(struct debezium *debezium, const struct iso_message *message,
-                               struct iso_history *block, struct debezium_place *place, struct iso_event *event,
-                               struct iso_error *error);
+enum iso_status debezium_place(struct debezium *debezium, const struct iso_message *message, struct iso_history *block,
+                               struct debezium_place *place, struct iso_event *event, struct iso_error *error);
 
 /* A logical message; `event` has the place. */
 enum iso_status debezium_take_message(struct debezium *debezium, struct iso_events *events, struct iso_event *event,

@@ -64,8 +64,8 @@ static const char *content(struct debezium *debezium, const struct iso_cell *cel
 }
 
 /* Outside of transactions; inside of one it is an event that its END counts. */
-static enum iso_status take_watermark(struct debezium *debezium, const char *text, size_t size, struct iso_events *events,
-                                      struct iso_event *event, struct iso_error *error)
+static enum iso_status take_watermark(struct debezium *debezium, const char *text, size_t size,
+                                      struct iso_events *events, struct iso_event *event, struct iso_error *error)
 {
     uint64_t watermark;
     if (iso_watermark_read(&debezium->native.json, text, size, &watermark, error) != ISO_OK)
@@ -75,8 +75,10 @@ static enum iso_status take_watermark(struct debezium *debezium, const char *tex
         event->reason = "watermark inside of a transaction";
         iso_events_add(events, event);
     }
-    iso_events_add(events, &(struct iso_event){.type = ISO_EVENT_WATERMARK, .flags = ISO_EVENT_HAS_CTS,
-                                               .cts = {.physical = watermark}, .origin = event->origin});
+    iso_events_add(events, &(struct iso_event){.type = ISO_EVENT_WATERMARK,
+                                               .flags = ISO_EVENT_HAS_CTS,
+                                               .cts = {.physical = watermark},
+                                               .origin = event->origin});
     return ISO_OK;
 }
 
@@ -85,16 +87,20 @@ static enum iso_status take_record(struct debezium *debezium, struct iso_events 
 {
     const struct iso_cell *cell = &debezium->envelope.member[ISO_MEMBER_CONTENT];
     size_t size = 0;
-    const char *text = iso_envelope_has(&debezium->envelope, ISO_MEMBER_CONTENT) ? content(debezium, cell, &size) : NULL;
+    const char *text =
+        iso_envelope_has(&debezium->envelope, ISO_MEMBER_CONTENT) ? content(debezium, cell, &size) : NULL;
     if (!text)
-        return iso_error_set(error, ISO_BAD_INPUT, "message.content: expected a transaction in JSON, as bytes, base64 or hex");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "message.content: expected a transaction in JSON, as bytes, base64 or hex");
     if (iso_watermark_is(text))
         return take_watermark(debezium, text, size, events, event, error);
     if (!(event->flags & ISO_EVENT_HAS_ID))
-        return iso_error_set(error, ISO_BAD_INPUT, "a record outside of any transaction: expected "
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "a record outside of any transaction: expected "
                              "pg_logical_emit_message(true, 'isochron', record)");
     uint32_t index = events->block.transaction_count;
-    if (iso_native_read_transaction(&debezium->native, text, size, event->origin, &events->block, &debezium->fault) != ISO_OK)
+    if (iso_native_read_transaction(&debezium->native, text, size, event->origin, &events->block, &debezium->fault) !=
+        ISO_OK)
         return iso_error_set(error, ISO_BAD_INPUT, "message.content, byte %zu: %s", debezium->fault.position + 1,
                              debezium->fault.text);
     event->type = ISO_EVENT_TRANSACTIONS;

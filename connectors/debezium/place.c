@@ -15,7 +15,8 @@ static enum iso_status take_database(const struct iso_envelope *envelope, struct
     if (ISO_PAYLOAD_IS(connector, "postgresql"))
         place->database = DEBEZIUM_POSTGRESQL;
     else if (!ISO_PAYLOAD_IS(connector, "mysql") && !ISO_PAYLOAD_IS(connector, "mariadb"))
-        return iso_error_set(error, ISO_BAD_INPUT, "source.connector: \"%.*s\", expected postgresql, mysql or mariadb%s",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "source.connector: \"%.*s\", expected postgresql, mysql or mariadb%s",
                              (int)(connector.length < 64 ? connector.length : 64), connector.at,
                              ISO_PAYLOAD_IS(connector, "TiCDC")        ? " (TiCDC: a source of kind ticdc)"
                              : ISO_PAYLOAD_IS(connector, "yugabytedb") ? " (YugabyteDB: a source of kind yugabyte)"
@@ -38,7 +39,8 @@ static enum iso_status take_binlog_position(const struct iso_envelope *envelope,
     while (dot && file.at[dot - 1] != '.')
         dot--;
     if (!iso_change_digits(file.at + dot, file.length - dot, &event->position[0]))
-        return iso_error_set(error, ISO_BAD_INPUT, "source.file: expected a name that ends in a number, like binlog.000003");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "source.file: expected a name that ends in a number, like binlog.000003");
     if (offset >> (64 - ROW_BITS) || row >> ROW_BITS)
         return iso_error_set(error, ISO_BAD_INPUT, "source.pos or source.row: too large");
     event->position[1] = offset << ROW_BITS | row;
@@ -60,15 +62,14 @@ static enum iso_status take_transaction(const struct iso_envelope *envelope, con
     if (place->is_snapshot || (!has_xid && !gtid.length && !id.length))
         return ISO_OK;
     event->flags |= ISO_EVENT_HAS_ID;
-    event->transaction_id = has_xid       ? iso_atoms_unsigned(&block->atoms, xid)
-                            : id.length   ? iso_change_transaction(block, id, NULL)
-                                          : iso_change_text(block, gtid);
+    event->transaction_id = has_xid     ? iso_atoms_unsigned(&block->atoms, xid)
+                            : id.length ? iso_change_transaction(block, id, NULL)
+                                        : iso_change_text(block, gtid);
     return ISO_OK;
 }
 
-enum iso_status debezium_place(struct debezium *debezium, const struct iso_message *message,
-                               struct iso_history *block, struct debezium_place *place, struct iso_event *event,
-                               struct iso_error *error)
+enum iso_status debezium_place(struct debezium *debezium, const struct iso_message *message, struct iso_history *block,
+                               struct debezium_place *place, struct iso_event *event, struct iso_error *error)
 {
     const struct iso_envelope *envelope = &debezium->envelope;
     struct iso_json_text name;

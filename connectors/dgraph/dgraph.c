@@ -55,8 +55,7 @@ static void put_predicate(struct iso_text *text, uint64_t namespace, struct iso_
 }
 
 /* The namespace of a message: its key, 8 bytes, high ones first, or the member that one version had. */
-static enum iso_status find_namespace(const struct iso_message *message, struct change *change,
-                                      struct iso_error *error)
+static enum iso_status find_namespace(const struct iso_message *message, struct change *change, struct iso_error *error)
 {
     if (message->key.data && message->key.size != NAMESPACE_BYTES)
         return iso_error_set(error, ISO_BAD_INPUT, "the message's key: %u bytes, expected the 8 of a namespace",
@@ -201,7 +200,7 @@ static enum iso_status missing(const struct change *change, uint32_t need, struc
     static const struct {
         enum member member;
         const char *name;
-    } names[] = {{OPERATION, "operation"}, {UID, "uid"}, {ATTR, "attr"}, {VALUE, "value"},
+    } names[] = {{OPERATION, "operation"},   {UID, "uid"},  {ATTR, "attr"}, {VALUE, "value"},
                  {VALUE_TYPE, "value_type"}, {PRED, "pred"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (need & ~change->seen & names[i].member)
@@ -216,11 +215,12 @@ static enum iso_status refuse_text(struct iso_error *error, const char *member, 
     return iso_error_set(error, ISO_BAD_INPUT, "%s \"%.*s\": expected %s", member, shown, text.at, expected);
 }
 
-static enum iso_status check_cardinality(const struct dgraph_decoder *dgraph, const struct change *change,
-                                         bool edge, struct iso_error *error)
+static enum iso_status check_cardinality(const struct dgraph_decoder *dgraph, const struct change *change, bool edge,
+                                         struct iso_error *error)
 {
-    enum cardinality cardinality = dgraph->schema.given
-        ? dgraph_schema_cardinality(&dgraph->schema, change->attr.at, change->attr.length) : SCHEMA_NOT_NAMED;
+    enum cardinality cardinality =
+        dgraph->schema.given ? dgraph_schema_cardinality(&dgraph->schema, change->attr.at, change->attr.length)
+                             : SCHEMA_NOT_NAMED;
     if (cardinality == SCHEMA_SEVERAL)
         return refuse_text(error, "attr", change->attr,
                            "a predicate of one value; by the schema it holds several, or one a language");
@@ -278,8 +278,7 @@ static bool wanted(struct dgraph_decoder *dgraph, const struct iso_message *mess
 }
 
 static enum iso_status decode_mutation(struct dgraph_decoder *dgraph, const struct iso_message *message,
-                                       const struct change *change, struct iso_events *events,
-                                       struct iso_error *error)
+                                       const struct change *change, struct iso_events *events, struct iso_error *error)
 {
     if (missing(change, OPERATION | UID | ATTR | VALUE | VALUE_TYPE, error) != ISO_OK)
         return error->status;
@@ -343,8 +342,10 @@ static enum iso_status check_options(const struct iso_decoder_options *options, 
     if (options->framed || options->registry)
         return iso_error_set(error, ISO_BAD_INPUT, "a dgraph source with framing or a registry: expected plain JSON");
     if (options->value)
-        return iso_error_set(error, ISO_BAD_INPUT, "value=%s of a dgraph source: expected none, a predicate is its "
-                             "own value", options->value);
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "value=%s of a dgraph source: expected none, a predicate is its "
+                             "own value",
+                             options->value);
     if (options->compression && strcmp(options->compression, "none"))
         return iso_error_set(error, ISO_BAD_INPUT, "compression=%s of a dgraph source: expected none",
                              options->compression);
@@ -365,8 +366,8 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     return NULL;
 }
 
-static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message,
-                              struct iso_events *events, struct iso_error *error)
+static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
+                              struct iso_error *error)
 {
     struct dgraph_decoder *dgraph = (struct dgraph_decoder *)decoder;
     struct change change = {0};
@@ -375,14 +376,15 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
         return ISO_OK;
     }
     if (message->payload.size > PAYLOAD_MAX)
-        return iso_error_set(error, ISO_BAD_INPUT, "a payload of %u bytes, expected at most %d",
-                             message->payload.size, PAYLOAD_MAX);
+        return iso_error_set(error, ISO_BAD_INPUT, "a payload of %u bytes, expected at most %d", message->payload.size,
+                             PAYLOAD_MAX);
     const char *text = iso_payload_copy(&dgraph->payload, message->payload.data, message->payload.size);
     iso_json_start(&dgraph->json, text, message->payload.size);
     if (!dgraph_read(&dgraph->json, &change))
         return iso_payload_fault(&dgraph->json, error);
     if (!(change.seen & TYPE) || !(change.seen & EVENT) || !change.commit_ts)
-        return iso_error_set(error, ISO_BAD_INPUT, "expected the members meta with a commit_ts above 0, type and event");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "expected the members meta with a commit_ts above 0, type and event");
     if (find_namespace(message, &change, error) != ISO_OK)
         return error->status;
     if (ISO_PAYLOAD_IS(change.type, "mutation"))

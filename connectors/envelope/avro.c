@@ -25,11 +25,13 @@ struct cursor {
     const uint8_t *start, *at, *end;
     const struct avro_schema *schema;
     struct avro_reader *avro;
-    uint64_t items; /* that arrays and maps may still have: no more than the message has bytes, also where items are empty */
-    uint64_t steps; /* values that may still be read: some of a schema take no bytes, and could be as many as they like */
+    uint64_t
+        items; /* that arrays and maps may still have: no more than the message has bytes, also where items are empty */
+    uint64_t
+        steps; /* values that may still be read: some of a schema take no bytes, and could be as many as they like */
     int depth;
-    const char *expected;   /* NULL: no fault */
-    const uint8_t *faulty;  /* where it was */
+    const char *expected;  /* NULL: no fault */
+    const uint8_t *faulty; /* where it was */
 };
 
 static bool fault(struct cursor *cursor, const char *expected)
@@ -202,7 +204,8 @@ static bool put_value(struct cursor *cursor, uint32_t number)
     if (!enter(cursor))
         return false;
     if (type->shape == SHAPE_UNION) {
-        fine = take_index(cursor, type->count, &branch) && put_value(cursor, cursor->schema->branches[type->first + branch]);
+        fine = take_index(cursor, type->count, &branch) &&
+               put_value(cursor, cursor->schema->branches[type->first + branch]);
     } else if (type->shape == SHAPE_RECORD && type->meaning != AVRO_VARIABLE_DECIMAL) {
         fine = put_record(cursor, type);
     } else if (type->shape == SHAPE_ARRAY || type->shape == SHAPE_MAP) {
@@ -232,7 +235,8 @@ static bool take_variable_decimal(struct cursor *cursor, const struct avro_type 
     }
     cell->scale = (int32_t)scale;
     return (cell->kind == ISO_CELL_DECIMAL && cell->length && cell->length <= ISO_CELL_DECIMAL_BYTES &&
-            scale <= ISO_CELL_SCALE_MAX && scale >= -ISO_CELL_SCALE_MAX) || fault(cursor, "a decimal with its scale");
+            scale <= ISO_CELL_SCALE_MAX && scale >= -ISO_CELL_SCALE_MAX) ||
+           fault(cursor, "a decimal with its scale");
 }
 
 static bool take_nested(struct cursor *cursor, uint32_t number, struct iso_cell *cell)
@@ -252,7 +256,9 @@ static bool take_value(struct cursor *cursor, uint32_t number, struct iso_cell *
     int64_t value;
     bool fine;
     switch (type->shape) {
-    case SHAPE_NULL: cell->kind = ISO_CELL_NULL; return true;
+    case SHAPE_NULL:
+        cell->kind = ISO_CELL_NULL;
+        return true;
     case SHAPE_BOOLEAN:
         cell->kind = ISO_CELL_BOOLEAN;
         cell->bits = cursor->at < cursor->end ? *cursor->at++ : 2;
@@ -268,10 +274,13 @@ static bool take_value(struct cursor *cursor, uint32_t number, struct iso_cell *
         wire_signed(cell, value);
         return true;
     case SHAPE_FLOAT:
-    case SHAPE_DOUBLE: return take_real(cursor, type, cell);
+    case SHAPE_DOUBLE:
+        return take_real(cursor, type, cell);
     case SHAPE_BYTES:
-    case SHAPE_FIXED: return take_binary(cursor, type, cell);
-    case SHAPE_STRING: return take_string(cursor, cell);
+    case SHAPE_FIXED:
+        return take_binary(cursor, type, cell);
+    case SHAPE_STRING:
+        return take_string(cursor, cell);
     case SHAPE_ENUM:
         if (!take_index(cursor, type->count, &index))
             return false;
@@ -290,7 +299,8 @@ static bool take_value(struct cursor *cursor, uint32_t number, struct iso_cell *
             return fine;
         }
         return take_nested(cursor, number, cell);
-    default: return take_nested(cursor, number, cell);
+    default:
+        return take_nested(cursor, number, cell);
     }
 }
 
@@ -365,8 +375,8 @@ static bool take_row(struct cursor *cursor, uint32_t number, struct iso_row *row
     return true;
 }
 
-static bool take_members(struct cursor *cursor, uint32_t number, enum iso_member_scope scope, struct iso_envelope *envelope,
-                         bool *is_null, struct iso_error *error);
+static bool take_members(struct cursor *cursor, uint32_t number, enum iso_member_scope scope,
+                         struct iso_envelope *envelope, bool *is_null, struct iso_error *error);
 
 static bool take_member(struct cursor *cursor, uint32_t number, enum iso_member member, struct iso_envelope *envelope,
                         struct iso_error *error)
@@ -384,19 +394,28 @@ static bool take_member(struct cursor *cursor, uint32_t number, enum iso_member 
     *cell = (struct iso_cell){.kind = ISO_CELL_JSON, .text = ""};
     switch (member) {
     case ISO_MEMBER_BEFORE:
-    case ISO_MEMBER_AFTER: fine = take_row(cursor, number, envelope_row(envelope, member), &is_null); break;
-    case ISO_MEMBER_SOURCE: fine = take_members(cursor, number, ISO_SCOPE_SOURCE, envelope, &is_null, error); break;
-    case ISO_MEMBER_TRANSACTION: fine = take_members(cursor, number, ISO_SCOPE_TRANSACTION, envelope, &is_null, error); break;
-    case ISO_MEMBER_MESSAGE: fine = take_members(cursor, number, ISO_SCOPE_MESSAGE, envelope, &is_null, error); break;
-    default: return take_value(cursor, number, cell);
+    case ISO_MEMBER_AFTER:
+        fine = take_row(cursor, number, envelope_row(envelope, member), &is_null);
+        break;
+    case ISO_MEMBER_SOURCE:
+        fine = take_members(cursor, number, ISO_SCOPE_SOURCE, envelope, &is_null, error);
+        break;
+    case ISO_MEMBER_TRANSACTION:
+        fine = take_members(cursor, number, ISO_SCOPE_TRANSACTION, envelope, &is_null, error);
+        break;
+    case ISO_MEMBER_MESSAGE:
+        fine = take_members(cursor, number, ISO_SCOPE_MESSAGE, envelope, &is_null, error);
+        break;
+    default:
+        return take_value(cursor, number, cell);
     }
     if (is_null)
         cell->kind = ISO_CELL_NULL;
     return fine;
 }
 
-static bool take_members(struct cursor *cursor, uint32_t number, enum iso_member_scope scope, struct iso_envelope *envelope,
-                         bool *is_null, struct iso_error *error)
+static bool take_members(struct cursor *cursor, uint32_t number, enum iso_member_scope scope,
+                         struct iso_envelope *envelope, bool *is_null, struct iso_error *error)
 {
     if (!open_unions(cursor, &number))
         return false;
@@ -427,8 +446,13 @@ static enum iso_status start(struct avro_reader *avro, const struct iso_message 
         return iso_error_set(error, ISO_BAD_INPUT, "%sexpected %s", part == ISO_FRAME_KEY ? "key: " : "", expected);
     if (!schema && !(schema = envelope_schemas_find(&avro->schemas, frame.schema_id, error)))
         return error->status;
-    *cursor = (struct cursor){.start = frame.bytes, .at = frame.bytes, .end = frame.bytes + frame.size, .schema = schema,
-                              .avro = avro, .items = frame.size, .steps = STEPS_MIN + frame.size * 4};
+    *cursor = (struct cursor){.start = frame.bytes,
+                              .at = frame.bytes,
+                              .end = frame.bytes + frame.size,
+                              .schema = schema,
+                              .avro = avro,
+                              .items = frame.size,
+                              .steps = STEPS_MIN + frame.size * 4};
     return ISO_OK;
 }
 
@@ -437,8 +461,8 @@ static enum iso_status finish(struct cursor *cursor, bool fine, const char *part
     if (fine && cursor->at != cursor->end)
         fine = fault(cursor, "the message's end");
     if (!fine && error->status == ISO_OK)
-        iso_error_set(error, ISO_BAD_INPUT, "%sbyte %zu: expected %s", part, (size_t)(cursor->faulty - cursor->start) + 1,
-                      cursor->expected);
+        iso_error_set(error, ISO_BAD_INPUT, "%sbyte %zu: expected %s", part,
+                      (size_t)(cursor->faulty - cursor->start) + 1, cursor->expected);
     return error->status;
 }
 

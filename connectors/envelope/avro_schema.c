@@ -33,7 +33,8 @@ static int64_t wrong(struct parser *parser, const char *text)
 #define GROW(schema, what, array)                                                                                      \
     do {                                                                                                               \
         if ((schema)->what##_count == (schema)->what##_capacity) {                                                     \
-            (schema)->what##_capacity = (uint32_t)iso_column_capacity((schema)->what##_capacity, (schema)->what##_count + 1u); \
+            (schema)->what##_capacity =                                                                                \
+                (uint32_t)iso_column_capacity((schema)->what##_capacity, (schema)->what##_count + 1u);                 \
             (schema)->array = iso_reallocate((schema)->array, (schema)->what##_capacity * sizeof *(schema)->array);    \
         }                                                                                                              \
     } while (0)
@@ -65,7 +66,8 @@ static void add_branch(struct avro_schema *schema, uint32_t type)
 static void full_name(struct iso_json_text name, const char *space, char full[NAME_MAX_BYTES])
 {
     bool dotted = name.length && memchr(name.at, '.', name.length);
-    snprintf(full, NAME_MAX_BYTES, "%s%s%.*s", dotted ? "" : space, dotted || !*space ? "" : ".", (int)name.length, name.at);
+    snprintf(full, NAME_MAX_BYTES, "%s%s%.*s", dotted ? "" : space, dotted || !*space ? "" : ".", (int)name.length,
+             name.at);
 }
 
 static int64_t find_named(const struct avro_schema *schema, const char *full)
@@ -242,7 +244,8 @@ static void give_meaning(struct avro_schema *schema, uint32_t number, const stru
     if (is_bytes && ISO_PAYLOAD_IS(attributes->logical, "decimal") && attributes->scale <= ISO_CELL_SCALE_MAX) {
         type->meaning = AVRO_DECIMAL;
         type->scale = (int32_t)attributes->scale;
-    } else if (type->shape == SHAPE_RECORD && ISO_PAYLOAD_IS(attributes->connect, "io.debezium.data.VariableScaleDecimal")) {
+    } else if (type->shape == SHAPE_RECORD &&
+               ISO_PAYLOAD_IS(attributes->connect, "io.debezium.data.VariableScaleDecimal")) {
         type->meaning = AVRO_VARIABLE_DECIMAL;
     } else if (type->shape == SHAPE_RECORD && type->count == 2 && has_field(schema, type, "value") &&
                has_field(schema, type, "set")) {
@@ -352,9 +355,14 @@ static int64_t parse_type(struct parser *parser, const char *space)
         if (iso_json_string(&parser->json, &name))
             type = type_of_name(parser, name, space);
         break;
-    case ISO_JSON_OBJECT: type = parse_object(parser, space); break;
-    case ISO_JSON_ARRAY: type = parse_union(parser, space); break;
-    default: wrong(parser, "expected a type's name, an object or an array");
+    case ISO_JSON_OBJECT:
+        type = parse_object(parser, space);
+        break;
+    case ISO_JSON_ARRAY:
+        type = parse_union(parser, space);
+        break;
+    default:
+        wrong(parser, "expected a type's name, an object or an array");
     }
     parser->depth--;
     return type;

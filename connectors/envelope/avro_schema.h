@@ -1,8 +1,8 @@
 /* Avro schemas as tables that a reader walks through: types by number, fields and branches by range.
  *
- * libavro 1.11 forgets what Kafka Connect says in a schema beside its types (logicalType, connect.name), without which a
- * decimal is but bytes, and trusts lengths in messages; so schemas and values are read here. Specification: Avro 1.11,
- * "Schema Declaration". Defaults, aliases and orders do not matter to one who reads by the writer's schema.
+ * libavro 1.11 forgets what Kafka Connect says in a schema beside its types (logicalType, connect.name), without which
+ * a decimal is but bytes, and trusts lengths in messages; so schemas and values are read here. Specification:
+ * Avro 1.11, "Schema Declaration". Defaults, aliases and orders do not matter to one who reads by the writer's schema.
  */
 #ifndef ISO_ENVELOPE_AVRO_SCHEMA_H
 #define ISO_ENVELOPE_AVRO_SCHEMA_H

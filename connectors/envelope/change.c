@@ -83,7 +83,8 @@ enum iso_status iso_change_lsn(const struct iso_envelope *envelope, struct iso_e
     if (!sequence.length)
         return ISO_OK;
     if (!parse_sequence(sequence, numbers))
-        return iso_error_set(error, ISO_BAD_INPUT, "source.sequence: expected [\"LSN\",\"LSN\"], either of them maybe null");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "source.sequence: expected [\"LSN\",\"LSN\"], either of them maybe null");
     event->position[0] = numbers[0];
     event->position[1] = iso_envelope_has(envelope, ISO_MEMBER_LSN) ? lsn : numbers[1];
     event->flags |= ISO_EVENT_HAS_POSITION;
@@ -106,19 +107,28 @@ enum iso_status iso_change_value(struct iso_row *row, const char *part, const ch
                                  iso_atom *value, uint16_t flag, struct iso_event *event, struct iso_error *error)
 {
     switch (iso_row_value(row, &block->atoms, column, value)) {
-    case ISO_ROW_KNOWN: event->flags |= flag; return ISO_OK;
-    case ISO_ROW_UNKNOWN: return ISO_OK;
+    case ISO_ROW_KNOWN:
+        event->flags |= flag;
+        return ISO_OK;
+    case ISO_ROW_UNKNOWN:
+        return ISO_OK;
     case ISO_ROW_NO_COLUMN:
         return iso_error_set(error, ISO_BAD_INPUT, "%s: no column \"%s\", expected it because of value=%s", part,
                              column, column);
-    default: return iso_error_set(error, ISO_BAD_INPUT, "%s: two columns of one name", part);
+    default:
+        return iso_error_set(error, ISO_BAD_INPUT, "%s: two columns of one name", part);
     }
 }
 
 struct iso_event iso_change_event(const struct iso_message *message, enum iso_event_type type)
 {
-    return (struct iso_event){.type = (uint8_t)type, .source = ISO_ABSENT, .table = ISO_ABSENT, .key = ISO_ABSENT,
-                              .before = ISO_ABSENT, .after = ISO_ABSENT, .transaction_id = ISO_ABSENT,
+    return (struct iso_event){.type = (uint8_t)type,
+                              .source = ISO_ABSENT,
+                              .table = ISO_ABSENT,
+                              .key = ISO_ABSENT,
+                              .before = ISO_ABSENT,
+                              .after = ISO_ABSENT,
+                              .transaction_id = ISO_ABSENT,
                               .origin = iso_origin(message->input, (uint64_t)message->offset)};
 }
 

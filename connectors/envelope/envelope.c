@@ -117,18 +117,18 @@ const char *iso_member_name(enum iso_member member)
 
 static enum iso_member find_top(const char *name, size_t length)
 {
-    return IS("before")        ? ISO_MEMBER_BEFORE
-           : IS("after")       ? ISO_MEMBER_AFTER
-           : IS("source")      ? ISO_MEMBER_SOURCE
-           : IS("op")          ? ISO_MEMBER_OP
-           : IS("transaction") ? ISO_MEMBER_TRANSACTION
-           : IS("message")     ? ISO_MEMBER_MESSAGE
-           : IS("ts_ms")       ? ISO_MEMBER_TS_MS
-           : IS("status")      ? ISO_MEMBER_STATUS
-           : IS("id")          ? ISO_MEMBER_ID
-           : IS("event_count") ? ISO_MEMBER_EVENT_COUNT
+    return IS("before")         ? ISO_MEMBER_BEFORE
+           : IS("after")        ? ISO_MEMBER_AFTER
+           : IS("source")       ? ISO_MEMBER_SOURCE
+           : IS("op")           ? ISO_MEMBER_OP
+           : IS("transaction")  ? ISO_MEMBER_TRANSACTION
+           : IS("message")      ? ISO_MEMBER_MESSAGE
+           : IS("ts_ms")        ? ISO_MEMBER_TS_MS
+           : IS("status")       ? ISO_MEMBER_STATUS
+           : IS("id")           ? ISO_MEMBER_ID
+           : IS("event_count")  ? ISO_MEMBER_EVENT_COUNT
            : IS("partition_id") ? ISO_MEMBER_PARTITION_ID
-           : IS("ddl")         ? ISO_MEMBER_DDL
+           : IS("ddl")          ? ISO_MEMBER_DDL
            : IS("databaseName") ? ISO_MEMBER_DATABASE_NAME
                                 : ISO_MEMBER_NONE;
 }
@@ -136,30 +136,42 @@ static enum iso_member find_top(const char *name, size_t length)
 static enum iso_member find_in_source(const char *name, size_t length)
 {
     switch (length) {
-    case 2: return IS("db") ? ISO_MEMBER_DB : ISO_MEMBER_NONE;
-    case 3: return IS("lsn") ? ISO_MEMBER_LSN : IS("pos") ? ISO_MEMBER_POS : IS("row") ? ISO_MEMBER_ROW : ISO_MEMBER_NONE;
+    case 2:
+        return IS("db") ? ISO_MEMBER_DB : ISO_MEMBER_NONE;
+    case 3:
+        return IS("lsn") ? ISO_MEMBER_LSN : IS("pos") ? ISO_MEMBER_POS : IS("row") ? ISO_MEMBER_ROW : ISO_MEMBER_NONE;
     case 4:
         return IS("name")   ? ISO_MEMBER_NAME
                : IS("txId") ? ISO_MEMBER_TX_ID
                : IS("gtid") ? ISO_MEMBER_GTID
                : IS("file") ? ISO_MEMBER_FILE
                             : ISO_MEMBER_NONE;
-    case 5: return IS("table") ? ISO_MEMBER_TABLE : ISO_MEMBER_NONE;
-    case 6: return IS("schema") ? ISO_MEMBER_SCHEMA : ISO_MEMBER_NONE;
-    case 8: return IS("snapshot") ? ISO_MEMBER_SNAPSHOT : IS("sequence") ? ISO_MEMBER_SEQUENCE : ISO_MEMBER_NONE;
-    case 9: return IS("connector") ? ISO_MEMBER_CONNECTOR : IS("tablet_id") ? ISO_MEMBER_TABLET_ID : ISO_MEMBER_NONE;
+    case 5:
+        return IS("table") ? ISO_MEMBER_TABLE : ISO_MEMBER_NONE;
+    case 6:
+        return IS("schema") ? ISO_MEMBER_SCHEMA : ISO_MEMBER_NONE;
+    case 8:
+        return IS("snapshot") ? ISO_MEMBER_SNAPSHOT : IS("sequence") ? ISO_MEMBER_SEQUENCE : ISO_MEMBER_NONE;
+    case 9:
+        return IS("connector") ? ISO_MEMBER_CONNECTOR : IS("tablet_id") ? ISO_MEMBER_TABLET_ID : ISO_MEMBER_NONE;
     case 11:
-        return IS("commit_time") ? ISO_MEMBER_COMMIT_TIME : IS("record_time") ? ISO_MEMBER_RECORD_TIME : ISO_MEMBER_NONE;
-    case 12: return IS("partition_id") ? ISO_MEMBER_PARTITION_ID : ISO_MEMBER_NONE;
-    default: return ISO_MEMBER_NONE;
+        return IS("commit_time")   ? ISO_MEMBER_COMMIT_TIME
+               : IS("record_time") ? ISO_MEMBER_RECORD_TIME
+                                   : ISO_MEMBER_NONE;
+    case 12:
+        return IS("partition_id") ? ISO_MEMBER_PARTITION_ID : ISO_MEMBER_NONE;
+    default:
+        return ISO_MEMBER_NONE;
     }
 }
 
 enum iso_member iso_member_find(enum iso_member_scope scope, const char *name, size_t length)
 {
     switch (scope) {
-    case ISO_SCOPE_TOP: return find_top(name, length);
-    case ISO_SCOPE_SOURCE: return find_in_source(name, length);
+    case ISO_SCOPE_TOP:
+        return find_top(name, length);
+    case ISO_SCOPE_SOURCE:
+        return find_in_source(name, length);
     case ISO_SCOPE_TRANSACTION:
         return IS("id") ? ISO_MEMBER_TRANSACTION_ID : IS("total_order") ? ISO_MEMBER_TOTAL_ORDER : ISO_MEMBER_NONE;
     case ISO_SCOPE_MESSAGE:

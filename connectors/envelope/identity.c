@@ -37,7 +37,7 @@ static bool shows_all(const struct iso_row *before)
 }
 
 bool iso_identities_is_whole(struct iso_identities *identities, const char *table, size_t length,
-                                const struct iso_row *before, const char *value, bool is_update)
+                             const struct iso_row *before, const char *value, bool is_update)
 {
     bool *full = find(identities, table, length);
     if (!before->count) {

@@ -1,10 +1,10 @@
 /* Which before images are whole rows.
  *
- * PostgreSQL sends what the table's replica identity says: DEFAULT the key alone (null on updates, on deletes a row whose
- * other columns are null), INDEX the index's columns, FULL the row. In the first two what is not known is null; so a
- * column that is not null is known in any case, and a row without nulls is whole. A table that has shown such a row is
- * taken for FULL, nulls included, until an update comes without a before image. MySQL's and MariaDB's connectors insist
- * on full row images. An insert's before image is that there was no row.
+ * PostgreSQL sends what the table's replica identity says: DEFAULT the key alone (null on updates, on deletes a row
+ * whose other columns are null), INDEX the index's columns, FULL the row. In the first two what is not known is null;
+ * so a column that is not null is known in any case, and a row without nulls is whole. A table that has shown such a
+ * row is taken for FULL, nulls included, until an update comes without a before image. MySQL's and MariaDB's connectors
+ * insist on full row images. An insert's before image is that there was no row.
  */
 #ifndef ISO_ENVELOPE_IDENTITY_H
 #define ISO_ENVELOPE_IDENTITY_H
@@ -25,6 +25,6 @@ void iso_identities_release(struct iso_identities *identities);
 /* Whether the row before, which has cells unless the source sent null, can be relied on. Learns from it.
  * `value`: the one column that matters, or NULL. */
 bool iso_identities_is_whole(struct iso_identities *identities, const char *table, size_t length,
-                                const struct iso_row *before, const char *value, bool is_update);
+                             const struct iso_row *before, const char *value, bool is_update);
 
 #endif

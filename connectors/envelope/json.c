@@ -1,7 +1,7 @@
 /* Envelopes as JSON.
  *
- * A message with schemas is {"schema":..,"payload":..}; its schema is three quarters of its bytes and the same in nearly
- * every message, so it is compared with those seen before and taken apart once. */
+ * A message with schemas is {"schema":..,"payload":..}; its schema is three quarters of its bytes and the same in
+ * nearly every message, so it is compared with those seen before and taken apart once. */
 #include <string.h>
 
 #include "base/base64.h"
@@ -109,7 +109,8 @@ static bool read_row(struct json_reader *reader, struct iso_row *row, struct iso
 
 /* ---- decimals ---- */
 
-static bool open_decimal(struct json_reader *json, struct iso_cell *cell, const char *text, size_t length, int32_t scale)
+static bool open_decimal(struct json_reader *json, struct iso_cell *cell, const char *text, size_t length,
+                         int32_t scale)
 {
     uint8_t *bytes = (uint8_t *)json->bytes.text + json->bytes_used;
     size_t size;
@@ -149,13 +150,19 @@ static bool apply_column(struct json_reader *json, struct iso_cell *cell, const 
 {
     switch (cell->kind) {
     case ISO_CELL_NULL:
-    case ISO_CELL_UNKNOWN: return true;
+    case ISO_CELL_UNKNOWN:
+        return true;
     case ISO_CELL_TEXT:
         return column->meaning == JSON_DECIMAL && open_decimal(json, cell, cell->text, cell->length, column->scale);
-    case ISO_CELL_JSON: return column->meaning == JSON_VARIABLE_DECIMAL && open_variable_decimal(json, cell);
-    case ISO_CELL_NUMBER: cell->kind = ISO_CELL_TEXT; return column->meaning == JSON_DECIMAL;
-    case ISO_CELL_INTEGER: return column->meaning == JSON_DECIMAL;
-    default: return false;
+    case ISO_CELL_JSON:
+        return column->meaning == JSON_VARIABLE_DECIMAL && open_variable_decimal(json, cell);
+    case ISO_CELL_NUMBER:
+        cell->kind = ISO_CELL_TEXT;
+        return column->meaning == JSON_DECIMAL;
+    case ISO_CELL_INTEGER:
+        return column->meaning == JSON_DECIMAL;
+    default:
+        return false;
     }
 }
 
@@ -209,11 +216,18 @@ static enum iso_status read_member(struct json_reader *reader, struct iso_json *
     cell->kind = iso_json_peek(json) == ISO_JSON_NULL ? ISO_CELL_NULL : ISO_CELL_JSON;
     switch (member) {
     case ISO_MEMBER_BEFORE:
-    case ISO_MEMBER_AFTER: read_row(reader, envelope_row(envelope, member), json); return ISO_OK;
-    case ISO_MEMBER_SOURCE: return read_struct(json, ISO_SCOPE_SOURCE, envelope, error);
-    case ISO_MEMBER_TRANSACTION: return read_struct(json, ISO_SCOPE_TRANSACTION, envelope, error);
-    case ISO_MEMBER_MESSAGE: return read_struct(json, ISO_SCOPE_MESSAGE, envelope, error);
-    default: iso_cell_read_json(cell, json); return ISO_OK;
+    case ISO_MEMBER_AFTER:
+        read_row(reader, envelope_row(envelope, member), json);
+        return ISO_OK;
+    case ISO_MEMBER_SOURCE:
+        return read_struct(json, ISO_SCOPE_SOURCE, envelope, error);
+    case ISO_MEMBER_TRANSACTION:
+        return read_struct(json, ISO_SCOPE_TRANSACTION, envelope, error);
+    case ISO_MEMBER_MESSAGE:
+        return read_struct(json, ISO_SCOPE_MESSAGE, envelope, error);
+    default:
+        iso_cell_read_json(cell, json);
+        return ISO_OK;
     }
 }
 

@@ -1,7 +1,7 @@
 /* Connect's schemas as JSON messages carry them: which columns are decimals.
  *
- * Everything else is in JSON what it looks like. Schemas are kept by their text, so that a message whose schema is known
- * costs one comparison. Memory: at most JSON_SCHEMAS schemas; the oldest makes room. Threads: one at a time.
+ * Everything else is in JSON what it looks like. Schemas are kept by their text, so that a message whose schema is
+ * known costs one comparison. Memory: at most JSON_SCHEMAS schemas; the oldest makes room. Threads: one at a time.
  */
 #ifndef ISO_ENVELOPE_JSON_SCHEMA_H
 #define ISO_ENVELOPE_JSON_SCHEMA_H

@@ -103,8 +103,9 @@ static bool skip_statement(struct parser *parser)
 
 static bool scalar(const struct parser *parser, uint8_t *kind)
 {
-    static const char *const names[] = {"double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64",
-                                        "fixed32", "fixed64", "sfixed32", "sfixed64", "bool", "string", "bytes"};
+    static const char *const names[] = {"double",   "float",    "int32",  "int64",   "uint32",
+                                        "uint64",   "sint32",   "sint64", "fixed32", "fixed64",
+                                        "sfixed32", "sfixed64", "bool",   "string",  "bytes"};
     for (uint8_t i = 0; i < sizeof names / sizeof *names; i++)
         if (is(parser, names[i])) {
             *kind = i;
@@ -357,7 +358,8 @@ static bool resolve(struct parser *parser)
                 continue;
             int64_t found = resolve_name(schema, parser->package, schema->messages[m].name, field->type);
             if (found < 0)
-                return !iso_error_set(parser->error, ISO_BAD_INPUT, "not a Protobuf schema: no type is named %s", field->type);
+                return !iso_error_set(parser->error, ISO_BAD_INPUT, "not a Protobuf schema: no type is named %s",
+                                      field->type);
             field->message = (uint32_t)found;
             if (schema->messages[found].meaning == PROTO_ENUMERATION) {
                 field->kind = PROTO_INT32;

@@ -1,7 +1,7 @@
 /* Protobuf schemas (proto3, as Confluent's converter writes them and a registry returns them) as tables.
  *
- * protobuf-c decodes only what was compiled in, so the schema's text is read here: messages, nested ones too, with their
- * fields' numbers, types and presence. Options are passed over. Specification: proto3, "Language Specification".
+ * protobuf-c decodes only what was compiled in, so the schema's text is read here: messages, nested ones too, with
+ * their fields' numbers, types and presence. Options are passed over. Specification: proto3, "Language Specification".
  */
 #ifndef ISO_ENVELOPE_PROTO_SCHEMA_H
 #define ISO_ENVELOPE_PROTO_SCHEMA_H
@@ -52,7 +52,7 @@ struct proto_field {
 struct proto_message {
     char *name; /* full, from the file's top: "Envelope.Value" */
     uint8_t meaning;
-    uint8_t wrapped; /* PROTO_WRAPPER: enum proto_kind */
+    uint8_t wrapped;       /* PROTO_WRAPPER: enum proto_kind */
     uint32_t first, count; /* of `fields` */
 };
 

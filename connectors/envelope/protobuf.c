@@ -1,8 +1,9 @@
 /* Envelopes as Protobuf with Confluent's framing; the schema comes from a registry.
  *
- * On the wire a field has its number, a type of encoding, and bytes; what they mean the schema says. A field that is not
- * there is null if the schema tells null from 0 (optional, a wrapper, a message). Otherwise it may be either: a column
- * of a row is then unknown, and the converter must be told `optional.for.nullables=true`; other members are 0. */
+ * On the wire a field has its number, a type of encoding, and bytes; what they mean the schema says. A field that is
+ * not there is null if the schema tells null from 0 (optional, a wrapper, a message). Otherwise it may be either: a
+ * column of a row is then unknown, and the converter must be told `optional.for.nullables=true`; other members are 0.
+ */
 #include <string.h>
 
 #include "base/memory.h"
@@ -90,9 +91,12 @@ static bool take_field(struct state *state, struct span *span, struct wire *wire
     if (!wire->number || tag >> 32)
         return fault(state, span->at, "a field's number");
     switch (wire->encoding) {
-    case VARINT: return take_varint(state, span, &wire->bits);
-    case EIGHT_BYTES: return take_fixed(state, span, 8, &wire->bits);
-    case FOUR_BYTES: return take_fixed(state, span, 4, &wire->bits);
+    case VARINT:
+        return take_varint(state, span, &wire->bits);
+    case EIGHT_BYTES:
+        return take_fixed(state, span, 8, &wire->bits);
+    case FOUR_BYTES:
+        return take_fixed(state, span, 4, &wire->bits);
     case SIZED:
         if (!take_varint(state, span, &size))
             return false;
@@ -101,7 +105,8 @@ static bool take_field(struct state *state, struct span *span, struct wire *wire
         wire->bytes = (struct span){span->at, span->at + size};
         span->at += size;
         return true;
-    default: return fault(state, span->at, "an encoding of 0, 1, 2 or 5");
+    default:
+        return fault(state, span->at, "an encoding of 0, 1, 2 or 5");
     }
 }
 
@@ -121,14 +126,18 @@ static uint32_t encoding_of(uint8_t kind)
     switch (kind) {
     case PROTO_DOUBLE:
     case PROTO_FIXED64:
-    case PROTO_SFIXED64: return EIGHT_BYTES;
+    case PROTO_SFIXED64:
+        return EIGHT_BYTES;
     case PROTO_FLOAT:
     case PROTO_FIXED32:
-    case PROTO_SFIXED32: return FOUR_BYTES;
+    case PROTO_SFIXED32:
+        return FOUR_BYTES;
     case PROTO_STRING:
     case PROTO_BYTES:
-    case PROTO_MESSAGE: return SIZED;
-    default: return VARINT;
+    case PROTO_MESSAGE:
+        return SIZED;
+    default:
+        return VARINT;
     }
 }
 
@@ -145,19 +154,38 @@ static bool take_scalar(struct state *state, uint8_t kind, const struct wire *wi
     if (wire->encoding != encoding_of(kind))
         return fault(state, state->start, "fields encoded as the schema says");
     switch (kind) {
-    case PROTO_DOUBLE: cell->kind = ISO_CELL_DOUBLE; cell->bits = wire->bits; return true;
-    case PROTO_FLOAT: cell->kind = ISO_CELL_FLOAT; cell->bits = wire->bits; return true;
-    case PROTO_INT32: wire_signed(cell, (int32_t)wire->bits); return true;
+    case PROTO_DOUBLE:
+        cell->kind = ISO_CELL_DOUBLE;
+        cell->bits = wire->bits;
+        return true;
+    case PROTO_FLOAT:
+        cell->kind = ISO_CELL_FLOAT;
+        cell->bits = wire->bits;
+        return true;
+    case PROTO_INT32:
+        wire_signed(cell, (int32_t)wire->bits);
+        return true;
     case PROTO_INT64:
-    case PROTO_SFIXED64: wire_signed(cell, (int64_t)wire->bits); return true;
-    case PROTO_SFIXED32: wire_signed(cell, (int32_t)wire->bits); return true;
+    case PROTO_SFIXED64:
+        wire_signed(cell, (int64_t)wire->bits);
+        return true;
+    case PROTO_SFIXED32:
+        wire_signed(cell, (int32_t)wire->bits);
+        return true;
     case PROTO_SINT32:
-    case PROTO_SINT64: wire_signed(cell, unzigzag(wire->bits)); return true;
-    case PROTO_BOOL: cell->kind = ISO_CELL_BOOLEAN; cell->bits = wire->bits != 0; return true;
+    case PROTO_SINT64:
+        wire_signed(cell, unzigzag(wire->bits));
+        return true;
+    case PROTO_BOOL:
+        cell->kind = ISO_CELL_BOOLEAN;
+        cell->bits = wire->bits != 0;
+        return true;
     case PROTO_STRING:
         wire_text(cell, ISO_CELL_TEXT, wire->bytes.at, size);
         return iso_utf8_valid(wire->bytes.at, size) || fault(state, wire->bytes.at, "UTF-8");
-    case PROTO_BYTES: wire_text(cell, ISO_CELL_BYTES, wire->bytes.at, size); return true;
+    case PROTO_BYTES:
+        wire_text(cell, ISO_CELL_BYTES, wire->bytes.at, size);
+        return true;
     default: /* unsigned ones */
         cell->kind = ISO_CELL_INTEGER;
         cell->negative = false;
@@ -181,10 +209,12 @@ static void take_default(uint8_t kind, struct iso_cell *cell)
                                         : ISO_CELL_INTEGER;
 }
 
-static bool take_value(struct state *state, const struct proto_field *field, const struct wire *wire, struct iso_cell *cell);
+static bool take_value(struct state *state, const struct proto_field *field, const struct wire *wire,
+                       struct iso_cell *cell);
 
 /* confluent.type.Decimal {value 1, precision 2, scale 3}, or {scale, value} by their names. */
-static bool take_decimal(struct state *state, const struct proto_message *message, struct span span, struct iso_cell *cell)
+static bool take_decimal(struct state *state, const struct proto_message *message, struct span span,
+                         struct iso_cell *cell)
 {
     uint32_t value = 1, scale = 3;
     uint64_t places = 0;
@@ -204,16 +234,19 @@ static bool take_decimal(struct state *state, const struct proto_message *messag
     }
     cell->scale = (int32_t)places;
     return (cell->length <= ISO_CELL_DECIMAL_BYTES && cell->scale <= ISO_CELL_SCALE_MAX &&
-            cell->scale >= -ISO_CELL_SCALE_MAX) || fault(state, span.at, "a decimal of at most 64 bytes and 1000 places");
+            cell->scale >= -ISO_CELL_SCALE_MAX) ||
+           fault(state, span.at, "a decimal of at most 64 bytes and 1000 places");
 }
 
 /* google.protobuf.*Value: field 1, absent for 0. */
-static bool take_wrapped(struct state *state, const struct proto_message *message, struct span span, struct iso_cell *cell)
+static bool take_wrapped(struct state *state, const struct proto_message *message, struct span span,
+                         struct iso_cell *cell)
 {
     struct wire wire;
     take_default(message->wrapped, cell);
     while (span.at < span.end)
-        if (!take_field(state, &span, &wire) || (wire.number == 1 && !take_scalar(state, message->wrapped, &wire, cell)))
+        if (!take_field(state, &span, &wire) ||
+            (wire.number == 1 && !take_scalar(state, message->wrapped, &wire, cell)))
             return false;
     return true;
 }
@@ -259,8 +292,9 @@ static bool put_repeated(struct state *state, const struct proto_field *field, s
                 break;
             if (packed) {
                 wire.encoding = encoding_of(field->kind);
-                if (wire.encoding == VARINT ? !take_varint(state, &rest, &wire.bits)
-                                            : !take_fixed(state, &rest, wire.encoding == EIGHT_BYTES ? 8 : 4, &wire.bits))
+                if (wire.encoding == VARINT
+                        ? !take_varint(state, &rest, &wire.bits)
+                        : !take_fixed(state, &rest, wire.encoding == EIGHT_BYTES ? 8 : 4, &wire.bits))
                     return false;
             }
             if (!first)
@@ -315,7 +349,8 @@ static bool put_message(struct state *state, const struct proto_message *message
     return true;
 }
 
-static bool take_value(struct state *state, const struct proto_field *field, const struct wire *wire, struct iso_cell *cell)
+static bool take_value(struct state *state, const struct proto_field *field, const struct wire *wire,
+                       struct iso_cell *cell)
 {
     if (field->kind != PROTO_MESSAGE)
         return take_scalar(state, field->kind, wire, cell);
@@ -325,8 +360,10 @@ static bool take_value(struct state *state, const struct proto_field *field, con
     size_t start = state->protobuf->nested.used;
     switch (message->meaning) {
     case PROTO_DECIMAL:
-    case PROTO_VARIABLE_DECIMAL: return take_decimal(state, message, wire->bytes, cell);
-    case PROTO_WRAPPER: return take_wrapped(state, message, wire->bytes, cell);
+    case PROTO_VARIABLE_DECIMAL:
+        return take_decimal(state, message, wire->bytes, cell);
+    case PROTO_WRAPPER:
+        return take_wrapped(state, message, wire->bytes, cell);
     default:
         if (!put_message(state, message, wire->bytes))
             return false;
@@ -412,16 +449,21 @@ static bool take_row(struct state *state, const struct proto_message *message, s
 static bool take_members(struct state *state, const struct proto_message *message, struct span span,
                          enum iso_member_scope scope);
 
-static bool take_struct(struct state *state, const struct proto_field *field, const struct wire *wire, enum iso_member member)
+static bool take_struct(struct state *state, const struct proto_field *field, const struct wire *wire,
+                        enum iso_member member)
 {
     if (field->kind != PROTO_MESSAGE || wire->encoding != SIZED)
         return fault(state, state->start, "a message in before, after, source, transaction and message");
     const struct proto_message *message = &state->schema->messages[field->message];
     switch (member) {
-    case ISO_MEMBER_SOURCE: return take_members(state, message, wire->bytes, ISO_SCOPE_SOURCE);
-    case ISO_MEMBER_TRANSACTION: return take_members(state, message, wire->bytes, ISO_SCOPE_TRANSACTION);
-    case ISO_MEMBER_MESSAGE: return take_members(state, message, wire->bytes, ISO_SCOPE_MESSAGE);
-    default: return take_row(state, message, wire->bytes, envelope_row(state->envelope, member), false);
+    case ISO_MEMBER_SOURCE:
+        return take_members(state, message, wire->bytes, ISO_SCOPE_SOURCE);
+    case ISO_MEMBER_TRANSACTION:
+        return take_members(state, message, wire->bytes, ISO_SCOPE_TRANSACTION);
+    case ISO_MEMBER_MESSAGE:
+        return take_members(state, message, wire->bytes, ISO_SCOPE_MESSAGE);
+    default:
+        return take_row(state, message, wire->bytes, envelope_row(state->envelope, member), false);
     }
 }
 
@@ -430,7 +472,8 @@ static bool is_struct(enum iso_member member)
     return member >= ISO_MEMBER_BEFORE && member <= ISO_MEMBER_MESSAGE;
 }
 
-static bool take_member(struct state *state, const struct proto_field *field, const struct wire *wire, enum iso_member member)
+static bool take_member(struct state *state, const struct proto_field *field, const struct wire *wire,
+                        enum iso_member member)
 {
     struct iso_cell *cell = &state->envelope->member[member];
     if (member == ISO_MEMBER_NONE || field->is_repeated)
@@ -486,8 +529,12 @@ static enum iso_status read_part(struct protobuf_reader *protobuf, const struct 
     const struct proto_schema *schema = envelope_schemas_find(&protobuf->schemas, frame.schema_id, error);
     if (!schema)
         return error->status;
-    struct state state = {.schema = schema, .protobuf = protobuf, .envelope = envelope, .error = error,
-                          .start = frame.bytes, .steps = STEPS_MIN + frame.size * 4};
+    struct state state = {.schema = schema,
+                          .protobuf = protobuf,
+                          .envelope = envelope,
+                          .error = error,
+                          .start = frame.bytes,
+                          .steps = STEPS_MIN + frame.size * 4};
     struct span span = {frame.bytes, frame.bytes + frame.size};
     const struct proto_message *root = &schema->messages[schema->root];
     bool fine = part == ISO_FRAME_KEY ? take_row(&state, root, span, &envelope->key, true)

@@ -23,7 +23,8 @@ static void *add(struct envelope_schemas *schemas, uint32_t id, struct iso_error
         iso_error_set(error, wrong.status, "schema %u: %s", id, wrong.text);
         return NULL;
     }
-    uint32_t place = schemas->count < ISO_ENVELOPE_SCHEMAS ? schemas->count++ : schemas->oldest++ % ISO_ENVELOPE_SCHEMAS;
+    uint32_t place =
+        schemas->count < ISO_ENVELOPE_SCHEMAS ? schemas->count++ : schemas->oldest++ % ISO_ENVELOPE_SCHEMAS;
     if (schemas->list[place].schema)
         schemas->forget(schemas->list[place].schema);
     schemas->list[place].id = id;

@@ -1,5 +1,5 @@
-/* Schemas by their registry's id, taken apart once. At most ISO_ENVELOPE_SCHEMAS are kept; the oldest makes room, and is
- * asked for again if it is needed again.
+/* Schemas by their registry's id, taken apart once. At most ISO_ENVELOPE_SCHEMAS are kept; the oldest makes room, and
+ * is asked for again if it is needed again.
  */
 #ifndef ISO_ENVELOPE_SCHEMAS_H
 #define ISO_ENVELOPE_SCHEMAS_H

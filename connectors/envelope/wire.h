@@ -1,5 +1,5 @@
-/* What readers of binary formats share: nested values as JSON in a text of the reader's, which moves while it grows, and
- * UTF-8. A cell with such a value has its place in `bits`, and its text after wire_settle.
+/* What readers of binary formats share: nested values as JSON in a text of the reader's, which moves while it grows,
+ * and UTF-8. A cell with such a value has its place in `bits`, and its text after wire_settle.
  */
 #ifndef ISO_ENVELOPE_WIRE_H
 #define ISO_ENVELOPE_WIRE_H

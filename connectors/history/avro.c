@@ -1,7 +1,7 @@
 /* History records as Avro, under the writer's schema.
  *
- * That may have members in another order, more members, fewer of the optional ones, and unions in any arrangement: members
- * are found by name, once a schema (avro_plan.h), and union branches by what they hold. */
+ * That may have members in another order, more members, fewer of the optional ones, and unions in any arrangement:
+ * members are found by name, once a schema (avro_plan.h), and union branches by what they hold. */
 #include <avro.h>
 #include <string.h>
 

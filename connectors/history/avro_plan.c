@@ -12,8 +12,8 @@ enum { DEPTH_MAX = 64, NO_NODE = -1 };
 
 static enum plan_role role_of(const char *name)
 {
-    static const char *const names[PLAN_ROLES] = {"", "tid", "sid", "sno", "sts", "cts", "status", "ops", "watermark",
-                                                  "t", "k", "v", "ots", "lock"};
+    static const char *const names[PLAN_ROLES] = {"",    "tid",       "sid", "sno", "sts", "cts", "status",
+                                                  "ops", "watermark", "t",   "k",   "v",   "ots", "lock"};
     for (int role = 1; role < PLAN_ROLES; role++)
         if (!strcmp(names[role], name))
             return (enum plan_role)role;
@@ -27,7 +27,8 @@ static bool is_word(const char *name, size_t size, const char *word)
 
 struct plan_symbol plan_word(const char *word, size_t size)
 {
-    static const char *const kinds[] = {"read", "write", "delete", "append"}, *const statuses[] = {"committed", "aborted", "unknown"};
+    static const char *const kinds[] = {"read", "write", "delete", "append"}, *const statuses[] = {
+                                                                                  "committed", "aborted", "unknown"};
     static const uint8_t kind_of[] = {ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND},
                          status_of[] = {ISO_COMMITTED, ISO_ABORTED, ISO_UNKNOWN};
     struct plan_symbol symbol = {PLAN_NO_WORD, PLAN_NO_WORD};
@@ -60,8 +61,8 @@ static uint32_t add_symbols(struct plan *plan, avro_schema_t schema, uint32_t co
     uint32_t first = plan->symbol_count;
     plan->symbols = iso_reallocate(plan->symbols, (first + count + 1) * sizeof *plan->symbols);
     for (uint32_t i = 0; i < count; i++)
-        plan->symbols[first + i] = plan_word(avro_schema_enum_get(schema, (int)i),
-                                             strlen(avro_schema_enum_get(schema, (int)i)));
+        plan->symbols[first + i] =
+            plan_word(avro_schema_enum_get(schema, (int)i), strlen(avro_schema_enum_get(schema, (int)i)));
     plan->symbol_count += count;
     return first;
 }
@@ -69,22 +70,31 @@ static uint32_t add_symbols(struct plan *plan, avro_schema_t schema, uint32_t co
 static uint32_t size_of(avro_schema_t schema)
 {
     switch (avro_typeof(schema)) {
-    case AVRO_RECORD: return (uint32_t)avro_schema_record_size(schema);
-    case AVRO_UNION: return (uint32_t)avro_schema_union_size(schema);
-    case AVRO_ENUM: return (uint32_t)avro_schema_enum_number_of_symbols(schema);
+    case AVRO_RECORD:
+        return (uint32_t)avro_schema_record_size(schema);
+    case AVRO_UNION:
+        return (uint32_t)avro_schema_union_size(schema);
+    case AVRO_ENUM:
+        return (uint32_t)avro_schema_enum_number_of_symbols(schema);
     case AVRO_ARRAY:
-    case AVRO_MAP: return 1;
-    default: return 0;
+    case AVRO_MAP:
+        return 1;
+    default:
+        return 0;
     }
 }
 
 static avro_schema_t child_of(avro_schema_t schema, uint32_t index)
 {
     switch (avro_typeof(schema)) {
-    case AVRO_RECORD: return avro_schema_record_field_get_by_index(schema, (int)index);
-    case AVRO_UNION: return avro_schema_union_branch(schema, (int)index);
-    case AVRO_ARRAY: return avro_schema_array_items(schema);
-    default: return avro_schema_map_values(schema);
+    case AVRO_RECORD:
+        return avro_schema_record_field_get_by_index(schema, (int)index);
+    case AVRO_UNION:
+        return avro_schema_union_branch(schema, (int)index);
+    case AVRO_ARRAY:
+        return avro_schema_array_items(schema);
+    default:
+        return avro_schema_map_values(schema);
     }
 }
 
@@ -106,7 +116,8 @@ static int64_t add(struct plan *plan, avro_schema_t schema, int depth)
     uint32_t count = size_of(schema);
     if (depth == DEPTH_MAX)
         return NO_NODE;
-    uint32_t index = add_node(plan, (struct plan_node){.type = (uint8_t)type, .count = count, .named = is_named ? schema : NULL});
+    uint32_t index =
+        add_node(plan, (struct plan_node){.type = (uint8_t)type, .count = count, .named = is_named ? schema : NULL});
     if (type == AVRO_FIXED)
         plan->nodes[index].size = avro_schema_fixed_size(schema);
     if (type == AVRO_ENUM) {
@@ -214,24 +225,35 @@ static bool pass(const struct plan *plan, const struct plan_node *node, struct p
     if (depth == DEPTH_MAX || !(node = plan_inside(plan, node, cursor)))
         return false;
     switch ((avro_type_t)node->type) {
-    case AVRO_NULL: return true;
-    case AVRO_BOOLEAN: return cursor->at < cursor->end && *cursor->at <= 1 && skip_bytes(cursor, 1);
-    case AVRO_INT32: return plan_take_long(cursor, &number) && number >= INT32_MIN && number <= INT32_MAX;
-    case AVRO_INT64: return plan_take_long(cursor, &number);
-    case AVRO_FLOAT: return skip_bytes(cursor, 4);
-    case AVRO_DOUBLE: return skip_bytes(cursor, 8);
+    case AVRO_NULL:
+        return true;
+    case AVRO_BOOLEAN:
+        return cursor->at < cursor->end && *cursor->at <= 1 && skip_bytes(cursor, 1);
+    case AVRO_INT32:
+        return plan_take_long(cursor, &number) && number >= INT32_MIN && number <= INT32_MAX;
+    case AVRO_INT64:
+        return plan_take_long(cursor, &number);
+    case AVRO_FLOAT:
+        return skip_bytes(cursor, 4);
+    case AVRO_DOUBLE:
+        return skip_bytes(cursor, 8);
     case AVRO_STRING:
-    case AVRO_BYTES: return plan_take_long(cursor, &number) && skip_bytes(cursor, number);
-    case AVRO_FIXED: return skip_bytes(cursor, node->size);
-    case AVRO_ENUM: return plan_take_long(cursor, &number) && number >= 0 && number < node->count;
+    case AVRO_BYTES:
+        return plan_take_long(cursor, &number) && skip_bytes(cursor, number);
+    case AVRO_FIXED:
+        return skip_bytes(cursor, node->size);
+    case AVRO_ENUM:
+        return plan_take_long(cursor, &number) && number >= 0 && number < node->count;
     case AVRO_ARRAY:
-    case AVRO_MAP: return skip_blocks(plan, node, cursor, depth + 1);
+    case AVRO_MAP:
+        return skip_blocks(plan, node, cursor, depth + 1);
     case AVRO_RECORD:
         for (uint32_t i = 0; i < node->count; i++)
             if (!pass(plan, &plan->nodes[plan->children[node->first + i].node], cursor, depth + 1))
                 return false;
         return true;
-    default: return false;
+    default:
+        return false;
     }
 }
 

@@ -1,9 +1,9 @@
 /* A writer's Avro schema as a plan: nodes in an array, members known by what they mean.
  *
  * libavro parses the schema; but its values are trees, filled by some ten calls for each number in a record, which made
- * Avro 13 times slower than JSON. The encoding itself is simple: a plan and the bytes are walked side by side, and what is read
- * goes where it belongs. Everything is checked on the way: sizes, indexes and ends (a record may come from anywhere).
- * Ownership: a plan owns its nodes. Threads: a plan may be read by many.
+ * Avro 13 times slower than JSON. The encoding itself is simple: a plan and the bytes are walked side by side, and what
+ * is read goes where it belongs. Everything is checked on the way: sizes, indexes and ends (a record may come from
+ * anywhere). Ownership: a plan owns its nodes. Threads: a plan may be read by many.
  */
 #ifndef ISO_AVRO_PLAN_H
 #define ISO_AVRO_PLAN_H
@@ -15,15 +15,30 @@
 #include <string.h>
 
 /* What a record's field of that name holds. The names differ between a transaction, an operation and a watermark. */
-enum plan_role { PLAN_NONE, PLAN_TID, PLAN_SID, PLAN_SNO, PLAN_STS, PLAN_CTS, PLAN_STATUS, PLAN_OPS, PLAN_WATERMARK,
-                 PLAN_KIND, PLAN_KEY, PLAN_CONTENT, PLAN_OTS, PLAN_LOCK, PLAN_ROLES };
+enum plan_role {
+    PLAN_NONE,
+    PLAN_TID,
+    PLAN_SID,
+    PLAN_SNO,
+    PLAN_STS,
+    PLAN_CTS,
+    PLAN_STATUS,
+    PLAN_OPS,
+    PLAN_WATERMARK,
+    PLAN_KIND,
+    PLAN_KEY,
+    PLAN_CONTENT,
+    PLAN_OTS,
+    PLAN_LOCK,
+    PLAN_ROLES
+};
 
 struct plan_node {
-    uint8_t type;        /* avro_type_t, never AVRO_LINK */
-    uint32_t first;      /* record: fields, union: branches, array and map: the items, all in `children`; enum: `symbols` */
-    uint32_t count;      /* how many of them */
-    int64_t size;        /* fixed: bytes */
-    uint32_t roles;      /* record: bit r: has a field of role r */
+    uint8_t type;   /* avro_type_t, never AVRO_LINK */
+    uint32_t first; /* record: fields, union: branches, array and map: the items, all in `children`; enum: `symbols` */
+    uint32_t count; /* how many of them */
+    int64_t size;   /* fixed: bytes */
+    uint32_t roles; /* record: bit r: has a field of role r */
     avro_schema_t named; /* record, enum, fixed: what links refer to; borrowed from the schema */
 };
 
@@ -46,7 +61,8 @@ struct plan {
     struct plan_symbol *symbols;
 };
 
-/* What a word means, in any case of letters: READ, WRITE, DELETE, APPEND or their first letters; COMMITTED, ABORTED, UNKNOWN. */
+/* What a word means, in any case of letters: READ, WRITE, DELETE, APPEND or their first letters; COMMITTED, ABORTED,
+ * UNKNOWN. */
 struct plan_symbol plan_word(const char *word, size_t size);
 
 /* False: nested too deeply, or of a type that is not known. The schema outlives the plan; release it in any case. */
@@ -96,8 +112,8 @@ static inline const struct plan_node *plan_inside(const struct plan *plan, const
     return node;
 }
 
-/* The next block of an array or map: `*count` items, 0 at its end. False: no block, or more items than a message of this
- * size can have. */
+/* The next block of an array or map: `*count` items, 0 at its end. False: no block, or more items than a message of
+ * this size can have. */
 bool plan_take_block(struct plan_cursor *cursor, int64_t *count);
 
 bool plan_skip(const struct plan *plan, const struct plan_node *node, struct plan_cursor *cursor);

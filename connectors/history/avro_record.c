@@ -15,7 +15,12 @@ struct reading {
 
 static const char malformed[] = "not one Avro value of its schema";
 
-enum found { MISSING, FOUND, OTHER, BROKEN }; /* null or not there; as expected; of another type; no value of the schema */
+enum found {
+    MISSING,
+    FOUND,
+    OTHER,
+    BROKEN
+}; /* null or not there; as expected; of another type; no value of the schema */
 
 static inline const struct plan_node *child(const struct reading *reading, const struct plan_node *node, uint32_t index)
 {
@@ -107,7 +112,8 @@ static const char *take_list(struct reading *reading, const struct plan_node *no
     }
 }
 
-static const char *take_content(struct reading *reading, const struct plan_node *node, struct build_operation *operation)
+static const char *take_content(struct reading *reading, const struct plan_node *node,
+                                struct build_operation *operation)
 {
     if (node->type == AVRO_ARRAY) {
         operation->is_list = true;
@@ -124,7 +130,8 @@ static const char *take_ots(struct reading *reading, const struct plan_node *nod
         return malformed;
     operation->has_ots = found == FOUND;
     return found == OTHER || (found == FOUND && !build_clock(reading->block, ISO_CLOCK_SCALAR))
-               ? "ots: expected an unsigned long" : NULL;
+               ? "ots: expected an unsigned long"
+               : NULL;
 }
 
 static const char *take_member(struct reading *reading, enum plan_role role, const struct plan_node *node,
@@ -147,8 +154,10 @@ static const char *take_member(struct reading *reading, enum plan_role role, con
         kind = take_atom(reading, node, &operation->key);
         *found |= kind == FOUND ? 1u << PLAN_KEY : 0;
         return kind == BROKEN ? malformed : NULL;
-    case PLAN_CONTENT: return take_content(reading, node, operation);
-    case PLAN_OTS: return take_ots(reading, node, operation);
+    case PLAN_CONTENT:
+        return take_content(reading, node, operation);
+    case PLAN_OTS:
+        return take_ots(reading, node, operation);
     case PLAN_LOCK:
         if (node->type != AVRO_BOOLEAN)
             return pass(reading, node) == BROKEN ? malformed : NULL;
@@ -156,7 +165,8 @@ static const char *take_member(struct reading *reading, enum plan_role role, con
             return malformed;
         operation->lock = *reading->cursor.at++;
         return NULL;
-    default: return pass(reading, node) == BROKEN ? malformed : NULL;
+    default:
+        return pass(reading, node) == BROKEN ? malformed : NULL;
     }
 }
 
@@ -171,7 +181,8 @@ static const char *take_operation(struct reading *reading, const struct plan_nod
     if (node->type != AVRO_RECORD)
         return "t of an operation: expected READ, WRITE, DELETE or APPEND";
     for (uint32_t i = 0; i < node->count && !wrong; i++)
-        wrong = take_member(reading, reading->plan->children[node->first + i].role, child(reading, node, i), &operation, &found);
+        wrong = take_member(reading, reading->plan->children[node->first + i].role, child(reading, node, i), &operation,
+                            &found);
     if (wrong)
         return wrong;
     if (!(found & 1u << PLAN_KIND))
@@ -212,18 +223,26 @@ struct head {
 static const char *expected_of(enum plan_role role)
 {
     switch (role) {
-    case PLAN_TID: return "tid: expected a long or a UTF-8 string";
-    case PLAN_SID: return "sid: expected a long or a UTF-8 string";
-    case PLAN_SNO: return "sno: expected an unsigned long";
-    case PLAN_STS: return "sts: expected an unsigned long";
-    case PLAN_CTS: return "cts: expected an unsigned long";
-    case PLAN_STATUS: return "status: expected COMMITTED, ABORTED or UNKNOWN";
-    default: return "ops: expected an array of operations";
+    case PLAN_TID:
+        return "tid: expected a long or a UTF-8 string";
+    case PLAN_SID:
+        return "sid: expected a long or a UTF-8 string";
+    case PLAN_SNO:
+        return "sno: expected an unsigned long";
+    case PLAN_STS:
+        return "sts: expected an unsigned long";
+    case PLAN_CTS:
+        return "cts: expected an unsigned long";
+    case PLAN_STATUS:
+        return "status: expected COMMITTED, ABORTED or UNKNOWN";
+    default:
+        return "ops: expected an array of operations";
     }
 }
 
 /* One member of a transaction; operations are passed over, and read later. */
-static const char *take_head_member(struct reading *reading, enum plan_role role, const struct plan_node *node, struct head *head)
+static const char *take_head_member(struct reading *reading, enum plan_role role, const struct plan_node *node,
+                                    struct head *head)
 {
     struct plan_symbol word;
     enum found found;
@@ -238,7 +257,9 @@ static const char *take_head_member(struct reading *reading, enum plan_role role
         break;
     case PLAN_SNO:
     case PLAN_STS:
-    case PLAN_CTS: found = take_unsigned(reading, node, &head->numbers[role]); break;
+    case PLAN_CTS:
+        found = take_unsigned(reading, node, &head->numbers[role]);
+        break;
     case PLAN_STATUS:
         found = take_word(reading, node, &word);
         found = found == OTHER ? MISSING : found;
@@ -253,7 +274,8 @@ static const char *take_head_member(struct reading *reading, enum plan_role role
         head->operations_at = reading->cursor;
         found = pass(reading, node) == BROKEN ? BROKEN : FOUND;
         break;
-    default: found = pass(reading, node) == BROKEN ? BROKEN : MISSING;
+    default:
+        found = pass(reading, node) == BROKEN ? BROKEN : MISSING;
     }
     head->found |= found == FOUND ? 1u << role : 0;
     return found == BROKEN ? malformed : found == OTHER ? expected_of(role) : NULL;
@@ -272,7 +294,8 @@ static const char *begin_transaction(struct iso_history *block, const struct hea
             continue;
         if (!build_clock(block, ISO_CLOCK_SCALAR))
             return expected_of(role);
-        (role == PLAN_STS ? iso_history_set_sts : iso_history_set_cts)(block, (struct iso_stamp){head->numbers[role], 0});
+        (role == PLAN_STS ? iso_history_set_sts : iso_history_set_cts)(block,
+                                                                       (struct iso_stamp){head->numbers[role], 0});
     }
     return NULL;
 }
@@ -305,13 +328,16 @@ static const char *take_transaction(struct reading *reading, const struct plan_n
 }
 
 /* A record with a member `watermark` that is not null is one. */
-static const char *take_watermark(struct reading *reading, const struct plan_node *node, bool *is_watermark, uint64_t *watermark)
+static const char *take_watermark(struct reading *reading, const struct plan_node *node, bool *is_watermark,
+                                  uint64_t *watermark)
 {
     *is_watermark = false;
     for (uint32_t i = 0; i < node->count; i++) {
         const struct plan_node *inside = plan_inside(reading->plan, child(reading, node, i), &reading->cursor);
         bool wanted = reading->plan->children[node->first + i].role == PLAN_WATERMARK;
-        enum found found = !inside ? BROKEN : wanted ? take_unsigned(reading, inside, watermark) : pass(reading, inside);
+        enum found found = !inside  ? BROKEN
+                           : wanted ? take_unsigned(reading, inside, watermark)
+                                    : pass(reading, inside);
         if (found == BROKEN)
             return malformed;
         if (wanted && found == OTHER)
@@ -346,8 +372,8 @@ static const char *take_record(struct reading *reading, struct iso_events *event
     return wrong;
 }
 
-const char *record_avro_read(const struct plan *plan, const uint8_t *bytes, size_t size, const struct iso_message *message,
-                             struct iso_events *events)
+const char *record_avro_read(const struct plan *plan, const uint8_t *bytes, size_t size,
+                             const struct iso_message *message, struct iso_events *events)
 {
     struct iso_history_mark mark = iso_history_mark(&events->block);
     struct reading reading = {plan, {bytes, bytes + size, size}, &events->block};

@@ -7,7 +7,7 @@
 struct build_operation {
     enum iso_operation_kind kind; /* as the record says; a read of a list is ISO_READ */
     iso_atom key;
-    iso_atom value;  /* ISO_ABSENT: none */
+    iso_atom value; /* ISO_ABSENT: none */
     bool is_list;
     uint32_t list;
     bool has_ots, lock;

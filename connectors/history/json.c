@@ -65,7 +65,8 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     }
     uint32_t index = events->block.transaction_count;
     uint64_t origin = record_origin(message);
-    if (iso_native_read_transaction(&json->native, json->text, frame.size, origin, &events->block, &json->fault) != ISO_OK)
+    if (iso_native_read_transaction(&json->native, json->text, frame.size, origin, &events->block, &json->fault) !=
+        ISO_OK)
         return iso_error_set(error, ISO_BAD_INPUT, "byte %zu: %s", json->fault.position + 1, json->fault.text);
     iso_events_add_transaction(events, index, origin);
     return ISO_OK;

@@ -94,8 +94,10 @@ static bool take_value(struct iso_history *block, const Isochron__Value *value, 
 static const char *take_stamp(struct iso_history *block, const Isochron__Timestamp *timestamp, struct iso_stamp *stamp)
 {
     *stamp = (struct iso_stamp){timestamp->physical, timestamp->logical};
-    return build_clock(block, timestamp->pair_case == ISOCHRON__TIMESTAMP__PAIR_LOGICAL ? ISO_CLOCK_PAIR : ISO_CLOCK_SCALAR)
-               ? NULL : "timestamps of two kinds, expected single numbers or pairs throughout";
+    return build_clock(block,
+                       timestamp->pair_case == ISOCHRON__TIMESTAMP__PAIR_LOGICAL ? ISO_CLOCK_PAIR : ISO_CLOCK_SCALAR)
+               ? NULL
+               : "timestamps of two kinds, expected single numbers or pairs throughout";
 }
 
 static const char *take_list(struct iso_history *block, const Isochron__List *list, uint32_t *index)

@@ -34,13 +34,14 @@ const struct iso_decoder_class iso_record_decoder = {"history", create, decode, 
 
 void record_add_watermark(struct iso_events *events, const struct iso_message *message, uint64_t timestamp)
 {
-    iso_events_add(events, &(struct iso_event){
-        .type = ISO_EVENT_WATERMARK, .flags = ISO_EVENT_HAS_CTS, .cts = {.physical = timestamp},
-        .origin = record_origin(message)});
+    iso_events_add(events, &(struct iso_event){.type = ISO_EVENT_WATERMARK,
+                                               .flags = ISO_EVENT_HAS_CTS,
+                                               .cts = {.physical = timestamp},
+                                               .origin = record_origin(message)});
 }
 
 void record_add_tombstone(struct iso_events *events, const struct iso_message *message)
 {
     iso_events_add(events, &(struct iso_event){
-        .type = ISO_EVENT_IGNORED, .reason = "tombstone", .origin = record_origin(message)});
+                               .type = ISO_EVENT_IGNORED, .reason = "tombstone", .origin = record_origin(message)});
 }

@@ -40,8 +40,8 @@ static void on_error(rd_kafka_t *handle, int code, const char *reason, void *opa
         failure = rd_kafka_fatal_error(handle, text, sizeof text);
     else
         snprintf(text, sizeof text, "%s", reason);
-    bool permanent = code == RD_KAFKA_RESP_ERR__FATAL || code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
-                     code == RD_KAFKA_RESP_ERR__SSL;
+    bool permanent =
+        code == RD_KAFKA_RESP_ERR__FATAL || code == RD_KAFKA_RESP_ERR__AUTHENTICATION || code == RD_KAFKA_RESP_ERR__SSL;
     if (permanent && !client->fatal) {
         client->fatal = failure;
         memcpy(client->fatal_text, text, sizeof text);

@@ -42,11 +42,11 @@ enum iso_status iso_kafka_properties_file(struct iso_kafka_properties *propertie
 struct iso_kafka_client {
     rd_kafka_t *handle;
     pthread_mutex_t lock;
-    char trouble[512];      /* guarded by `lock`: the latest log line about a broker; "": none since it last worked */
+    char trouble[512]; /* guarded by `lock`: the latest log line about a broker; "": none since it last worked */
     rd_kafka_resp_err_t fatal; /* set by callbacks inside poll: authentication, fatal errors */
     char fatal_text[512];
-    uint64_t errors;        /* error callbacks so far; the owner's thread only */
-    char *brokers;          /* bootstrap.servers, for messages */
+    uint64_t errors; /* error callbacks so far; the owner's thread only */
+    char *brokers;   /* bootstrap.servers, for messages */
 };
 
 /* Fills `client` and creates the handle; `defaults` are pairs of name and value that properties override, NULL at

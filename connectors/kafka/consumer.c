@@ -11,18 +11,30 @@
 /* No group: offsets are ours, so librdkafka neither commits nor resets any. Prefetching is bounded for each partition,
  * to these kilobytes and one more answer of fetch.message.max.bytes. */
 static const char *const defaults[] = {
-    "client.id", "isochron",
-    "enable.auto.commit", "false",
-    "enable.auto.offset.store", "false",
-    "enable.partition.eof", "true",
-    "auto.offset.reset", "error",
-    "allow.auto.create.topics", "false",
-    "check.crcs", "true",
-    "queued.max.messages.kbytes", "2048",
-    "fetch.wait.max.ms", "100",
-    "fetch.error.backoff.ms", "100",
-    "reconnect.backoff.max.ms", "1000",
-    "socket.nagle.disable", "true",
+    "client.id",
+    "isochron",
+    "enable.auto.commit",
+    "false",
+    "enable.auto.offset.store",
+    "false",
+    "enable.partition.eof",
+    "true",
+    "auto.offset.reset",
+    "error",
+    "allow.auto.create.topics",
+    "false",
+    "check.crcs",
+    "true",
+    "queued.max.messages.kbytes",
+    "2048",
+    "fetch.wait.max.ms",
+    "100",
+    "fetch.error.backoff.ms",
+    "100",
+    "reconnect.backoff.max.ms",
+    "1000",
+    "socket.nagle.disable",
+    "true",
     NULL,
 };
 
@@ -64,10 +76,12 @@ struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consume
     consumer->inputs = inputs;
     consumer->bell = -1;
     if (options->start == ISO_KAFKA_STORED && !iso_kafka_properties_get(options->properties, "group.id")) {
-        iso_error_set(error, ISO_BAD_INPUT, "stored offsets belong to a consumer group: expected the property group.id");
+        iso_error_set(error, ISO_BAD_INPUT,
+                      "stored offsets belong to a consumer group: expected the property group.id");
         goto out;
     }
-    if (iso_kafka_client_open(&consumer->client, RD_KAFKA_CONSUMER, options->properties, defaults, NULL, error) != ISO_OK)
+    if (iso_kafka_client_open(&consumer->client, RD_KAFKA_CONSUMER, options->properties, defaults, NULL, error) !=
+        ISO_OK)
         goto out;
     kafka_waker_init(&consumer->waker, consumer->client.handle);
     copy_options(consumer, options);
@@ -226,10 +240,11 @@ static uint32_t take_headers(struct iso_kafka_consumer *consumer, const rd_kafka
     for (; !rd_kafka_header_get_all(headers, count, &name, &value, &size); count++) {
         if (consumer->header_count == consumer->header_capacity) {
             consumer->header_capacity = consumer->header_capacity ? consumer->header_capacity * 2 : 1024;
-            consumer->headers = iso_reallocate(consumer->headers, consumer->header_capacity * sizeof *consumer->headers);
+            consumer->headers =
+                iso_reallocate(consumer->headers, consumer->header_capacity * sizeof *consumer->headers);
         }
-        consumer->headers[consumer->header_count++] = (struct iso_header){
-            {(const uint8_t *)name, (uint32_t)strlen(name)}, {value, value ? (uint32_t)size : 0}};
+        consumer->headers[consumer->header_count++] =
+            (struct iso_header){{(const uint8_t *)name, (uint32_t)strlen(name)}, {value, value ? (uint32_t)size : 0}};
     }
     return count;
 }
@@ -303,8 +318,7 @@ static bool is_refresh_due(const struct iso_kafka_consumer *consumer)
 }
 
 enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int timeout_ms,
-                                        const struct iso_message **messages, uint32_t *count,
-                                        struct iso_error *error)
+                                        const struct iso_message **messages, uint32_t *count, struct iso_error *error)
 {
     uint32_t filled = 0;
     uint64_t errors = consumer->client.errors;

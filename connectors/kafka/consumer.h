@@ -1,22 +1,21 @@
 /* A Kafka consumer that never leaves a message out: all partitions of the named topics, assigned by hand.
  *
  * No consumer group is joined and nothing is committed: every start offset is made absolute first (from the broker's
- * own beginning, end or times, from positions, or from what a group committed), each partition is consumed from there, and a gap detector per partition checks
- * that offsets rise without holes. Holes are normal where topics are compacted or transactional, and a client's fault
- * otherwise (librdkafka 2.0.2 may skip messages in batches around pause and resume): the consumer seeks back to the
- * first hole, and takes it for real only if the broker says so again. After CONFIRMED_GAPS such holes in a row a
- * partition is believed to be full of them, until something disturbs it.
+ * own beginning, end or times, from positions, or from what a group committed), each partition is consumed from there,
+ * and a gap detector per partition checks that offsets rise without holes. Holes are normal where topics are compacted
+ * or transactional, and a client's fault otherwise (librdkafka 2.0.2 may skip messages in batches around pause and
+ * resume): the consumer seeks back to the first hole, and takes it for real only if the broker says so again. After
+ * CONFIRMED_GAPS such holes in a row a partition is believed to be full of them, until something disturbs it.
  *
- * Order: offsets rise within a partition. Among partitions, the one whose messages are oldest (by Kafka's message times)
- * goes first, so that partitions of which much waits are read side by side, as they were written, and not one after
- * the other. That is for speed and memory: nothing may rest on it.
- * Back-pressure: the caller reports how much waits downstream; above `high_water` nothing is handed out, at `low_water`
- * it goes on. A single partition can be held likewise. What is held stays in its queue, and librdkafka stops asking
- * for more once that is full; polling goes on meanwhile, so that connections live.
- * Partitions and topics that appear later are found by asking the broker every `refresh_seconds`; they start at their
- * beginning, since they held nothing before.
- * A broker that goes away is waited for; what cannot heal (a topic deleted, an offset removed by retention, a corrupt
- * message, no permission) is ISO_FAILED with topic, partition and offset.
+ * Order: offsets rise within a partition. Among partitions, the one whose messages are oldest (by Kafka's message
+ * times) goes first, so that partitions of which much waits are read side by side, as they were written, and not one
+ * after the other. That is for speed and memory: nothing may rest on it. Back-pressure: the caller reports how much
+ * waits downstream; above `high_water` nothing is handed out, at `low_water` it goes on. A single partition can be held
+ * likewise. What is held stays in its queue, and librdkafka stops asking for more once that is full; polling goes on
+ * meanwhile, so that connections live. Partitions and topics that appear later are found by asking the broker every
+ * `refresh_seconds`; they start at their beginning, since they held nothing before. A broker that goes away is waited
+ * for; what cannot heal (a topic deleted, an offset removed by retention, a corrupt message, no permission) is
+ * ISO_FAILED with topic, partition and offset.
  *
  * Ownership: messages belong to the consumer until the next poll. Threads: one, the owner's; librdkafka's threads
  * fetch and decompress in the background and touch nothing here but the client's log line, under its lock.
@@ -35,7 +34,7 @@
 enum iso_kafka_start {
     ISO_KAFKA_BEGINNING,
     ISO_KAFKA_END,
-    ISO_KAFKA_TIME,     /* the first message at or after `start_time` */
+    ISO_KAFKA_TIME,      /* the first message at or after `start_time` */
     ISO_KAFKA_POSITIONS, /* `positions`; partitions that are not listed start at their beginning */
     ISO_KAFKA_STORED     /* what the group `group.id` committed; partitions where it did not, at their beginning */
 };
@@ -54,20 +53,20 @@ struct iso_kafka_consumer_options {
     int64_t start_time; /* milliseconds since 1970 */
     const struct iso_kafka_position *positions;
     uint32_t position_count;
-    bool until_eof;         /* read to the end offsets of this moment, and nothing behind them */
-    bool wait_for_topics;   /* a topic that does not exist may appear later */
-    unsigned connect_seconds; /* 0: 10 */
-    unsigned refresh_seconds; /* 0: 10 */
+    bool until_eof;                 /* read to the end offsets of this moment, and nothing behind them */
+    bool wait_for_topics;           /* a topic that does not exist may appear later */
+    unsigned connect_seconds;       /* 0: 10 */
+    unsigned refresh_seconds;       /* 0: 10 */
     uint64_t high_water, low_water; /* of the backlog; 0: never pause */
 };
 
 struct iso_kafka_partition {
-    uint32_t input;  /* its number in the table of inputs */
+    uint32_t input; /* its number in the table of inputs */
     const char *topic;
     int32_t partition;
-    int64_t next;    /* the next offset to hand out */
-    int64_t end;     /* until_eof: where to stop; else the end when it was last reached or -1 */
-    bool at_end;     /* everything that the broker had was handed out */
+    int64_t next; /* the next offset to hand out */
+    int64_t end;  /* until_eof: where to stop; else the end when it was last reached or -1 */
+    bool at_end;  /* everything that the broker had was handed out */
 };
 
 struct iso_kafka_counters {
@@ -76,8 +75,8 @@ struct iso_kafka_counters {
     uint64_t missing;         /* offsets that do not exist */
     uint64_t seeks;           /* back to a hole */
     uint64_t pauses;
-    uint64_t holds;           /* times that a partition was held */
-    uint64_t errors;          /* that healed or may heal */
+    uint64_t holds;  /* times that a partition was held */
+    uint64_t errors; /* that healed or may heal */
 };
 
 struct iso_kafka_consumer;
@@ -90,8 +89,7 @@ void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer);
 /* What has arrived, at most a few thousand messages, in the order of arrival; waits up to `timeout_ms` for the first.
  * `*count` may be 0. The messages live until the next poll. */
 enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int timeout_ms,
-                                        const struct iso_message **messages, uint32_t *count,
-                                        struct iso_error *error);
+                                        const struct iso_message **messages, uint32_t *count, struct iso_error *error);
 
 /* until_eof: everything up to the end offsets was handed out. */
 bool iso_kafka_consumer_finished(const struct iso_kafka_consumer *consumer);

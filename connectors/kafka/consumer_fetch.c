@@ -33,8 +33,8 @@ static uint64_t waiting_from(const struct iso_kafka_consumer *consumer, uint32_t
 {
     const struct iso_kafka_partition *partition = &consumer->partitions[index];
     int64_t low, high = partition->end;
-    if (!consumer->until_eof && rd_kafka_get_watermark_offsets(consumer->client.handle, partition->topic,
-                                                               partition->partition, &low, &high))
+    if (!consumer->until_eof &&
+        rd_kafka_get_watermark_offsets(consumer->client.handle, partition->topic, partition->partition, &low, &high))
         return 0;
     return high > next ? (uint64_t)(high - next) : 0;
 }
@@ -52,8 +52,8 @@ static int64_t choose(const struct iso_kafka_consumer *consumer)
     return best;
 }
 
-/* A run of messages of one partition, appended to the batch. False: the batch ends here, since this partition must not be
- * left behind: the broker has more than a run of it. */
+/* A run of messages of one partition, appended to the batch. False: the batch ends here, since this partition must not
+ * be left behind: the broker has more than a run of it. */
 static bool take_run(struct iso_kafka_consumer *consumer, uint32_t index)
 {
     struct supply *supply = &consumer->supplies[index];

@@ -5,12 +5,20 @@
 #include "connectors/kafka/consumer.h"
 #include "connectors/kafka/waker.h"
 
-enum { BATCH_MESSAGES = 4096, RUN_MESSAGES = 64, FEW_MESSAGES = 2048, CONFIRMED_GAPS = 8, CONNECT_SECONDS = 10, REFRESH_SECONDS = 10, MISSING_REFRESH_MS = 1000 };
+enum {
+    BATCH_MESSAGES = 4096,
+    RUN_MESSAGES = 64,
+    FEW_MESSAGES = 2048,
+    CONFIRMED_GAPS = 8,
+    CONNECT_SECONDS = 10,
+    REFRESH_SECONDS = 10,
+    MISSING_REFRESH_MS = 1000
+};
 
 /* What the gap detector knows of a partition, beside its public part. */
 struct gaps {
-    int64_t sought;     /* `next` when it sought back to a hole; -1: no hole is being asked about */
-    uint32_t confirmed; /* holes in a row that were real */
+    int64_t sought;         /* `next` when it sought back to a hole; -1: no hole is being asked about */
+    uint32_t confirmed;     /* holes in a row that were real */
     uint64_t skipped_batch; /* the rest of this batch's messages of the partition came before the seek */
 };
 
@@ -38,9 +46,9 @@ struct iso_kafka_consumer {
     struct topic *topics;
     uint32_t partition_count, partition_capacity;
     struct iso_kafka_partition *partitions;
-    struct gaps *gaps;        /* as `partitions` */
-    struct supply *supplies;  /* as `partitions` */
-    uint32_t *topic_of;       /* as `partitions` */
+    struct gaps *gaps;       /* as `partitions` */
+    struct supply *supplies; /* as `partitions` */
+    uint32_t *topic_of;      /* as `partitions` */
 
     enum iso_kafka_start start;
     int64_t start_time;
@@ -52,11 +60,11 @@ struct iso_kafka_consumer {
     uint64_t high_water, low_water;
 
     struct kafka_waker waker;
-    int bell;                  /* readable once a queue that was empty has got something; -1: not open */
-    uint32_t turn;             /* the partition to look at first */
-    uint64_t batch;            /* number of the batch at hand */
-    rd_kafka_message_t **raw;  /* the batch as librdkafka gave it */
-    uint32_t *raw_partition;   /* as `raw`: index of the partition */
+    int bell;                 /* readable once a queue that was empty has got something; -1: not open */
+    uint32_t turn;            /* the partition to look at first */
+    uint64_t batch;           /* number of the batch at hand */
+    rd_kafka_message_t **raw; /* the batch as librdkafka gave it */
+    uint32_t *raw_partition;  /* as `raw`: index of the partition */
     uint32_t raw_count;
     struct iso_message *messages;
     struct iso_header *headers;

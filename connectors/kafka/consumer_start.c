@@ -86,7 +86,8 @@ static enum iso_status await_topic(struct iso_kafka_consumer *consumer, const st
     }
 }
 
-/* The first offset at or after a time, -1 if there is none; RD_KAFKA_OFFSET_BEGINNING and RD_KAFKA_OFFSET_END are times too. */
+/* The first offset at or after a time, -1 if there is none; RD_KAFKA_OFFSET_BEGINNING and RD_KAFKA_OFFSET_END are times
+ * too. */
 static rd_kafka_resp_err_t offset_of_time(struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
                                           int64_t time, int timeout_ms, int64_t *offset)
 {
@@ -115,7 +116,8 @@ static rd_kafka_resp_err_t committed_offset(struct iso_kafka_consumer *consumer,
     return failure;
 }
 
-static int64_t given_position(const struct iso_kafka_consumer *consumer, const char *topic, int32_t partition, int64_t low)
+static int64_t given_position(const struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
+                              int64_t low)
 {
     int64_t offset = low;
     for (uint32_t i = 0; i < consumer->position_count; i++) {
@@ -131,14 +133,16 @@ static enum iso_status within(const char *topic, int32_t partition, int64_t low,
                               struct iso_error *error)
 {
     if (offset < low || offset > high)
-        return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 " offset %" PRId64
-                             ": not on the broker, which has %" PRId64 " to %" PRId64, topic, partition, offset, low, high);
+        return iso_error_set(error, ISO_FAILED,
+                             "topic %s partition %" PRId32 " offset %" PRId64 ": not on the broker, which has %" PRId64
+                             " to %" PRId64,
+                             topic, partition, offset, low, high);
     return ISO_OK;
 }
 
-/* The partition's first offset and its end now. One that was created a moment ago may not have its leader yet: it is asked
- * again until the deadline. (librdkafka's own rd_kafka_query_watermark_offsets asks for both at once, and where the broker
- * refuses one of the two, 2.0.2 was seen to give the other's answer for both: a start at the end.) */
+/* The partition's first offset and its end now. One that was created a moment ago may not have its leader yet: it is
+ * asked again until the deadline. (librdkafka's own rd_kafka_query_watermark_offsets asks for both at once, and where
+ * the broker refuses one of the two, 2.0.2 was seen to give the other's answer for both: a start at the end.) */
 static rd_kafka_resp_err_t query(struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
                                  int64_t deadline, int64_t *low, int64_t *high)
 {
@@ -175,8 +179,8 @@ static enum iso_status resolve(struct iso_kafka_consumer *consumer, const struct
     if (!failure && first && consumer->start == ISO_KAFKA_POSITIONS)
         *offset = given_position(consumer, topic->name, partition, low);
     if (failure)
-        return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 ": asking for its offsets: %s", topic->name,
-                             partition, rd_kafka_err2str(failure));
+        return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 ": asking for its offsets: %s",
+                             topic->name, partition, rd_kafka_err2str(failure));
     return within(topic->name, partition, low, high, *offset, error);
 }
 
@@ -216,9 +220,13 @@ static enum iso_status start_partition(struct iso_kafka_consumer *consumer, uint
                              number, offset, rd_kafka_err2str(rd_kafka_last_error()));
     }
     topic->partition_count++;
-    *add_partition(consumer, topic_index, queue) = (struct iso_kafka_partition){
-        .input = input, .topic = consumer->inputs->list[input].topic, .partition = number, .next = offset,
-        .end = consumer->until_eof ? end : -1, .at_end = consumer->until_eof && offset >= end};
+    *add_partition(consumer, topic_index, queue) =
+        (struct iso_kafka_partition){.input = input,
+                                     .topic = consumer->inputs->list[input].topic,
+                                     .partition = number,
+                                     .next = offset,
+                                     .end = consumer->until_eof ? end : -1,
+                                     .at_end = consumer->until_eof && offset >= end};
     return ISO_OK;
 }
 

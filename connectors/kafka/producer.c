@@ -18,13 +18,20 @@ struct iso_kafka_producer {
 };
 
 static const char *const defaults[] = {
-    "client.id", "isochron",
-    "enable.idempotence", "true",
-    "linger.ms", "5",
-    "compression.type", "lz4",
-    "queue.buffering.max.messages", "200000",
-    "queue.buffering.max.kbytes", "65536",
-    "reconnect.backoff.max.ms", "1000",
+    "client.id",
+    "isochron",
+    "enable.idempotence",
+    "true",
+    "linger.ms",
+    "5",
+    "compression.type",
+    "lz4",
+    "queue.buffering.max.messages",
+    "200000",
+    "queue.buffering.max.kbytes",
+    "65536",
+    "reconnect.backoff.max.ms",
+    "1000",
     NULL,
 };
 
@@ -239,8 +246,7 @@ enum iso_status iso_kafka_producer_send(struct iso_kafka_producer *producer, con
     return check(producer, error);
 }
 
-enum iso_status iso_kafka_producer_flush(struct iso_kafka_producer *producer, unsigned seconds,
-                                         struct iso_error *error)
+enum iso_status iso_kafka_producer_flush(struct iso_kafka_producer *producer, unsigned seconds, struct iso_error *error)
 {
     rd_kafka_resp_err_t failure = rd_kafka_flush(producer->client.handle, (int)seconds * 1000);
     if (check(producer, error) == ISO_OK && failure)

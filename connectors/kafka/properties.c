@@ -65,8 +65,10 @@ enum iso_status iso_kafka_properties_argument(struct iso_kafka_properties *prope
         return iso_error_set(error, ISO_BAD_INPUT, "-X %s: expected name=value or the name of a file", text);
     size_t length = (size_t)(equals - text);
     if (is_secret(text, length))
-        return iso_error_set(error, ISO_BAD_INPUT, "-X %.*s: a secret on the command line is seen by every user of this "
-                             "machine; put it into a file and give -X FILE", (int)length, text);
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "-X %.*s: a secret on the command line is seen by every user of this "
+                             "machine; put it into a file and give -X FILE",
+                             (int)length, text);
     add(properties, text, length, equals + 1, strlen(equals + 1));
     return ISO_OK;
 }

@@ -26,8 +26,7 @@ static void ask(rd_kafka_t *handle, const char *name, struct iso_error *error)
     rd_kafka_event_t *event = rd_kafka_queue_poll(queue, (ANSWER_SECONDS + 1) * 1000);
     rd_kafka_resp_err_t failure = result_of(event);
     if (failure)
-        iso_error_set(error, ISO_FAILED, "topic %s could not be deleted: %s", name,
-                      rd_kafka_err2str(failure));
+        iso_error_set(error, ISO_FAILED, "topic %s could not be deleted: %s", name, rd_kafka_err2str(failure));
     if (event)
         rd_kafka_event_destroy(event);
     rd_kafka_queue_destroy(queue);

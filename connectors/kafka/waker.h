@@ -1,9 +1,9 @@
 /* Wakes librdkafka's thread of a broker.
  *
  * That thread sleeps for up to a second once every partition's queue is full, however soon the queues run empty again
- * (2.0.2; later versions have the property fetch.queue.backoff.ms). Any request that it has to send ends its sleep, so a
- * question about a partition's offsets is put to it; since librdkafka waits for the answer, a thread of ours does that.
- * Threads: asking comes from one thread at a time.
+ * (2.0.2; later versions have the property fetch.queue.backoff.ms). Any request that it has to send ends its sleep, so
+ * a question about a partition's offsets is put to it; since librdkafka waits for the answer, a thread of ours does
+ * that. Threads: asking comes from one thread at a time.
  */
 #ifndef ISO_KAFKA_WAKER_H
 #define ISO_KAFKA_WAKER_H
@@ -14,12 +14,12 @@
 #include <stdint.h>
 
 struct kafka_waker {
-    rd_kafka_t *handle;     /* borrowed */
+    rd_kafka_t *handle; /* borrowed */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool started;
-    bool asked, ending;     /* from here on guarded by `lock` */
+    bool asked, ending; /* from here on guarded by `lock` */
     const char *topic;
     int32_t partition;
 };

@@ -9,10 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-enum {
-    CONNECT_MS = 3000, ANSWER_MS = 8000, TRIES = 3, RETRY_MS = 250,
-    ANSWER_MAX_BYTES = 16 << 20
-};
+enum { CONNECT_MS = 3000, ANSWER_MS = 8000, TRIES = 3, RETRY_MS = 250, ANSWER_MAX_BYTES = 16 << 20 };
 
 struct entry {
     uint32_t id;
@@ -20,7 +17,7 @@ struct entry {
 };
 
 struct iso_registry {
-    char *url; /* without a slash at its end */
+    char *url;   /* without a slash at its end */
     char *shown; /* without user and password */
     CURL *curl;
     struct curl_slist *headers;
@@ -121,11 +118,15 @@ static enum iso_status add(struct iso_registry *registry, uint32_t id, struct an
 {
     const char *type = answer->type ? answer->type : "AVRO";
     if (answer->references)
-        return iso_error_set(error, ISO_BAD_INPUT, "schema registry %s: schema %u refers to other schemas, expected one "
-                             "that stands alone", registry->shown, id);
-    *schema = (struct iso_schema){
-        .type = !strcmp(type, "AVRO") ? ISO_SCHEMA_AVRO : !strcmp(type, "PROTOBUF") ? ISO_SCHEMA_PROTOBUF : ISO_SCHEMA_JSON,
-        .text = answer->schema, .length = strlen(answer->schema)};
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "schema registry %s: schema %u refers to other schemas, expected one "
+                             "that stands alone",
+                             registry->shown, id);
+    *schema = (struct iso_schema){.type = !strcmp(type, "AVRO")       ? ISO_SCHEMA_AVRO
+                                          : !strcmp(type, "PROTOBUF") ? ISO_SCHEMA_PROTOBUF
+                                                                      : ISO_SCHEMA_JSON,
+                                  .text = answer->schema,
+                                  .length = strlen(answer->schema)};
     registry->entries = iso_reallocate(registry->entries, (registry->count + 1) * sizeof *registry->entries);
     registry->entries[registry->count++] = (struct entry){id, *schema};
     answer->schema = NULL; /* the cache's now */

@@ -3,8 +3,8 @@
  * Ids are immutable, so what was found stays found. User and password may stand in the URL. Errors name the registry,
  * the schema and the registry's own words; a registry that cannot be reached is ISO_FAILED after a few tries, an id
  * that it does not know is ISO_FAILED too, since the same record may be decodable once the schema is there. Refused
- * connections and answers of 500 and above are tried three times; one that does not answer within 8 s is not asked again.
- * Ownership: the registry owns the schemas' texts. Threads: one at a time.
+ * connections and answers of 500 and above are tried three times; one that does not answer within 8 s is not asked
+ * again. Ownership: the registry owns the schemas' texts. Threads: one at a time.
  */
 #ifndef ISO_REGISTRY_H
 #define ISO_REGISTRY_H

@@ -1,7 +1,8 @@
 /* The Avro protocol with TiDB's extension: Confluent's frame around one record, one table a topic.
  *
  *     key    00 | schema id | the key's columns
- *     value  00 | schema id | columns | _tidb_op | _tidb_commit_ts | .. | _ticdc_before (with avro-include-before-value)
+ *     value  00 | schema id | columns | _tidb_op | _tidb_commit_ts | .. | _ticdc_before (with
+ * avro-include-before-value)
  *
  * A delete is a key with a null value and has no commit timestamp: it is refused, since it cannot be placed. With
  * avro-include-before-value it is a record with _tidb_op "d". The switch avro-enable-watermark adds values that are no
@@ -52,7 +53,8 @@ static enum iso_status parse(struct ticdc *ticdc, const char *text, size_t lengt
     return iso_error_set(error, ISO_BAD_INPUT, "Avro schema, byte %zu: %s", json->position + 1, described);
 }
 
-static enum iso_status find(struct ticdc *ticdc, uint32_t id, const struct avro_record **record, struct iso_error *error)
+static enum iso_status find(struct ticdc *ticdc, uint32_t id, const struct avro_record **record,
+                            struct iso_error *error)
 {
     struct avro_state *state = ticdc->state;
     struct iso_schema schema;
@@ -85,7 +87,8 @@ static enum iso_status open_part(struct ticdc *ticdc, const struct iso_message *
     struct iso_frame frame;
     const char *expected;
     if (!iso_frame_open(message, part, false, &frame, &expected))
-        return iso_error_set(error, ISO_BAD_INPUT, "%s: expected %s", part == ISO_FRAME_KEY ? "key" : "payload", expected);
+        return iso_error_set(error, ISO_BAD_INPUT, "%s: expected %s", part == ISO_FRAME_KEY ? "key" : "payload",
+                             expected);
     *record = part == ISO_FRAME_KEY ? state->key : state->value;
     if (state->registry && find(ticdc, frame.schema_id, record, error) != ISO_OK)
         return error->status;
@@ -166,8 +169,8 @@ static void take_extension(struct avro_bytes *bytes, const struct avro_field *fi
 }
 
 /* A record's columns to `row`; `extension` NULL: there is to be none. */
-static void read_row(struct ticdc *ticdc, struct avro_bytes *bytes, const struct avro_record *record, struct iso_row *row,
-                     struct extension *extension)
+static void read_row(struct ticdc *ticdc, struct avro_bytes *bytes, const struct avro_record *record,
+                     struct iso_row *row, struct extension *extension)
 {
     iso_row_clear(row);
     for (uint32_t i = 0; i < record->count && !bytes->wrong; i++) {
@@ -195,7 +198,8 @@ static enum iso_status check_end(struct avro_bytes *bytes, const char *part, str
     if (!bytes->wrong && bytes->at != bytes->end)
         avro_fail(bytes, "bytes behind the record");
     if (bytes->wrong)
-        return iso_error_set(error, ISO_BAD_INPUT, "%s, byte %zu of the record: %s", part, bytes->position + 1, bytes->wrong);
+        return iso_error_set(error, ISO_BAD_INPUT, "%s, byte %zu of the record: %s", part, bytes->position + 1,
+                             bytes->wrong);
     return ISO_OK;
 }
 
@@ -225,11 +229,12 @@ static void name_table(struct ticdc_change *change, const struct avro_record *re
     change->table = (struct iso_json_text){record->name, strlen(record->name)};
 }
 
-static enum iso_status take_operation(struct ticdc *ticdc, const struct extension *extension, struct ticdc_change *change,
-                                      struct iso_error *error)
+static enum iso_status take_operation(struct ticdc *ticdc, const struct extension *extension,
+                                      struct ticdc_change *change, struct iso_error *error)
 {
     if (!extension->has_operation || !extension->has_commit)
-        return iso_error_set(error, ISO_BAD_INPUT, "a row without _tidb_op or _tidb_commit_ts: expected "
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "a row without _tidb_op or _tidb_commit_ts: expected "
                              "enable-tidb-extension=true");
     change->commit_ts = extension->commit_ts;
     change->has_commit = true;
@@ -333,7 +338,8 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
         return ISO_OK;
     }
     if (!data)
-        return iso_error_set(error, ISO_BAD_INPUT, "a delete without a commit timestamp: expected avro-include-before-value=true");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "a delete without a commit timestamp: expected avro-include-before-value=true");
     if (size > 1 && data[0] == MAGIC_DDL && data[1] == '{')
         return decode_ddl(ticdc, message, events, error);
     if (size == 1 + WORD && data[0] == MAGIC_WATERMARK) {
@@ -353,7 +359,8 @@ static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_opti
     if (options->schema)
         return parse(ticdc, options->schema, strlen(options->schema), &state->value, &state->key, error);
     if (!options->registry)
-        return iso_error_set(error, ISO_BAD_INPUT, "format=avro of a ticdc source: expected registry=URL, or schema=FILE "
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "format=avro of a ticdc source: expected registry=URL, or schema=FILE "
                              "with the payload's and the key's schema");
     return ISO_OK;
 }

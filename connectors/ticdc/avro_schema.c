@@ -27,8 +27,8 @@ static bool take_kind(struct iso_json_text name, enum avro_kind *kind)
     static const struct {
         const char *name;
         enum avro_kind kind;
-    } kinds[] = {{"null", AVRO_NULL}, {"boolean", AVRO_BOOLEAN}, {"int", AVRO_LONG}, {"long", AVRO_LONG},
-                 {"float", AVRO_FLOAT}, {"double", AVRO_DOUBLE}, {"string", AVRO_STRING}, {"bytes", AVRO_BYTES}};
+    } kinds[] = {{"null", AVRO_NULL},   {"boolean", AVRO_BOOLEAN}, {"int", AVRO_LONG},      {"long", AVRO_LONG},
+                 {"float", AVRO_FLOAT}, {"double", AVRO_DOUBLE},   {"string", AVRO_STRING}, {"bytes", AVRO_BYTES}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (iso_payload_is(name, kinds[i].name, strlen(kinds[i].name))) {
             *kind = kinds[i].kind;
@@ -52,7 +52,8 @@ static void read_parameters(struct iso_json *json, struct avro_type *type)
     }
 }
 
-/* An object that is a type: {"type":"bytes","logicalType":"decimal","precision":10,"scale":2,"connect.parameters":{..}}. */
+/* An object that is a type:
+ * {"type":"bytes","logicalType":"decimal","precision":10,"scale":2,"connect.parameters":{..}}. */
 static void read_attributes(struct iso_json *json, struct avro_type *type)
 {
     struct iso_json_text name, text;

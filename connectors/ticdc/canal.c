@@ -156,10 +156,19 @@ static bool set_latin(struct ticdc *ticdc, struct iso_cell *cell)
 static enum ticdc_class class_of_code(uint64_t bits, bool negative)
 {
     switch (negative ? -(int)(0 - bits) : (int)bits) {
-    case -7: case -6: case -5: case 4: case 5: return TICDC_INTEGER;
-    case 7: case 8: return TICDC_NUMBER;
-    case 2004: return TICDC_BYTES;
-    default: return TICDC_TEXT;
+    case -7:
+    case -6:
+    case -5:
+    case 4:
+    case 5:
+        return TICDC_INTEGER;
+    case 7:
+    case 8:
+        return TICDC_NUMBER;
+    case 2004:
+        return TICDC_BYTES;
+    default:
+        return TICDC_TEXT;
     }
 }
 
@@ -210,9 +219,13 @@ static enum iso_status read_codes(struct ticdc *ticdc, const struct canal *canal
 static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message, const struct canal *canal,
                                   struct iso_events *events, struct iso_error *error)
 {
-    struct ticdc_change change = {.database = canal->database, .table = canal->table, .commit_ts = canal->commit_ts,
-                                  .has_commit = canal->seen & SEEN_COMMIT, .keys_only = canal->only_keys,
-                                  .has_now = true, .old_is_partial = true};
+    struct ticdc_change change = {.database = canal->database,
+                                  .table = canal->table,
+                                  .commit_ts = canal->commit_ts,
+                                  .has_commit = canal->seen & SEEN_COMMIT,
+                                  .keys_only = canal->only_keys,
+                                  .has_now = true,
+                                  .old_is_partial = true};
     if (ISO_PAYLOAD_IS(canal->type, "INSERT"))
         change.created = true;
     else if (ISO_PAYLOAD_IS(canal->type, "UPDATE"))
@@ -245,11 +258,14 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message 
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         known |= iso_payload_is(canal->type, types[i], strlen(types[i]));
     if (!known)
-        return ticdc_refuse(error, "type of a DDL", canal->type, "CREATE, RENAME, CINDEX, DINDEX, ALTER, ERASE, TRUNCATE or QUERY");
+        return ticdc_refuse(error, "type of a DDL", canal->type,
+                            "CREATE, RENAME, CINDEX, DINDEX, ALTER, ERASE, TRUNCATE or QUERY");
     if (canal->seen & SEEN_COMMIT)
-        ticdc_add_ddl(ticdc, message, canal->database, canal->table, canal->commit_ts, drops && canal->table.length, events);
+        ticdc_add_ddl(ticdc, message, canal->database, canal->table, canal->commit_ts, drops && canal->table.length,
+                      events);
     else if (drops)
-        return iso_error_set(error, ISO_BAD_INPUT, "rows dropped at an unknown time: expected _tidb.commitTs "
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "rows dropped at an unknown time: expected _tidb.commitTs "
                              "(enable-tidb-extension=true)");
     else
         ticdc_add_ignored(events, message, "a DDL at an unknown time");

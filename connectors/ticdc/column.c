@@ -11,11 +11,12 @@ enum ticdc_class ticdc_class_of(struct iso_json_text type)
         char word[12];
         enum ticdc_class class;
     } words[] = {
-        {"int", TICDC_INTEGER},       {"bigint", TICDC_INTEGER},  {"tinyint", TICDC_INTEGER}, {"smallint", TICDC_INTEGER},
-        {"integer", TICDC_INTEGER},   {"bit", TICDC_INTEGER},     {"year", TICDC_INTEGER},    {"mediumint", TICDC_INTEGER},
-        {"enum", TICDC_INTEGER},      {"set", TICDC_INTEGER},     {"float", TICDC_NUMBER},    {"double", TICDC_NUMBER},
-        {"binary", TICDC_BYTES},      {"varbinary", TICDC_BYTES}, {"blob", TICDC_BYTES},      {"tinyblob", TICDC_BYTES},
-        {"longblob", TICDC_BYTES},    {"mediumblob", TICDC_BYTES},
+        {"int", TICDC_INTEGER},      {"bigint", TICDC_INTEGER},    {"tinyint", TICDC_INTEGER},
+        {"smallint", TICDC_INTEGER}, {"integer", TICDC_INTEGER},   {"bit", TICDC_INTEGER},
+        {"year", TICDC_INTEGER},     {"mediumint", TICDC_INTEGER}, {"enum", TICDC_INTEGER},
+        {"set", TICDC_INTEGER},      {"float", TICDC_NUMBER},      {"double", TICDC_NUMBER},
+        {"binary", TICDC_BYTES},     {"varbinary", TICDC_BYTES},   {"blob", TICDC_BYTES},
+        {"tinyblob", TICDC_BYTES},   {"longblob", TICDC_BYTES},    {"mediumblob", TICDC_BYTES},
     };
     char word[12];
     size_t length = 0;
@@ -23,7 +24,8 @@ enum ticdc_class ticdc_class_of(struct iso_json_text type)
     if (type.length > 3 && !memcmp(type.at, "varc", 4)) /* the most frequent one of those that stay text */
         return TICDC_TEXT;
     for (; length < type.length && length < sizeof word && (type.at[length] | 0x20) >= 'a' &&
-           (type.at[length] | 0x20) <= 'z'; length++)
+           (type.at[length] | 0x20) <= 'z';
+         length++)
         word[length] = (char)(type.at[length] | 0x20);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (words[i].word[0] == word[0] && !strncmp(words[i].word, word, length) && !words[i].word[length])

@@ -21,7 +21,7 @@ struct csv_state {
     struct csv_field {
         struct iso_json_text text;
         bool is_null;
-    } *fields;
+    } * fields;
     uint32_t count, capacity;
 };
 
@@ -45,7 +45,8 @@ static bool at_line_end(const struct lines *lines)
 /* ---- fields ---- */
 
 /* Between quotes; the text is put together in `room`. NULL, or what is wrong. */
-static const char *read_quoted(const struct csv_state *state, struct lines *lines, struct iso_json_text *text, char *room)
+static const char *read_quoted(const struct csv_state *state, struct lines *lines, struct iso_json_text *text,
+                               char *room)
 {
     size_t size = 0;
     lines->at += state->quote_length;
@@ -65,10 +66,12 @@ static const char *read_quoted(const struct csv_state *state, struct lines *line
     }
     *text = (struct iso_json_text){room, size};
     return at_line_end(lines) || starts_with(lines, state->delimiter, state->delimiter_length)
-               ? NULL : "something behind a closing quote";
+               ? NULL
+               : "something behind a closing quote";
 }
 
-static const char *read_escaped(const struct csv_state *state, struct lines *lines, struct iso_json_text *text, char *room)
+static const char *read_escaped(const struct csv_state *state, struct lines *lines, struct iso_json_text *text,
+                                char *room)
 {
     size_t size = 0;
     while (!at_line_end(lines) && !starts_with(lines, state->delimiter, state->delimiter_length)) {
@@ -96,9 +99,11 @@ static const char *read_field(struct ticdc *ticdc, struct lines *lines)
     }
     struct csv_field *field = &state->fields[state->count++];
     bool quoted = starts_with(lines, state->quote, state->quote_length);
-    const char *wrong = quoted ? read_quoted(state, lines, &field->text, room) : read_escaped(state, lines, &field->text, room);
-    field->is_null = !wrong && !quoted && iso_payload_is((struct iso_json_text){start, (size_t)(lines->at - start)},
-                                                         state->null, state->null_length);
+    const char *wrong =
+        quoted ? read_quoted(state, lines, &field->text, room) : read_escaped(state, lines, &field->text, room);
+    field->is_null =
+        !wrong && !quoted &&
+        iso_payload_is((struct iso_json_text){start, (size_t)(lines->at - start)}, state->null, state->null_length);
     ticdc->bytes.used += wrong ? 0 : field->text.length;
     return wrong;
 }
@@ -125,8 +130,8 @@ static const char *read_line(struct ticdc *ticdc, struct lines *lines)
 
 /* ---- rows ---- */
 
-static enum iso_status fill_row(struct ticdc *ticdc, struct iso_row *row, const struct ticdc_table *table, uint32_t first,
-                                struct iso_error *error)
+static enum iso_status fill_row(struct ticdc *ticdc, struct iso_row *row, const struct ticdc_table *table,
+                                uint32_t first, struct iso_error *error)
 {
     const struct csv_state *state = ticdc->state;
     iso_row_clear(row);
@@ -161,8 +166,10 @@ static enum iso_status check_fields(const struct csv_state *state, const struct 
     if (state->count == FIELDS_FIXED + 1 + table->column_count &&
         (ISO_PAYLOAD_IS(flag->text, "true") || ISO_PAYLOAD_IS(flag->text, "false")))
         return ISO_OK;
-    return iso_error_set(error, ISO_BAD_INPUT, "%u fields, expected 4 (include-commit-ts=true), maybe is-update, and the "
-                         "%u columns of the table's schema", state->count, table->column_count);
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "%u fields, expected 4 (include-commit-ts=true), maybe is-update, and the "
+                         "%u columns of the table's schema",
+                         state->count, table->column_count);
 }
 
 static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
@@ -177,7 +184,8 @@ static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_messa
         return ISO_OK;
     }
     if (state->count <= FIELDS_FIXED || !take_number(fields[3].text, &change.commit_ts))
-        return iso_error_set(error, ISO_BAD_INPUT, "expected operation, table, database, commit timestamp "
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "expected operation, table, database, commit timestamp "
                              "(include-commit-ts=true) and columns");
     char operation = fields[0].text.length == 1 ? *fields[0].text.at : 0;
     if (operation != 'I' && operation != 'U' && operation != 'D')
@@ -270,7 +278,8 @@ static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_opti
     if (!state->delimiter_length || strpbrk(state->delimiter, "\r\n"))
         return iso_error_set(error, ISO_BAD_INPUT, "delimiter of csv: expected one, without line ends");
     if (!options->schema)
-        return iso_error_set(error, ISO_BAD_INPUT, "format=csv of a ticdc source: expected schema=FILE, since csv does not "
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "format=csv of a ticdc source: expected schema=FILE, since csv does not "
                              "name columns");
     return ticdc_tables_read(ticdc, &state->tables, options->schema, ticdc_table_read_storage, error);
 }

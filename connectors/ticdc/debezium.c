@@ -1,16 +1,26 @@
-/* The debezium protocol: Debezium's envelope as TiCDC writes it, always inside `payload`, with or without `schema` beside.
+/* The debezium protocol: Debezium's envelope as TiCDC writes it, always inside `payload`, with or without `schema`
+ * beside.
  *
  *     key    {"payload":{"id":1}}
  *     value  {"payload":{"source":{"connector":"TiCDC","db":"test","table":"t","commit_ts":..,"start_ts":..,..},
  *             "op":"u","before":{"id":1,"v":10},"after":{"id":1,"v":11},"transaction":null,"ts_ms":..}}
  *
- * `op` m is a watermark at source.commit_ts, none at all a DDL. The schema is passed over: what decimals and large unsigned
- * numbers lost on their way into JSON it does not bring back.
+ * `op` m is a watermark at source.commit_ts, none at all a DDL. The schema is passed over: what decimals and large
+ * unsigned numbers lost on their way into JSON it does not bring back.
  */
 #include "connectors/ticdc/ticdc_private.h"
 
-enum { SEEN_OP = 1, SEEN_SOURCE = 2, SEEN_BEFORE = 4, SEEN_AFTER = 8, SEEN_COMMIT = 16, SEEN_START = 32, SEEN_DDL = 64,
-       SEEN_PAYLOAD = 128, SEEN_CONNECTOR = 256 };
+enum {
+    SEEN_OP = 1,
+    SEEN_SOURCE = 2,
+    SEEN_BEFORE = 4,
+    SEEN_AFTER = 8,
+    SEEN_COMMIT = 16,
+    SEEN_START = 32,
+    SEEN_DDL = 64,
+    SEEN_PAYLOAD = 128,
+    SEEN_CONNECTOR = 256
+};
 
 struct envelope {
     uint32_t seen;
@@ -112,18 +122,22 @@ static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *m
         return iso_error_set(error, ISO_BAD_INPUT, "key, byte %zu: %s", json->position + 1, described);
     }
     for (uint32_t i = 0; i < ticdc->types.count; i++)
-        if (!ticdc_add_key(ticdc, (struct iso_json_text){ticdc->types.cells[i].name, ticdc->types.cells[i].name_length}))
+        if (!ticdc_add_key(ticdc,
+                           (struct iso_json_text){ticdc->types.cells[i].name, ticdc->types.cells[i].name_length}))
             return ticdc_too_many_keys(error);
     return ISO_OK;
 }
 
 /* ---- messages ---- */
 
-static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message, const struct envelope *envelope,
-                                  struct iso_events *events, struct iso_error *error)
+static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message,
+                                  const struct envelope *envelope, struct iso_events *events, struct iso_error *error)
 {
-    struct ticdc_change change = {.database = envelope->database, .table = envelope->table,
-                                  .commit_ts = envelope->commit_ts, .has_commit = true, .start_ts = envelope->start_ts,
+    struct ticdc_change change = {.database = envelope->database,
+                                  .table = envelope->table,
+                                  .commit_ts = envelope->commit_ts,
+                                  .has_commit = true,
+                                  .start_ts = envelope->start_ts,
                                   .has_start = envelope->seen & SEEN_START};
     char operation = envelope->operation.length == 1 ? *envelope->operation.at : 0;
     if (operation != 'c' && operation != 'u' && operation != 'd')

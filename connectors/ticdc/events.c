@@ -95,10 +95,12 @@ enum iso_status ticdc_too_many_keys(struct iso_error *error)
     return iso_error_set(error, ISO_BAD_INPUT, "a key of more than %d columns", TICDC_KEYS_MAX);
 }
 
-enum iso_status ticdc_refuse(struct iso_error *error, const char *what, struct iso_json_text found, const char *expected)
+enum iso_status ticdc_refuse(struct iso_error *error, const char *what, struct iso_json_text found,
+                             const char *expected)
 {
     int shown = found.length < 100 ? (int)found.length : 100;
-    return iso_error_set(error, ISO_BAD_INPUT, "%s \"%.*s\": expected %s", what, shown, shown ? found.at : "", expected);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s \"%.*s\": expected %s", what, shown, shown ? found.at : "",
+                         expected);
 }
 
 /* ---- rows ---- */
@@ -246,9 +248,10 @@ enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *mes
         return error->status;
     if (change->has_old && take_key(ticdc, change, &ticdc->old, atoms, &old_key, error) != ISO_OK)
         return error->status;
-    struct iso_event event =
-        row_event(!change->has_now ? ISO_ROW_DELETE : change->created ? ISO_ROW_INSERT : ISO_ROW_UPDATE, message, change,
-                  table, change->has_now ? key : old_key);
+    struct iso_event event = row_event(!change->has_now  ? ISO_ROW_DELETE
+                                       : change->created ? ISO_ROW_INSERT
+                                                         : ISO_ROW_UPDATE,
+                                       message, change, table, change->has_now ? key : old_key);
     if (change->created)
         event.flags |= ISO_EVENT_HAS_BEFORE;
     take_before(ticdc, change, atoms, &event);

@@ -3,9 +3,9 @@
  *     key      version (1) | length | {"ts":..,"scm":"test","tbl":"t","t":1} | length | ...
  *     payload  length | {"u":{"id":{"t":3,"h":true,"f":11,"v":1},"v":{"t":15,"f":64,"v":"aa"}}} | length | ...
  *
- * All lengths are 8 bytes, high ones first. `t`: 1 a row, 2 a DDL, 3 a watermark. A row is `u` (with `p`, the old row, for
- * an update) or `d`. Without old values an update looks like an insert, so that a `u` alone is taken for one only if
- * options->identity says that old values are sent. Compression is of each value by itself.
+ * All lengths are 8 bytes, high ones first. `t`: 1 a row, 2 a DDL, 3 a watermark. A row is `u` (with `p`, the old row,
+ * for an update) or `d`. Without old values an update looks like an insert, so that a `u` alone is taken for one only
+ * if options->identity says that old values are sent. Compression is of each value by itself.
  */
 #include "base/utf8.h"
 #include "connectors/ticdc/ticdc_private.h"
@@ -125,14 +125,37 @@ static bool apply_type(struct ticdc *ticdc, struct iso_cell *cell, const struct 
     if (cell->kind == ISO_CELL_NULL)
         return true;
     switch (column->type) {
-    case 1: case 2: case 3: case 8: case 9: case 13: case 16: case 247: case 248:
+    case 1:
+    case 2:
+    case 3:
+    case 8:
+    case 9:
+    case 13:
+    case 16:
+    case 247:
+    case 248:
         return cell->kind == ISO_CELL_INTEGER;
-    case 4: case 5:
+    case 4:
+    case 5:
         return is_number;
     case 6:
         return false;
-    case 0: case 7: case 10: case 11: case 12: case 14: case 15: case 225: case 245: case 246: case 249: case 250:
-    case 251: case 252: case 253: case 254:
+    case 0:
+    case 7:
+    case 10:
+    case 11:
+    case 12:
+    case 14:
+    case 15:
+    case 225:
+    case 245:
+    case 246:
+    case 249:
+    case 250:
+    case 251:
+    case 252:
+    case 253:
+    case 254:
         return cell->kind == ISO_CELL_TEXT && set_string(ticdc, cell, column, TICDC_TEXT);
     default:
         return false;
@@ -187,7 +210,8 @@ static enum iso_status read_row(struct ticdc *ticdc, struct iso_row *row, bool k
 
 /* ---- events ---- */
 
-static enum iso_status read_key(struct ticdc *ticdc, struct iso_bytes part, struct open_key *key, struct iso_error *error)
+static enum iso_status read_key(struct ticdc *ticdc, struct iso_bytes part, struct open_key *key,
+                                struct iso_error *error)
 {
     struct iso_json *json = &ticdc->key_json;
     struct iso_json_text name, location;
@@ -222,8 +246,12 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
 {
     struct iso_json *json = &ticdc->json;
     struct iso_json_text name;
-    struct ticdc_change change = {.database = key->database, .table = key->table, .commit_ts = key->ts,
-                                  .has_commit = true, .keys_only = key->keys_only, .old_is_partial = true};
+    struct ticdc_change change = {.database = key->database,
+                                  .table = key->table,
+                                  .commit_ts = key->ts,
+                                  .has_commit = true,
+                                  .keys_only = key->keys_only,
+                                  .old_is_partial = true};
     bool has_previous = false;
     ticdc->key_count = 0;
     iso_json_enter_object(json);
@@ -288,17 +316,20 @@ static enum iso_status decode_one(struct ticdc *ticdc, const struct iso_message 
         return error->status;
     if (key.type == WATERMARK) {
         if (value.size)
-            return iso_error_set(error, ISO_BAD_INPUT, "a watermark with a value of %u bytes, expected none", value.size);
+            return iso_error_set(error, ISO_BAD_INPUT, "a watermark with a value of %u bytes, expected none",
+                                 value.size);
         ticdc_add_watermark(events, message, key.ts);
         return ISO_OK;
     }
     if (key.type != ROW && key.type != DDL)
-        return iso_error_set(error, ISO_BAD_INPUT, "an event of type %llu, expected 1, 2 or 3", (unsigned long long)key.type);
+        return iso_error_set(error, ISO_BAD_INPUT, "an event of type %llu, expected 1, 2 or 3",
+                             (unsigned long long)key.type);
     if (ticdc_pass_over(ticdc, message, key.database, key.table, events))
         return ISO_OK;
     if (start_value(ticdc, value, error) != ISO_OK)
         return error->status;
-    return key.type == ROW ? decode_row(ticdc, message, &key, events, error) : decode_ddl(ticdc, message, &key, events, error);
+    return key.type == ROW ? decode_row(ticdc, message, &key, events, error)
+                           : decode_ddl(ticdc, message, &key, events, error);
 }
 
 static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,

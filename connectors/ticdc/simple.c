@@ -1,5 +1,5 @@
-/* The simple protocol. Rows do not say what their columns are; schemas come before them, in BOOTSTRAP and DDL messages of
- * their partition, and are kept by database, table and version.
+/* The simple protocol. Rows do not say what their columns are; schemas come before them, in BOOTSTRAP and DDL messages
+ * of their partition, and are kept by database, table and version.
  *
  *     {"version":1,"database":"test","table":"t","tableID":148,"type":"UPDATE","commitTs":..,"startTs":..,"buildTs":..,
  *      "schemaVersion":..,"data":{"id":"1","v":"11"},"old":{"id":"1","v":"10"}}
@@ -29,21 +29,28 @@ static enum iso_status convert_row(struct ticdc *ticdc, struct iso_row *row, con
 static enum iso_status finish_row(struct ticdc *ticdc, const struct iso_message *message, const struct simple *simple,
                                   simple_convert *convert, struct iso_events *events, struct iso_error *error)
 {
-    struct ticdc_change change = {.database = simple->database, .table = simple->table, .commit_ts = simple->commit_ts,
-                                  .start_ts = simple->start_ts, .has_commit = true, .has_start = simple->has_start,
+    struct ticdc_change change = {.database = simple->database,
+                                  .table = simple->table,
+                                  .commit_ts = simple->commit_ts,
+                                  .start_ts = simple->start_ts,
+                                  .has_commit = true,
+                                  .has_start = simple->has_start,
                                   .has_now = simple->type != SIMPLE_DELETE,
                                   .has_old = simple->type != SIMPLE_INSERT && simple->has_old,
-                                  .created = simple->type == SIMPLE_INSERT, .keys_only = simple->keys_only};
+                                  .created = simple->type == SIMPLE_INSERT,
+                                  .keys_only = simple->keys_only};
     if (ticdc_pass_over(ticdc, message, simple->database, simple->table, events))
         return ISO_OK;
     if ((change.has_now && !simple->has_data) || (!change.has_now && !simple->has_old))
-        return iso_error_set(error, ISO_BAD_INPUT, "a row: expected data, for an update also old, for a delete old alone");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "a row: expected data, for an update also old, for a delete old alone");
     if (!simple->has_schema_version)
         return iso_error_set(error, ISO_BAD_INPUT, "a row: expected schemaVersion");
     const struct ticdc_table *table =
         ticdc_tables_find(ticdc->state, simple->database, simple->table, simple->schema_version);
     if (!table)
-        return iso_error_set(error, ISO_BAD_INPUT, "no schema of %.*s.%.*s, version %llu: expected a BOOTSTRAP or DDL "
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "no schema of %.*s.%.*s, version %llu: expected a BOOTSTRAP or DDL "
                              "message before, or schema=FILE",
                              simple->database.length < 100 ? (int)simple->database.length : 100, simple->database.at,
                              simple->table.length < 100 ? (int)simple->table.length : 100, simple->table.at,
@@ -120,7 +127,8 @@ enum iso_status simple_finish(struct ticdc *ticdc, const struct iso_message *mes
 enum iso_status simple_create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error)
 {
     ticdc->state = iso_allocate_zeroed(1, sizeof(struct ticdc_tables));
-    return options->schema ? ticdc_tables_read(ticdc, ticdc->state, options->schema, ticdc_table_read_simple, error) : ISO_OK;
+    return options->schema ? ticdc_tables_read(ticdc, ticdc->state, options->schema, ticdc_table_read_simple, error)
+                           : ISO_OK;
 }
 
 void simple_destroy(struct ticdc *ticdc)
@@ -137,10 +145,11 @@ static bool take_type(struct simple *simple, struct iso_json_text text)
     static const struct {
         const char *name;
         enum simple_type type;
-    } types[] = {{"INSERT", SIMPLE_INSERT}, {"UPDATE", SIMPLE_UPDATE}, {"DELETE", SIMPLE_DELETE},
+    } types[] = {{"INSERT", SIMPLE_INSERT},       {"UPDATE", SIMPLE_UPDATE},       {"DELETE", SIMPLE_DELETE},
                  {"WATERMARK", SIMPLE_WATERMARK}, {"BOOTSTRAP", SIMPLE_BOOTSTRAP}, {"CREATE", SIMPLE_DDL},
-                 {"RENAME", SIMPLE_DDL}, {"CINDEX", SIMPLE_DDL}, {"DINDEX", SIMPLE_DDL}, {"ALTER", SIMPLE_DDL},
-                 {"QUERY", SIMPLE_DDL}, {"ERASE", SIMPLE_ERASE}, {"TRUNCATE", SIMPLE_ERASE}};
+                 {"RENAME", SIMPLE_DDL},          {"CINDEX", SIMPLE_DDL},          {"DINDEX", SIMPLE_DDL},
+                 {"ALTER", SIMPLE_DDL},           {"QUERY", SIMPLE_DDL},           {"ERASE", SIMPLE_ERASE},
+                 {"TRUNCATE", SIMPLE_ERASE}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (iso_payload_is(text, types[i].name, strlen(types[i].name))) {
             simple->type = types[i].type;
@@ -191,7 +200,8 @@ static void read_member(struct ticdc *ticdc, struct simple *simple, struct iso_j
     else if (ISO_PAYLOAD_IS(name, "type")) {
         const char *start = json->at;
         if (iso_json_string(json, &text) && !take_type(simple, text))
-            iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "a type: INSERT, UPDATE, DELETE, WATERMARK, BOOTSTRAP or a DDL's");
+            iso_json_fail(json, ISO_JSON_UNEXPECTED, start,
+                          "a type: INSERT, UPDATE, DELETE, WATERMARK, BOOTSTRAP or a DDL's");
     } else if (ISO_PAYLOAD_IS(name, "commitTs"))
         simple->has_commit = ticdc_read_unsigned(json, &simple->commit_ts);
     else if (ISO_PAYLOAD_IS(name, "startTs"))
@@ -237,7 +247,8 @@ static bool take_timestamp(struct ticdc *ticdc, struct iso_cell *cell)
     return true;
 }
 
-static enum iso_status convert(struct ticdc *ticdc, struct iso_cell *cell, enum ticdc_class class, struct iso_error *error)
+static enum iso_status convert(struct ticdc *ticdc, struct iso_cell *cell, enum ticdc_class class,
+                               struct iso_error *error)
 {
     struct iso_json_text name = {cell->name, cell->name_length}, text = {cell->text, cell->length};
     if (cell->kind == ISO_CELL_JSON && take_timestamp(ticdc, cell))

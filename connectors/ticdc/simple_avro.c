@@ -1,13 +1,13 @@
-/* The simple protocol as Avro: no frame, no registry; one fixed schema, a union of named records of which each message is
- * the last, `Message`. The schema's order is the encoding, so that it stands here as code:
+/* The simple protocol as Avro: no frame, no registry; one fixed schema, a union of named records of which each message
+ * is the last, `Message`. The schema's order is the encoding, so that it stands here as code:
  *
  *     union 11 | Message: enum {WATERMARK, BOOTSTRAP, DDL, DML} | union of the four:
  *     Watermark  version int, commitTs long, buildTs long
  *     Bootstrap  version int, buildTs long, TableSchema
  *     DDL        version int, enum type, string sql, commitTs long, buildTs long, [null, TableSchema] twice
  *     DML        version int, string database, string table, tableID long, enum type, commitTs long, buildTs long,
- *                schemaVersion long, [null, string claimCheckLocation], [null, boolean handleKeyOnly], [null, Checksum],
- *                [null, map data], [null, map old]
+ *                schemaVersion long, [null, string claimCheckLocation], [null, boolean handleKeyOnly], [null,
+ * Checksum], [null, map data], [null, map old]
  *
  * A column is one of [null, long, float, double, string, bytes, Timestamp, UnsignedBigint].
  */
@@ -34,8 +34,8 @@ static void skip_strings(struct avro_bytes *bytes)
 static void read_column(struct avro_bytes *bytes, struct ticdc_table *table)
 {
     struct iso_json_text name = avro_string(bytes), type = avro_string(bytes);
-    avro_run(bytes); /* charset */
-    avro_run(bytes); /* collate */
+    avro_run(bytes);  /* charset */
+    avro_run(bytes);  /* collate */
     avro_long(bytes); /* length */
     if (is_present(bytes))
         avro_long(bytes); /* decimal */
@@ -45,7 +45,7 @@ static void read_column(struct avro_bytes *bytes, struct ticdc_table *table)
         avro_boolean(bytes); /* unsigned */
     if (is_present(bytes))
         avro_boolean(bytes); /* zerofill */
-    avro_boolean(bytes); /* nullable */
+    avro_boolean(bytes);     /* nullable */
     if (is_present(bytes))
         avro_run(bytes); /* default */
     if (!bytes->wrong)
@@ -137,7 +137,8 @@ static bool read_row(struct avro_bytes *bytes, struct iso_row *row)
     return true;
 }
 
-static enum iso_status convert(struct ticdc *ticdc, struct iso_cell *cell, enum ticdc_class class, struct iso_error *error)
+static enum iso_status convert(struct ticdc *ticdc, struct iso_cell *cell, enum ticdc_class class,
+                               struct iso_error *error)
 {
     (void)ticdc;
     (void)error;

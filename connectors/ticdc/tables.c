@@ -49,8 +49,9 @@ void ticdc_table_name(struct ticdc_table *table, struct iso_json_text database, 
 void ticdc_table_add_column(struct ticdc_table *table, struct iso_json_text name, struct iso_json_text mysql_type)
 {
     table->columns = iso_reallocate(table->columns, (table->column_count + 1) * sizeof *table->columns);
-    table->columns[table->column_count++] = (struct ticdc_column){
-        .name = iso_copy_text(name.at, name.length), .length = (uint32_t)name.length, .class = ticdc_class_of(mysql_type)};
+    table->columns[table->column_count++] = (struct ticdc_column){.name = iso_copy_text(name.at, name.length),
+                                                                  .length = (uint32_t)name.length,
+                                                                  .class = ticdc_class_of(mysql_type)};
 }
 
 void ticdc_table_add_key(struct ticdc_table *table, struct iso_json_text name)
@@ -77,7 +78,8 @@ static bool is_named(const struct ticdc_table *table, struct iso_json_text datab
 /* Where the table goes: in the place of the same version, or of the lowest one if there are too many. */
 static uint32_t find_place(const struct ticdc_tables *tables, const struct ticdc_table *table)
 {
-    struct iso_json_text database = {table->database, strlen(table->database)}, name = {table->table, strlen(table->table)};
+    struct iso_json_text database = {table->database, strlen(table->database)},
+                         name = {table->table, strlen(table->table)};
     uint32_t lowest = tables->count, versions = 0;
     for (uint32_t i = 0; i < tables->count; i++) {
         const struct ticdc_table *other = tables->list[i];
@@ -127,7 +129,8 @@ const struct ticdc_table *ticdc_tables_find(struct ticdc_tables *tables, struct 
     return found;
 }
 
-const struct ticdc_column *ticdc_table_column(const struct ticdc_table *table, const struct iso_cell *cell, uint32_t guess)
+const struct ticdc_column *ticdc_table_column(const struct ticdc_table *table, const struct iso_cell *cell,
+                                              uint32_t guess)
 {
     for (uint32_t i = 0; i < table->column_count; i++) {
         const struct ticdc_column *column = &table->columns[(guess + i) % table->column_count];

@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "connectors/ticdc/ticdc_private.h"
 
-static const struct ticdc_protocol *const protocols[] = {&ticdc_canal, &ticdc_open, &ticdc_simple, &ticdc_simple_avro,
-                                                         &ticdc_avro, &ticdc_debezium, &ticdc_csv};
+static const struct ticdc_protocol *const protocols[] = {
+    &ticdc_canal, &ticdc_open, &ticdc_simple, &ticdc_simple_avro, &ticdc_avro, &ticdc_debezium, &ticdc_csv};
 
 static const struct ticdc_protocol *find_protocol(const char *format)
 {
@@ -55,8 +55,10 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
 {
     const struct ticdc_protocol *protocol = find_protocol(options->format);
     if (!protocol) {
-        iso_error_set(error, ISO_BAD_INPUT, "format=%s of a ticdc source: expected canal-json, open-protocol, simple, "
-                      "simple-avro, avro, debezium or csv", options->format);
+        iso_error_set(error, ISO_BAD_INPUT,
+                      "format=%s of a ticdc source: expected canal-json, open-protocol, simple, "
+                      "simple-avro, avro, debezium or csv",
+                      options->format);
         return NULL;
     }
     struct ticdc *ticdc = iso_allocate_zeroed(1, sizeof *ticdc);

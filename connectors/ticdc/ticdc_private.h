@@ -34,11 +34,11 @@ struct ticdc {
     char *value, *tables;
     enum iso_row_identity identity;
     enum ticdc_compression compression;
-    void *inflater;                    /* LZ4's, made when it is needed */
+    void *inflater; /* LZ4's, made when it is needed */
     struct iso_json json, key_json;
-    struct iso_payload payload, key;   /* with padding, for the scanners */
+    struct iso_payload payload, key; /* with padding, for the scanners */
     struct iso_payload unpacked, unpacked_key;
-    struct iso_text bytes;             /* what columns decode to; does not move within a message */
+    struct iso_text bytes; /* what columns decode to; does not move within a message */
     struct iso_row now, old, keys, types;
     struct iso_json_text key_names[TICDC_KEYS_MAX];
     uint32_t key_count;
@@ -78,7 +78,8 @@ bool ticdc_drops_rows(struct iso_json_text sql);
 bool ticdc_add_key(struct ticdc *ticdc, struct iso_json_text name);
 
 /* "found X: expected ...", X cut where it is long. */
-enum iso_status ticdc_refuse(struct iso_error *error, const char *what, struct iso_json_text found, const char *expected);
+enum iso_status ticdc_refuse(struct iso_error *error, const char *what, struct iso_json_text found,
+                             const char *expected);
 enum iso_status ticdc_too_many_keys(struct iso_error *error);
 
 /* ---- columns (column.c) ---- */

@@ -67,7 +67,8 @@ static enum iso_status check_time(uint64_t time, enum iso_member member, struct 
 {
     if (time >= HYBRID_TIME_MIN && time <= HYBRID_TIME_MAX)
         return ISO_OK;
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: expected a HybridTime, microseconds << 12", iso_member_name(member));
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: expected a HybridTime, microseconds << 12",
+                         iso_member_name(member));
 }
 
 /* "term:index:key:write_id:time": the write's number within its transaction and tablet, from 1; 0 if there is none. */
@@ -152,8 +153,8 @@ static enum iso_status take_place(struct yugabyte *yugabyte, struct iso_history 
 
 /* ---- rows ---- */
 
-/* A column that is null outside of cells: in the gRPC connector's updates (its transforms take cells away) it may be one
- * that did not change. */
+/* A column that is null outside of cells: in the gRPC connector's updates (its transforms take cells away) it may be
+ * one that did not change. */
 static void doubt_nulls(struct iso_row *row)
 {
     for (uint32_t i = 0; i < row->count; i++)
@@ -178,7 +179,8 @@ static enum iso_status take_before(struct yugabyte *yugabyte, const struct place
     }
     if (!before->count && yugabyte->identity == ISO_IDENTITY_FULL)
         return iso_error_set(error, ISO_BAD_INPUT, "before: null, expected the whole row because of identity=full");
-    return whole ? iso_change_value(before, "before", yugabyte->value, block, &event->before, ISO_EVENT_HAS_BEFORE, event, error)
+    return whole ? iso_change_value(before, "before", yugabyte->value, block, &event->before, ISO_EVENT_HAS_BEFORE,
+                                    event, error)
                  : ISO_OK;
 }
 
@@ -214,8 +216,8 @@ static enum iso_status take_images(struct yugabyte *yugabyte, const struct place
     return ISO_OK;
 }
 
-static enum iso_status take_row(struct yugabyte *yugabyte, char op, const struct place *place, struct iso_events *events,
-                                struct iso_event *event, struct iso_error *error)
+static enum iso_status take_row(struct yugabyte *yugabyte, char op, const struct place *place,
+                                struct iso_events *events, struct iso_event *event, struct iso_error *error)
 {
     struct iso_envelope *envelope = &yugabyte->envelope;
     struct iso_history *block = &events->block;
@@ -308,7 +310,8 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     } else if (iso_envelope_saw(envelope, ISO_MEMBER_DDL) || iso_envelope_saw(envelope, ISO_MEMBER_DATABASE_NAME)) {
         event.type = ISO_EVENT_SCHEMA;
     } else if (envelope->seen != (uint64_t)1 << ISO_MEMBER_TS_MS) {
-        return iso_error_set(error, ISO_BAD_INPUT, "not a message of YugabyteDB's connectors: expected op, status, ddl, or "
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "not a message of YugabyteDB's connectors: expected op, status, ddl, or "
                              "ts_ms alone");
     }
     iso_events_add(events, &event);

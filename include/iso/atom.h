@@ -20,11 +20,11 @@ typedef uint32_t iso_atom;
 #define ISO_ABSENT 0xffffffffu     /* null */
 
 struct iso_atoms {
-    uint32_t count;     /* entries */
+    uint32_t count; /* entries */
     uint32_t capacity;
-    uint64_t *payload;  /* integer: its 64 bits; string: where it starts in `text` */
-    uint32_t *form;     /* string: its length in bytes; else ISO_FORM_UNSIGNED or ISO_FORM_NEGATIVE */
-    char *text;         /* all strings, back to back, no terminators */
+    uint64_t *payload; /* integer: its 64 bits; string: where it starts in `text` */
+    uint32_t *form;    /* string: its length in bytes; else ISO_FORM_UNSIGNED or ISO_FORM_NEGATIVE */
+    char *text;        /* all strings, back to back, no terminators */
     size_t text_size, text_capacity;
     uint64_t *slots;    /* open addressing: 0 empty, else hash << 32 | index + 1 */
     uint32_t slot_mask; /* slots - 1, a power of two less one; 0: none */

@@ -6,9 +6,9 @@
 
 struct iso_check_options {
     enum iso_level level;
-    bool session_order;        /* check SESSION; on by default */
-    unsigned threads;          /* at least 1 */
-    uint32_t max_violations;   /* 0: all */
+    bool session_order;      /* check SESSION; on by default */
+    unsigned threads;        /* at least 1 */
+    uint32_t max_violations; /* 0: all */
 };
 
 #endif

@@ -79,8 +79,8 @@ enum iso_edge_kind {
     ISO_EDGE_TIME,    /* the client saw the one end before it began the other */
     ISO_EDGE_WR,      /* commit of the writer before begin of the reader of `key` */
     ISO_EDGE_WW,      /* commit before begin, of two writers of `key` in version order */
-    ISO_EDGE_RW, /* begin of a reader of `key` before commit of the writer of a later version than `via`'s */
-    ISO_EDGE_BEFORE /* by a literal of kind BEFORE */
+    ISO_EDGE_RW,      /* begin of a reader of `key` before commit of the writer of a later version than `via`'s */
+    ISO_EDGE_BEFORE   /* by a literal of kind BEFORE */
 };
 
 struct iso_edge {

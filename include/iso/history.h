@@ -50,10 +50,10 @@ enum iso_operation_kind { ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ_
 
 /* What the numbers in sts, cts and ots are. One kind in a history. */
 enum iso_clock {
-    ISO_CLOCK_NONE,      /* none seen yet: black-box */
-    ISO_CLOCK_SCALAR,    /* 64-bit unsigned integers */
-    ISO_CLOCK_PAIR,      /* {p,l}: while building `p` stands in the column and `l` in its twin; finished: ranks */
-    ISO_CLOCK_SNAPSHOT   /* PostgreSQL snapshots: finished: positions */
+    ISO_CLOCK_NONE,    /* none seen yet: black-box */
+    ISO_CLOCK_SCALAR,  /* 64-bit unsigned integers */
+    ISO_CLOCK_PAIR,    /* {p,l}: while building `p` stands in the column and `l` in its twin; finished: ranks */
+    ISO_CLOCK_SNAPSHOT /* PostgreSQL snapshots: finished: positions */
 };
 
 /* PostgreSQL's xmin:xmax:xip,... An xid below xmax and not among xip is seen if it committed. */
@@ -119,17 +119,17 @@ struct iso_history {
     /* set by finish */
     bool finished;
     uint32_t committed_count, aborted_count, unknown_count;
-    uint32_t without_sts, without_cts; /* a committed transaction that lacks it (a writer, for cts), or ISO_NONE */
-    uint32_t *session_first;           /* session s: session_order[session_first[s]] to [session_first[s + 1] - 1] */
-    uint32_t *session_order;           /* transactions by session, then sno, then input order */
+    uint32_t without_sts, without_cts;    /* a committed transaction that lacks it (a writer, for cts), or ISO_NONE */
+    uint32_t *session_first;              /* session s: session_order[session_first[s]] to [session_first[s + 1] - 1] */
+    uint32_t *session_order;              /* transactions by session, then sno, then input order */
     struct iso_snapshot_breach *breaches; /* ISO_CLOCK_SNAPSHOT: see history/snapshot.h */
     uint32_t breach_count;
 
     /* initial values */
-    iso_atom initial_value;     /* of every register not named below; ISO_ABSENT by default */
-    uint32_t initial_count;     /* writes of the initial transaction; a later one of the same key wins */
+    iso_atom initial_value; /* of every register not named below; ISO_ABSENT by default */
+    uint32_t initial_count; /* writes of the initial transaction; a later one of the same key wins */
     uint32_t *initial_key;
-    iso_atom *initial_of_key;   /* (appends: `initial_is_append`) */
+    iso_atom *initial_of_key; /* (appends: `initial_is_append`) */
     bool *initial_is_append;
 };
 
@@ -141,9 +141,18 @@ void iso_history_clear(struct iso_history *history); /* empty and buildable agai
 uint32_t iso_history_input(struct iso_history *history, const char *name);
 
 /* Line (from 1) or Kafka offset `place` of input `input` (at most 65,535). */
-static inline uint64_t iso_origin(uint32_t input, uint64_t place) { return (uint64_t)input << 48 | place; }
-static inline uint32_t iso_origin_input(uint64_t origin) { return (uint32_t)(origin >> 48); }
-static inline uint64_t iso_origin_place(uint64_t origin) { return origin & 0xffffffffffffu; }
+static inline uint64_t iso_origin(uint32_t input, uint64_t place)
+{
+    return (uint64_t)input << 48 | place;
+}
+static inline uint32_t iso_origin_input(uint64_t origin)
+{
+    return (uint32_t)(origin >> 48);
+}
+static inline uint64_t iso_origin_place(uint64_t origin)
+{
+    return origin & 0xffffffffffffu;
+}
 
 /* A timestamp as it was given. */
 struct iso_stamp {
@@ -151,7 +160,8 @@ struct iso_stamp {
 };
 
 /* Adds an empty transaction and returns its index. Flags: a status; HAS_ bits come with the setters below. */
-uint32_t iso_history_begin(struct iso_history *history, iso_atom tid, iso_atom session, uint8_t status, uint64_t origin);
+uint32_t iso_history_begin(struct iso_history *history, iso_atom tid, iso_atom session, uint8_t status,
+                           uint64_t origin);
 
 /* All of these act on the transaction begun last. The clock is the caller's to keep to one kind (`history->clock`). */
 void iso_history_set_sts(struct iso_history *history, struct iso_stamp stamp);
@@ -207,7 +217,8 @@ uint32_t iso_history_session(struct iso_history *history, iso_atom session);
 
 /* Appends all transactions of `block` (its own atoms, keys, sessions; `line_base` is added to every origin's place, and
  * `input` replaces its input). The block stays as it is. Its clock must fit. */
-void iso_history_append(struct iso_history *history, const struct iso_history *block, uint32_t input, uint64_t line_base);
+void iso_history_append(struct iso_history *history, const struct iso_history *block, uint32_t input,
+                        uint64_t line_base);
 
 /* Before the end of building: takes out transactions that repeat an earlier one of the same tid in all but their place,
  * and returns their number. Those of other content stay, for iso_history_finish to refuse. */
@@ -224,7 +235,8 @@ void iso_history_stamp_text(const struct iso_history *history, uint64_t timestam
 /* "file:line" of a transaction. */
 void iso_history_place_text(const struct iso_history *history, uint32_t transaction, char *text, size_t size);
 
-/* True if the clients' clocks say that transaction `a` had ended when `b` began, however far they differ up to `drift`. */
+/* True if the clients' clocks say that transaction `a` had ended when `b` began, however far they differ up to `drift`.
+ */
 static inline bool iso_history_ended_before(const struct iso_history *history, uint32_t a, uint32_t b, uint64_t drift)
 {
     return history->ended && history->begun && history->ended[a] && history->begun[b] &&

@@ -23,11 +23,11 @@ enum iso_timestamp_type { ISO_TIMESTAMP_NONE, ISO_TIMESTAMP_CREATE, ISO_TIMESTAM
 struct iso_message {
     const char *topic;
     int32_t partition;
-    int32_t broker;      /* that served it; -1: not known */
+    int32_t broker; /* that served it; -1: not known */
     int64_t offset;
-    int64_t timestamp;   /* milliseconds since 1970; 0 with ISO_TIMESTAMP_NONE */
+    int64_t timestamp; /* milliseconds since 1970; 0 with ISO_TIMESTAMP_NONE */
     enum iso_timestamp_type timestamp_type;
-    uint32_t input;      /* the source's own number for (topic, partition), dense from 0 in the order of appearance */
+    uint32_t input; /* the source's own number for (topic, partition), dense from 0 in the order of appearance */
     uint32_t header_count;
     const struct iso_header *headers;
     struct iso_bytes key;

@@ -85,11 +85,9 @@ struct iso_recorder *iso_recorder_new_file(const char *path, const struct iso_re
 /* `properties` are librdkafka's: name, value, name, value, ..., NULL; "bootstrap.servers" at least. Messages
  * have the session's id as key, so that a session stays in one partition, in order. */
 struct iso_recorder *iso_recorder_new_kafka(const char *topic, const char *const *properties,
-                                            const struct iso_recorder_options *options,
-                                            struct iso_error *error);
+                                            const struct iso_recorder_options *options, struct iso_error *error);
 /* Writes nowhere: for records that travel in-band only. */
-struct iso_recorder *iso_recorder_new_in_band(const struct iso_recorder_options *options,
-                                              struct iso_error *error);
+struct iso_recorder *iso_recorder_new_in_band(const struct iso_recorder_options *options, struct iso_error *error);
 
 /* Waits until everything recorded so far is written or lost, `seconds` at most; true if nothing waits any
  * more. */
@@ -131,8 +129,8 @@ void iso_recorder_read(struct iso_recorder_session *session, const char *key, co
 void iso_recorder_write(struct iso_recorder_session *session, const char *key, const char *value);
 void iso_recorder_delete(struct iso_recorder_session *session, const char *key);
 void iso_recorder_append(struct iso_recorder_session *session, const char *key, const char *element);
-void iso_recorder_read_list(struct iso_recorder_session *session, const char *key,
-                            const char *const *elements, size_t count);
+void iso_recorder_read_list(struct iso_recorder_session *session, const char *key, const char *const *elements,
+                            size_t count);
 
 /* SAVEPOINT: remember the mark; ROLLBACK TO: what came after it is left out of the record. */
 size_t iso_recorder_mark(const struct iso_recorder_session *session);

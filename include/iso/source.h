@@ -26,8 +26,8 @@ enum iso_event_type {
     ISO_EVENT_DROP,         /* deletes every key of `table`; absent: all */
     ISO_EVENT_DELETE_IF,    /* deletes `key` if its value is `before` */
     ISO_EVENT_HEARTBEAT,
-    ISO_EVENT_SCHEMA,       /* a change of `table`'s schema */
-    ISO_EVENT_IGNORED       /* nothing to check in it: `reason` */
+    ISO_EVENT_SCHEMA, /* a change of `table`'s schema */
+    ISO_EVENT_IGNORED /* nothing to check in it: `reason` */
 };
 
 enum iso_row_operation { ISO_ROW_INSERT, ISO_ROW_UPDATE, ISO_ROW_DELETE, ISO_ROW_SNAPSHOT };
@@ -35,27 +35,28 @@ enum iso_row_operation { ISO_ROW_INSERT, ISO_ROW_UPDATE, ISO_ROW_DELETE, ISO_ROW
 /* Which members of an event hold something. */
 #define ISO_EVENT_HAS_STS 0x01u
 #define ISO_EVENT_HAS_CTS 0x02u
-#define ISO_EVENT_HAS_ID 0x04u       /* transaction_id */
+#define ISO_EVENT_HAS_ID 0x04u /* transaction_id */
 #define ISO_EVENT_HAS_POSITION 0x08u
-#define ISO_EVENT_HAS_BEFORE 0x10u   /* the whole row before, or its absence, is known */
-#define ISO_EVENT_HAS_AFTER 0x20u    /* absent: written, but the source does not say what */
+#define ISO_EVENT_HAS_BEFORE 0x10u /* the whole row before, or its absence, is known */
+#define ISO_EVENT_HAS_AFTER 0x20u  /* absent: written, but the source does not say what */
 #define ISO_EVENT_HAS_COUNT 0x40u
-#define ISO_EVENT_IN_BAND 0x80u      /* TRANSACTIONS: the record travelled inside `transaction_id`, which it describes */
+#define ISO_EVENT_IN_BAND 0x80u /* TRANSACTIONS: the record travelled inside `transaction_id`, which it describes */
 
 struct iso_event {
     uint8_t type;      /* enum iso_event_type */
     uint8_t operation; /* ROW: enum iso_row_operation */
     uint16_t flags;
-    uint32_t first;    /* TRANSACTIONS: index in the block */
-    uint32_t count;    /* TRANSACTIONS: how many; END: rows */
+    uint32_t first;              /* TRANSACTIONS: index in the block */
+    uint32_t count;              /* TRANSACTIONS: how many; END: rows */
     iso_atom source, table, key; /* a ROW's key is its whole identity, `db.table/pk` */
     iso_atom before, after;      /* values; ISO_ABSENT: no row */
     iso_atom transaction_id;
     struct iso_stamp sts, cts;
-    uint64_t position[2]; /* order within the feed, high part first (Debezium: previous END's LSN, own LSN; END: 0, its LSN) */
-    uint64_t order;       /* ROW, IGNORED: its place within its transaction, from 1, as the source counts; 0: not said */
-    uint64_t origin;      /* iso_origin(input of the message, offset) */
-    const char *reason;   /* IGNORED: static text */
+    uint64_t position[2]; /* order within the feed, high part first (Debezium: previous END's LSN, own LSN; END: 0, its
+                             LSN) */
+    uint64_t order;     /* ROW, IGNORED: its place within its transaction, from 1, as the source counts; 0: not said */
+    uint64_t origin;    /* iso_origin(input of the message, offset) */
+    const char *reason; /* IGNORED: static text */
 };
 
 struct iso_events {
@@ -98,11 +99,11 @@ struct iso_decoder_options {
     const struct iso_schema_provider *registry; /* NULL: none; framed messages are refused */
     const char *schema;                         /* Avro without framing: the writer's schema; NULL: the published one */
     bool framed;                                /* Confluent framing stands before each payload */
-    const char *value;                          /* a row's value is this column; NULL: canonical JSON of all but the key */
+    const char *value; /* a row's value is this column; NULL: canonical JSON of all but the key */
     enum iso_row_identity identity;
-    const char *tables;                         /* rows of these only, "db.a;db.b" as events name them; NULL: of all */
-    const char *delimiter, *quote, *null;       /* csv; NULL: "," and "\"" and "\\N"; quote "": escapes instead of quotes */
-    const char *compression;                    /* of payloads: "none", "gzip", "lz4", "snappy", "zstd"; NULL: none */
+    const char *tables;                   /* rows of these only, "db.a;db.b" as events name them; NULL: of all */
+    const char *delimiter, *quote, *null; /* csv; NULL: "," and "\"" and "\\N"; quote "": escapes instead of quotes */
+    const char *compression;              /* of payloads: "none", "gzip", "lz4", "snappy", "zstd"; NULL: none */
 };
 
 struct iso_decoder;
@@ -111,8 +112,8 @@ struct iso_decoder;
 struct iso_decoder_class {
     const char *kind; /* "history", ... */
     struct iso_decoder *(*create)(const struct iso_decoder_options *options, struct iso_error *error);
-    enum iso_status (*decode)(struct iso_decoder *decoder, const struct iso_message *message,
-                              struct iso_events *events, struct iso_error *error);
+    enum iso_status (*decode)(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
+                              struct iso_error *error);
     void (*destroy)(struct iso_decoder *decoder);
 };
 

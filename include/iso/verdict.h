@@ -42,8 +42,8 @@ enum iso_violation_kind {
 /* A value in a report: an atom, or a list. */
 struct iso_value {
     bool is_list;
-    iso_atom atom;          /* if not a list; ISO_ABSENT: null */
-    uint64_t first;         /* if a list: elements `elements[first]` ... */
+    iso_atom atom;  /* if not a list; ISO_ABSENT: null */
+    uint64_t first; /* if a list: elements `elements[first]` ... */
     uint32_t count;
     const iso_atom *const *elements; /* ... of this column (the history's, or the verdict's own) */
 };
@@ -56,9 +56,9 @@ struct iso_violation {
                            * largest position. SHARED_CTS: another writer. ISO_NONE if nobody */
     uint32_t key;         /* ISO_NONE where the axiom has none */
     uint32_t operation;   /* the operation at fault, or ISO_NONE */
-    struct iso_value expected, actual;          /* INT and EXT */
-    uint32_t writer_expected, writer_actual;    /* INT and EXT; ISO_NONE: the initial value, or nobody */
-    uint32_t breach;      /* SNAPSHOT_ORDER: index into the history's `breaches`, else ISO_NONE */
+    struct iso_value expected, actual;       /* INT and EXT */
+    uint32_t writer_expected, writer_actual; /* INT and EXT; ISO_NONE: the initial value, or nobody */
+    uint32_t breach;                         /* SNAPSHOT_ORDER: index into the history's `breaches`, else ISO_NONE */
 };
 
 enum iso_outcome { ISO_HOLDS, ISO_IS_VIOLATED, ISO_IS_UNDECIDED };
@@ -66,20 +66,21 @@ enum iso_outcome { ISO_HOLDS, ISO_IS_VIOLATED, ISO_IS_UNDECIDED };
 struct iso_verdict {
     const struct iso_history *history;
     enum iso_level level;
-    const char *engine;  /* "chronos", ... */
-    const char *reason;  /* of an undecided verdict: "nothing-judged", "unknown-writer"; NULL otherwise */
+    const char *engine;       /* "chronos", ... */
+    const char *reason;       /* of an undecided verdict: "nothing-judged", "unknown-writer"; NULL otherwise */
     enum iso_outcome outcome; /* set by iso_verdict_conclude */
-    const char *any_order; /* what polygraph says of all orders, if it was asked; NULL: not asked */
-    uint64_t reads_judged, reads_unjudged; /* external and internal reads; unjudged: their writer's outcome is unknown */
-    uint64_t repeats;                      /* transactions that stood in the input again, and were ignored */
-    uint64_t writes_unjudged;              /* (transaction, key): written under a lock only, NOCONFLICT not judged */
+    const char *any_order;    /* what polygraph says of all orders, if it was asked; NULL: not asked */
+    uint64_t reads_judged,
+        reads_unjudged;       /* external and internal reads; unjudged: their writer's outcome is unknown */
+    uint64_t repeats;         /* transactions that stood in the input again, and were ignored */
+    uint64_t writes_unjudged; /* (transaction, key): written under a lock only, NOCONFLICT not judged */
     bool per_operation;
     uint64_t counts[ISO_AXIOMS];
 
     uint32_t limit; /* how many violations are kept; 0: all */
     uint32_t violation_count, violation_capacity;
     struct iso_violation *violations; /* a heap, the last of the order at its root, until sorted */
-    iso_atom *elements; /* of expected lists */
+    iso_atom *elements;               /* of expected lists */
     uint64_t element_count, element_capacity;
     uint64_t elements_unused; /* of violations that are kept no more */
     bool sorted;
@@ -106,7 +107,10 @@ void iso_verdict_merge(struct iso_verdict *verdict, struct iso_verdict *from);
 /* A list value made of `count` elements that are copied into the verdict. */
 struct iso_value iso_verdict_list(struct iso_verdict *verdict, const iso_atom *elements, uint32_t count);
 
-static inline struct iso_value iso_value_atom(iso_atom atom) { return (struct iso_value){.atom = atom}; }
+static inline struct iso_value iso_value_atom(iso_atom atom)
+{
+    return (struct iso_value){.atom = atom};
+}
 
 /* The list that a list read returned. */
 struct iso_value iso_value_of_list(const struct iso_history *history, uint32_t list);

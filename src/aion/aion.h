@@ -53,18 +53,17 @@ struct iso_aion_event {
     enum iso_aion_state state;
     enum iso_level level;
     enum iso_axiom axiom;
-    enum iso_violation_kind kind; /* EXT: told when final */
-    bool by_deadline;             /* EXT, final: no watermark vouches for it, it may be retracted */
-    uint64_t id;                  /* digest of level, axiom, transactions and key: the same in every run */
+    enum iso_violation_kind kind;             /* EXT: told when final */
+    bool by_deadline;                         /* EXT, final: no watermark vouches for it, it may be retracted */
+    uint64_t id;                              /* digest of level, axiom, transactions and key: the same in every run */
     struct iso_aion_party transaction, other; /* as in struct iso_violation */
     const struct iso_atoms *key_atoms;
-    iso_atom key;       /* ISO_ABSENT where the axiom has none */
-    uint32_t operation; /* place in the transaction, from 0, or ISO_NONE */
-    uint32_t breach;    /* SNAPSHOT_ORDER: index into the history's `breaches`, else ISO_NONE */
-    struct iso_aion_value expected, actual;               /* INT and EXT; count 0 and not a list: none */
+    iso_atom key;                           /* ISO_ABSENT where the axiom has none */
+    uint32_t operation;                     /* place in the transaction, from 0, or ISO_NONE */
+    uint32_t breach;                        /* SNAPSHOT_ORDER: index into the history's `breaches`, else ISO_NONE */
+    struct iso_aion_value expected, actual; /* INT and EXT; count 0 and not a list: none */
     struct iso_aion_party writer_expected, writer_actual; /* EXT, final */
-    struct iso_aion_party
-        cause; /* retracted, or wrong after its deadline: the transaction that changed the verdict */
+    struct iso_aion_party cause; /* retracted, or wrong after its deadline: the transaction that changed the verdict */
 };
 
 typedef void (*iso_aion_emit)(void *context, const struct iso_aion_event *event);
@@ -81,11 +80,11 @@ struct iso_aion_options {
     bool session_order;
     uint32_t shards;              /* 1 to ISO_AION_SHARDS; 0 counts as 1 */
     uint64_t finality_timeout_ms; /* 0: no deadlines, only watermarks make final */
-    uint64_t retention; /* in units of the timestamps: a transaction may start this far below the watermark;
-                         * ISO_AION_FOREVER: nothing is dropped */
-    uint64_t memory_limit; /* bytes of the engine's own state; 0: none. Over it the retention shrinks */
-    bool foreign;          /* SI: take writers without sts; each is a version and nothing else */
-    bool origin_is_index;  /* events carry the index of a transaction in its history in place of its origin */
+    uint64_t retention;           /* in units of the timestamps: a transaction may start this far below the watermark;
+                                   * ISO_AION_FOREVER: nothing is dropped */
+    uint64_t memory_limit;        /* bytes of the engine's own state; 0: none. Over it the retention shrinks */
+    bool foreign;                 /* SI: take writers without sts; each is a version and nothing else */
+    bool origin_is_index;         /* events carry the index of a transaction in its history in place of its origin */
     iso_aion_emit emit;
     void *context;
     iso_aion_run run; /* NULL: the shards run one after another on the caller's thread */
@@ -112,8 +111,8 @@ void iso_aion_block(struct iso_aion *engine, const struct iso_history *history);
  * content, a key used as a list and as a register, a committed transaction without the timestamps that the
  * level needs. The transaction at fault was not taken, those before it were;
  * `*taken` (may be NULL) says how many, the one at fault not counted. */
-enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t count, uint64_t now,
-                             uint32_t *taken, struct iso_error *error);
+enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t count, uint64_t now, uint32_t *taken,
+                             struct iso_error *error);
 
 /* No later transaction (or resolution) has cts <= `timestamp`. Going back is ignored. */
 void iso_aion_watermark(struct iso_aion *engine, uint64_t timestamp, uint64_t now);
@@ -131,21 +130,20 @@ void iso_aion_end(struct iso_aion *engine, uint64_t now);
 enum { ISO_AION_FLIPS = 8, ISO_AION_DURATIONS = 8 };
 
 struct iso_aion_stats {
-    uint64_t transactions, aborted, unknown,
-        foreign; /* taken; `transactions`: committed. Resolved ones move */
+    uint64_t transactions, aborted, unknown, foreign; /* taken; `transactions`: committed. Resolved ones move */
     uint64_t operations, sessions, keys;
     uint64_t repeats;          /* equal content, ignored */
     uint64_t below_watermark;  /* came although a watermark had excluded them; taken all the same */
     uint64_t beyond_retention; /* with a cts below what is kept: not judged, not taken */
     uint64_t reads_judged, reads_unjudged, writes_unjudged;         /* as in struct iso_verdict */
     uint64_t reads_undecided, writes_undecided, sessions_undecided; /* needed what had been dropped */
-    uint64_t counts[ISO_AXIOMS];   /* final violations, less retracted ones */
-    uint64_t tentative, retracted; /* events */
-    uint64_t standing;             /* tentative violations that stand now */
+    uint64_t counts[ISO_AXIOMS];                                    /* final violations, less retracted ones */
+    uint64_t tentative, retracted;                                  /* events */
+    uint64_t standing;                                              /* tentative violations that stand now */
     uint64_t open_unknown;
     bool per_operation;
-    uint64_t flipped;               /* transactions (by shard) whose EXT verdict changed after its first */
-    uint64_t flips[ISO_AION_FLIPS]; /* how many of them changed 1, 2, ... times; the last: or more often */
+    uint64_t flipped;                       /* transactions (by shard) whose EXT verdict changed after its first */
+    uint64_t flips[ISO_AION_FLIPS];         /* how many of them changed 1, 2, ... times; the last: or more often */
     uint64_t wrong_for[ISO_AION_DURATIONS]; /* how long a violation stood before it was taken back: < 1 ms, <
                                              * 10 ms, < 100 ms, ... the last: or longer */
     uint64_t rechecks;                      /* reads looked at again */

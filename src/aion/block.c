@@ -77,8 +77,8 @@ static void new_session(struct iso_aion *engine)
 {
     if (engine->session_count == engine->session_capacity) {
         size_t old = engine->session_capacity, next = iso_column_capacity(old, old + 1);
-        engine->sessions = iso_column_grow(engine->sessions, old * sizeof *engine->sessions,
-                                           next * sizeof *engine->sessions);
+        engine->sessions =
+            iso_column_grow(engine->sessions, old * sizeof *engine->sessions, next * sizeof *engine->sessions);
         engine->session_capacity = (uint32_t)next;
     }
     memset(&engine->sessions[engine->session_count++], 0, sizeof *engine->sessions);

@@ -6,17 +6,15 @@
 
 #include "base/memory.h"
 
-#define GROW(column, old, next)                                                                              \
-    ((column) =                                                                                              \
-         iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
+#define GROW(column, old, next)                                                                                        \
+    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
 
 static struct aion_look *looks_of(struct aion_case *subject)
 {
     return subject->more ? subject->more : &subject->look;
 }
 
-uint32_t aion_case_new(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction,
-                       const struct aion_look *look)
+uint32_t aion_case_new(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction, const struct aion_look *look)
 {
     struct aion_rare *rare = aion_rare_of(shard, &shard->keys[key]);
     uint32_t number = shard->free_case - 1, generation = 0;
@@ -93,8 +91,7 @@ static const struct aion_look *first_wrong(struct aion_case *subject)
     return first ? first : looks;
 }
 
-static void tell(struct iso_aion_shard *shard, struct aion_case *subject, enum iso_aion_state state,
-                 uint32_t cause)
+static void tell(struct iso_aion_shard *shard, struct aion_case *subject, enum iso_aion_state state, uint32_t cause)
 {
     const struct aion_look *look = first_wrong(subject);
     const struct aion_key *key = &shard->keys[subject->key];
@@ -157,13 +154,11 @@ static void add_fresh(struct iso_aion_shard *shard, struct aion_case *subject)
         fresh->capacity = fresh->capacity ? fresh->capacity * 2 : 64;
         fresh->heap = iso_reallocate(fresh->heap, fresh->capacity * sizeof *fresh->heap);
     }
-    fresh->heap[fresh->count++] =
-        (struct aion_due){0, (uint32_t)(subject - shard->cases), subject->generation};
+    fresh->heap[fresh->count++] = (struct aion_due){0, (uint32_t)(subject - shard->cases), subject->generation};
     subject->fresh = true;
 }
 
-static void become(struct iso_aion_shard *shard, struct aion_case *subject, enum aion_state state,
-                   uint32_t cause)
+static void become(struct iso_aion_shard *shard, struct aion_case *subject, enum aion_state state, uint32_t cause)
 {
     enum aion_state old = subject->state;
     subject->state = state;

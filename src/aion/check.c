@@ -86,8 +86,7 @@ static void collect(void *context, const struct iso_aion_event *event)
                                       .breach = event->breach};
     if (event->operation != ISO_NONE)
         violation.operation = history->first_operation[t] + event->operation;
-    if (iso_verdict_keeps(collector->verdict, &violation) &&
-        (event->axiom == ISO_INT || event->axiom == ISO_EXT)) {
+    if (iso_verdict_keeps(collector->verdict, &violation) && (event->axiom == ISO_INT || event->axiom == ISO_EXT)) {
         violation.expected = value_of(collector, &event->expected);
         violation.actual = value_of(collector, &event->actual);
     }
@@ -123,8 +122,7 @@ static void do_work(void *context, unsigned index)
     work->task(work->argument, index);
 }
 
-static void run_parallel(void *runner, void (*task)(void *argument, uint32_t shard), void *argument,
-                         uint32_t shards)
+static void run_parallel(void *runner, void (*task)(void *argument, uint32_t shard), void *argument, uint32_t shards)
 {
     struct work work = {task, argument};
     (void)runner;
@@ -149,10 +147,8 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
     settings.context = &collector;
     settings.run = settings.shards > 1 ? run_parallel : NULL;
     verdict->engine = "aion";
-    collector.predecessor =
-        iso_allocate(((size_t)history->transaction_count + 1) * sizeof *collector.predecessor);
-    memset(collector.predecessor, 0xff,
-           history->transaction_count * sizeof *collector.predecessor); /* ISO_NONE */
+    collector.predecessor = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *collector.predecessor);
+    memset(collector.predecessor, 0xff, history->transaction_count * sizeof *collector.predecessor); /* ISO_NONE */
 
     struct iso_aion *engine = iso_aion_new(&settings);
     iso_aion_initial(engine, history);

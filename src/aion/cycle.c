@@ -12,8 +12,7 @@
 #include "aion/engine_private.h"
 #include "base/memory.h"
 
-void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie, const struct iso_atoms *atoms,
-                  iso_atom tid)
+void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie, const struct iso_atoms *atoms, iso_atom tid)
 {
     if (engine->tie_count == engine->tie_capacity) {
         engine->tie_capacity = engine->tie_capacity ? engine->tie_capacity * 2 : 64;
@@ -79,8 +78,7 @@ static void number_nodes(struct group *group)
     group->nodes = group->members;
     for (uint32_t i = 0; i < group->count; i++) {
         const struct aion_tie *tie = &group->ties[order[i]], *before = i ? &group->ties[order[i - 1]] : NULL;
-        if (tie->what != AION_TIE_BREACH &&
-            (!before || before->key != tie->key || before->shard != tie->shard))
+        if (tie->what != AION_TIE_BREACH && (!before || before->key != tie->key || before->shard != tie->shard))
             group->nodes++;
         group->key[order[i]] = tie->what == AION_TIE_BREACH ? ISO_NONE : group->nodes - 1;
     }
@@ -109,8 +107,7 @@ static void find_sharers(struct group *group)
         if (group->ties[i].what != AION_FOUND_WRITER)
             continue;
         const uint32_t *two = smallest + 2 * (group->key[i] - group->members);
-        uint32_t *other = &group->other[group->member[i]],
-                 found = two[0] == group->member[i] ? two[1] : two[0];
+        uint32_t *other = &group->other[group->member[i]], found = two[0] == group->member[i] ? two[1] : two[0];
         *other = found < *other ? found : *other;
     }
     iso_free(smallest);

@@ -8,8 +8,7 @@ static inline uint64_t value_digest(const struct iso_history *history, iso_atom 
 }
 
 /* An operation that is more than a read or write of a small value. */
-uint64_t aion_content_rare(const struct iso_history *history, uint64_t digest, uint64_t key,
-                           uint32_t operation)
+uint64_t aion_content_rare(const struct iso_history *history, uint64_t digest, uint64_t key, uint32_t operation)
 {
     uint8_t kind = history->kind[operation];
     uint32_t value = history->value[operation];

@@ -77,8 +77,7 @@ void iso_aion_initial(struct iso_aion *engine, const struct iso_history *history
         struct iso_aion_shard *shard = engine->shard[key->shard];
         bool append = history->initial_is_append[i];
         iso_aion_shard_set_use(shard, key->number - 1, append ? ISO_KEY_LIST : ISO_KEY_SCALAR);
-        iso_aion_shard_initial_key(shard, key->number - 1, &history->atoms, history->initial_of_key[i],
-                                   append);
+        iso_aion_shard_initial_key(shard, key->number - 1, &history->atoms, history->initial_of_key[i], append);
     }
     aion_block_release(&block);
 }
@@ -163,8 +162,7 @@ static void note_arrival(struct iso_aion *engine, uint64_t now, uint64_t cts)
 {
     struct aion_arrivals *arrivals = &engine->arrivals;
     if (arrivals->count) {
-        struct aion_arrival *last =
-            &arrivals->ring[(arrivals->first + arrivals->count - 1) % arrivals->capacity];
+        struct aion_arrival *last = &arrivals->ring[(arrivals->first + arrivals->count - 1) % arrivals->capacity];
         if (last->arrival == now) {
             last->cts = cts > last->cts ? cts : last->cts;
             return;
@@ -178,12 +176,11 @@ static void note_arrival(struct iso_aion *engine, uint64_t now, uint64_t cts)
         iso_free(arrivals->ring);
         *arrivals = (struct aion_arrivals){ring, 0, arrivals->count, capacity};
     }
-    arrivals->ring[(arrivals->first + arrivals->count++) % arrivals->capacity] =
-        (struct aion_arrival){now, cts};
+    arrivals->ring[(arrivals->first + arrivals->count++) % arrivals->capacity] = (struct aion_arrival){now, cts};
 }
 
-enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t count, uint64_t now,
-                             uint32_t *taken, struct iso_error *error)
+enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t count, uint64_t now, uint32_t *taken,
+                             struct iso_error *error)
 {
     const struct iso_history *history = engine->block.history;
     uint32_t t = first, end = first + count;
@@ -277,8 +274,8 @@ void iso_aion_tick(struct iso_aion *engine, uint64_t now)
     engine->now = now > engine->now ? now : engine->now;
     run(engine, TICK);
     bool settled = false;
-    while (arrivals->count && less(engine->now, arrivals->ring[arrivals->first].arrival) >=
-                                  engine->options.finality_timeout_ms) {
+    while (arrivals->count &&
+           less(engine->now, arrivals->ring[arrivals->first].arrival) >= engine->options.finality_timeout_ms) {
         uint64_t cts = arrivals->ring[arrivals->first].cts;
         arrivals->first = (arrivals->first + 1) % arrivals->capacity;
         arrivals->count--;

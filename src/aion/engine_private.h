@@ -170,12 +170,11 @@ struct iso_aion {
 
 /* front.c. A transaction is accepted in the order of arrival: it may be refused, or be a repeat (then
  * `accepted->transaction` is ISO_NONE). Then it is taken, in any order of what was accepted. */
-enum iso_status aion_accept(struct iso_aion *engine, struct aion_block *block, uint32_t transaction,
-                            bool resolved, struct aion_accepted *accepted, struct iso_error *error);
+enum iso_status aion_accept(struct iso_aion *engine, struct aion_block *block, uint32_t transaction, bool resolved,
+                            struct aion_accepted *accepted, struct iso_error *error);
 void aion_take(struct iso_aion *engine, struct aion_block *block, const struct aion_accepted *accepted,
                uint64_t arrival);
-void aion_forget_unknown(struct iso_aion *engine, struct aion_block *block, uint32_t transaction,
-                         uint64_t arrival);
+void aion_forget_unknown(struct iso_aion *engine, struct aion_block *block, uint32_t transaction, uint64_t arrival);
 
 /* group.c */
 void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepted);
@@ -189,8 +188,7 @@ uint16_t aion_block_stamp(struct aion_block *block); /* one that no key bears */
 struct aion_block_key *aion_block_find_key(struct iso_aion *engine, struct aion_block *block, uint32_t key);
 uint32_t aion_block_find_session(struct iso_aion *engine, struct aion_block *block, uint32_t session);
 
-static inline struct aion_block_key *aion_block_key(struct iso_aion *engine, struct aion_block *block,
-                                                    uint32_t key)
+static inline struct aion_block_key *aion_block_key(struct iso_aion *engine, struct aion_block *block, uint32_t key)
 {
     if (key < block->key_count && block->keys[key].number)
         return &block->keys[key];
@@ -207,8 +205,7 @@ static inline uint32_t aion_block_session(struct iso_aion *engine, struct aion_b
 /* digest.c */
 uint64_t aion_tid_digest(const struct iso_history *history, uint32_t transaction); /* never 0 */
 uint64_t aion_content_start(struct iso_aion *engine, struct aion_block *block, uint32_t transaction);
-uint64_t aion_content_rare(const struct iso_history *history, uint64_t digest, uint64_t key,
-                           uint32_t operation);
+uint64_t aion_content_rare(const struct iso_history *history, uint64_t digest, uint64_t key, uint32_t operation);
 uint64_t aion_event_id(const struct iso_aion_event *event);
 
 static inline uint64_t aion_fold(uint64_t digest, uint64_t word)
@@ -234,8 +231,8 @@ static inline uint64_t aion_content_fold(const struct iso_history *history, uint
 }
 
 /* session.c */
-void aion_session_add(struct iso_aion *engine, const struct aion_block *block,
-                      const struct aion_accepted *accepted, uint32_t session);
+void aion_session_add(struct iso_aion *engine, const struct aion_block *block, const struct aion_accepted *accepted,
+                      uint32_t session);
 
 void aion_sessions_trim(struct iso_aion *engine); /* all of them */
 
@@ -248,8 +245,7 @@ struct iso_aion_party aion_party_in(const struct iso_aion *engine, const struct 
                                     uint32_t transaction);
 
 /* cycle.c */
-void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie, const struct iso_atoms *atoms,
-                  iso_atom tid);
+void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie, const struct iso_atoms *atoms, iso_atom tid);
 void aion_ties_settle(struct iso_aion *engine);
 
 /* unknown.c */

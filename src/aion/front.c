@@ -19,15 +19,15 @@ static const char *lacking(const struct iso_aion *engine, uint8_t flags)
     return flags & ISO_HAS_STS ? NULL : "timestamp, neither sts nor cts";
 }
 
-static enum iso_status refuse(const struct iso_history *history, uint32_t t, struct iso_error *error,
-                              const char *what, const char *expected)
+static enum iso_status refuse(const struct iso_history *history, uint32_t t, struct iso_error *error, const char *what,
+                              const char *expected)
 {
     char place[512], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *tid = iso_atom_text(&history->atoms, history->tid[t], buffer, &length);
     iso_history_place_text(history, t, place, sizeof place);
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: transaction %.*s %s; %s", place,
-                         (int)(length < 100 ? length : 100), tid, what, expected);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: transaction %.*s %s; %s", place, (int)(length < 100 ? length : 100),
+                         tid, what, expected);
 }
 
 static enum iso_status refuse_lacking(const struct iso_history *history, uint32_t t, const char *lacks,
@@ -65,8 +65,8 @@ struct survey {
 };
 
 /* An operation that is more than a read or write of a small value, or a key not yet known as a register. */
-static enum iso_status survey_rare(struct iso_aion *engine, struct aion_block *block, uint32_t t,
-                                   uint32_t operation, struct survey *survey, struct iso_error *error)
+static enum iso_status survey_rare(struct iso_aion *engine, struct aion_block *block, uint32_t t, uint32_t operation,
+                                   struct survey *survey, struct iso_error *error)
 {
     const struct iso_history *history = block->history;
     struct aion_block_key *key = aion_block_key(engine, block, history->key[operation]);
@@ -76,8 +76,7 @@ static enum iso_status survey_rare(struct iso_aion *engine, struct aion_block *b
         if (status != ISO_OK)
             return status;
     }
-    survey->plain &=
-        history->kind[operation] <= ISO_WRITE && !(key->use & ISO_KEY_LIST) && key->stamp != block->stamp;
+    survey->plain &= history->kind[operation] <= ISO_WRITE && !(key->use & ISO_KEY_LIST) && key->stamp != block->stamp;
     key->stamp = block->stamp;
     survey->content = aion_content_fold(history, survey->content, key->digest, operation);
     return ISO_OK;
@@ -117,14 +116,13 @@ static struct aion_times times_of(const struct iso_history *history, uint32_t t)
     if (flags & ISO_WRITES)
         return times;
     if (history->finished || (flags & ISO_HAS_CTS)) {
-        times.point =
-            flags & ISO_POINT || (!history->finished && (flags & ISO_HAS_STS) && times.cts == times.sts);
+        times.point = flags & ISO_POINT || (!history->finished && (flags & ISO_HAS_STS) && times.cts == times.sts);
         return times;
     }
     times.point = true;
     times.cts = times.sts;
-    for (uint32_t o = history->first_operation[t];
-         (flags & ISO_OWN_TIMES) && o < history->first_operation[t + 1]; o++) {
+    for (uint32_t o = history->first_operation[t]; (flags & ISO_OWN_TIMES) && o < history->first_operation[t + 1];
+         o++) {
         if ((history->kind[o] & ISO_OPERATION_OTS) && history->ots[o] > times.cts)
             times.cts = history->ots[o];
     }
@@ -137,8 +135,7 @@ static struct aion_times times_of(const struct iso_history *history, uint32_t t)
 static uint32_t stray_operation(const struct iso_history *history, uint32_t t, const struct aion_times *times)
 {
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if ((history->kind[o] & ISO_OPERATION_OTS) &&
-            (history->ots[o] < times->sts || history->ots[o] > times->cts))
+        if ((history->kind[o] & ISO_OPERATION_OTS) && (history->ots[o] < times->sts || history->ots[o] > times->cts))
             return o - history->first_operation[t];
     }
     return ISO_NONE;
@@ -158,8 +155,7 @@ static void check_timestamps(const struct aion_taking *taking)
         engine->stats.per_operation = true;
         stray = stray_operation(history, t, times);
     }
-    bool interval =
-        stray != ISO_NONE || times->sts > times->cts || ((flags & ISO_WRITES) && times->sts == times->cts);
+    bool interval = stray != ISO_NONE || times->sts > times->cts || ((flags & ISO_WRITES) && times->sts == times->cts);
     if (!interval && breach == ISO_NONE)
         return;
     struct iso_aion_event event = aion_event_of(engine, ISO_TIMESTAMP);
@@ -229,9 +225,8 @@ static void count(struct iso_aion *engine, const struct iso_history *history, ui
 
 /* True if it is a repeat, or comes from below what is kept; `*status` says if it contradicts what came
  * before. */
-static bool is_refused(struct iso_aion *engine, struct aion_block *block, uint32_t t,
-                       const struct aion_times *times, uint64_t content, enum iso_status *status,
-                       struct iso_error *error)
+static bool is_refused(struct iso_aion *engine, struct aion_block *block, uint32_t t, const struct aion_times *times,
+                       uint64_t content, enum iso_status *status, struct iso_error *error)
 {
     const struct iso_history *history = block->history;
     uint64_t tid = aion_tid_digest(history, t);
@@ -263,12 +258,12 @@ enum iso_status aion_accept(struct iso_aion *engine, struct aion_block *block, u
     struct aion_times times = times_of(history, t);
     if (!resolved && is_refused(engine, block, t, &times, survey.content, &status, error))
         return status;
-    *accepted = (struct aion_accepted){.times = times,
-                                       .sno = place_in_session(engine, block, t, resolved),
-                                       .transaction = t,
-                                       .number = engine->accepted++,
-                                       .plain = survey.plain && state == ISO_COMMITTED &&
-                                                !aion_is_foreign(engine, flags)};
+    *accepted =
+        (struct aion_accepted){.times = times,
+                               .sno = place_in_session(engine, block, t, resolved),
+                               .transaction = t,
+                               .number = engine->accepted++,
+                               .plain = survey.plain && state == ISO_COMMITTED && !aion_is_foreign(engine, flags)};
     count(engine, history, t, &times);
     return ISO_OK;
 }

@@ -16,8 +16,8 @@ enum { BATCH = 128, BATCH_PARALLEL = 4096, GROUP = 4096 };
 
 enum { DIGIT = 11 };
 
-static void sort_by_digit(const struct aion_place_in_time *from, struct aion_place_in_time *to,
-                          uint32_t count, uint64_t least, unsigned shift)
+static void sort_by_digit(const struct aion_place_in_time *from, struct aion_place_in_time *to, uint32_t count,
+                          uint64_t least, unsigned shift)
 {
     uint32_t first[1 << DIGIT] = {0}, sum = 0;
     const uint64_t mask = (1 << DIGIT) - 1;

@@ -63,15 +63,14 @@ static void look_at_versions(const struct iso_aion_shard *shard, const struct ai
 static enum iso_violation_kind kind_of_register(const struct aion_key *key, const struct aion_look *look,
                                                 const struct writers *writers, uint32_t *actual)
 {
-    bool nobody = writers->intermediate == ISO_NONE && writers->future == ISO_NONE &&
-                  writers->visible == ISO_NONE && !writers->initial && look->value != ISO_ABSENT;
+    bool nobody = writers->intermediate == ISO_NONE && writers->future == ISO_NONE && writers->visible == ISO_NONE &&
+                  !writers->initial && look->value != ISO_ABSENT;
     *actual = writers->aborted;
     if (writers->aborted != ISO_NONE)
         return ISO_UNCOMMITTED;
     *actual = writers->unknown;
     if (nobody)
-        return writers->unknown == ISO_NONE && key->flags & AION_KEY_DROPPED ? ISO_KIND_NONE
-                                                                             : ISO_UNCOMMITTED;
+        return writers->unknown == ISO_NONE && key->flags & AION_KEY_DROPPED ? ISO_KIND_NONE : ISO_UNCOMMITTED;
     *actual = writers->intermediate;
     if (writers->intermediate != ISO_NONE)
         return ISO_INTERMEDIATE;
@@ -82,9 +81,8 @@ static enum iso_violation_kind kind_of_register(const struct aion_key *key, cons
     return look->value == ISO_ABSENT ? ISO_ABSENT_READ : ISO_STALE;
 }
 
-static enum iso_violation_kind explain_register(const struct iso_aion_shard *shard,
-                                                const struct aion_key *key, uint32_t reader,
-                                                const struct aion_look *look, uint32_t *actual)
+static enum iso_violation_kind explain_register(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                                uint32_t reader, const struct aion_look *look, uint32_t *actual)
 {
     struct writers writers = {ISO_NONE, ISO_NONE, ISO_NONE, ISO_NONE, ISO_NONE, false};
     uint32_t initial = key->rare ? shard->rares[key->rare].initial : shard->initial;
@@ -117,8 +115,8 @@ static struct source *find_source(const struct sources *sources, uint32_t elemen
 }
 
 /* An element appended by several: the class that comes first in the order of kinds, then the smallest tid. */
-static void add_source(const struct iso_aion_shard *shard, struct sources *sources, uint32_t element,
-                       uint32_t writer, enum source_class class)
+static void add_source(const struct iso_aion_shard *shard, struct sources *sources, uint32_t element, uint32_t writer,
+                       enum source_class class)
 {
     static const uint8_t rank[] = {
         [NOWHERE] = 9, [ABORTED] = 0, [FUTURE] = 1, [VISIBLE] = 2, [INITIAL] = 3, [UNKNOWN] = 4};
@@ -166,8 +164,8 @@ static void gather_rare(const struct iso_aion_shard *shard, const struct aion_ke
     }
 }
 
-static void gather(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
-                   uint64_t bound, struct sources *sources)
+static void gather(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader, uint64_t bound,
+                   struct sources *sources)
 {
     uint32_t slots = 16;
     while (slots < 2 * count_elements(shard, key))
@@ -208,8 +206,8 @@ static bool is_cut(const struct aion_list *read, const struct aion_list *appende
 }
 
 /* The writer of the first element of the prefix that comes from a version read in part. */
-static uint32_t find_intermediate(const struct iso_aion_shard *shard, const struct aion_key *key,
-                                  uint32_t reader, const struct aion_list *read)
+static uint32_t find_intermediate(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
+                                  const struct aion_list *read)
 {
     uint32_t found = ISO_NONE, found_at = UINT32_MAX;
     struct aion_place place = aion_run_begin();

@@ -95,8 +95,8 @@ void aion_list_fold(struct iso_aion_shard *shard, struct aion_key *key, struct a
 /* ---- the frontier ---- */
 
 /* The newest version below `bound` that is not `own`'s. */
-struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key,
-                                uint64_t bound, uint32_t own)
+struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
+                                uint32_t own)
 {
     struct aion_near near;
     if (!key->versions.count)
@@ -114,8 +114,7 @@ struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct
 }
 
 /* Takes the elements of one list off the front of another; false if they differ. */
-static bool take_prefix(const struct iso_aion_shard *shard, uint32_t value, const uint32_t **elements,
-                        uint32_t *count)
+static bool take_prefix(const struct iso_aion_shard *shard, uint32_t value, const uint32_t **elements, uint32_t *count)
 {
     if (value == ISO_ABSENT)
         return true;
@@ -185,15 +184,14 @@ static uint32_t initial_of(const struct iso_aion_shard *shard, const struct aion
 }
 
 /* Does the read agree with the frontier? */
-enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key *key,
-                             const struct aion_look *look, uint32_t transaction)
+enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_look *look,
+                             uint32_t transaction)
 {
     if (aion_key_is_list(key))
         return compare_list(shard, key, look, look->own ? transaction : ISO_NONE);
     uint32_t expected = key->newest_value;
     if (key->versions.count && (key->newest_time >= look->bound || look->own)) {
-        const struct aion_entry *version =
-            aion_visible(shard, key, look->bound, look->own ? transaction : ISO_NONE);
+        const struct aion_entry *version = aion_visible(shard, key, look->bound, look->own ? transaction : ISO_NONE);
         if (!version && (key->flags & AION_KEY_DROPPED))
             return AION_UNDECIDED;
         expected = version ? version->value : initial_of(shard, key);
@@ -203,11 +201,9 @@ enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key
 
 /* ---- values for reports ---- */
 
-static void add_words(struct iso_aion_shard *shard, struct aion_words *words, const uint32_t *elements,
-                      uint32_t count)
+static void add_words(struct iso_aion_shard *shard, struct aion_words *words, const uint32_t *elements, uint32_t count)
 {
-    words->elements =
-        iso_reallocate(words->elements, ((size_t)words->count + count) * sizeof *words->elements);
+    words->elements = iso_reallocate(words->elements, ((size_t)words->count + count) * sizeof *words->elements);
     for (uint32_t i = 0; i < count; i++)
         words->elements[words->count++] = aion_values_hold(&shard->values, elements[i]);
 }

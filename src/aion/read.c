@@ -8,24 +8,22 @@
 /* True if a transaction of unknown outcome that started below `before` wrote `value`, as its final value or,
  * to a list, at all. Spare writes of unknown ones stand at the end of their run in the order of their values.
  */
-static bool may_be_written(const struct iso_aion_shard *shard, const struct aion_run *spares, bool list,
-                           uint32_t value, uint64_t before)
+static bool may_be_written(const struct iso_aion_shard *shard, const struct aion_run *spares, bool list, uint32_t value,
+                           uint64_t before)
 {
     struct aion_place place = aion_run_lower(&shard->pool, spares, aion_unknown_time(value));
     for (;; aion_run_next(&shard->pool, spares, &place)) {
         const struct aion_entry *spare = aion_run_get(&shard->pool, spares, place);
         if (!spare || spare->time != aion_unknown_time(value))
             return false;
-        bool counts =
-            spare->detail == AION_SPARE_UNKNOWN_FINAL || (spare->detail == AION_SPARE_UNKNOWN && list);
+        bool counts = spare->detail == AION_SPARE_UNKNOWN_FINAL || (spare->detail == AION_SPARE_UNKNOWN && list);
         if (counts && (!spare->hold || spare->hold - 1 < before))
             return true;
     }
 }
 
 /* True if a transaction of unknown outcome may have written what was read. */
-static bool is_held(const struct iso_aion_shard *shard, const struct aion_key *key,
-                    const struct aion_look *look)
+static bool is_held(const struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_look *look)
 {
     const struct aion_run *spares = key->rare ? &shard->rares[key->rare].spares : NULL;
     if (!spares || !spares->count || !aion_is_unknown(aion_run_last(&shard->pool, spares)))
@@ -42,8 +40,8 @@ static bool is_held(const struct iso_aion_shard *shard, const struct aion_key *k
     return false;
 }
 
-enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *key,
-                           const struct aion_look *look, uint32_t transaction)
+enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_look *look,
+                           uint32_t transaction)
 {
     enum aion_state state = aion_compare(shard, key, look, transaction);
     return state == AION_WRONG && is_held(shard, key, look) ? AION_HELD : state;
@@ -81,9 +79,8 @@ static void keep_read(struct iso_aion_shard *shard, struct aion_key *key, const 
         aion_trim_reads(shard, key);
         aion_run_make_room(&shard->pool, &key->reads);
     }
-    struct aion_place place = look->bound >= key->last_read
-                                  ? aion_run_end(&shard->pool, &key->reads)
-                                  : aion_run_lower(&shard->pool, &key->reads, look->bound);
+    struct aion_place place = look->bound >= key->last_read ? aion_run_end(&shard->pool, &key->reads)
+                                                            : aion_run_lower(&shard->pool, &key->reads, look->bound);
     aion_run_insert(&shard->pool, &key->reads, place, &entry);
     key->last_read = look->bound > key->last_read ? look->bound : key->last_read;
     if (look->own)
@@ -127,8 +124,8 @@ static inline void drop_all_reads(struct iso_aion_shard *shard, struct aion_key 
 
 /* The short way of nearly every read: of the newest version, right, in order, and there is room to keep it.
  * False: nothing was done that counts. */
-static inline bool read_newest(struct iso_aion_shard *shard, const struct aion_part *part,
-                               const struct aion_step *step, struct aion_key *key, uint32_t transaction)
+static inline bool read_newest(struct iso_aion_shard *shard, const struct aion_part *part, const struct aion_step *step,
+                               struct aion_key *key, uint32_t transaction)
 {
     if (step->kind != AION_READ || step->detail || aion_value_is_entry(step->value) ||
         key->newest_time >= part->bound || step->value != key->newest_value)
@@ -163,9 +160,8 @@ static struct aion_look look_of(struct iso_aion_shard *shard, const struct aion_
     if (step->kind == AION_READ)
         look.value = aion_values_take(&shard->values, batch->atoms, step->value);
     else /* no elements in the whole batch: no column */
-        look.value =
-            aion_list_new(shard, batch->atoms, batch->elements ? batch->elements + step->value : NULL,
-                          detail->count, detail->tail);
+        look.value = aion_list_new(shard, batch->atoms, batch->elements ? batch->elements + step->value : NULL,
+                                   detail->count, detail->tail);
     return look;
 }
 
@@ -185,14 +181,14 @@ static inline bool value_near(const struct iso_aion_shard *shard, const struct a
 
 /* The way of most others: right, of one of the last versions, among the last reads. False: nothing was done
  * that counts. */
-static inline bool read_near(struct iso_aion_shard *shard, const struct aion_part *part,
-                             const struct aion_step *step, struct aion_key *key, uint32_t transaction)
+static inline bool read_near(struct iso_aion_shard *shard, const struct aion_part *part, const struct aion_step *step,
+                             struct aion_key *key, uint32_t transaction)
 {
     uint32_t expected;
     struct aion_near near;
-    if (step->kind != AION_READ || step->detail || aion_value_is_entry(step->value) ||
-        aion_key_is_list(key) || (shard->level == ISO_SER && key->newest_time >= part->cts) ||
-        !value_near(shard, key, part->bound, &expected) || step->value != expected)
+    if (step->kind != AION_READ || step->detail || aion_value_is_entry(step->value) || aion_key_is_list(key) ||
+        (shard->level == ISO_SER && key->newest_time >= part->cts) || !value_near(shard, key, part->bound, &expected) ||
+        step->value != expected)
         return false;
     if (aion_may_drop_read(shard, part->bound))
         return true;
@@ -210,10 +206,9 @@ static inline bool read_near(struct iso_aion_shard *shard, const struct aion_par
     return true;
 }
 
-__attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shard,
-                                                     const struct aion_batch *batch,
-                                                     const struct aion_part *part,
-                                                     const struct aion_step *step, uint32_t transaction)
+__attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                                                     const struct aion_part *part, const struct aion_step *step,
+                                                     uint32_t transaction)
 {
     struct aion_key *key = &shard->keys[step->key];
     if (read_near(shard, part, step, key, transaction))
@@ -298,8 +293,8 @@ static void recheck_near(struct iso_aion_shard *shard, struct aion_key *key, con
 
 /* A version has come: of registers, the reads between it and its successor see it now; of lists all above it
  * do. */
-void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
-                          const struct aion_entry *version, uint64_t successor)
+void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_entry *version,
+                          uint64_t successor)
 {
     if (key->last_read <= version->time || !key->reads.count)
         return;

@@ -45,8 +45,7 @@ static uint32_t find_chunk(const struct aion_ref *refs, uint32_t chunks, uint64_
 /* The first of `count` entries, with times from about `from` to about `to`, whose time is not below `time`.
  * Times mostly grow evenly: the search starts where `time` would stand then, and widens its steps from there,
  * so that it touches one or two cache lines. */
-static uint32_t search(const struct aion_entry *entries, uint32_t count, uint64_t time, uint64_t from,
-                       uint64_t to)
+static uint32_t search(const struct aion_entry *entries, uint32_t count, uint64_t time, uint64_t from, uint64_t to)
 {
     uint32_t low = 0, high = count, step = 2, guess = 0;
     if (time > from && to > from)
@@ -95,8 +94,7 @@ struct aion_place aion_run_lower(const struct aion_pool *pool, const struct aion
     return (struct aion_place){chunk, index};
 }
 
-void aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place,
-                   uint64_t hold)
+void aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place, uint64_t hold)
 {
     uint32_t chunks = aion_run_chunks(run);
     if (chunks <= 1)
@@ -128,8 +126,7 @@ static void widen(struct aion_pool *pool, struct aion_run *run)
 
 void aion_run_make_room(struct aion_pool *pool, struct aion_run *run)
 {
-    if (aion_run_chunks(run) == 1 && aion_run_size(run) < AION_CHUNK_SIZE &&
-        run->count > 1u << aion_run_size(run))
+    if (aion_run_chunks(run) == 1 && aion_run_size(run) < AION_CHUNK_SIZE && run->count > 1u << aion_run_size(run))
         widen(pool, run);
 }
 
@@ -190,8 +187,8 @@ static void split(struct aion_pool *pool, struct aion_run *run, uint32_t chunk, 
     set_block(run, run->at, chunks + 1, aion_run_size(run));
 }
 
-static struct aion_place insert_in_directory(struct aion_pool *pool, struct aion_run *run,
-                                             struct aion_place place, const struct aion_entry *entry)
+static struct aion_place insert_in_directory(struct aion_pool *pool, struct aion_run *run, struct aion_place place,
+                                             const struct aion_entry *entry)
 {
     uint32_t chunks = aion_run_chunks(run);
     struct aion_ref *refs = refs_of(pool, run);

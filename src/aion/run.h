@@ -90,8 +90,7 @@ static inline struct aion_place aion_run_begin(void)
 struct aion_place aion_run_end(const struct aion_pool *pool, const struct aion_run *run);
 
 /* Steps to the next entry (or the end), and to the one before; false if there is none before. */
-static inline void aion_run_next(const struct aion_pool *pool, const struct aion_run *run,
-                                 struct aion_place *place)
+static inline void aion_run_next(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place)
 {
     uint32_t count;
     aion_run_chunk(pool, run, place->chunk, &count);
@@ -99,8 +98,7 @@ static inline void aion_run_next(const struct aion_pool *pool, const struct aion
         *place = (struct aion_place){place->chunk + 1, 0};
 }
 
-static inline bool aion_run_before(const struct aion_pool *pool, const struct aion_run *run,
-                                   struct aion_place *place)
+static inline bool aion_run_before(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place)
 {
     if (place->index) {
         place->index--;
@@ -127,8 +125,7 @@ struct aion_place aion_run_lower(const struct aion_pool *pool, const struct aion
 
 /* Steps over chunks in which no entry holds from below `hold`; stays where it is if that chunk may have one.
  */
-void aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place,
-                   uint64_t hold);
+void aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place, uint64_t hold);
 
 /* True if the next insert at the end needs memory: the time to drop what is no longer needed. */
 static inline bool aion_run_full(const struct aion_pool *pool, const struct aion_run *run)
@@ -141,8 +138,7 @@ static inline bool aion_run_full(const struct aion_pool *pool, const struct aion
 
 /* An entry more at the end where the last chunk has room for it, or NULL: then it takes aion_run_insert. The
  * caller fills it in. */
-static inline struct aion_entry *aion_run_append(const struct aion_pool *pool, struct aion_run *run,
-                                                 uint64_t hold)
+static inline struct aion_entry *aion_run_append(const struct aion_pool *pool, struct aion_run *run, uint64_t hold)
 {
     uint32_t chunks = aion_run_chunks(run);
     if (chunks <= 1) {
@@ -181,8 +177,8 @@ static inline bool aion_run_near(const struct aion_pool *pool, const struct aion
 }
 
 /* Puts an entry into a place that has room, before all or before others in the same chunk. */
-static inline void aion_run_put_near(const struct aion_pool *pool, struct aion_run *run,
-                                     const struct aion_near *near, const struct aion_entry *entry)
+static inline void aion_run_put_near(const struct aion_pool *pool, struct aion_run *run, const struct aion_near *near,
+                                     const struct aion_entry *entry)
 {
     uint32_t chunks = aion_run_chunks(run);
     for (uint32_t i = near->count; i > near->index; i--)

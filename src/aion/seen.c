@@ -40,8 +40,7 @@ void aion_seen_rebuild(struct aion_seen *seen, uint64_t floor)
     iso_column_free(old, old_count * sizeof *old);
 }
 
-enum aion_seen_as aion_seen_note(struct aion_seen *seen, uint64_t tid, uint64_t content, uint64_t stamp,
-                                 uint64_t floor)
+enum aion_seen_as aion_seen_note(struct aion_seen *seen, uint64_t tid, uint64_t content, uint64_t stamp, uint64_t floor)
 {
     if (!seen->slots || seen->used >= seen->mask / 4 * 3)
         aion_seen_rebuild(seen, floor);

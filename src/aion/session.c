@@ -14,10 +14,9 @@
 static void widen_members(struct iso_aion *engine)
 {
     size_t old = engine->member_capacity, next = iso_column_capacity(old, old + 1);
-    engine->members =
-        iso_column_grow(engine->members, old * sizeof *engine->members, next * sizeof *engine->members);
-    engine->free_members = iso_column_grow(engine->free_members, old * sizeof *engine->free_members,
-                                           next * sizeof *engine->free_members);
+    engine->members = iso_column_grow(engine->members, old * sizeof *engine->members, next * sizeof *engine->members);
+    engine->free_members =
+        iso_column_grow(engine->free_members, old * sizeof *engine->free_members, next * sizeof *engine->free_members);
     engine->member_capacity = (uint32_t)next;
 }
 
@@ -103,8 +102,7 @@ static void trim(struct iso_aion *engine, struct aion_session *session)
     last.index = left;
     uint32_t kept = aion_run_get(&engine->pool, &session->members, last)->detail, pin = session->pinned;
     for (left = count - 1; left; chunk++) {
-        const struct aion_entry *entry =
-            aion_run_chunk(&engine->pool, &session->members, chunk, &entries_here);
+        const struct aion_entry *entry = aion_run_chunk(&engine->pool, &session->members, chunk, &entries_here);
         for (; entries_here && left; entry++, entries_here--, left--) {
             if (entry->transaction == kept)
                 pin = kept + 1;
@@ -130,8 +128,7 @@ void aion_sessions_trim(struct iso_aion *engine)
 /* ---- judging ---- */
 
 /* Does `member` stand after `earlier`, as the level wants it? */
-static bool follows(const struct iso_aion *engine, const struct aion_member *member,
-                    const struct aion_member *earlier)
+static bool follows(const struct iso_aion *engine, const struct aion_member *member, const struct aion_member *earlier)
 {
     if (engine->options.level == ISO_SI)
         return member->sts >= earlier->cts;
@@ -139,8 +136,7 @@ static bool follows(const struct iso_aion *engine, const struct aion_member *mem
 }
 
 /* Is `member` larger in position than `other`? Of equal ones the first in the session counts. */
-static bool is_larger(const struct iso_aion *engine, const struct aion_member *member,
-                      const struct aion_member *other)
+static bool is_larger(const struct iso_aion *engine, const struct aion_member *member, const struct aion_member *other)
 {
     if (member->cts != other->cts)
         return member->cts > other->cts;
@@ -149,8 +145,7 @@ static bool is_larger(const struct iso_aion *engine, const struct aion_member *m
 
 static struct iso_aion_party party_of(const struct iso_aion *engine, const struct aion_member *member)
 {
-    return (struct iso_aion_party){&engine->values.atoms, member->tid, member->origin, member->sts,
-                                   member->cts};
+    return (struct iso_aion_party){&engine->values.atoms, member->tid, member->origin, member->sts, member->cts};
 }
 
 static void judge(struct iso_aion *engine, struct aion_member *member, const struct aion_member *latest)
@@ -166,8 +161,7 @@ static void judge(struct iso_aion *engine, struct aion_member *member, const str
 }
 
 /* The entries behind `place` that hold nothing larger now have `number` before them. */
-static void pass_on(struct iso_aion *engine, struct aion_session *session, struct aion_place place,
-                    uint32_t number)
+static void pass_on(struct iso_aion *engine, struct aion_session *session, struct aion_place place, uint32_t number)
 {
     for (;;) {
         aion_run_next(&engine->pool, &session->members, &place);
@@ -272,8 +266,8 @@ static struct aion_place place_of(const struct iso_aion *engine, const struct ai
     return place;
 }
 
-void aion_session_add(struct iso_aion *engine, const struct aion_block *block,
-                      const struct aion_accepted *accepted, uint32_t session)
+void aion_session_add(struct iso_aion *engine, const struct aion_block *block, const struct aion_accepted *accepted,
+                      uint32_t session)
 {
     struct aion_session *entry = &engine->sessions[session];
     if (append(engine, entry, block, accepted) || insert_near(engine, entry, block, accepted))

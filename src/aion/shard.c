@@ -7,9 +7,8 @@
 #include "base/memory.h"
 #include "history/index.h"
 
-#define GROW(column, old, next)                                                                              \
-    ((column) =                                                                                              \
-         iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
+#define GROW(column, old, next)                                                                                        \
+    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
 
 /* Steps ahead: first the key's line is fetched, then the end of the run that the step will change, in two
  * steps where that has a directory. */
@@ -119,8 +118,7 @@ void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t number, c
         struct aion_entry entry = {.value = aion_list_new(shard, atoms, &value, 1, 0)};
         aion_list_fold(shard, key, &entry);
     } else {
-        aion_rare_of(shard, key)->initial = key->newest_value =
-            aion_values_take(&shard->values, atoms, value);
+        aion_rare_of(shard, key)->initial = key->newest_value = aion_values_take(&shard->values, atoms, value);
     }
 }
 
@@ -249,8 +247,7 @@ struct aion_due aion_dues_pop(struct aion_dues *dues)
 
 /* ---- batches ---- */
 
-static inline void fetch_key(const struct iso_aion_shard *shard, const struct aion_batch *batch,
-                             uint32_t step)
+static inline void fetch_key(const struct iso_aion_shard *shard, const struct aion_batch *batch, uint32_t step)
 {
     if (step < batch->step_count)
         __builtin_prefetch(&shard->keys[batch->steps[step].key], 1);
@@ -270,14 +267,12 @@ static inline void fetch_end(const struct iso_aion_shard *shard, const struct ai
 }
 
 /* A read of an older version than the newest looks at the versions too. */
-static inline bool looks_back(const struct aion_batch *batch, const struct aion_step *step,
-                              const struct aion_key *key)
+static inline bool looks_back(const struct aion_batch *batch, const struct aion_step *step, const struct aion_key *key)
 {
     return step->kind == AION_READ && batch->parts[step->part].bound <= key->newest_time;
 }
 
-static inline void fetch_run(const struct iso_aion_shard *shard, const struct aion_batch *batch,
-                             uint32_t number)
+static inline void fetch_run(const struct iso_aion_shard *shard, const struct aion_batch *batch, uint32_t number)
 {
     if (number >= batch->step_count)
         return;
@@ -298,8 +293,7 @@ static inline void fetch_last_chunk(const struct iso_aion_shard *shard, const st
     __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, ref->at) + ref->count - 1, 1);
 }
 
-static inline void fetch_chunk(const struct iso_aion_shard *shard, const struct aion_batch *batch,
-                               uint32_t number)
+static inline void fetch_chunk(const struct iso_aion_shard *shard, const struct aion_batch *batch, uint32_t number)
 {
     if (number >= batch->step_count)
         return;
@@ -310,8 +304,8 @@ static inline void fetch_chunk(const struct iso_aion_shard *shard, const struct 
         fetch_last_chunk(shard, &key->versions);
 }
 
-static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                       const struct aion_part *part, const struct aion_step *step, uint32_t transaction)
+static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
+                       const struct aion_step *step, uint32_t transaction)
 {
     switch ((enum aion_step_kind)step->kind) {
     case AION_READ:
@@ -328,8 +322,7 @@ static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *ba
     }
 }
 
-static void apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                       const struct aion_part *part)
+static void apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part)
 {
     if (part->flags & AION_FORGET) {
         aion_forget(shard, batch, part);
@@ -373,8 +366,7 @@ void iso_aion_shard_tell(struct iso_aion_shard *shard)
 
 /* ---- time ---- */
 
-void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64_t passed, uint64_t floor,
-                            uint64_t now)
+void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64_t passed, uint64_t floor, uint64_t now)
 {
     shard->now = now > shard->now ? now : shard->now;
     shard->limit = limit > shard->limit ? limit : shard->limit;
@@ -433,21 +425,18 @@ iso_atom iso_aion_shard_key_atom(const struct iso_aion_shard *shard, uint32_t ke
 
 uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard)
 {
-    return shard->pool.in_use + aion_values_bytes(&shard->values) +
-           (uint64_t)shard->key_count * sizeof *shard->keys +
+    return shard->pool.in_use + aion_values_bytes(&shard->values) + (uint64_t)shard->key_count * sizeof *shard->keys +
            (uint64_t)shard->rare_count * sizeof *shard->rares +
            (uint64_t)shard->transactions_in_use * sizeof *shard->transactions +
-           (uint64_t)shard->reader_count * sizeof *shard->readers +
-           (uint64_t)shard->case_count * sizeof *shard->cases + shard->key_atoms.text_size +
-           (uint64_t)shard->key_atoms.count * 12;
+           (uint64_t)shard->reader_count * sizeof *shard->readers + (uint64_t)shard->case_count * sizeof *shard->cases +
+           shard->key_atoms.text_size + (uint64_t)shard->key_atoms.count * 12;
 }
 
 void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_stats *stats)
 {
     const struct iso_aion_stats *own = &shard->stats;
     stats->keys += shard->key_count;
-    stats->reads_judged +=
-        own->reads_judged; /* wraps: what the front counted and was not judged in the end */
+    stats->reads_judged += own->reads_judged; /* wraps: what the front counted and was not judged in the end */
     stats->reads_unjudged += own->reads_unjudged;
     stats->reads_undecided += own->reads_undecided;
     stats->writes_undecided += own->writes_undecided;

@@ -18,10 +18,10 @@ struct iso_aion_shard;
 enum aion_step_kind { AION_READ, AION_READ_LIST, AION_VERSION, AION_VERSION_LIST, AION_SPARE };
 
 /* flags of a step */
-#define AION_OWN 0x01u         /* a read above the transaction's own version, which it must not see */
-#define AION_GROUP 0x02u       /* one of several external reads of the key by the transaction: one instance */
-#define AION_UNJUDGED 0x04u    /* a version not judged for NOCONFLICT: LOCK, or foreign */
-#define AION_FINAL_VALUE 0x08u /* a spare write of an unknown transaction: it would be a version */
+#define AION_OWN 0x01u          /* a read above the transaction's own version, which it must not see */
+#define AION_GROUP 0x02u        /* one of several external reads of the key by the transaction: one instance */
+#define AION_UNJUDGED 0x04u     /* a version not judged for NOCONFLICT: LOCK, or foreign */
+#define AION_FINAL_VALUE 0x08u  /* a spare write of an unknown transaction: it would be a version */
 #define AION_INTERMEDIATE 0x10u /* a spare write of a committed transaction: it is no version */
 
 struct aion_step {
@@ -36,8 +36,8 @@ enum { AION_BATCH_PARTS = 1 << 16 };
 
 /* What few steps have. */
 struct aion_detail {
-    uint64_t time;   /* read: versions below this are visible; version: those below this are not overlapped */
-    uint64_t before; /* read: an unknown writer that it may rest on started below this */
+    uint64_t time;        /* read: versions below this are visible; version: those below this are not overlapped */
+    uint64_t before;      /* read: an unknown writer that it may rest on started below this */
     uint32_t count, tail; /* list read: behind `count` elements of others stand `tail` of its own */
 };
 

@@ -38,12 +38,7 @@ struct aion_rare {
     uint32_t initial;       /* a register's initial value */
     uint32_t base;          /* a list's initial elements and those of dropped versions; ISO_ABSENT: none */
 };
-enum aion_spare {
-    AION_SPARE_ABORTED = 1,
-    AION_SPARE_INTERMEDIATE,
-    AION_SPARE_UNKNOWN,
-    AION_SPARE_UNKNOWN_FINAL
-};
+enum aion_spare { AION_SPARE_ABORTED = 1, AION_SPARE_INTERMEDIATE, AION_SPARE_UNKNOWN, AION_SPARE_UNKNOWN_FINAL };
 
 /* The time of a spare write whose transaction's outcome is unknown: behind all others, in the order of
  * values. */
@@ -132,9 +127,8 @@ struct iso_aion_shard {
     struct aion_case *cases;
     uint32_t case_count, case_capacity, free_case;
     struct aion_dues finals, deadlines;
-    struct aion_dues
-        fresh; /* a list of new cases and those gone wrong: most are right again before they are told */
-    struct aion_dues ties; /* SER: keys with readers and writers that share a cts */
+    struct aion_dues fresh; /* a list of new cases and those gone wrong: most are right again before they are told */
+    struct aion_dues ties;  /* SER: keys with readers and writers that share a cts */
     struct aion_finding *findings;
     uint32_t finding_count, finding_capacity;
     uint32_t *groups; /* cases of the part at hand that have several reads */
@@ -194,10 +188,10 @@ uint32_t aion_list_new(struct iso_aion_shard *shard, const struct iso_atoms *ato
 uint32_t aion_value_hold(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
 void aion_value_drop(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
 void aion_list_fold(struct iso_aion_shard *shard, struct aion_key *key, struct aion_entry *version);
-enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key *key,
-                             const struct aion_look *look, uint32_t transaction);
-struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key,
-                                uint64_t bound, uint32_t own);
+enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_look *look,
+                             uint32_t transaction);
+struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
+                                uint32_t own);
 struct aion_words aion_expected_words(struct iso_aion_shard *shard, const struct aion_key *key,
                                       const struct aion_look *look, uint32_t own);
 struct aion_words aion_value_words(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
@@ -205,10 +199,10 @@ struct aion_words aion_value_words(struct iso_aion_shard *shard, const struct ai
 /* read.c */
 void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
                const struct aion_step *step, uint32_t transaction);
-enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *key,
-                           const struct aion_look *look, uint32_t transaction);
-void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
-                          const struct aion_entry *version, uint64_t successor);
+enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_look *look,
+                           uint32_t transaction);
+void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_entry *version,
+                          uint64_t successor);
 void aion_recheck_cases(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t cause);
 
 /* write.c */
@@ -219,8 +213,7 @@ void aion_spare(struct iso_aion_shard *shard, const struct aion_batch *batch, co
 void aion_forget(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part);
 
 /* case.c */
-uint32_t aion_case_new(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction,
-                       const struct aion_look *look);
+uint32_t aion_case_new(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction, const struct aion_look *look);
 void aion_case_add(struct iso_aion_shard *shard, uint32_t number, const struct aion_look *look);
 void aion_case_start(struct iso_aion_shard *shard, uint32_t number, uint32_t cause); /* all looks are there */
 bool aion_case_end(struct iso_aion_shard *shard, uint32_t number); /* one right look: gone; else false */
@@ -239,8 +232,7 @@ void aion_tie_note(struct iso_aion_shard *shard, const struct aion_key *key, uin
 void aion_ties_advance(struct iso_aion_shard *shard);
 
 /* finding.c */
-struct aion_finding *aion_finding_new(struct iso_aion_shard *shard, enum aion_finding_what what,
-                                      uint32_t key);
+struct aion_finding *aion_finding_new(struct iso_aion_shard *shard, enum aion_finding_what what, uint32_t key);
 struct aion_party aion_party_of(struct iso_aion_shard *shard, uint32_t transaction); /* ISO_NONE: nobody */
 
 /* trim.c */

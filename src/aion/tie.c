@@ -15,8 +15,7 @@ static void tell_tie(struct iso_aion_shard *shard, uint64_t time, uint32_t numbe
         const struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, place);
         if (!version || version->time != time)
             break;
-        aion_finding_new(shard, AION_FOUND_WRITER, number)->transaction =
-            aion_party_of(shard, version->transaction);
+        aion_finding_new(shard, AION_FOUND_WRITER, number)->transaction = aion_party_of(shard, version->transaction);
     }
     if (!key->reads.count || time < shard->readers_passed)
         return;
@@ -27,8 +26,7 @@ static void tell_tie(struct iso_aion_shard *shard, uint64_t time, uint32_t numbe
             break;
         const struct aion_transaction *reader = &shard->transactions[read->transaction];
         if (reader->cts == time && !(reader->flags & ISO_POINT))
-            aion_finding_new(shard, AION_FOUND_READER, number)->transaction =
-                aion_party_of(shard, read->transaction);
+            aion_finding_new(shard, AION_FOUND_READER, number)->transaction = aion_party_of(shard, read->transaction);
     }
 }
 

@@ -24,8 +24,7 @@ static inline bool is_lock(uint8_t kind)
 }
 
 /* The operation's ots as an exclusive bound: what lies below it is visible. */
-static inline uint64_t bound_of(const struct iso_history *history, const struct aion_times *times,
-                                uint32_t operation)
+static inline uint64_t bound_of(const struct iso_history *history, const struct aion_times *times, uint32_t operation)
 {
     uint8_t kind = history->kind[operation];
     assert(!(kind & ISO_OPERATION_SNAPSHOT));
@@ -102,8 +101,7 @@ static struct aion_detail *new_detail(struct aion_batch *batch, struct aion_step
 static uint32_t add_elements(struct aion_batch *batch, const iso_atom *elements, uint32_t count)
 {
     if (batch->element_count + count > batch->element_capacity) {
-        batch->element_capacity =
-            (uint32_t)iso_column_capacity(batch->element_capacity, batch->element_count + count);
+        batch->element_capacity = (uint32_t)iso_column_capacity(batch->element_capacity, batch->element_count + count);
         batch->elements = iso_reallocate(batch->elements, batch->element_capacity * sizeof *batch->elements);
     }
     if (count)
@@ -189,8 +187,7 @@ static void tell_int(const struct aion_taking *taking, struct aion_touch *touch,
 /* ---- reads ---- */
 
 /* A read that the shard judges. `touch->external` counts them: several of one key are one instance. */
-static struct aion_step *external_read(const struct aion_taking *taking, struct aion_touch *touch,
-                                       uint32_t operation)
+static struct aion_step *external_read(const struct aion_taking *taking, struct aion_touch *touch, uint32_t operation)
 {
     const struct aion_block_key *key = &taking->block->keys[touch->key];
     struct aion_batch *batch = &taking->engine->batch[key->shard];
@@ -232,8 +229,8 @@ static void read_register(const struct aion_taking *taking, struct aion_touch *t
 }
 
 /* Walks back over the transaction's own appends, which must end the list. */
-static bool ends_with_own(const struct aion_taking *taking, const struct aion_touch *touch,
-                          uint32_t operation, const iso_atom *elements, uint32_t *count)
+static bool ends_with_own(const struct aion_taking *taking, const struct aion_touch *touch, uint32_t operation,
+                          const iso_atom *elements, uint32_t *count)
 {
     const struct iso_history *history = taking->history;
     for (uint32_t o = operation, left = touch->writes; left; left--) {
@@ -270,12 +267,10 @@ static void tell_list_int(const struct aion_taking *taking, struct aion_touch *t
 static void read_list(const struct aion_taking *taking, struct aion_touch *touch, uint32_t operation)
 {
     const struct iso_history *history = taking->history;
-    bool null =
-        iso_kind_of(history, operation) == ISO_READ; /* not finished: null stands for the empty list */
+    bool null = iso_kind_of(history, operation) == ISO_READ; /* not finished: null stands for the empty list */
     uint64_t first = null ? 0 : history->list_first[history->value[operation]];
     uint32_t count = null ? 0 : (uint32_t)(history->list_first[history->value[operation] + 1] - first);
-    const iso_atom *elements =
-        count ? history->element + first : NULL; /* a block may have no elements at all */
+    const iso_atom *elements = count ? history->element + first : NULL; /* a block may have no elements at all */
     uint64_t bound = bound_of(history, &taking->times, operation);
     uint32_t prefix = count;
     bool ends_right = ends_with_own(taking, touch, operation, elements, &prefix);
@@ -287,8 +282,7 @@ static void read_list(const struct aion_taking *taking, struct aion_touch *touch
         batch->details[step->detail - 1].tail = count - prefix;
         step->value = add_elements(batch, elements, count);
     } else if (!ends_right || prefix != touch->before_count ||
-               (prefix &&
-                memcmp(elements, history->element + touch->before, prefix * sizeof *elements) != 0)) {
+               (prefix && memcmp(elements, history->element + touch->before, prefix * sizeof *elements) != 0)) {
         tell_list_int(taking, touch, operation, ends_right ? touch->before_count : 0, elements, count);
     }
     if (!ends_right)
@@ -305,8 +299,7 @@ static void note_write(const struct aion_taking *taking, struct aion_touch *touc
 {
     if (!touch->writes++) {
         touch->first_write = operation;
-        if ((taking->flags & ISO_STATUS_MASK) ==
-            ISO_COMMITTED) /* an aborted one may have an unplaced snapshot */
+        if ((taking->flags & ISO_STATUS_MASK) == ISO_COMMITTED) /* an aborted one may have an unplaced snapshot */
             touch->opened = bound_of(taking->history, &taking->times, operation);
         touch->locked = is_lock(taking->history->kind[operation]);
     }
@@ -349,8 +342,8 @@ static void version(const struct aion_taking *taking, const struct aion_touch *t
     struct aion_batch *batch = &taking->engine->batch[key->shard];
     struct aion_step *step = new_step(taking, key);
     struct aion_detail *detail = new_detail(batch, step);
-    detail->time = foreign && !(history->kind[touch->first_write] & ISO_OPERATION_OTS) ? taking->times.cts
-                                                                                       : touch->opened;
+    detail->time =
+        foreign && !(history->kind[touch->first_write] & ISO_OPERATION_OTS) ? taking->times.cts : touch->opened;
     step->flags = touch->locked || foreign ? AION_UNJUDGED : 0;
     step->operation = touch->first_write - history->first_operation[taking->transaction];
     taking->engine->stats.writes_unjudged += touch->locked && taking->engine->options.level == ISO_SI;
@@ -454,8 +447,7 @@ static uint32_t plain_steps_alone(const struct aion_taking *taking, uint32_t fir
     struct aion_batch *batch = &taking->engine->batch[0];
     const struct aion_block_key *keys = taking->block->keys;
     const uint8_t *kind = history->kind;
-    const uint32_t *key = history->key,
-                   *value = history->value; /* steps are written: no reloading of these */
+    const uint32_t *key = history->key, *value = history->value; /* steps are written: no reloading of these */
     uint32_t writes = 0;
     if (first == end)
         return 0;

@@ -2,8 +2,7 @@
 #include "aion/shard_private.h"
 
 /* How many entries stand before a place. */
-static uint32_t position(const struct iso_aion_shard *shard, const struct aion_run *run,
-                         struct aion_place place)
+static uint32_t position(const struct iso_aion_shard *shard, const struct aion_run *run, struct aion_place place)
 {
     uint32_t before = place.index, count;
     for (uint32_t i = 0; i < place.chunk; i++) {
@@ -21,16 +20,13 @@ static bool is_too_little(const struct iso_aion_shard *shard, const struct aion_
     if (shard->thorough)
         return false;
     if (chunks > 1)
-        return ((const struct aion_ref *)aion_pool_at(&shard->pool, run->at))[(chunks + 2) / 4].first >=
-               first_kept;
-    return ((const struct aion_entry *)aion_pool_at(&shard->pool, run->at))[run->count / 4].time >=
-           first_kept;
+        return ((const struct aion_ref *)aion_pool_at(&shard->pool, run->at))[(chunks + 2) / 4].first >= first_kept;
+    return ((const struct aion_entry *)aion_pool_at(&shard->pool, run->at))[run->count / 4].time >= first_kept;
 }
 
 void aion_trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    uint64_t first_kept =
-        shard->level == ISO_SER || shard->passed == UINT64_MAX ? shard->passed : shard->passed + 1;
+    uint64_t first_kept = shard->level == ISO_SER || shard->passed == UINT64_MAX ? shard->passed : shard->passed + 1;
     if (!key->reads.count || is_too_little(shard, &key->reads, first_kept))
         return;
     struct aion_place place = aion_run_begin();
@@ -62,8 +58,7 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
 {
     if (key->versions.count < 2 || is_too_little(shard, &key->versions, shard->floor))
         return;
-    uint32_t old =
-        position(shard, &key->versions, aion_run_lower(&shard->pool, &key->versions, shard->floor));
+    uint32_t old = position(shard, &key->versions, aion_run_lower(&shard->pool, &key->versions, shard->floor));
     if (old < 2)
         return;
     if (aion_key_is_list(key))

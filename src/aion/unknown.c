@@ -18,22 +18,20 @@ static void copy_operation(struct iso_history *into, const struct iso_history *f
 {
     enum iso_operation_kind kind = iso_kind_of(from, operation);
     uint32_t value = from->value[operation];
-    value = kind == ISO_READ_LIST ? copy_list(into, from, value)
-                                  : iso_atoms_copy(&into->atoms, &from->atoms, value);
-    iso_history_operation(
-        into, kind, iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->key[operation]]), value);
+    value = kind == ISO_READ_LIST ? copy_list(into, from, value) : iso_atoms_copy(&into->atoms, &from->atoms, value);
+    iso_history_operation(into, kind, iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->key[operation]]),
+                          value);
     if (from->kind[operation] & ISO_OPERATION_OTS)
         iso_history_set_ots(into, (struct iso_stamp){.physical = from->ots[operation]});
     else if (from->kind[operation] & ISO_OPERATION_LOCK)
         iso_history_set_lock(into);
 }
 
-static uint32_t copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t t,
-                                 uint64_t origin, uint64_t sno)
+static uint32_t copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t t, uint64_t origin,
+                                 uint64_t sno)
 {
     bool alone = from->session[t] == ISO_NONE;
-    iso_atom session =
-        alone ? 0 : iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
+    iso_atom session = alone ? 0 : iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
     uint32_t copy = iso_history_begin(into, iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]), session,
                                       iso_status_of(from, t), origin);
     if (alone)
@@ -86,8 +84,8 @@ void aion_hold(struct iso_aion *engine, const struct aion_block *block, uint32_t
     engine->held_open++;
 }
 
-static bool same_tid(const struct iso_aion *engine, const struct aion_held *held,
-                     const struct iso_atoms *atoms, iso_atom tid)
+static bool same_tid(const struct iso_aion *engine, const struct aion_held *held, const struct iso_atoms *atoms,
+                     iso_atom tid)
 {
     const struct iso_history *history = &engine->held_history;
     char left[ISO_ATOM_TEXT_MAX], right[ISO_ATOM_TEXT_MAX];
@@ -121,8 +119,7 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
     engine->now = now > engine->now ? now : engine->now;
     held->open = false;
     engine->held_open--;
-    history->flags[t] =
-        (uint8_t)((history->flags[t] & ~ISO_STATUS_MASK) | (committed ? ISO_COMMITTED : ISO_ABORTED));
+    history->flags[t] = (uint8_t)((history->flags[t] & ~ISO_STATUS_MASK) | (committed ? ISO_COMMITTED : ISO_ABORTED));
     if (committed) {
         history->flags[t] |= ISO_HAS_CTS;
         history->cts[t] = cts;

@@ -8,9 +8,8 @@
 
 #include "base/memory.h"
 
-#define GROW(column, old, next)                                                                              \
-    ((column) =                                                                                              \
-         iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
+#define GROW(column, old, next)                                                                                        \
+    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
 enum { FIRST_SLOTS = 256, COMPACT_FROM = 1 << 16 };
 
 void aion_values_init(struct aion_values *values)
@@ -31,8 +30,7 @@ void aion_values_release(struct aion_values *values)
 
 uint64_t aion_values_bytes(const struct aion_values *values)
 {
-    return (uint64_t)values->atoms.count * 20 + values->atoms.text_size +
-           ((uint64_t)values->slot_mask + 1) * 8;
+    return (uint64_t)values->atoms.count * 20 + values->atoms.text_size + ((uint64_t)values->slot_mask + 1) * 8;
 }
 
 uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom)
@@ -41,8 +39,7 @@ uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom)
         return aion_mix(atom + 1u);
     uint32_t index = atom & ~ISO_ATOM_TABLE, form = atoms->form[index];
     if (form >= ISO_FORM_NEGATIVE)
-        return form == ISO_FORM_NEGATIVE ? ~aion_mix(atoms->payload[index])
-                                         : aion_mix(atoms->payload[index] + 1);
+        return form == ISO_FORM_NEGATIVE ? ~aion_mix(atoms->payload[index]) : aion_mix(atoms->payload[index] + 1);
     return XXH3_64bits(atoms->text + atoms->payload[index], form);
 }
 
@@ -123,8 +120,7 @@ static uint64_t store_text(struct aion_values *values, const char *text, size_t 
     return atoms->text_size - length;
 }
 
-static uint32_t new_entry(struct aion_values *values, const struct iso_atoms *from, uint32_t index,
-                          uint32_t hash)
+static uint32_t new_entry(struct aion_values *values, const struct iso_atoms *from, uint32_t index, uint32_t hash)
 {
     struct iso_atoms *atoms = &values->atoms;
     uint32_t form = from->form[index], entry = values->first_free - 1;

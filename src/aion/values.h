@@ -33,8 +33,7 @@ static inline bool aion_value_is_entry(uint32_t value)
     return (value & ISO_ATOM_TABLE) && value != ISO_ABSENT;
 }
 
-static inline uint32_t aion_values_take(struct aion_values *values, const struct iso_atoms *from,
-                                        iso_atom atom)
+static inline uint32_t aion_values_take(struct aion_values *values, const struct iso_atoms *from, iso_atom atom)
 {
     return aion_value_is_entry(atom) ? aion_values_enter(values, from, atom) : atom;
 }

@@ -32,8 +32,7 @@ static void meet(struct iso_aion_shard *shard, struct aion_key *key, const struc
     if ((other->detail & AION_VERSION_UNJUDGED) || other->time < one->hold || one->time < other->hold)
         return;
     bool later = one->time != other->time ? one->time > other->time : stands_before(shard, other, one);
-    struct aion_finding *finding =
-        aion_finding_new(shard, AION_FOUND_CONFLICT, (uint32_t)(key - shard->keys));
+    struct aion_finding *finding = aion_finding_new(shard, AION_FOUND_CONFLICT, (uint32_t)(key - shard->keys));
     finding->state = ISO_AION_FINAL;
     finding->operation = later ? one->operation : other->operation;
     finding->transaction = aion_party_of(shard, later ? one->transaction : other->transaction);
@@ -86,14 +85,13 @@ static bool reader_shares(const struct iso_aion_shard *shard, const struct aion_
         if (!read || read->time != version->time)
             return false;
         const struct aion_transaction *reader = &shard->transactions[read->transaction];
-        if (read->transaction != version->transaction && reader->cts == version->time &&
-            !(reader->flags & ISO_POINT))
+        if (read->transaction != version->transaction && reader->cts == version->time && !(reader->flags & ISO_POINT))
             return true;
     }
 }
 
-static void note_ties(struct iso_aion_shard *shard, const struct aion_key *key,
-                      const struct aion_entry *version, struct aion_place place)
+static void note_ties(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version,
+                      struct aion_place place)
 {
     struct aion_place before = place;
     const struct aion_entry *next = aion_run_get(&shard->pool, &key->versions, place), *previous = NULL;
@@ -112,8 +110,7 @@ static bool is_dropped_ground(const struct aion_key *key, struct aion_place plac
 }
 
 static struct aion_entry version_of(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                                    const struct aion_part *part, const struct aion_step *step,
-                                    uint32_t transaction)
+                                    const struct aion_part *part, const struct aion_step *step, uint32_t transaction)
 {
     const struct aion_detail *detail = step->detail ? &batch->details[step->detail - 1] : NULL;
     struct aion_entry version = {.time = part->cts,
@@ -156,18 +153,17 @@ static inline bool append_version(struct iso_aion_shard *shard, const struct aio
 
 /* The way of most late versions: among the last of its key, and it overlaps none of them. False: nothing was
  * done. */
-static inline bool insert_near(struct iso_aion_shard *shard, const struct aion_part *part,
-                               const struct aion_step *step, struct aion_key *key, uint32_t transaction)
+static inline bool insert_near(struct iso_aion_shard *shard, const struct aion_part *part, const struct aion_step *step,
+                               struct aion_key *key, uint32_t transaction)
 {
     struct aion_near near, ties;
-    if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) ||
-        aion_key_is_list(key) || !key->versions.count ||
-        !aion_run_near(&shard->pool, &key->versions, part->cts, &near) || !near.has_room || !near.index)
+    if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) || aion_key_is_list(key) ||
+        !key->versions.count || !aion_run_near(&shard->pool, &key->versions, part->cts, &near) || !near.has_room ||
+        !near.index)
         return false;
     bool met = shard->level == ISO_SI && near.entries[near.index - 1].time >= part->opened;
     for (uint32_t i = near.index; i < near.count; i++)
-        met |= near.entries[i].time == part->cts ||
-               (shard->level == ISO_SI && near.entries[i].hold <= part->cts);
+        met |= near.entries[i].time == part->cts || (shard->level == ISO_SI && near.entries[i].hold <= part->cts);
     if (met)
         return false;
     if (shard->level == ISO_SER && key->last_read >= part->cts && key->reads.count &&
@@ -192,10 +188,9 @@ static inline bool insert_near(struct iso_aion_shard *shard, const struct aion_p
     return true;
 }
 
-__attribute__((noinline)) static void insert_version(struct iso_aion_shard *shard,
-                                                     const struct aion_batch *batch,
-                                                     const struct aion_part *part,
-                                                     const struct aion_step *step, uint32_t transaction)
+__attribute__((noinline)) static void insert_version(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                                                     const struct aion_part *part, const struct aion_step *step,
+                                                     uint32_t transaction)
 {
     struct aion_key *key = &shard->keys[step->key];
     if (insert_near(shard, part, step, key, transaction))

@@ -35,9 +35,8 @@ static const struct app_option options[] = {
      .name = "sweep",
      .choices = "all|none|sessions|txns|ops|keys|dist|reads|delay|deviation",
      .offset = PLACE(sweep),
-     .help =
-         "The parameter to vary, by the name of its option below; the others\nkeep their values. all (the "
-         "default): each in turn; none: one run."},
+     .help = "The parameter to vary, by the name of its option below; the others\nkeep their values. all (the "
+             "default): each in turn; none: one run."},
     {.type = APP_TEXT,
      .name = "values",
      .argument = "A,B,C",
@@ -134,7 +133,8 @@ static const struct app_option options[] = {
      .name = "encoding",
      .choices = "all|json|avro|protobuf|debezium|dgraph|ticdc|yugabyte",
      .offset = PLACE(bench.encoding),
-     .help = "Which decoder: all (the default) of client records, or the one that\na capture needs (json); a database's capture is repeated."},
+     .help =
+         "Which decoder: all (the default) of client records, or the one that\na capture needs (json); a database's capture is repeated."},
     {.type = APP_NUMBER,
      .name = "partitions",
      .argument = "N",
@@ -179,9 +179,8 @@ static const struct app_option options[] = {
      .name = "baseline",
      .argument = "FILE",
      .offset = PLACE(baseline),
-     .help =
-         "JSON of an earlier run with the same settings: prints what changed,\nand the exit status is 1 if "
-         "anything got worse by more than the\ntolerance."},
+     .help = "JSON of an earlier run with the same settings: prints what changed,\nand the exit status is 1 if "
+             "anything got worse by more than the\ntolerance."},
     {.type = APP_SHARE,
      .name = "tolerance",
      .argument = "SHARE",
@@ -227,8 +226,7 @@ static FILE *open_text(char **text, size_t *size)
     return out;
 }
 
-static enum iso_status report(struct app *app, const struct command *command,
-                              const struct iso_figures *figures)
+static enum iso_status report(struct app *app, const struct command *command, const struct iso_figures *figures)
 {
     static write_figures *const writers[] = {write_table, iso_figures_write_csv, iso_figures_write_json,
                                              iso_figures_write_svg};
@@ -251,8 +249,8 @@ static enum iso_status report(struct app *app, const struct command *command,
 }
 
 /* To standard output, but for a report there that programs read: then to stderr. */
-static enum iso_status compare(struct app *app, const struct command *command,
-                               const struct iso_figures *figures, const struct iso_figures *baseline)
+static enum iso_status compare(struct app *app, const struct command *command, const struct iso_figures *figures,
+                               const struct iso_figures *baseline)
 {
     char *text = NULL;
     size_t size = 0;
@@ -271,8 +269,8 @@ static enum iso_status compare(struct app *app, const struct command *command,
 
 /* ---- the command line ---- */
 
-static enum iso_status read_baseline(struct app *app, const struct command *command,
-                                     const struct iso_figures *figures, struct iso_figures *baseline)
+static enum iso_status read_baseline(struct app *app, const struct command *command, const struct iso_figures *figures,
+                                     struct iso_figures *baseline)
 {
     if (iso_figures_read(baseline, command->baseline, &app->error) != ISO_OK)
         return app->error.status;
@@ -356,8 +354,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     bool done, named = count > 0 && arguments[0][0] != '-';
     const struct bench_kind *kind = named ? find_kind(arguments[0]) : NULL;
     if (named && !kind)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "bench %s: expected one of " KIND_NAMES,
-                             arguments[0]);
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "bench %s: expected one of " KIND_NAMES, arguments[0]);
     if (kind)
         kind->set_defaults(&command.bench);
     enum iso_status status = app_parse(app, count - named, arguments + named, &command, &files, &done);
@@ -389,15 +386,14 @@ const struct app_command app_bench = {
              "          variable BOOTSTRAP names, else of mock brokers in the same process\n\n"
              "Exit status: 0, or with --baseline 1 if something got worse; 2 bad usage or\n"
              "input; 4 runtime failure.",
-    .examples =
-        "  isochron bench chronos --sweep txns\n"
-        "      How time and memory grow with the number of transactions.\n"
-        "  isochron bench chronos --sweep ops --values 8,16 --repeat 5 -o now.json --baseline before.json\n"
-        "      What changed since, as text, and the new figures beside it.\n"
-        "  isochron bench chronos mine.jsonl.zst\n"
-        "      Your own history.\n"
-        "  isochron bench aion --sweep deviation --level ser -o late.svg\n"
-        "      What late arrivals cost the online engine, as charts.\n",
+    .examples = "  isochron bench chronos --sweep txns\n"
+                "      How time and memory grow with the number of transactions.\n"
+                "  isochron bench chronos --sweep ops --values 8,16 --repeat 5 -o now.json --baseline before.json\n"
+                "      What changed since, as text, and the new figures beside it.\n"
+                "  isochron bench chronos mine.jsonl.zst\n"
+                "      Your own history.\n"
+                "  isochron bench aion --sweep deviation --level ser -o late.svg\n"
+                "      What late arrivals cost the online engine, as charts.\n",
     .options = options,
     .run = run,
 };

@@ -34,10 +34,10 @@ struct bench_point {
 
 struct bench_kind {
     const char *name;
-    const char *const *experiments; /* NULL at their end: each point is measured for each */
-    const char *const *sweeps;      /* parameters that --sweep all goes through, NULL at their end */
-    const char *file_format;        /* what a FILE holds; NULL: takes none */
-    bool has_encodings;             /* its experiments are those of --encoding */
+    const char *const *experiments;                   /* NULL at their end: each point is measured for each */
+    const char *const *sweeps;                        /* parameters that --sweep all goes through, NULL at their end */
+    const char *file_format;                          /* what a FILE holds; NULL: takes none */
+    bool has_encodings;                               /* its experiments are those of --encoding */
     bool (*applies)(const struct bench_point *point); /* whether the experiment can be measured there; NULL: always */
     const struct iso_figure_column *columns;
     size_t column_count;
@@ -54,8 +54,7 @@ extern const struct bench_kind bench_chronos, bench_aion, bench_decode, bench_ka
 struct iso_generate_options bench_generate_options(const struct bench *bench);
 
 /* Generates the point's workload into `history`, in the order of commits, and finishes it. */
-enum iso_status bench_generate(const struct bench *bench, struct iso_history *history,
-                               struct iso_error *error);
+enum iso_status bench_generate(const struct bench *bench, struct iso_history *history, struct iso_error *error);
 
 /* Generates the point's workload into a nameless temporary file (`point->descriptor`). */
 enum iso_status bench_generate_file(struct bench_point *point, struct iso_error *error);

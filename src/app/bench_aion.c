@@ -41,8 +41,7 @@ static const struct iso_figure_column columns[COLUMNS] = {
 };
 
 static const char *const experiments[] = {"aion", NULL};
-static const char *const sweeps[] = {"sessions", "txns",  "ops",       "keys", "dist",
-                                     "reads",    "delay", "deviation", NULL};
+static const char *const sweeps[] = {"sessions", "txns", "ops", "keys", "dist", "reads", "delay", "deviation", NULL};
 
 static void set_defaults(struct bench *bench)
 {
@@ -54,8 +53,7 @@ static void set_defaults(struct bench *bench)
 static void add_settings(const struct bench *bench, char *text, size_t size)
 {
     snprintf(text, size,
-             " --rate %" PRIu64 " --delay %" PRIu64 " --deviation %" PRIu64 " --batch %" PRIu64
-             " --retention %" PRIu64,
+             " --rate %" PRIu64 " --delay %" PRIu64 " --deviation %" PRIu64 " --batch %" PRIu64 " --retention %" PRIu64,
              bench->rate, bench->delay, bench->deviation, bench->batch, bench->retention);
 }
 
@@ -72,8 +70,7 @@ static void do_work(void *context, unsigned shard)
     work->task(work->argument, shard);
 }
 
-static void run_shards(void *runner, void (*task)(void *argument, uint32_t shard), void *argument,
-                       uint32_t shards)
+static void run_shards(void *runner, void (*task)(void *argument, uint32_t shard), void *argument, uint32_t shards)
 {
     struct work work = {task, argument};
     (void)runner;
@@ -182,8 +179,8 @@ static double since(double started)
 }
 
 /* The engine takes what has arrived, at most a batch, whenever it is free. */
-static enum iso_status feed_by_clock(struct iso_aion *engine, const struct bench_arrivals *arrivals,
-                                     uint32_t batch, struct turns *turns, struct iso_error *error)
+static enum iso_status feed_by_clock(struct iso_aion *engine, const struct bench_arrivals *arrivals, uint32_t batch,
+                                     struct turns *turns, struct iso_error *error)
 {
     uint32_t count = arrivals->history.transaction_count, first = 0;
     double clock = 0;
@@ -239,8 +236,7 @@ static void fill_latencies(const struct bench_arrivals *arrivals, const struct t
             if (iso_status_of(&arrivals->history, t) != ISO_COMMITTED)
                 continue;
             add_latency(tentative, turns->list[turn].clock, arrived);
-            add_latency(settled, turns->list[turn_reaching(turns, turn, arrivals->settled[t])].clock,
-                        arrived);
+            add_latency(settled, turns->list[turn_reaching(turns, turn, arrivals->settled[t])].clock, arrived);
         }
     }
     numbers[TENTATIVE_50] = (double)iso_histogram_percentile(tentative, 0.5) / 1e3;
@@ -260,8 +256,7 @@ static enum iso_status run_by_clock(void *context, double *numbers, struct iso_e
         uint32_t count = arrivals.history.transaction_count;
         struct turns turns = {.list = iso_allocate(((size_t)count + 1) * sizeof *turns.list)};
         struct iso_aion *engine = new_engine(&point->bench, &arrivals.history);
-        if (feed_by_clock(engine, &arrivals, (uint32_t)point->bench.batch, &turns, error) == ISO_OK &&
-            count) {
+        if (feed_by_clock(engine, &arrivals, (uint32_t)point->bench.batch, &turns, error) == ISO_OK && count) {
             iso_aion_stats(engine, &stats);
             fill_latencies(&arrivals, &turns, numbers);
             numbers[FLIPPED] = 100.0 * (double)stats.flipped / (double)stats.transactions;

@@ -32,7 +32,7 @@ static const struct iso_decoder_class *const databases[] = {&iso_debezium_decode
 static const char *const sweeps[] = {"txns", "ops", NULL};
 
 enum {
-    BATCH = 1000,                 /* messages, as a consumer hands them out */
+    BATCH = 1000,                  /* messages, as a consumer hands them out */
     REPEATED_BYTES = 300 * 1000000 /* of a database's capture, which is small */
 };
 
@@ -100,8 +100,7 @@ static enum iso_status decode_generated(struct decoding *decoding, const struct 
     struct bench_messages messages;
     bench_messages_init(&messages, bench, encoding, error);
     for (uint32_t first = 0; first < messages.count && error->status == ISO_OK; first += BATCH)
-        decode(decoding, messages.list + first,
-               messages.count - first < BATCH ? messages.count - first : BATCH, error);
+        decode(decoding, messages.list + first, messages.count - first < BATCH ? messages.count - first : BATCH, error);
     bench_messages_release(&messages);
     return error->status;
 }

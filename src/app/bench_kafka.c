@@ -1,7 +1,7 @@
 /* `isochron bench kafka`: how fast this machine gets history records into a topic and out of it again, without
  * decoding them and judged as `watch` does; and how long it takes at a given rate from sending a record to its verdict
- * (bench_live.h). Against a broker, or against mock brokers inside the measured process itself (which then take a part of
- * its time). The topics are new, and deleted afterwards.
+ * (bench_live.h). Against a broker, or against mock brokers inside the measured process itself (which then take a part
+ * of its time). The topics are new, and deleted afterwards.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,8 +18,20 @@
 #include "measure/child.h"
 #include "pipeline/pipeline.h"
 
-enum { PRODUCED, PRODUCED_BYTES, CONSUMED, CONSUMED_BYTES, RECORD_SIZE, JUDGED, TENTATIVE_50, TENTATIVE_99, FINAL_50, FINAL_99,
-       PEAK_MEMORY, COLUMNS };
+enum {
+    PRODUCED,
+    PRODUCED_BYTES,
+    CONSUMED,
+    CONSUMED_BYTES,
+    RECORD_SIZE,
+    JUDGED,
+    TENTATIVE_50,
+    TENTATIVE_99,
+    FINAL_50,
+    FINAL_99,
+    PEAK_MEMORY,
+    COLUMNS
+};
 
 static const struct iso_figure_column columns[COLUMNS] = {
     {"produced", "/s", ISO_BETTER_HIGHER},        {"produced_bytes", "MB/s", ISO_BETTER_HIGHER},
@@ -62,8 +74,8 @@ static enum iso_status read_properties(const struct bench *bench, struct iso_kaf
 {
     const char *bootstrap = getenv("BOOTSTRAP");
     iso_kafka_properties_init(properties);
-    if (app_properties(properties, &bench->properties, error) == ISO_OK && !names_broker(properties) &&
-        bootstrap && *bootstrap)
+    if (app_properties(properties, &bench->properties, error) == ISO_OK && !names_broker(properties) && bootstrap &&
+        *bootstrap)
         iso_kafka_properties_set(properties, "bootstrap.servers", bootstrap);
     return error->status;
 }
@@ -82,8 +94,7 @@ static enum iso_status open_cluster(struct cluster *cluster, const struct bench 
                                     struct iso_error *error)
 {
     *cluster = (struct cluster){.partitions = (int32_t)bench->partitions};
-    snprintf(cluster->topic, sizeof cluster->topic, "isochron-bench-%lld-%d", (long long)time(NULL),
-             (int)getpid());
+    snprintf(cluster->topic, sizeof cluster->topic, "isochron-bench-%lld-%d", (long long)time(NULL), (int)getpid());
     if (read_properties(bench, &cluster->properties, error) != ISO_OK || names_broker(&cluster->properties))
         return error->status;
     if (bytes / MOCK_PARTITION >= bench->partitions)
@@ -91,8 +102,7 @@ static enum iso_status open_cluster(struct cluster *cluster, const struct bench 
     cluster->mock = iso_kafka_mock_new(1, error);
     if (!cluster->mock)
         return error->status;
-    iso_kafka_properties_set(&cluster->properties, "bootstrap.servers",
-                             iso_kafka_mock_address(cluster->mock));
+    iso_kafka_properties_set(&cluster->properties, "bootstrap.servers", iso_kafka_mock_address(cluster->mock));
     return iso_kafka_mock_topic(cluster->mock, cluster->topic, cluster->partitions, error);
 }
 
@@ -100,8 +110,7 @@ static enum iso_status open_cluster(struct cluster *cluster, const struct bench 
 static enum iso_status close_cluster(struct cluster *cluster, bool made, struct iso_error *error)
 {
     struct iso_error deleting = {.status = ISO_OK};
-    if (made && !cluster->mock &&
-        iso_kafka_topic_delete(&cluster->properties, cluster->topic, &deleting) != ISO_OK)
+    if (made && !cluster->mock && iso_kafka_topic_delete(&cluster->properties, cluster->topic, &deleting) != ISO_OK)
         iso_error_set(error, deleting.status, "%s", deleting.text);
     iso_kafka_mock_free(cluster->mock);
     iso_kafka_properties_release(&cluster->properties);
@@ -175,8 +184,8 @@ static enum iso_status count(const struct cluster *cluster, uint32_t expected, d
     return error->status;
 }
 
-static enum iso_status judge(const struct cluster *cluster, uint32_t expected, const struct bench *bench, double *numbers,
-                             struct iso_error *error)
+static enum iso_status judge(const struct cluster *cluster, uint32_t expected, const struct bench *bench,
+                             double *numbers, struct iso_error *error)
 {
     struct iso_kafka_counters counters;
     double seconds;
@@ -189,8 +198,8 @@ static enum iso_status judge(const struct cluster *cluster, uint32_t expected, c
 }
 
 /* In a topic of its own, of as many partitions as were asked for. */
-static enum iso_status live(const struct cluster *cluster, const struct bench_messages *messages, const struct bench *bench,
-                            double *numbers, struct iso_error *error)
+static enum iso_status live(const struct cluster *cluster, const struct bench_messages *messages,
+                            const struct bench *bench, double *numbers, struct iso_error *error)
 {
     struct bench_live live = {0};
     struct iso_error deleting = {.status = ISO_OK};

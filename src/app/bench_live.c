@@ -32,7 +32,7 @@ struct reader {
     struct iso_kafka_consumer *consumer;
     struct iso_pipeline *pipeline;
     struct client *client;
-    uint32_t *due;     /* by partition: the message that comes next */
+    uint32_t *due; /* by partition: the message that comes next */
     uint32_t total, final;
     struct iso_histogram tentative, settled; /* microseconds */
 };
@@ -120,7 +120,8 @@ static void note(struct reader *reader, const struct iso_message *messages, uint
     }
     iso_pipeline_stats(reader->pipeline, &stats);
     for (; stats.has_watermark && reader->final < client->count &&
-           client->messages->cts[reader->final] <= stats.watermark; reader->final++)
+           client->messages->cts[reader->final] <= stats.watermark;
+         reader->final++)
         add_latency(&reader->settled, now, client->sent[reader->final]);
 }
 
@@ -156,7 +157,8 @@ static enum iso_status read_all(struct reader *reader, struct iso_error *error)
             iso_pipeline_feed(reader->pipeline, messages, count, (uint64_t)iso_kafka_now(), error) == ISO_OK)
             note(reader, messages, count);
         if (app_seconds() > patience)
-            iso_error_set(error, ISO_FAILED, "%u of %u transactions came back in time", reader->total, reader->client->count);
+            iso_error_set(error, ISO_FAILED, "%u of %u transactions came back in time", reader->total,
+                          reader->client->count);
     }
     return error->status;
 }

@@ -1,8 +1,8 @@
 /* Latency of the whole way: a client that publishes transactions at a rate, a topic, and what `watch` does with it.
  *
- * From the moment that the client sends a record to the one at which it is judged (tentatively: the pipeline has taken it)
- * and to the one at which the watermark has passed its commit timestamp (final). The client is a thread of its own and sends
- * a watermark into every partition every WATERMARK_MS.
+ * From the moment that the client sends a record to the one at which it is judged (tentatively: the pipeline has taken
+ * it) and to the one at which the watermark has passed its commit timestamp (final). The client is a thread of its own
+ * and sends a watermark into every partition every WATERMARK_MS.
  */
 #ifndef ISO_APP_BENCH_LIVE_H
 #define ISO_APP_BENCH_LIVE_H

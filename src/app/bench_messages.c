@@ -26,11 +26,10 @@ static void add_message(struct bench_messages *messages, const char *data, size_
         messages->capacity = (uint32_t)iso_column_capacity(messages->capacity, messages->count + 1u);
         messages->list = iso_reallocate(messages->list, messages->capacity * sizeof *messages->list);
     }
-    messages->list[messages->count] =
-        (struct iso_message){.topic = "generated",
-                             .broker = -1,
-                             .offset = messages->count,
-                             .payload = {(const uint8_t *)data, (uint32_t)size}};
+    messages->list[messages->count] = (struct iso_message){.topic = "generated",
+                                                           .broker = -1,
+                                                           .offset = messages->count,
+                                                           .payload = {(const uint8_t *)data, (uint32_t)size}};
     messages->count++;
     messages->bytes += size;
 }
@@ -76,8 +75,7 @@ static enum iso_status take_lines(struct bench_messages *messages, int file, str
     for (off_t done = 0; done < size;) {
         ssize_t got = pread(file, text + done, (size_t)(size - done), done);
         if (got <= 0)
-            return iso_error_set(error, ISO_FAILED, "a file in memory: %s",
-                                 got ? strerror(errno) : "too short");
+            return iso_error_set(error, ISO_FAILED, "a file in memory: %s", got ? strerror(errno) : "too short");
         done += got;
     }
     messages->payloads.used = (size_t)size;
@@ -101,8 +99,7 @@ static enum iso_status generate_lines(struct sink *sink, const struct bench *ben
 {
     int file = memfd_create("isochron-bench", MFD_CLOEXEC);
     if (file < 0)
-        return iso_error_set(sink->error, ISO_FAILED, "a file in memory could not be created: %s",
-                             strerror(errno));
+        return iso_error_set(sink->error, ISO_FAILED, "a file in memory could not be created: %s", strerror(errno));
     iso_output_to(&sink->lines, file, "a file in memory");
     iso_history_writer_init(&sink->writer, &sink->lines, ISO_FORMAT_NATIVE);
     generate(sink, bench);

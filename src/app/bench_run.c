@@ -89,8 +89,7 @@ static enum iso_status check_values(const struct bench_run *run, const struct sw
     size_t count = 0;
     while (next_value(&at, value)) {
         struct bench bench = *run->bench;
-        if (app_option_set(run->app, sweep->name, value, &bench) != ISO_OK ||
-            check_size(run, &bench) != ISO_OK)
+        if (app_option_set(run->app, sweep->name, value, &bench) != ISO_OK || check_size(run, &bench) != ISO_OK)
             return run->app->error.status;
         count++;
     }
@@ -136,13 +135,12 @@ enum iso_status bench_check(const struct bench_run *run)
         return iso_error_set(error, ISO_BAD_INPUT, "--sweep %s: bench %s has no such parameter", run->sweep,
                              run->kind->name);
     if (!one && run->values)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--values needs --sweep with the one parameter that they are of");
+        return iso_error_set(error, ISO_BAD_INPUT, "--values needs --sweep with the one parameter that they are of");
     if (one)
         return check_values(run, sweep_named(run->sweep));
     check_size(run, run->bench);
-    for (const char *const *name = run->kind->sweeps;
-         *name && error->status == ISO_OK && !strcmp(run->sweep, "all"); name++)
+    for (const char *const *name = run->kind->sweeps; *name && error->status == ISO_OK && !strcmp(run->sweep, "all");
+         name++)
         check_values(run, sweep_named(*name));
     return error->status;
 }
@@ -178,16 +176,15 @@ static size_t count_points(const struct bench_run *run)
     return count;
 }
 
-static void show(struct progress *progress, const struct bench_run *run, const char *parameter,
-                 const char *value)
+static void show(struct progress *progress, const struct bench_run *run, const char *parameter, const char *value)
 {
     if (progress->shown)
-        fprintf(stderr, "\rmeasuring %s: %s %s (%zu of %zu)\033[K", run->kind->name, parameter, value,
-                ++progress->done, progress->total);
+        fprintf(stderr, "\rmeasuring %s: %s %s (%zu of %zu)\033[K", run->kind->name, parameter, value, ++progress->done,
+                progress->total);
 }
 
-static enum iso_status measure_experiment(const struct bench_run *run, struct bench_point *point,
-                                          const char *parameter, const char *value)
+static enum iso_status measure_experiment(const struct bench_run *run, struct bench_point *point, const char *parameter,
+                                          const char *value)
 {
     struct iso_error *error = &run->app->error;
     size_t columns = run->kind->column_count;
@@ -216,8 +213,7 @@ static enum iso_status measure_point(const struct bench_run *run, const struct b
     if (run->kind->prepare)
         run->kind->prepare(&point, error);
     int only = bench->encoding, number = 1;
-    for (const char *const *name = run->kind->experiments; *name && error->status == ISO_OK;
-         name++, number++) {
+    for (const char *const *name = run->kind->experiments; *name && error->status == ISO_OK; name++, number++) {
         point.experiment = *name;
         if ((!only || only == number) && (!run->kind->applies || run->kind->applies(&point)))
             measure_experiment(run, &point, parameter, value);
@@ -227,8 +223,7 @@ static enum iso_status measure_point(const struct bench_run *run, const struct b
     return error->status;
 }
 
-static enum iso_status measure_sweep(const struct bench_run *run, const struct sweep *sweep,
-                                     struct progress *progress)
+static enum iso_status measure_sweep(const struct bench_run *run, const struct sweep *sweep, struct progress *progress)
 {
     struct iso_error *error = &run->app->error;
     char value[VALUE_LIMIT], own[VALUES_LIMIT];
@@ -274,15 +269,14 @@ void bench_settings(const struct bench_run *run, char *text, size_t size)
 {
     static const char *const distributions[] = {"uniform", "zipf", "hotspot"};
     const struct bench *bench = run->bench;
-    size_t used = (size_t)snprintf(text, size, "%s --level %s", run->kind->name,
-                                   iso_level_name((enum iso_level)bench->level));
+    size_t used =
+        (size_t)snprintf(text, size, "%s --level %s", run->kind->name, iso_level_name((enum iso_level)bench->level));
     if (!run->files->count)
         used += (size_t)snprintf(text + used, size - used,
-                                 " --sessions %" PRIu64 " --txns %" PRIu64 " --ops %" PRIu64
-                                 " --keys %" PRIu64 " --dist %s --reads %.4g --seed %" PRIu64,
+                                 " --sessions %" PRIu64 " --txns %" PRIu64 " --ops %" PRIu64 " --keys %" PRIu64
+                                 " --dist %s --reads %.4g --seed %" PRIu64,
                                  bench->sessions, bench->transactions, bench->operations, bench->keys,
-                                 distributions[bench->distribution], (double)bench->reads / 4294967296.0,
-                                 bench->seed);
+                                 distributions[bench->distribution], (double)bench->reads / 4294967296.0, bench->seed);
     if (bench->threads)
         used += (size_t)snprintf(text + used, size - used, " --threads %" PRIu64, bench->threads);
     if (run->kind->add_settings)

@@ -31,8 +31,7 @@ static bool append_block(void *context, const struct iso_history *block)
     return true;
 }
 
-enum iso_status bench_generate(const struct bench *bench, struct iso_history *history,
-                               struct iso_error *error)
+enum iso_status bench_generate(const struct bench *bench, struct iso_history *history, struct iso_error *error)
 {
     struct iso_generate_options options = bench_generate_options(bench);
     struct iso_generated generated;

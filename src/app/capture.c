@@ -18,20 +18,42 @@ struct capture {
 #define PLACE(member) offsetof(struct capture, member)
 
 static const struct app_option options[] = {
-    {.type = APP_TEXTS, .name = "topic", .argument = "TOPIC", .offset = PLACE(topics),
+    {.type = APP_TEXTS,
+     .name = "topic",
+     .argument = "TOPIC",
+     .offset = PLACE(topics),
      .help = "A topic to record, with all its partitions. May be given often."},
-    {.type = APP_TEXT, .name = "output", .letter = 'o', .argument = "FILE", .offset = PLACE(output),
+    {.type = APP_TEXT,
+     .name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .offset = PLACE(output),
      .help = "The capture; packed if it ends in .zst. Else to standard output."},
-    {.type = APP_TEXT, .name = "from", .argument = "PLACE", .offset = PLACE(from),
-     .help = "beginning (the default), end, a time in milliseconds since 1970, or\nstored: where the group of -X group.id=GROUP "
-             "has committed to."},
+    {.type = APP_TEXT,
+     .name = "from",
+     .argument = "PLACE",
+     .offset = PLACE(from),
+     .help =
+         "beginning (the default), end, a time in milliseconds since 1970, or\nstored: where the group of -X group.id=GROUP "
+         "has committed to."},
     {.type = APP_FLAG, .name = "until-eof", .offset = PLACE(until_eof), .help = "Stop where the partitions end now."},
-    {.type = APP_FLAG, .name = "wait-for-topics", .offset = PLACE(wait_for_topics),
+    {.type = APP_FLAG,
+     .name = "wait-for-topics",
+     .offset = PLACE(wait_for_topics),
      .help = "A topic that does not exist may appear later."},
-    {.type = APP_TEXTS, .name = "property", .letter = 'X', .argument = "NAME=VALUE", .offset = PLACE(properties),
+    {.type = APP_TEXTS,
+     .name = "property",
+     .letter = 'X',
+     .argument = "NAME=VALUE",
+     .offset = PLACE(properties),
      .help = "A property of librdkafka, or the name of a file of them. Secrets go\ninto a file."},
     {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "No closing line."},
-    {.type = APP_NUMBER, .name = "threads", .argument = "N", .offset = PLACE(threads), .least = 1, .most = 1024,
+    {.type = APP_NUMBER,
+     .name = "threads",
+     .argument = "N",
+     .offset = PLACE(threads),
+     .least = 1,
+     .most = 1024,
      .help = "Every command takes it; capture writes with one."},
     {.type = APP_END},
 };
@@ -66,9 +88,11 @@ static enum iso_status capture_topics(struct app *app, const struct capture *cap
     struct iso_inputs inputs;
     struct iso_kafka_consumer *consumer = NULL;
     struct iso_capture_writer *writer = NULL;
-    struct iso_kafka_consumer_options settings = {
-        .properties = &properties, .topics = capture->topics.items, .topic_count = capture->topics.count,
-        .until_eof = capture->until_eof, .wait_for_topics = capture->wait_for_topics};
+    struct iso_kafka_consumer_options settings = {.properties = &properties,
+                                                  .topics = capture->topics.items,
+                                                  .topic_count = capture->topics.count,
+                                                  .until_eof = capture->until_eof,
+                                                  .wait_for_topics = capture->wait_for_topics};
     iso_inputs_init(&inputs);
     if (app_properties(&properties, &capture->properties, error) != ISO_OK ||
         app_consume_from(capture->from, &settings, error) != ISO_OK)
@@ -101,7 +125,8 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     bool done;
     enum iso_status status = app_parse(app, count, arguments, &capture, &files, &done);
     if (status == ISO_OK && !done && files.count)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT, "%s: capture reads topics, expected --topic TOPIC", files.items[0]);
+        status = iso_error_set(&app->error, ISO_BAD_INPUT, "%s: capture reads topics, expected --topic TOPIC",
+                               files.items[0]);
     if (status == ISO_OK && !done && !capture.topics.count)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "no topic: expected --topic TOPIC");
     if (status == ISO_OK && !done)

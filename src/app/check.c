@@ -48,7 +48,8 @@ static const struct app_option options[] = {
      .name = "initial",
      .argument = "VALUE",
      .offset = PLACE(load.initial),
-     .help = "What every key holds before the first write; null is nothing. The\ndefault is what the format says: null for native files."},
+     .help =
+         "What every key holds before the first write; null is nothing. The\ndefault is what the format says: null for native files."},
     {.type = APP_TEXT,
      .name = "initial-file",
      .argument = "FILE",
@@ -111,7 +112,10 @@ static const struct app_option options[] = {
     {.type = APP_FLAG, .name = "no-advice", .offset = PLACE(no_advice), .help = "Trying the order of the input."},
     {.type = APP_FLAG, .name = "no-saturation", .offset = PLACE(no_saturation), .help = "The rules."},
     {.type = APP_FLAG, .name = "no-meet", .offset = PLACE(no_meet), .help = "After what all possible writers share."},
-    {.type = APP_FLAG, .name = "no-join", .offset = PLACE(no_join), .help = "Before what follows all possible writers."},
+    {.type = APP_FLAG,
+     .name = "no-join",
+     .offset = PLACE(no_join),
+     .help = "Before what follows all possible writers."},
     {.type = APP_FLAG, .name = "no-search", .offset = PLACE(no_search), .help = "The forward search."},
     {.type = APP_FLAG, .name = "no-solver", .offset = PLACE(no_solver), .help = "The solver on everything."},
     {.type = APP_END},
@@ -122,8 +126,7 @@ static enum iso_status check_options(struct app *app, const struct app_check *ch
 {
     if ((check->engine == ENGINE_CHRONOS || check->engine == ENGINE_AION) && check->level > ISO_SER)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--level %s: %s has si and ser; --engine polygraph has it",
-                             iso_model_name(app_check_model(check)),
-                             check->engine == ENGINE_AION ? "aion" : "chronos");
+                             iso_model_name(app_check_model(check)), check->engine == ENGINE_AION ? "aion" : "chronos");
     return ISO_OK;
 }
 
@@ -168,9 +171,8 @@ static enum iso_status judge_by_timestamps(struct app *app, const struct app_che
     iso_verdict_init(&verdict, history, options.level, options.max_violations);
     verdict.seconds_load = seconds_load;
     verdict.repeats = repeats;
-    enum iso_status status = check->engine == ENGINE_AION
-                                 ? iso_aion_check(history, &options, &verdict, &app->error)
-                                 : iso_chronos_check(history, &options, &verdict, &app->error);
+    enum iso_status status = check->engine == ENGINE_AION ? iso_aion_check(history, &options, &verdict, &app->error)
+                                                          : iso_chronos_check(history, &options, &verdict, &app->error);
     if (status == ISO_OK) {
         iso_verdict_conclude(&verdict, check->allow_unjudged);
         if (check->any_order && verdict.outcome == ISO_IS_VIOLATED)

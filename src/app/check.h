@@ -8,7 +8,7 @@
 enum app_engine { ENGINE_AUTO, ENGINE_CHRONOS, ENGINE_AION, ENGINE_POLYGRAPH };
 
 struct app_check {
-    int level; /* enum iso_level; beyond those, polygraph's */
+    int level;  /* enum iso_level; beyond those, polygraph's */
     int engine; /* enum app_engine */
     struct app_load load;
     uint64_t max_violations, timeout, memory, drift;

@@ -44,8 +44,7 @@ static enum iso_status write(struct app *app, const char *path, const struct iso
 }
 
 enum iso_status app_check_minimise(struct app *app, const struct app_check *check,
-                                   const struct iso_polygraph_options *options,
-                                   const struct iso_history *history,
+                                   const struct iso_polygraph_options *options, const struct iso_history *history,
                                    const struct iso_polygraph_result *result)
 {
     struct iso_history smallest, plain;
@@ -60,14 +59,14 @@ enum iso_status app_check_minimise(struct app *app, const struct app_check *chec
     uint32_t checks = iso_polygraph_minimise(history, options, &result->evidence, &smallest);
     enum iso_status status = iso_history_finish(&smallest, &app->error);
     if (status == ISO_OK && !iso_part_without_initial(&smallest, &plain))
-        status = iso_error_set(
-            &app->error, ISO_BAD_INPUT,
-            "--minimise: lists do not begin with their initial elements, which native files cannot say");
+        status =
+            iso_error_set(&app->error, ISO_BAD_INPUT,
+                          "--minimise: lists do not begin with their initial elements, which native files cannot say");
     if (status == ISO_OK)
         status = write(app, check->minimise, options, &plain);
     if (status == ISO_OK && !check->load.quiet)
-        app_say("%s: %" PRIu32 " of %" PRIu32 " transactions, %" PRIu32 " of %" PRIu32
-                " operations, after %" PRIu32 " checks; keys start with null there",
+        app_say("%s: %" PRIu32 " of %" PRIu32 " transactions, %" PRIu32 " of %" PRIu32 " operations, after %" PRIu32
+                " checks; keys start with null there",
                 check->minimise, plain.transaction_count, history->transaction_count, plain.operation_count,
                 history->operation_count, checks);
     iso_history_release(&plain);

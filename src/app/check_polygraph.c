@@ -48,9 +48,10 @@ static enum iso_status judge(struct app *app, const struct app_check *check, con
     options.no_search = check->no_search;
     options.no_solver = check->no_solver;
     if (check->no_session_order && check->level != ISO_SI && check->level != ISO_MODEL_ADYA_SI)
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--no-session-order: polygraph has snapshot isolation without it (--level adya-si), not %s",
-                             iso_model_name(options.model));
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--no-session-order: polygraph has snapshot isolation without it (--level adya-si), not %s",
+            iso_model_name(options.model));
     enum iso_status status = iso_polygraph_check(history, &options, result, &app->error);
     if (status == ISO_OK)
         status = write_evidence(app, check, history, result);

@@ -37,14 +37,16 @@ enum iso_status app_consume_from(const char *text, struct iso_kafka_consumer_opt
         options->start = ISO_KAFKA_STORED;
         if (iso_kafka_properties_get(options->properties, "group.id"))
             return ISO_OK;
-        return iso_error_set(error, ISO_BAD_INPUT, "--from stored: expected -X group.id=GROUP, whose committed offsets "
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--from stored: expected -X group.id=GROUP, whose committed offsets "
                              "to start at");
     }
     errno = 0;
     options->start = ISO_KAFKA_TIME;
     options->start_time = strtoll(text, &end, 10);
     if (!*text || *end || errno || options->start_time < 0)
-        return iso_error_set(error, ISO_BAD_INPUT, "--from %s: expected beginning, end, stored, or milliseconds since 1970", text);
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--from %s: expected beginning, end, stored, or milliseconds since 1970", text);
     return ISO_OK;
 }
 

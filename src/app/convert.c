@@ -36,7 +36,8 @@ static const struct app_option options[] = {
      .name = "initial",
      .argument = "VALUE",
      .offset = PLACE(load.initial),
-     .help = "What every key of FILE holds before the first write; null is\nnothing. The default is what the format says."},
+     .help =
+         "What every key of FILE holds before the first write; null is\nnothing. The default is what the format says."},
     {.type = APP_TEXT,
      .name = "initial-file",
      .argument = "FILE",
@@ -89,14 +90,14 @@ static void say_losses(const struct iso_history_loss *loss)
     say_loss(loss->clocks, "transaction(s) written without their clients' clocks (begin, end)");
     say_loss(loss->unknown_as_committed,
              "transaction(s) of unknown outcome written as committed, without reads: no verdict changes");
-    say_loss(loss->unknown_moved, "transaction(s) of unknown outcome moved to a session of their own, since others follow them "
-                                  "in theirs: that they come after what precedes them there is lost");
+    say_loss(loss->unknown_moved,
+             "transaction(s) of unknown outcome moved to a session of their own, since others follow them "
+             "in theirs: that they come after what precedes them there is lost");
     say_loss(loss->empty, "transaction(s) without operations left out: no verdict changes");
     say_loss(loss->tids, "transaction(s) got other ids");
     say_loss(loss->renamed_keys, "key(s) numbered: the format has numbers only");
     say_loss(loss->renamed_values, "value(s) numbered: the format has numbers only");
-    say_loss(loss->strings,
-             "operation(s) with a string as key or value, which the format's own tools do not read");
+    say_loss(loss->strings, "operation(s) with a string as key or value, which the format's own tools do not read");
 }
 
 /* Native files have no place for what keys start with. */
@@ -106,8 +107,9 @@ static enum iso_status write_initial(struct app *app, const struct convert *conv
     bool starts = history->initial_value != ISO_ABSENT || history->initial_count;
     if (!convert->initial_to) {
         if (starts && iso_format_is_native((enum iso_format)convert->to) && !convert->load.quiet)
-            app_say("note: keys start with values, which the format has no place for: write them with --initial-to FILE, "
-                    "and give check --initial-file FILE");
+            app_say(
+                "note: keys start with values, which the format has no place for: write them with --initial-to FILE, "
+                "and give check --initial-file FILE");
         return ISO_OK;
     }
     if (iso_output_open(&output, convert->initial_to, &app->error) != ISO_OK)
@@ -121,7 +123,8 @@ static enum iso_status write_directory(struct app *app, const struct convert *co
     struct iso_history_loss loss;
     enum iso_status status = iso_history_finish(history, &app->error);
     if (status == ISO_OK)
-        status = iso_history_write_directory(convert->output, (enum iso_format)convert->to, history, &loss, &app->error);
+        status =
+            iso_history_write_directory(convert->output, (enum iso_format)convert->to, history, &loss, &app->error);
     if (status == ISO_OK && !convert->load.quiet)
         say_losses(&loss);
     return status;
@@ -161,8 +164,7 @@ static enum iso_status write_file(struct app *app, const struct convert *convert
     return status;
 }
 
-static enum iso_status convert_files(struct app *app, const struct convert *convert,
-                                     const struct app_texts *files)
+static enum iso_status convert_files(struct app *app, const struct convert *convert, const struct app_texts *files)
 {
     struct iso_output output = {0};
     struct iso_history history;

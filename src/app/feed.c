@@ -37,8 +37,8 @@ static enum iso_status take_line(struct feed *feed, const char *text, size_t len
     if (iso_native_read_transaction(&feed->native, text, length, iso_origin(0, feed->line), &feed->block, &fault) ==
         ISO_OK)
         return ISO_OK;
-    return iso_error_set(error, ISO_BAD_INPUT, "%s:%" PRIu64 ": byte %zu: %s", feed->name, feed->line,
-                         fault.position, fault.text);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s:%" PRIu64 ": byte %zu: %s", feed->name, feed->line, fault.position,
+                         fault.text);
 }
 
 /* Takes all whole lines (at the end of the input: also one that has no newline) and publishes them as one block. */

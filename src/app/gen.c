@@ -67,10 +67,7 @@ static const struct app_option options[] = {
      .offset = PLACE(distribution),
      .help = "Which keys: all alike (the default), the i-th in proportion to 1/i,\n"
              "or 80% of operations on 20% of the keys."},
-    {.type = APP_FLAG,
-     .name = "lists",
-     .offset = PLACE(lists),
-     .help = "Appends to lists and reads of whole lists."},
+    {.type = APP_FLAG, .name = "lists", .offset = PLACE(lists), .help = "Appends to lists and reads of whole lists."},
     {.type = APP_SHARE,
      .name = "aborted",
      .argument = "SHARE",
@@ -126,25 +123,56 @@ static const struct app_option options[] = {
      .name = "order",
      .choices = "commit|start|random",
      .offset = PLACE(order),
-     .help =
-         "The order of transactions in the file; random displaces each by some\nthousands and writes sno."},
+     .help = "The order of transactions in the file; random displaces each by some\nthousands and writes sno."},
     {.type = APP_GROUP, .help = "To a Kafka topic"},
-    {.type = APP_TEXT, .name = "to", .argument = "kafka:TOPIC", .offset = PLACE(to),
+    {.type = APP_TEXT,
+     .name = "to",
+     .argument = "kafka:TOPIC",
+     .offset = PLACE(to),
      .help = "Publish the transactions, one a message, each to the partition of its\nsession. With FILE... it is those "
              "recorded histories (JSON Lines; -: as\nthey come) that are published."},
-    {.type = APP_NUMBER, .name = "partitions", .argument = "N", .offset = PLACE(publish.partitions), .least = 1,
-     .most = 10000, .help = "Of the topic, if it does not exist yet (1)."},
-    {.type = APP_NUMBER, .name = "rate", .argument = "N", .offset = PLACE(publish.rate), .most = 100000000,
-     .help = "Transactions a second. 0, the default: as fast as possible; delays\nthen only reorder, as at a million a second."},
-    {.type = APP_NUMBER, .name = "delay", .argument = "MS", .offset = PLACE(publish.delay), .most = 3600000,
+    {.type = APP_NUMBER,
+     .name = "partitions",
+     .argument = "N",
+     .offset = PLACE(publish.partitions),
+     .least = 1,
+     .most = 10000,
+     .help = "Of the topic, if it does not exist yet (1)."},
+    {.type = APP_NUMBER,
+     .name = "rate",
+     .argument = "N",
+     .offset = PLACE(publish.rate),
+     .most = 100000000,
+     .help =
+         "Transactions a second. 0, the default: as fast as possible; delays\nthen only reorder, as at a million a second."},
+    {.type = APP_NUMBER,
+     .name = "delay",
+     .argument = "MS",
+     .offset = PLACE(publish.delay),
+     .most = 3600000,
      .help = "How long transactions take to arrive, on average (0 ms) ..."},
-    {.type = APP_NUMBER, .name = "deviation", .argument = "MS", .offset = PLACE(publish.deviation), .most = 3600000,
+    {.type = APP_NUMBER,
+     .name = "deviation",
+     .argument = "MS",
+     .offset = PLACE(publish.deviation),
+     .most = 3600000,
      .help = "... and its standard deviation (0 ms)."},
-    {.type = APP_SHARE, .name = "repeats", .argument = "SHARE", .offset = PLACE(publish.repeats),
+    {.type = APP_SHARE,
+     .name = "repeats",
+     .argument = "SHARE",
+     .offset = PLACE(publish.repeats),
      .help = "Share of transactions that arrive twice (0)."},
-    {.type = APP_NUMBER, .name = "watermarks", .argument = "N", .offset = PLACE(publish.watermarks), .most = 1000000000,
+    {.type = APP_NUMBER,
+     .name = "watermarks",
+     .argument = "N",
+     .offset = PLACE(publish.watermarks),
+     .most = 1000000000,
      .help = "A watermark to every partition after each N transactions (0: none)."},
-    {.type = APP_TEXTS, .name = "property", .letter = 'X', .argument = "NAME=VALUE", .offset = PLACE(publish.properties),
+    {.type = APP_TEXTS,
+     .name = "property",
+     .letter = 'X',
+     .argument = "NAME=VALUE",
+     .offset = PLACE(publish.properties),
      .help = "A property of librdkafka, or the name of a file of them. Secrets go\ninto a file."},
     {.type = APP_GROUP, .help = "How to run"},
     {.type = APP_NUMBER,
@@ -182,14 +210,12 @@ static void write_planted(struct iso_output *output, const struct iso_planted *p
             iso_output_format(output, ",\"%" PRIu64 "\"", planted->first_tid + finding->other);
         iso_output_char(output, ']');
         if (finding->key)
-            iso_output_format(output, ",\"key\":\"%" PRIu64 "\"",
-                              planted->first_key + (uint64_t)(finding->key - 'x'));
+            iso_output_format(output, ",\"key\":\"%" PRIu64 "\"", planted->first_key + (uint64_t)(finding->key - 'x'));
         iso_output_char(output, '}');
     }
 }
 
-static void write_level(struct iso_output *output, const struct iso_generated *generated,
-                        enum iso_level level)
+static void write_level(struct iso_output *output, const struct iso_generated *generated, enum iso_level level)
 {
     const struct iso_expectation *expected = &generated->levels[level];
     const char *between = "\n    ";
@@ -197,8 +223,8 @@ static void write_level(struct iso_output *output, const struct iso_generated *g
                       iso_level_name(level), iso_outcome_name(iso_generated_outcome(generated, level)),
                       expected->reads_unjudged);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        iso_output_format(output, "%s\"%s\":%" PRIu64, axiom ? "," : "",
-                          iso_axiom_name((enum iso_axiom)axiom), expected->counts[axiom]);
+        iso_output_format(output, "%s\"%s\":%" PRIu64, axiom ? "," : "", iso_axiom_name((enum iso_axiom)axiom),
+                          expected->counts[axiom]);
     iso_output_text(output, "},\n   \"planted\":[");
     for (uint32_t i = 0; i < generated->planted_count; i++)
         write_planted(output, &generated->planted[i], level, &between);
@@ -212,8 +238,7 @@ static bool has_place_beside(const char *path)
     return strcmp(path, "-") && stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-static enum iso_status write_expected(struct app *app, const struct gen *gen,
-                                      const struct iso_generated *generated)
+static enum iso_status write_expected(struct app *app, const struct gen *gen, const struct iso_generated *generated)
 {
     struct iso_output output;
     size_t size = strlen(gen->output) + sizeof ".expected.json";
@@ -258,8 +283,7 @@ static bool take_block(void *context, const struct iso_history *block)
 }
 
 static enum iso_status write_history(struct app *app, const struct gen *gen,
-                                     const struct iso_generate_options *generate,
-                                     struct iso_generated *generated)
+                                     const struct iso_generate_options *generate, struct iso_generated *generated)
 {
     struct iso_output output;
     struct sink sink = {.app = app, .transactions = gen->transactions};
@@ -324,12 +348,11 @@ static enum iso_status check_options(struct app *app, const struct gen *gen, con
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "--watermarks needs a generated history: a recorded one may be in any order");
     if (gen->expected && !strcmp(gen->expected, gen->output))
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--expected %s: the history goes there, expected another file", gen->expected);
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--expected %s: the history goes there, expected another file",
+                             gen->expected);
     if (timekiller && gen->order == ISO_ORDER_RANDOM)
-        return iso_error_set(
-            &app->error, ISO_BAD_INPUT,
-            "--order random needs --format native: in TimeKiller's the order is the sessions' order");
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--order random needs --format native: in TimeKiller's the order is the sessions' order");
     if (timekiller && gen->unknown)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "--unknown needs --format native: TimeKiller's has committed transactions only");
@@ -342,8 +365,7 @@ static enum iso_status check_options(struct app *app, const struct gen *gen, con
     if (gen->transactions * gen->operations > UINT32_MAX)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--txns times --ops must stay below 2^32");
     if (gen->aborted + gen->unknown > (uint64_t)1 << 32)
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--aborted and --unknown together must stay below 1");
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--aborted and --unknown together must stay below 1");
     return ISO_OK;
 }
 
@@ -351,8 +373,7 @@ static enum iso_status parse_plants(struct app *app, const struct gen *gen, stru
 {
     enum iso_status status = ISO_OK;
     for (uint32_t i = 0; i < gen->anomalies.count && status == ISO_OK; i++)
-        status =
-            iso_plant_parse(gen->anomalies.items[i], (uint32_t)gen->transactions, &plants[i], &app->error);
+        status = iso_plant_parse(gen->anomalies.items[i], (uint32_t)gen->transactions, &plants[i], &app->error);
     return status;
 }
 

@@ -22,8 +22,8 @@ enum iso_status app_joined_read(struct app_stream *stream)
     if (!stream->options->history)
         return ISO_OK;
     iso_history_init(&history);
-    if (iso_read_history(&stream->options->history, 1, &(struct iso_read_options){.threads = app_processors()}, &history,
-                         error) == ISO_OK) {
+    if (iso_read_history(&stream->options->history, 1, &(struct iso_read_options){.threads = app_processors()},
+                         &history, error) == ISO_OK) {
         rename_inputs(iso_pipeline_inputs(stream->pipeline), &history);
         iso_pipeline_records(stream->pipeline, &history, 0, error);
     }

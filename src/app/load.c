@@ -16,8 +16,7 @@ enum iso_status app_need_files(struct app *app, const struct app_texts *files)
 {
     if (files->count)
         return ISO_OK;
-    return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: a file is missing; - is standard input",
-                         app->command->name);
+    return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: a file is missing; - is standard input", app->command->name);
 }
 
 /* ---- which format ---- */

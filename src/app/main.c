@@ -15,9 +15,8 @@ enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void print_help(struct iso_output *output)
 {
-    iso_output_text(output,
-                    "usage: isochron COMMAND [OPTIONS] [FILE...]\n\n"
-                    "Isochron checks whether a database kept the isolation level it promises.\n\nCommands\n");
+    iso_output_text(output, "usage: isochron COMMAND [OPTIONS] [FILE...]\n\n"
+                            "Isochron checks whether a database kept the isolation level it promises.\n\nCommands\n");
     for (int i = 0; i < COMMANDS; i++)
         iso_output_format(output, "  %-10s%s\n", commands[i]->name, commands[i]->summary);
     iso_output_text(output, "\nisochron COMMAND --help explains a command, with examples.\n\n"
@@ -36,8 +35,7 @@ static enum iso_status unknown_command(struct app *app, const char *name)
         names[i] = commands[i]->name;
     const char *nearest = app_nearest(name, names, COMMANDS);
     if (nearest)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such command; did you mean %s?", name,
-                             nearest);
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such command; did you mean %s?", name, nearest);
     return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such command; isochron --help lists them", name);
 }
 

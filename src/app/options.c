@@ -86,8 +86,8 @@ static bool parse_number(const struct app_option *option, const char *text, uint
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
     uint64_t unit = unit_of(end);
-    return !errno && unit && !__builtin_mul_overflow((uint64_t)value, unit, number) &&
-           *number >= option->least && *number <= option->most;
+    return !errno && unit && !__builtin_mul_overflow((uint64_t)value, unit, number) && *number >= option->least &&
+           *number <= option->most;
 }
 
 static bool parse_duration(const char *text, uint64_t *nanoseconds)
@@ -147,8 +147,7 @@ void app_texts_release(struct app_texts *texts)
     *texts = (struct app_texts){0};
 }
 
-static enum iso_status store_value(struct app *app, const struct app_option *option, const char *text,
-                                   void *target)
+static enum iso_status store_value(struct app *app, const struct app_option *option, const char *text, void *target)
 {
     void *place = (char *)target + option->offset;
     switch (option->type) {
@@ -161,19 +160,19 @@ static enum iso_status store_value(struct app *app, const struct app_option *opt
     case APP_NUMBER:
         if (parse_number(option, text, place))
             return ISO_OK;
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--%s %s: expected a number from %llu to %llu",
-                             option->name, text, (unsigned long long)option->least,
-                             (unsigned long long)option->most);
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--%s %s: expected a number from %llu to %llu", option->name,
+                             text, (unsigned long long)option->least, (unsigned long long)option->most);
     case APP_DURATION:
         if (parse_duration(text, place))
             return ISO_OK;
         return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--%s %s: expected a number and its unit, ns, us, ms, s or m, such as 10ms", option->name, text);
+                             "--%s %s: expected a number and its unit, ns, us, ms, s or m, such as 10ms", option->name,
+                             text);
     case APP_SHARE:
         if (parse_share(text, place))
             return ISO_OK;
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--%s %s: expected a number from 0 to 1, such as 0.5", option->name, text);
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--%s %s: expected a number from 0 to 1, such as 0.5",
+                             option->name, text);
     default:
         assert(option->type == APP_CHOICE);
         if (parse_choice(option->choices, text, place))
@@ -192,14 +191,12 @@ struct parser {
     void *target;
 };
 
-static const struct app_option *find(const struct app_command *command, const char *name, size_t length,
-                                     char letter)
+static const struct app_option *find(const struct app_command *command, const char *name, size_t length, char letter)
 {
     for (const struct app_option *option = command->options; option->type != APP_END; option++) {
         if (option->type == APP_GROUP)
             continue;
-        if (letter ? option->letter == letter
-                   : strlen(option->name) == length && !memcmp(option->name, name, length))
+        if (letter ? option->letter == letter : strlen(option->name) == length && !memcmp(option->name, name, length))
             return option;
     }
     return NULL;
@@ -216,10 +213,9 @@ static enum iso_status unknown_option(struct app *app, const char *argument, con
 {
     const char *nearest = *name ? nearest_option(app->command->options, name) : NULL;
     if (nearest)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such option; did you mean --%s?", argument,
-                             nearest);
-    return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such option; isochron %s --help lists them",
-                         argument, app->command->name);
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such option; did you mean --%s?", argument, nearest);
+    return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such option; isochron %s --help lists them", argument,
+                         app->command->name);
 }
 
 /* Stores the value that stands in the argument itself, or in the next one. */

@@ -15,14 +15,14 @@
 
 enum app_option_type {
     APP_END,
-    APP_GROUP,  /* a heading for those that follow: `help` */
-    APP_FLAG,   /* bool */
-    APP_TEXT,   /* const char * */
-    APP_TEXTS,  /* struct app_texts: every time it stands */
-    APP_NUMBER, /* uint64_t, from `least` to `most`; `k`, `M`, `G` after it are thousands, millions, ... */
+    APP_GROUP,    /* a heading for those that follow: `help` */
+    APP_FLAG,     /* bool */
+    APP_TEXT,     /* const char * */
+    APP_TEXTS,    /* struct app_texts: every time it stands */
+    APP_NUMBER,   /* uint64_t, from `least` to `most`; `k`, `M`, `G` after it are thousands, millions, ... */
     APP_DURATION, /* uint64_t: nanoseconds; `ns`, `us`, `ms`, `s`, `m` after it */
-    APP_SHARE,  /* uint64_t: parts of 2^32 of a number from 0 to 1 */
-    APP_CHOICE  /* int: which of `choices`, words with bars between */
+    APP_SHARE,    /* uint64_t: parts of 2^32 of a number from 0 to 1 */
+    APP_CHOICE    /* int: which of `choices`, words with bars between */
 };
 
 struct app_option {

@@ -25,8 +25,7 @@ static void say_bytes(double bytes, char text[24])
     snprintf(text, 24, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
 }
 
-void app_progress_text(const char *verb, uint64_t done, uint64_t total, double seconds, char *text,
-                       size_t size)
+void app_progress_text(const char *verb, uint64_t done, uint64_t total, double seconds, char *text, size_t size)
 {
     char done_text[24], total_text[24], rate_text[24];
     double rate = seconds > 0 ? (double)done / seconds : 0;

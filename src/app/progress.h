@@ -24,7 +24,6 @@ void app_progress_update(void *context, uint64_t done, uint64_t total);
 void app_progress_end(struct app_progress *progress);
 
 /* The line itself, for tests: "reading  12.0 MB of 48.0 MB  25%  24.0 MB/s  1 s left". */
-void app_progress_text(const char *verb, uint64_t done, uint64_t total, double seconds, char *text,
-                       size_t size);
+void app_progress_text(const char *verb, uint64_t done, uint64_t total, double seconds, char *text, size_t size);
 
 #endif

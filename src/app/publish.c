@@ -18,7 +18,7 @@ enum { FLUSH_SECONDS = 60, FAST_RATE = 1000000 };
 
 /* A record that waits for its time. */
 struct record {
-    double due; /* seconds since the start */
+    double due;      /* seconds since the start */
     uint64_t number; /* breaks ties: the order of arrival */
     uint64_t cts;
     int32_t partition;
@@ -35,13 +35,13 @@ struct app_publisher {
     struct iso_output memory; /* a file in memory, into which the writer writes a block */
     int memory_file;
     struct iso_history_writer writer;
-    struct record *heap;      /* the earliest at 0 */
+    struct record *heap; /* the earliest at 0 */
     size_t count, capacity;
     struct iso_history names; /* of no transaction: numbers the sessions of all blocks */
     uint64_t *snos;           /* by session: the next position */
     size_t session_capacity;
     uint64_t taken, sent;
-    uint64_t latest;          /* cts of what was taken last; nothing that comes later is below */
+    uint64_t latest; /* cts of what was taken last; nothing that comes later is below */
     double started;
 };
 
@@ -54,8 +54,8 @@ struct app_publisher *app_publisher_new(const struct app_publish_options *option
     if (publisher->memory_file < 0)
         iso_error_set(error, ISO_FAILED, "a file in memory could not be created");
     else if (app_properties(&publisher->properties, &options->properties, error) == ISO_OK)
-        publisher->producer = iso_kafka_producer_new(&publisher->properties, options->topic,
-                                                     (int32_t)options->partitions, error);
+        publisher->producer =
+            iso_kafka_producer_new(&publisher->properties, options->topic, (int32_t)options->partitions, error);
     iso_output_to(&publisher->memory, publisher->memory_file, "memory");
     iso_history_writer_init(&publisher->writer, &publisher->memory, ISO_FORMAT_NATIVE);
     iso_rng_seed(&publisher->rng, options->seed);
@@ -144,7 +144,8 @@ static enum iso_status send_first(struct app_publisher *publisher, struct iso_er
     send_text(publisher, record.partition, record.text, record.length, error);
     iso_free(record.text);
     publisher->sent++;
-    if (publisher->options.watermarks && publisher->sent % publisher->options.watermarks == 0 && error->status == ISO_OK)
+    if (publisher->options.watermarks && publisher->sent % publisher->options.watermarks == 0 &&
+        error->status == ISO_OK)
         send_watermarks(publisher, error);
     return error->status;
 }
@@ -200,11 +201,11 @@ static void take(struct app_publisher *publisher, const struct iso_history *bloc
     uint32_t session = session_number(publisher, block, transaction);
     uint64_t sno = next_sno(publisher, session);
     for (int i = 0; i <= repeated; i++) {
-        struct record record = {
-            .due = ready + draw_delay(publisher),
-            .number = publisher->taken,
-            .cts = block->flags[transaction] & ISO_HAS_CTS ? block->cts[transaction] : publisher->latest,
-            .partition = (int32_t)(session % (uint32_t)publisher->partitions)};
+        struct record record = {.due = ready + draw_delay(publisher),
+                                .number = publisher->taken,
+                                .cts = block->flags[transaction] & ISO_HAS_CTS ? block->cts[transaction]
+                                                                               : publisher->latest,
+                                .partition = (int32_t)(session % (uint32_t)publisher->partitions)};
         record.text = record_text(text, length, !(block->flags[transaction] & ISO_HAS_SNO), sno, &record.length);
         push(publisher, record);
     }

@@ -88,12 +88,11 @@ const struct app_command app_replay = {
     .intro = "Reads captures (of `isochron capture`, or of `kcat -J`), in the order given, and\n"
              "checks them as `watch` checks the live topics. Verdicts become final by the\n"
              "watermarks in the topics, the rest at the end of the last file; nothing ages.",
-    .examples =
-        "  isochron replay --source history:txns run.capture.jsonl.zst\n"
-        "      One line of JSON for each step of each verdict.\n"
-        "  kcat -b localhost:9092 -C -e -J -t txns | isochron replay --source history:txns --json -\n"
-        "      What kcat reads, and one object at the end. From standard input a\n"
-        "      partition counts for watermarks from its first message on.\n",
+    .examples = "  isochron replay --source history:txns run.capture.jsonl.zst\n"
+                "      One line of JSON for each step of each verdict.\n"
+                "  kcat -b localhost:9092 -C -e -J -t txns | isochron replay --source history:txns --json -\n"
+                "      What kcat reads, and one object at the end. From standard input a\n"
+                "      partition counts for watermarks from its first message on.\n",
     .options = options,
     .run = run,
 };

@@ -55,8 +55,7 @@ static enum iso_status leave_out_open_reads(const struct iso_history *all, struc
         uint8_t kind = iso_kind_of(all, o);
         uint32_t value = all->value[o];
         if (kind == ISO_READ)
-            part.operations[o] =
-                part.group[o] != ISO_NONE || value == ISO_ABSENT || value == all->initial_value;
+            part.operations[o] = part.group[o] != ISO_NONE || value == ISO_ABSENT || value == all->initial_value;
         for (uint64_t i = kind == ISO_READ_LIST ? all->list_first[value] : 1;
              kind == ISO_READ_LIST && i < all->list_first[value + 1]; i++)
             part.operations[o] &= part.element_group[i] != ISO_NONE;
@@ -171,8 +170,7 @@ static void say(const struct app_rounds *rounds, const struct iso_history *judge
 {
     app_say("%s at %s: %" PRIu32 " transactions without timestamps, judged by polygraph in %.1f s%s%s",
             iso_outcome_name(result->outcome), iso_model_name(model_of(rounds->stream->options)),
-            judged->committed_count, seconds, result->reason ? "; reason: " : "",
-            result->reason ? result->reason : "");
+            judged->committed_count, seconds, result->reason ? "; reason: " : "", result->reason ? result->reason : "");
 }
 
 static void run_round(struct app_rounds *rounds)
@@ -253,15 +251,13 @@ static void collect(struct app_rounds *rounds, const struct iso_history *block, 
                 "undecided");
 }
 
-void app_rounds_keep(struct app_rounds *rounds, const struct iso_history *block, uint32_t first,
-                     uint32_t count)
+void app_rounds_keep(struct app_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count)
 {
     for (uint32_t t = first; t < first + count; t++)
         collect(rounds, block, t);
 }
 
-bool app_rounds_take(struct app_rounds *rounds, const struct iso_history *block, uint32_t first,
-                     uint32_t count)
+bool app_rounds_take(struct app_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count)
 {
     const struct app_stream_options *options = rounds->stream->options;
     decide(rounds, block, first, count);

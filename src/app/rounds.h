@@ -29,12 +29,10 @@ void app_rounds_init(struct app_rounds *rounds, struct app_stream *stream, bool 
 void app_rounds_release(struct app_rounds *rounds);
 
 /* For the pipeline: takes transactions of a block. True: they are not the online engine's. */
-bool app_rounds_take(struct app_rounds *rounds, const struct iso_history *block, uint32_t first,
-                     uint32_t count);
+bool app_rounds_take(struct app_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count);
 
 /* Keeps transactions of a block for --any-order. */
-void app_rounds_keep(struct app_rounds *rounds, const struct iso_history *block, uint32_t first,
-                     uint32_t count);
+void app_rounds_keep(struct app_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count);
 
 /* The end of a stream without timestamps: judges, tells, sums up. */
 enum iso_status app_rounds_conclude(struct app_rounds *rounds, double seconds);

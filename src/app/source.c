@@ -32,9 +32,10 @@ static char **place(struct source *source, const char *name)
     const struct {
         const char *name;
         char **text;
-    } places[] = {{"format", &source->format},       {"registry", &source->registry}, {"schema", &source->schema},
-                  {"value", &source->value},         {"tables", &source->tables},     {"compression", &source->compression},
-                  {"delimiter", &source->delimiter}, {"quote", &source->quote},       {"null", &source->null}};
+    } places[] = {
+        {"format", &source->format},       {"registry", &source->registry}, {"schema", &source->schema},
+        {"value", &source->value},         {"tables", &source->tables},     {"compression", &source->compression},
+        {"delimiter", &source->delimiter}, {"quote", &source->quote},       {"null", &source->null}};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (!strcmp(places[i].name, name))
             return places[i].text;
@@ -63,9 +64,12 @@ static enum iso_status parse_option(struct source *source, char *option, const c
     } else if (!strcmp(option, "identity") && is_identity(value, &source->identity)) {
         return ISO_OK;
     } else {
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: option \"%s=%s\", expected format=NAME, framed=true|false, "
-                            "registry=URL, schema=FILE, value=COLUMN, identity=full|default, tables=A;B, compression=NAME, or of csv "
-                             "delimiter=, quote= or null=TEXT", text, option, value);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--source %s: option \"%s=%s\", expected format=NAME, framed=true|false, "
+            "registry=URL, schema=FILE, value=COLUMN, identity=full|default, tables=A;B, compression=NAME, or of csv "
+            "delimiter=, quote= or null=TEXT",
+            text, option, value);
     }
     return ISO_OK;
 }
@@ -124,8 +128,9 @@ static enum iso_status add(struct app_stream *stream, struct source *source)
     struct iso_error *error = &stream->app->error;
     const struct iso_decoder_class *class = find_kind(source->kind);
     if (!class)
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s:%s: expected a kind among history, debezium, dgraph, ticdc and yugabyte", source->kind,
-                             source->topic);
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--source %s:%s: expected a kind among history, debezium, dgraph, ticdc and yugabyte",
+                             source->kind, source->topic);
     if (source->schema && read_schema(source, error) != ISO_OK)
         return error->status;
     struct iso_decoder_options options = {
@@ -150,8 +155,8 @@ static enum iso_status add(struct app_stream *stream, struct source *source)
     return ISO_OK;
 }
 
-/* Debezium's and YugabyteDB's topics begin with their connector's prefix; what shares it is one feed. Other kinds have one
- * feed a cluster. */
+/* Debezium's and YugabyteDB's topics begin with their connector's prefix; what shares it is one feed. Other kinds have
+ * one feed a cluster. */
 static bool is_one_feed(const struct source *one, const struct source *other)
 {
     size_t length = strcspn(one->topic, ".");
@@ -160,7 +165,8 @@ static bool is_one_feed(const struct source *one, const struct source *other)
            (!prefixed || (length == strcspn(other->topic, ".") && !strncmp(one->topic, other->topic, length)));
 }
 
-enum iso_status app_source_survey(const struct app_texts *texts, struct app_source_survey *survey, struct iso_error *error)
+enum iso_status app_source_survey(const struct app_texts *texts, struct app_source_survey *survey,
+                                  struct iso_error *error)
 {
     struct source first = {0};
     *survey = (struct app_source_survey){0};
@@ -176,8 +182,8 @@ enum iso_status app_source_survey(const struct app_texts *texts, struct app_sour
             first = source;
             continue;
         } else if (class && !is_one_feed(&first, &source)) {
-            iso_error_set(error, ISO_BAD_INPUT, "--source %s: another database than %s:%s; a run checks one", texts->items[i],
-                          first.kind, first.topic);
+            iso_error_set(error, ISO_BAD_INPUT, "--source %s: another database than %s:%s; a run checks one",
+                          texts->items[i], first.kind, first.topic);
         }
         iso_free(source.copy);
     }

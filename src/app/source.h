@@ -11,7 +11,8 @@ struct app_source_survey {
 };
 
 /* ISO_BAD_INPUT if one cannot be read, or change streams are of several databases. */
-enum iso_status app_source_survey(const struct app_texts *texts, struct app_source_survey *survey, struct iso_error *error);
+enum iso_status app_source_survey(const struct app_texts *texts, struct app_source_survey *survey,
+                                  struct iso_error *error);
 
 /* Makes the source's decoder and routes its topic. */
 enum iso_status app_source_add(struct app_stream *stream, const char *text);

@@ -8,7 +8,8 @@
 
 enum { PUBLISH_MS = 250 };
 
-enum iso_status app_status_open(struct app_status *status, const char *listen, const char *token_file, struct iso_error *error)
+enum iso_status app_status_open(struct app_status *status, const char *listen, const char *token_file,
+                                struct iso_error *error)
 {
     if (!listen && token_file)
         return iso_error_set(error, ISO_BAD_INPUT, "--listen-token %s: expected --listen HOST:PORT too", token_file);
@@ -55,7 +56,8 @@ static void put_verdicts(struct app_status *status, const struct iso_pipeline_st
     count(status, ISO_METRIC_READS_JUDGED, engine->reads_judged);
     count(status, ISO_METRIC_READS_UNJUDGED, engine->reads_unjudged + engine->reads_undecided);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        iso_metrics_count(metrics, ISO_METRIC_VIOLATIONS, iso_axiom_name((enum iso_axiom)axiom), NULL, engine->counts[axiom]);
+        iso_metrics_count(metrics, ISO_METRIC_VIOLATIONS, iso_axiom_name((enum iso_axiom)axiom), NULL,
+                          engine->counts[axiom]);
     iso_metrics_count(metrics, ISO_METRIC_VERDICTS, "tentative", NULL, stats->tentative);
     iso_metrics_count(metrics, ISO_METRIC_VERDICTS, "final", NULL, stats->final);
     iso_metrics_count(metrics, ISO_METRIC_VERDICTS, "retracted", NULL, stats->retracted);

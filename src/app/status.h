@@ -19,7 +19,7 @@ enum iso_status app_status_open(struct app_status *status, const char *listen, c
 void app_status_close(struct app_status *status);
 
 /* Publishes what is now, at most four times a second. */
-void app_status_update(struct app_status *status, const struct app_stream *stream,
-                       struct iso_kafka_consumer *consumer, uint64_t now);
+void app_status_update(struct app_status *status, const struct app_stream *stream, struct iso_kafka_consumer *consumer,
+                       uint64_t now);
 
 #endif

@@ -107,7 +107,8 @@ static void on_far_ahead(void *context, const struct iso_inputs_entry *input, ui
 {
     (void)context;
     app_say("topic %s partition %" PRId32 " offset %" PRIu64 ": timestamp %" PRIu64 " lies a year or more above the "
-            "watermark, %" PRIu64, input->topic, input->partition, offset, timestamp, watermark);
+            "watermark, %" PRIu64,
+            input->topic, input->partition, offset, timestamp, watermark);
 }
 
 static enum iso_status open_outputs(struct app_stream *stream)
@@ -187,7 +188,8 @@ enum iso_status app_stream_open(struct app_stream *stream, struct app *app, cons
     if (app_source_survey(&options->sources, &survey, &app->error) != ISO_OK)
         return app->error.status;
     if ((options->history || options->to_history) && !survey.changes)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--history and --to-history join records with a change stream: "
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--history and --to-history join records with a change stream: "
                              "expected a --source of one");
     if (app_properties(&stream->properties, &options->properties, &app->error) != ISO_OK ||
         open_outputs(stream) != ISO_OK || app_joined_open(stream) != ISO_OK)
@@ -233,7 +235,9 @@ static void say_summary(const struct app_stream *stream, enum iso_status outcome
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         violations += stats.engine.counts[axiom];
     app_say("%s at %s: %" PRIu64 " transactions, %" PRIu64 " violations, %" PRIu64 " messages in %.1f s%s%s",
-            outcome == ISO_VIOLATED ? "violated" : outcome == ISO_OK ? "holds" : "undecided",
+            outcome == ISO_VIOLATED ? "violated"
+            : outcome == ISO_OK     ? "holds"
+                                    : "undecided",
             iso_level_name((enum iso_level)stream->options->level), stats.engine.transactions, violations,
             stats.messages, seconds, reason ? "; reason: " : "", reason ? reason : "");
 }

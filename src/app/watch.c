@@ -30,30 +30,61 @@ struct watch {
 static const struct app_option options[] = {
     APP_STREAM_ROWS(struct watch),
     {.type = APP_GROUP, .help = "Which messages"},
-    {.type = APP_TEXT, .name = "from", .argument = "PLACE", .offset = PLACE(from),
-     .help = "beginning (the default), end, a time in milliseconds since 1970, or\nstored: where the group of -X group.id=GROUP "
-             "has committed to."},
-    {.type = APP_FLAG, .name = "until-eof", .offset = PLACE(until_eof),
+    {.type = APP_TEXT,
+     .name = "from",
+     .argument = "PLACE",
+     .offset = PLACE(from),
+     .help =
+         "beginning (the default), end, a time in milliseconds since 1970, or\nstored: where the group of -X group.id=GROUP "
+         "has committed to."},
+    {.type = APP_FLAG,
+     .name = "until-eof",
+     .offset = PLACE(until_eof),
      .help = "Stop where the partitions end now; everything is final then."},
-    {.type = APP_NUMBER, .name = "messages", .argument = "N", .offset = PLACE(messages), .least = 1, .most = UINT64_MAX,
+    {.type = APP_NUMBER,
+     .name = "messages",
+     .argument = "N",
+     .offset = PLACE(messages),
+     .least = 1,
+     .most = UINT64_MAX,
      .help = "Stop after so many messages; everything is final then."},
-    {.type = APP_FLAG, .name = "wait-for-topics", .offset = PLACE(wait_for_topics),
+    {.type = APP_FLAG,
+     .name = "wait-for-topics",
+     .offset = PLACE(wait_for_topics),
      .help = "A topic that does not exist may appear later; until then no deadline\npasses."},
-    {.type = APP_TEXT, .name = "record", .argument = "FILE", .offset = PLACE(record),
+    {.type = APP_TEXT,
+     .name = "record",
+     .argument = "FILE",
+     .offset = PLACE(record),
      .help = "A capture of all that was read, in the order of its arrival: replay\nfinds the same in it."},
-    {.type = APP_NUMBER, .name = "finality-timeout", .argument = "SECONDS", .offset = APP_STREAM_PLACE(struct watch, finality_timeout),
-     .most = 86400, .help = "Without watermarks a verdict is final so long after its transaction\n(5). 0: only watermarks "
+    {.type = APP_NUMBER,
+     .name = "finality-timeout",
+     .argument = "SECONDS",
+     .offset = APP_STREAM_PLACE(struct watch, finality_timeout),
+     .most = 86400,
+     .help = "Without watermarks a verdict is final so long after its transaction\n(5). 0: only watermarks "
              "make verdicts final."},
-    {.type = APP_NUMBER, .name = "idle-timeout", .argument = "SECONDS", .offset = APP_STREAM_PLACE(struct watch, idle_timeout),
-     .most = 86400, .help = "A partition without messages for so long is not waited for by the\nwatermark. 0, the default: "
+    {.type = APP_NUMBER,
+     .name = "idle-timeout",
+     .argument = "SECONDS",
+     .offset = APP_STREAM_PLACE(struct watch, idle_timeout),
+     .most = 86400,
+     .help = "A partition without messages for so long is not waited for by the\nwatermark. 0, the default: "
              "all are."},
     {.type = APP_GROUP, .help = "How it is seen from outside"},
-    {.type = APP_TEXT, .name = "listen", .argument = "HOST:PORT", .offset = PLACE(listen),
+    {.type = APP_TEXT,
+     .name = "listen",
+     .argument = "HOST:PORT",
+     .offset = PLACE(listen),
      .help = "Serve a live page, /metrics, /status, /violations, /livez and /readyz\nover HTTP there; PORT alone is on "
              "127.0.0.1."},
-    {.type = APP_TEXT, .name = "listen-token", .argument = "FILE", .offset = PLACE(listen_token),
-     .help = "Requests must carry the token that FILE holds (Authorization: Bearer\nTOKEN). Beyond loopback there must be "
-             "one."},
+    {.type = APP_TEXT,
+     .name = "listen-token",
+     .argument = "FILE",
+     .offset = PLACE(listen_token),
+     .help =
+         "Requests must carry the token that FILE holds (Authorization: Bearer\nTOKEN). Beyond loopback there must be "
+         "one."},
     {.type = APP_END},
 };
 
@@ -63,9 +94,9 @@ struct watcher {
     struct app_status status;
     struct iso_capture_writer *record; /* NULL: none */
     volatile sig_atomic_t *stopped;
-    uint64_t left;       /* messages to read */
-    uint32_t declared;   /* partitions that the pipeline knows of */
-    bool shown;          /* stderr is a terminal */
+    uint64_t left;     /* messages to read */
+    uint32_t declared; /* partitions that the pipeline knows of */
+    bool shown;        /* stderr is a terminal */
     int64_t started, updated;
     int64_t looked, awaited; /* when it last looked for missing topics; how long some were missing */
 };
@@ -93,8 +124,8 @@ static void align_partitions(struct watcher *watcher)
                                 lagging && iso_pipeline_ahead(pipeline, partitions[i].input) > AHEAD_MANY);
 }
 
-/* The pipeline's time. It stands still while a topic has not appeared: what waits for its records is not to be judged without
- * them, by a deadline that none of them could meet. */
+/* The pipeline's time. It stands still while a topic has not appeared: what waits for its records is not to be judged
+ * without them, by a deadline that none of them could meet. */
 static uint64_t pipeline_time(struct watcher *watcher, int64_t now)
 {
     if (iso_kafka_consumer_awaits_topic(watcher->consumer))
@@ -115,7 +146,7 @@ static void draw(struct watcher *watcher, int64_t now)
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         violations += stats.engine.counts[axiom];
     double seconds = (double)(now - watcher->started) / 1000;
-    fprintf(stderr, "\r\033[K%" PRIu64 " transactions  %.0f/s  %" PRIu64 " violations  %" PRIu64 " open reads", 
+    fprintf(stderr, "\r\033[K%" PRIu64 " transactions  %.0f/s  %" PRIu64 " violations  %" PRIu64 " open reads",
             stats.engine.transactions, seconds > 0 ? (double)stats.engine.transactions / seconds : 0, violations,
             stats.engine.open_reads);
     if (stats.has_watermark)
@@ -209,7 +240,8 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     app_stream_options_init(&watch.stream);
     enum iso_status status = app_parse(app, count, arguments, &watch, &files, &done);
     if (status == ISO_OK && files.count)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT, "%s: watch reads topics; replay reads files", files.items[0]);
+        status =
+            iso_error_set(&app->error, ISO_BAD_INPUT, "%s: watch reads topics; replay reads files", files.items[0]);
     watch.stream.served = watch.listen != NULL;
     if (status == ISO_OK && !done) {
         status = app_stream_open(&watcher.stream, app, &watch.stream, true, watch.until_eof || watch.messages);

@@ -7,7 +7,10 @@
 #include <stdint.h>
 
 /* Bytes of text that `size` bytes become, without a NUL. */
-static inline size_t iso_base64_length(size_t size) { return (size + 2) / 3 * 4; }
+static inline size_t iso_base64_length(size_t size)
+{
+    return (size + 2) / 3 * 4;
+}
 
 void iso_base64_encode(const uint8_t *bytes, size_t size, char *text);
 

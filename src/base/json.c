@@ -71,8 +71,7 @@ void iso_json_describe(const struct iso_json *json, char *text, size_t size)
         snprintf(text, size, "a number beyond 64 bits, expected %s", json->expected);
         break;
     case ISO_JSON_CONTROL:
-        snprintf(text, size, "control character 0x%02x in a string, expected %s", json->found,
-                 json->expected);
+        snprintf(text, size, "control character 0x%02x in a string, expected %s", json->found, json->expected);
         break;
     case ISO_JSON_ESCAPE:
         snprintf(text, size, "found %s in an escape, expected %s", byte, json->expected);
@@ -210,8 +209,8 @@ bool iso_json_integer_slow(struct iso_json *json, struct iso_json_number *number
         return iso_json_fail(json, ISO_JSON_FRACTION, start, "an integer");
     bool negative = first != start, beyond = false;
     for (const char *at = first; at < end && !beyond; at++)
-        beyond = __builtin_mul_overflow(value, 10u, &value) ||
-                 __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value);
+        beyond =
+            __builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value);
     if (beyond || (negative && value > (uint64_t)1 << 63))
         return iso_json_fail(json, ISO_JSON_RANGE, start, "an integer from -2^63 to 2^64-1");
     *number = (struct iso_json_number){negative ? 0 - value : value, negative};

@@ -16,16 +16,14 @@ static double now(void)
 
 /* ---- refusals ---- */
 
-static enum iso_status refuse(const struct iso_history *history, uint32_t t, const char *lacks,
-                              struct iso_error *error)
+static enum iso_status refuse(const struct iso_history *history, uint32_t t, const char *lacks, struct iso_error *error)
 {
     char place[512], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *tid = iso_atom_text(&history->atoms, history->tid[t], buffer, &length);
     iso_history_place_text(history, t, place, sizeof place);
-    return iso_error_set(error, ISO_BAD_INPUT,
-                         "%s: committed transaction %.*s has no %s; timestamps cannot judge it", place,
-                         (int)(length < 100 ? length : 100), tid, lacks);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: committed transaction %.*s has no %s; timestamps cannot judge it",
+                         place, (int)(length < 100 ? length : 100), tid, lacks);
 }
 
 /* What the transaction lacks to be judged by, or NULL. */
@@ -64,14 +62,13 @@ static void survey(struct chronos *check)
         uint32_t operations = history->first_operation[t + 1] - history->first_operation[t];
         check->most_operations = operations > check->most_operations ? operations : check->most_operations;
         check->own_times |= (history->flags[t] & (ISO_STATUS_MASK | ISO_OWN_TIMES)) == ISO_OWN_TIMES;
-        inverted |= (history->flags[t] & (ISO_STATUS_MASK | ISO_WRITES)) == ISO_WRITES &&
-                    history->cts[t] <= history->sts[t];
+        inverted |=
+            (history->flags[t] & (ISO_STATUS_MASK | ISO_WRITES)) == ISO_WRITES && history->cts[t] <= history->sts[t];
     }
     check->inverted = check->si && (inverted || check->own_times);
     if (!history->breach_count)
         return;
-    check->first_breach =
-        iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->first_breach);
+    check->first_breach = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->first_breach);
     for (uint32_t t = 0; t < history->transaction_count; t++)
         check->first_breach[t] = ISO_NONE;
     for (uint32_t i = history->breach_count; i-- > 0;)
@@ -96,10 +93,8 @@ static void judge_transactions(struct chronos *check, struct iso_verdict *verdic
 static void judge_shard(void *context, unsigned index)
 {
     struct chronos *check = context;
-    struct chronos_shard shard = {.check = check,
-                                  .history = check->history,
-                                  .verdict = &check->verdicts[index].verdict,
-                                  .index = index};
+    struct chronos_shard shard = {
+        .check = check, .history = check->history, .verdict = &check->verdicts[index].verdict, .index = index};
     shard.picked = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.picked);
     shard.sorted = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.sorted);
     judge_transactions(check, shard.verdict, index);

@@ -124,8 +124,7 @@ static inline bool chronos_is_lock(uint8_t kind)
 }
 
 /* The operation's ots, as an exclusive bound. */
-static inline uint64_t chronos_bound(const struct iso_history *history, uint32_t transaction,
-                                     uint32_t operation)
+static inline uint64_t chronos_bound(const struct iso_history *history, uint32_t transaction, uint32_t operation)
 {
     uint8_t kind = history->kind[operation], flags = history->flags[transaction];
     if (kind & ISO_OPERATION_OTS)
@@ -145,11 +144,9 @@ static inline uint64_t chronos_read_bound(const struct chronos *check, uint32_t 
 }
 
 /* Where this very read looks. */
-static inline uint64_t chronos_visible_bound(const struct chronos *check, uint32_t transaction,
-                                             uint32_t operation)
+static inline uint64_t chronos_visible_bound(const struct chronos *check, uint32_t transaction, uint32_t operation)
 {
-    return check->si ? chronos_bound(check->history, transaction, operation)
-                     : chronos_read_bound(check, transaction);
+    return check->si ? chronos_bound(check->history, transaction, operation) : chronos_read_bound(check, transaction);
 }
 
 /* ---- shards ---- */
@@ -192,31 +189,27 @@ void chronos_keys_release(struct chronos *check);
 struct chronos_key *chronos_keys_allocate(uint32_t count, void **memory); /* iso_free(memory) */
 iso_atom chronos_initial_value(const struct chronos *check, uint32_t key);
 
-void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first,
-                              uint32_t end);
-void chronos_check_shared_cts(struct chronos *check, struct iso_verdict *verdict, unsigned part,
-                              unsigned parts);
+void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first, uint32_t end);
+void chronos_check_shared_cts(struct chronos *check, struct iso_verdict *verdict, unsigned part, unsigned parts);
 void chronos_check_sessions(struct chronos *check, struct iso_verdict *verdict, unsigned part);
 
 void chronos_sweep(struct chronos_shard *shard);
 
 /* Judges operations of one transaction that stand sorted, whatever they are; or all of this shard's keys. */
-void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted,
-                        uint32_t count);
+void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted, uint32_t count);
 void chronos_judge_transaction(struct chronos_shard *shard, uint32_t transaction);
 void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation);
-void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
-                             uint32_t prefix);
+void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t prefix);
 void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t last);
 
 /* A list read ends with the transaction's `own` appends before it: false if not, else how many elements stand
  * before them. */
-bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const iso_atom *own,
-                         uint32_t own_count, uint32_t *prefix);
+bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const iso_atom *own, uint32_t own_count,
+                         uint32_t *prefix);
 
 /* What a list read should have returned: a prefix, and the transaction's own appends. */
-struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix,
-                                       uint32_t prefix_count, const iso_atom *own, uint32_t own_count);
+struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix, uint32_t prefix_count,
+                                       const iso_atom *own, uint32_t own_count);
 
 /* Commits that need care: several at one cts, or by transactions that commit before they read. */
 void chronos_commit_group(struct chronos_shard *shard, const uint32_t *transactions, uint32_t count);

@@ -94,8 +94,7 @@ static void add_writes(struct conflicts *conflicts, uint32_t transaction, bool o
 {
     const struct iso_history *history = conflicts->shard->history;
     const struct chronos *check = conflicts->shard->check;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
-         o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
         uint32_t key = history->key[o];
         if (!iso_kind_writes(history->kind[o]) || !chronos_owns(key, conflicts->shard->part, check->shards) ||
             !check->keys[key].contested)
@@ -108,8 +107,7 @@ static void add_writes(struct conflicts *conflicts, uint32_t transaction, bool o
             continue;
         uint32_t *next = &conflicts->first[number + 2 - !only_count];
         if (!only_count)
-            conflicts->writers[*next] =
-                (struct writer){chronos_bound(history, transaction, o), transaction, o};
+            conflicts->writers[*next] = (struct writer){chronos_bound(history, transaction, o), transaction, o};
         ++*next;
     }
 }
@@ -128,8 +126,7 @@ static void collect_writers(struct conflicts *conflicts)
         for (uint32_t key = 0; !filling && key < keys; key++)
             conflicts->first[key + 2] += conflicts->first[key + 1];
         if (!filling)
-            conflicts->writers =
-                iso_allocate(((size_t)conflicts->first[keys + 1] + 1) * sizeof *conflicts->writers);
+            conflicts->writers = iso_allocate(((size_t)conflicts->first[keys + 1] + 1) * sizeof *conflicts->writers);
     }
 }
 
@@ -163,15 +160,13 @@ static int compare_ranges(const void *left, const void *right, void *context)
     const struct iso_history *history = conflicts->shard->history;
     int order = iso_atom_compare(&history->atoms, history->tid[conflicts->writers[a->blamed].transaction],
                                  history->tid[conflicts->writers[b->blamed].transaction]);
-    return order ? order
-                 : iso_atom_compare(&history->atoms, history->key_atom[a->key], history->key_atom[b->key]);
+    return order ? order : iso_atom_compare(&history->atoms, history->key_atom[a->key], history->key_atom[b->key]);
 }
 
 static void sort_ranges(struct conflicts *conflicts)
 {
     if (conflicts->range_count)
-        qsort_r(conflicts->ranges, conflicts->range_count, sizeof *conflicts->ranges, compare_ranges,
-                conflicts);
+        qsort_r(conflicts->ranges, conflicts->range_count, sizeof *conflicts->ranges, compare_ranges, conflicts);
 }
 
 /* Each range gives a violation at least, in the order of reports: more than `limit` of them are never needed.
@@ -183,8 +178,7 @@ static void add_range(struct conflicts *conflicts, struct range range)
         return;
     if (conflicts->range_count == conflicts->range_capacity) {
         conflicts->range_capacity = conflicts->range_capacity ? conflicts->range_capacity * 2 : 256;
-        conflicts->ranges =
-            iso_reallocate(conflicts->ranges, conflicts->range_capacity * sizeof *conflicts->ranges);
+        conflicts->ranges = iso_reallocate(conflicts->ranges, conflicts->range_capacity * sizeof *conflicts->ranges);
     }
     conflicts->ranges[conflicts->range_count++] = range;
     if (limit && conflicts->range_count >= 2 * limit + 64) {

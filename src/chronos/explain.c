@@ -21,8 +21,7 @@ void chronos_add_suspect(struct chronos_shard *shard, const struct chronos_suspe
 
 bool explain_is_visible(const struct chronos *check, const struct chronos_suspect *suspect, uint32_t writer)
 {
-    return check->history->cts[writer] <
-           chronos_visible_bound(check, suspect->transaction, suspect->operation);
+    return check->history->cts[writer] < chronos_visible_bound(check, suspect->transaction, suspect->operation);
 }
 
 /* At SER and under a lock it must have started below cts, else below ots; of either number an exclusive
@@ -35,14 +34,12 @@ static uint64_t start_limit(const struct chronos *check, const struct chronos_su
     return chronos_bound(history, suspect->transaction, suspect->operation) - 1;
 }
 
-bool explain_is_excused(const struct chronos *check, const struct chronos_suspect *suspect,
-                        struct writer_span unknown)
+bool explain_is_excused(const struct chronos *check, const struct chronos_suspect *suspect, struct writer_span unknown)
 {
     if (!unknown.count)
         return false;
     uint32_t first = unknown.transactions[0]; /* it started before the others */
-    return !(check->history->flags[first] & ISO_HAS_STS) ||
-           check->history->sts[first] < start_limit(check, suspect);
+    return !(check->history->flags[first] & ISO_HAS_STS) || check->history->sts[first] < start_limit(check, suspect);
 }
 
 uint32_t explain_smallest(struct writer_span span, uint32_t but)
@@ -131,15 +128,14 @@ static bool register_is_excused(const struct chronos *check, const struct writer
                                 const struct chronos_suspect *suspect)
 {
     const struct iso_history *history = check->history;
-    return explain_is_excused(check, suspect,
-                              writers_of(writers, history->key[suspect->operation],
-                                         history->value[suspect->operation], WRITER_UNKNOWN));
+    return explain_is_excused(
+        check, suspect,
+        writers_of(writers, history->key[suspect->operation], history->value[suspect->operation], WRITER_UNKNOWN));
 }
 
 /* ---- all suspects ---- */
 
-static void report(struct chronos_shard *shard, const struct writers *writers,
-                   const struct chronos_suspect *suspect)
+static void report(struct chronos_shard *shard, const struct writers *writers, const struct chronos_suspect *suspect)
 {
     struct iso_violation violation = {.axiom = ISO_EXT,
                                       .transaction = suspect->transaction,
@@ -159,8 +155,7 @@ static void report(struct chronos_shard *shard, const struct writers *writers,
 }
 
 /* Suspects of one transaction and key, in the order of their operations. */
-static void settle(struct chronos_shard *shard, const struct writers *writers, const uint32_t *suspects,
-                   uint32_t count)
+static void settle(struct chronos_shard *shard, const struct writers *writers, const uint32_t *suspects, uint32_t count)
 {
     const struct chronos_suspect *wrong = NULL;
     for (uint32_t i = 0; i < count; i++) {
@@ -179,8 +174,8 @@ static void settle(struct chronos_shard *shard, const struct writers *writers, c
 }
 
 /* Suspects `order[0..count)`, all of one transaction. */
-static void settle_transaction(struct chronos_shard *shard, const struct writers *writers,
-                               const uint32_t *order, uint32_t count)
+static void settle_transaction(struct chronos_shard *shard, const struct writers *writers, const uint32_t *order,
+                               uint32_t count)
 {
     const uint32_t *keys = shard->history->key;
     uint64_t *by_key = shard->sorted;
@@ -233,8 +228,7 @@ void chronos_explain(struct chronos_shard *shard)
     uint32_t *order = sort_suspects(shard);
     for (uint32_t i = 0, end; i < shard->suspect_count; i = end) {
         uint32_t transaction = shard->suspects[order[i]].transaction;
-        for (end = i + 1;
-             end < shard->suspect_count && shard->suspects[order[end]].transaction == transaction;)
+        for (end = i + 1; end < shard->suspect_count && shard->suspects[order[end]].transaction == transaction;)
             end++;
         settle_transaction(shard, &writers, order + i, end - i);
     }

@@ -12,7 +12,7 @@ struct prefix {
     const iso_atom *elements;
     uint64_t *sorted;  /* the elements again, to be found in */
     uint64_t *initial; /* the elements of the initial list, sorted; NULL until somebody asks */
-    uint32_t whole; /* the writer looked at last whose appends are all there: its elements stand together */
+    uint32_t whole;    /* the writer looked at last whose appends are all there: its elements stand together */
 };
 
 static struct prefix prefix_of(const struct chronos *check, const struct writers *writers,
@@ -25,8 +25,7 @@ static struct prefix prefix_of(const struct chronos *check, const struct writers
                            .key = history->key[suspect->operation],
                            .count = suspect->prefix,
                            .whole = ISO_NONE,
-                           .elements =
-                               history->element + history->list_first[history->value[suspect->operation]]};
+                           .elements = history->element + history->list_first[history->value[suspect->operation]]};
 }
 
 static struct writer_span span_of(const struct prefix *prefix, uint32_t i, enum writer_class class)
@@ -126,9 +125,8 @@ static bool find_uncommitted(struct prefix *prefix, uint32_t *writer)
         uint32_t committed = explain_smallest(span_of(prefix, i, WRITER_FINAL), prefix->suspect->transaction);
         if (aborted == ISO_NONE && (committed != ISO_NONE || is_initial(prefix, prefix->elements[i])))
             continue;
-        *writer = aborted != ISO_NONE
-                      ? aborted
-                      : explain_smallest_unknown(prefix->writers, prefix->key, prefix->elements[i]);
+        *writer =
+            aborted != ISO_NONE ? aborted : explain_smallest_unknown(prefix->writers, prefix->key, prefix->elements[i]);
         return true;
     }
     return false;
@@ -163,8 +161,8 @@ static struct iso_value expected_of(struct chronos_shard *shard, const struct pr
                                  prefix->elements + prefix->count, own);
 }
 
-void explain_list(struct chronos_shard *shard, const struct writers *writers,
-                  const struct chronos_suspect *suspect, struct iso_violation *violation)
+void explain_list(struct chronos_shard *shard, const struct writers *writers, const struct chronos_suspect *suspect,
+                  struct iso_violation *violation)
 {
     struct prefix prefix = prefix_of(shard->check, writers, suspect);
     prefix.sorted = sort_elements(prefix.elements, prefix.count);

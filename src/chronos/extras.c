@@ -8,8 +8,7 @@ void chronos_defer(struct chronos_shard *shard, uint32_t transaction, uint32_t o
 {
     if (shard->extra_count == shard->extra_capacity) {
         size_t old = shard->extra_capacity, next = iso_column_capacity(old, old + 1);
-        shard->extras =
-            iso_column_grow(shard->extras, old * sizeof *shard->extras, next * sizeof *shard->extras);
+        shard->extras = iso_column_grow(shard->extras, old * sizeof *shard->extras, next * sizeof *shard->extras);
         shard->extra_capacity = (uint32_t)next;
     }
     shard->extras[shard->extra_count++] = (struct chronos_extra){transaction, operation, prefix};
@@ -24,8 +23,7 @@ static void sort_extras(struct chronos_shard *shard)
     other.keys = iso_allocate(((size_t)count + 1) * sizeof *items.keys);
     other.payloads = iso_allocate(((size_t)count + 1) * sizeof *items.payloads);
     for (uint32_t i = 0; i < count; i++) {
-        items.keys[i] =
-            chronos_bound(shard->history, shard->extras[i].transaction, shard->extras[i].operation);
+        items.keys[i] = chronos_bound(shard->history, shard->extras[i].transaction, shard->extras[i].operation);
         items.payloads[i] = i;
     }
     bool in_other = iso_radix_sort(items, other, count);

@@ -35,8 +35,7 @@ uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transacti
 {
     const struct iso_history *history = shard->history;
     uint32_t count = 0;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
-         o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
         if (!chronos_owns(history->key[o], shard->part, shard->check->parts))
             continue;
         if (!only_writes || iso_kind_writes(history->kind[o]))
@@ -48,8 +47,7 @@ uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transacti
 
 /* ---- registers ---- */
 
-static void judge_register(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run,
-                           uint32_t count)
+static void judge_register(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run, uint32_t count)
 {
     const struct iso_history *history = shard->history;
     bool wrote = false, int_found = false;
@@ -91,29 +89,28 @@ void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transacti
 {
     struct chronos_previous seen = frontier(shard, transaction, shard->history->key[operation]);
     if (shard->history->value[operation] != seen.value)
-        chronos_add_suspect(
-            shard, &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, ISO_NONE});
+        chronos_add_suspect(shard,
+                            &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, ISO_NONE});
 }
 
 void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t last)
 {
-    iso_verdict_add(shard->verdict,
-                    &(struct iso_violation){.axiom = ISO_INT,
-                                            .transaction = transaction,
-                                            .other = ISO_NONE,
-                                            .key = shard->history->key[operation],
-                                            .operation = operation,
-                                            .expected = iso_value_atom(last),
-                                            .actual = iso_value_atom(shard->history->value[operation]),
-                                            .writer_expected = ISO_NONE,
-                                            .writer_actual = ISO_NONE,
-                                            .breach = ISO_NONE});
+    iso_verdict_add(shard->verdict, &(struct iso_violation){.axiom = ISO_INT,
+                                                            .transaction = transaction,
+                                                            .other = ISO_NONE,
+                                                            .key = shard->history->key[operation],
+                                                            .operation = operation,
+                                                            .expected = iso_value_atom(last),
+                                                            .actual = iso_value_atom(shard->history->value[operation]),
+                                                            .writer_expected = ISO_NONE,
+                                                            .writer_actual = ISO_NONE,
+                                                            .breach = ISO_NONE});
 }
 
 /* ---- lists ---- */
 
-bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const iso_atom *own,
-                         uint32_t own_count, uint32_t *prefix)
+bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const iso_atom *own, uint32_t own_count,
+                         uint32_t *prefix)
 {
     uint32_t list = history->value[operation];
     const iso_atom *end = history->element + history->list_first[list + 1];
@@ -124,8 +121,8 @@ bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, 
     return true;
 }
 
-struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix,
-                                       uint32_t prefix_count, const iso_atom *own, uint32_t own_count)
+struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix, uint32_t prefix_count,
+                                       const iso_atom *own, uint32_t own_count)
 {
     iso_atom *elements = iso_allocate(((size_t)prefix_count + own_count) * sizeof *elements);
     if (prefix_count)
@@ -139,8 +136,8 @@ struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_at
 
 /* What the read should have returned: the prefix of the read before it (of no length if the end is wrong
  * already), and the transaction's own appends. */
-static void add_list_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
-                         const iso_atom *prefix, uint32_t prefix_count, uint32_t own_count)
+static void add_list_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, const iso_atom *prefix,
+                         uint32_t prefix_count, uint32_t own_count)
 {
     const struct iso_history *history = shard->history;
     struct iso_violation violation = {.axiom = ISO_INT,
@@ -194,8 +191,7 @@ static void judge_list(struct chronos_shard *shard, uint32_t transaction, const 
     }
 }
 
-void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
-                             uint32_t prefix)
+void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t prefix)
 {
     const struct iso_history *history = shard->history;
     uint32_t key = history->key[operation];
@@ -204,8 +200,7 @@ void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, 
     if (prefix == seen.value &&
         (prefix == 0 || memcmp(elements, shard->check->lists[key].elements, prefix * sizeof *elements) == 0))
         return;
-    chronos_add_suspect(shard,
-                        &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, prefix});
+    chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, prefix});
 }
 
 /* ---- both ---- */
@@ -218,8 +213,7 @@ void chronos_judge_run(struct chronos_shard *shard, uint32_t transaction, const 
         judge_register(shard, transaction, run, count);
 }
 
-void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted,
-                        uint32_t count)
+void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted, uint32_t count)
 {
     for (uint32_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && chronos_key_of(sorted[end]) == chronos_key_of(sorted[i]);)

@@ -35,8 +35,7 @@ struct group {
 /* ---- what the members do ---- */
 
 /* `own`: room for as many elements as the run has. */
-static bool reads_externally(const struct iso_history *history, const uint64_t *run, uint32_t count,
-                             iso_atom *own)
+static bool reads_externally(const struct iso_history *history, const uint64_t *run, uint32_t count, iso_atom *own)
 {
     uint32_t prefix, own_count = 0;
     if (!iso_key_is_list(history, chronos_key_of(run[0])))
@@ -141,8 +140,7 @@ static void enter(struct walk *walk, uint32_t node)
 {
     const struct group *group = walk->group;
     walk->number[node] = walk->low[node] = ++walk->next_number;
-    walk->edge[node] =
-        node < group->count ? group->first_use[node] : group->first_of_key[node - group->count];
+    walk->edge[node] = node < group->count ? group->first_use[node] : group->first_of_key[node - group->count];
     walk->path[walk->path_count++] = walk->stack[walk->stack_count++] = node;
     walk->on_stack[node] = true;
 }
@@ -236,16 +234,16 @@ static void report(struct chronos *check, struct iso_verdict *verdict, const str
         uint32_t t = group->transactions[member];
         if (check->first_breach)
             check->first_breach[t] = ISO_NONE; /* TIMESTAMP once a transaction */
-        iso_verdict_add(verdict, &(struct iso_violation){
-                                     .axiom = ISO_TIMESTAMP,
-                                     .kind = shared ? ISO_SHARED_CTS : ISO_CTS_CYCLE,
-                                     .transaction = t,
-                                     .other = shared ? group->transactions[group->other[member]] : ISO_NONE,
-                                     .key = ISO_NONE,
-                                     .operation = ISO_NONE,
-                                     .writer_expected = ISO_NONE,
-                                     .writer_actual = ISO_NONE,
-                                     .breach = ISO_NONE});
+        iso_verdict_add(verdict,
+                        &(struct iso_violation){.axiom = ISO_TIMESTAMP,
+                                                .kind = shared ? ISO_SHARED_CTS : ISO_CTS_CYCLE,
+                                                .transaction = t,
+                                                .other = shared ? group->transactions[group->other[member]] : ISO_NONE,
+                                                .key = ISO_NONE,
+                                                .operation = ISO_NONE,
+                                                .writer_expected = ISO_NONE,
+                                                .writer_actual = ISO_NONE,
+                                                .breach = ISO_NONE});
     }
 }
 
@@ -277,8 +275,7 @@ static void check_group(struct chronos *check, struct iso_verdict *verdict, cons
     iso_free(group.first_of_key);
 }
 
-void chronos_check_shared_cts(struct chronos *check, struct iso_verdict *verdict, unsigned part,
-                              unsigned parts)
+void chronos_check_shared_cts(struct chronos *check, struct iso_verdict *verdict, unsigned part, unsigned parts)
 {
     const struct chronos_events *commits = &check->commits;
     uint32_t first = (uint32_t)((uint64_t)commits->count * part / parts);

@@ -55,13 +55,11 @@ static uint64_t first_write_bound(const struct iso_history *history, uint32_t tr
 
 /* True if the transaction's version of the key comes before the other's: they have one cts or the other's is
  * later. */
-static bool comes_before(const struct iso_history *history, uint32_t transaction, uint32_t other,
-                         uint32_t key)
+static bool comes_before(const struct iso_history *history, uint32_t transaction, uint32_t other, uint32_t key)
 {
     if (history->cts[transaction] != history->cts[other])
         return true;
-    uint64_t bound = first_write_bound(history, transaction, key),
-             other_bound = first_write_bound(history, other, key);
+    uint64_t bound = first_write_bound(history, transaction, key), other_bound = first_write_bound(history, other, key);
     if (bound != other_bound)
         return bound < other_bound;
     return iso_atom_compare(&history->atoms, history->tid[transaction], history->tid[other]) < 0;
@@ -73,8 +71,7 @@ static uint32_t take_writes(struct chronos_shard *shard, uint32_t transaction)
 {
     const struct iso_history *history = shard->history;
     uint32_t found = 0;
-    for (uint32_t o = history->first_operation[transaction + 1];
-         o-- > history->first_operation[transaction];) {
+    for (uint32_t o = history->first_operation[transaction + 1]; o-- > history->first_operation[transaction];) {
         uint32_t key = history->key[o], writer = shard->keys[key].writer;
         if (!iso_kind_writes(history->kind[o]) || writer == transaction)
             continue;

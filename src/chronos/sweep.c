@@ -13,8 +13,7 @@ enum { AHEAD = 12, FAR_AHEAD = 24 }; /* events; no more than CHRONOS_PADDING */
 
 /* The operations on our part of the keys (`parts` 1: any), or only those that write. Branches on either would
  * be mispredicted every other time, so the operations are picked without one. */
-static inline uint32_t pick(struct chronos_shard *shard, uint32_t transaction, bool only_writes,
-                            unsigned parts)
+static inline uint32_t pick(struct chronos_shard *shard, uint32_t transaction, bool only_writes, unsigned parts)
 {
     const struct iso_history *history = shard->history;
     const uint32_t *keys = history->key;
@@ -47,8 +46,8 @@ static __attribute__((noinline, cold)) void wrong_read(struct chronos_shard *sha
                                                        uint32_t transaction, uint32_t operation)
 {
     if (key->toucher != transaction) {
-        chronos_add_suspect(
-            shard, &(struct chronos_suspect){transaction, operation, key->value, key->writer, ISO_NONE});
+        chronos_add_suspect(shard,
+                            &(struct chronos_suspect){transaction, operation, key->value, key->writer, ISO_NONE});
     } else if (key->int_found != transaction) {
         key->int_found = transaction;
         chronos_add_int(shard, transaction, operation, key->last);
@@ -63,8 +62,8 @@ static inline uint32_t choose(unsigned bit, uint32_t when_set, uint32_t otherwis
 
 /* One operation on a register; `writes` is 1 or 0. Whether it reads or writes, and whether the transaction
  * was here before, no processor can foresee: the only branches are those that lead to violations. */
-static inline void touch(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction,
-                         uint32_t operation, uint32_t value, unsigned writes)
+static inline void touch(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction, uint32_t operation,
+                         uint32_t value, unsigned writes)
 {
     unsigned here = key->toucher == transaction;
     unsigned differs = value != choose(here, key->last, key->value);

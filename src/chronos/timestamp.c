@@ -16,8 +16,7 @@ static uint32_t stray_operation(const struct iso_history *history, uint32_t t)
 static bool breaks_interval(const struct iso_history *history, uint32_t t, uint32_t stray)
 {
     bool writes = history->flags[t] & ISO_WRITES;
-    return stray != ISO_NONE || history->sts[t] > history->cts[t] ||
-           (history->sts[t] == history->cts[t] && writes);
+    return stray != ISO_NONE || history->sts[t] > history->cts[t] || (history->sts[t] == history->cts[t] && writes);
 }
 
 static void check_one(struct chronos *check, struct iso_verdict *verdict, uint32_t t)
@@ -41,8 +40,7 @@ static void check_one(struct chronos *check, struct iso_verdict *verdict, uint32
                                                      .breach = interval ? ISO_NONE : breach});
 }
 
-void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first,
-                              uint32_t end)
+void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first, uint32_t end)
 {
     for (uint32_t t = first; t < end; t++) {
         if (iso_status_of(check->history, t) == ISO_COMMITTED)

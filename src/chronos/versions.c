@@ -34,16 +34,15 @@ static void gather(struct chronos_shard *shard, struct group *group, uint32_t tr
     uint32_t count = chronos_sort_operations(shard, transaction, true), first = group->operation_count;
     if (first + count > group->operation_capacity) {
         group->operation_capacity = (uint32_t)iso_column_capacity(group->operation_capacity, first + count);
-        group->operations =
-            iso_reallocate(group->operations, group->operation_capacity * sizeof *group->operations);
+        group->operations = iso_reallocate(group->operations, group->operation_capacity * sizeof *group->operations);
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t key = chronos_key_of(shard->sorted[i]);
         group->operations[first + i] = shard->sorted[i];
         if (i == 0 || key != chronos_key_of(shard->sorted[i - 1]))
-            add_version(group, (struct version){key, transaction, first + i, 0,
-                                                chronos_bound(shard->history, transaction,
-                                                              chronos_operation_of(shard->sorted[i]))});
+            add_version(group, (struct version){
+                                   key, transaction, first + i, 0,
+                                   chronos_bound(shard->history, transaction, chronos_operation_of(shard->sorted[i]))});
         group->versions[group->version_count - 1].count++;
     }
     group->operation_count = first + count;

@@ -89,8 +89,8 @@ static void add(struct occurrences *found, struct occurrence occurrence)
 {
     if (found->count == found->capacity) {
         size_t next = iso_column_capacity(found->capacity, found->count + 1);
-        found->items = iso_column_grow(found->items, found->capacity * sizeof *found->items,
-                                       next * sizeof *found->items);
+        found->items =
+            iso_column_grow(found->items, found->capacity * sizeof *found->items, next * sizeof *found->items);
         found->capacity = next;
     }
     found->items[found->count++] = occurrence;
@@ -109,9 +109,9 @@ static void look_at_run(const struct writers *writers, struct occurrences *found
         uint32_t pair = writers->numbers[slot_of(writers, (uint64_t)key << 32 | value)];
         if (!pair || (!list && is_final && i + 1 < count))
             continue; /* the same value once more: the last one stands for it */
-        add(found, (struct occurrence){(pair - 1) * WRITER_CLASSES +
-                                           class_of(iso_status_of(history, transaction), is_final),
-                                       transaction});
+        add(found,
+            (struct occurrence){(pair - 1) * WRITER_CLASSES + class_of(iso_status_of(history, transaction), is_final),
+                                transaction});
     }
 }
 
@@ -120,8 +120,7 @@ static void look_at_transaction(const struct writers *writers, struct occurrence
 {
     const struct iso_history *history = writers->history;
     uint32_t count = 0;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
-         o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
         uint32_t key = history->key[o];
         if ((writers->key_bits[key / 64] >> key % 64 & 1) && iso_kind_writes(history->kind[o]))
             sorted[count++] = (uint64_t)key << 32 | o;
@@ -228,8 +227,7 @@ void writers_find(struct writers *writers, struct chronos_shard *shard)
     }
 }
 
-struct writer_span writers_of(const struct writers *writers, uint32_t key, iso_atom value,
-                              enum writer_class class)
+struct writer_span writers_of(const struct writers *writers, uint32_t key, iso_atom value, enum writer_class class)
 {
     uint32_t pair = writers->numbers[slot_of(writers, (uint64_t)key << 32 | value)];
     const uint32_t *span = writers->first + (size_t)(pair - 1) * WRITER_CLASSES + class;

@@ -38,7 +38,6 @@ void writers_init(struct writers *writers, const struct iso_history *history);
 void writers_release(struct writers *writers);
 void writers_need(struct writers *writers, uint32_t key, iso_atom value);
 void writers_find(struct writers *writers, struct chronos_shard *shard); /* after the last writers_need */
-struct writer_span writers_of(const struct writers *writers, uint32_t key, iso_atom value,
-                              enum writer_class class);
+struct writer_span writers_of(const struct writers *writers, uint32_t key, iso_atom value, enum writer_class class);
 
 #endif

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FINDING(axiom, kind, transaction, other, key)                                                        \
-    {                                                                                                        \
-        true, axiom, kind, transaction, other, key                                                           \
+#define FINDING(axiom, kind, transaction, other, key)                                                                  \
+    {                                                                                                                  \
+        true, axiom, kind, transaction, other, key                                                                     \
     }
 #define EXT(kind, transaction, key) FINDING(ISO_EXT, kind, transaction, ISO_SCRIPT_NOBODY, key)
 #define INT(transaction, key) FINDING(ISO_INT, ISO_KIND_NONE, transaction, ISO_SCRIPT_NOBODY, key)
@@ -23,9 +23,7 @@ static const struct iso_anomaly anomalies[] = {
      {{EXT(ISO_FUTURE, 1, 'x')}, {EXT(ISO_FUTURE, 1, 'x')}}},
     {"lost-update",
      "two overlapping transactions read a key and both write it",
-     {{"wx1", 0, 0, 1, ISO_COMMITTED},
-      {"rx1 wx2", 1, 2, 4, ISO_COMMITTED},
-      {"rx1 wx3", 2, 3, 5, ISO_COMMITTED}},
+     {{"wx1", 0, 0, 1, ISO_COMMITTED}, {"rx1 wx2", 1, 2, 4, ISO_COMMITTED}, {"rx1 wx3", 2, 3, 5, ISO_COMMITTED}},
      {{FINDING(ISO_NOCONFLICT, ISO_KIND_NONE, 2, 1, 'x')}, {EXT(ISO_STALE, 2, 'x')}}},
     {"long-fork",
      "two readers see two independent writes in opposite orders",
@@ -131,17 +129,15 @@ enum iso_status iso_plant_parse(const char *text, uint32_t transactions, struct 
     if (!plant->anomaly)
         return unknown_name(text, error);
     if (*at == ':' && (at++, !parse_count(&at, &plant->count)))
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--anomaly %s: the count must be a number from 1 to 1000000", text);
+        return iso_error_set(error, ISO_BAD_INPUT, "--anomaly %s: the count must be a number from 1 to 1000000", text);
     if (*at == '@') {
         at++;
         plant->everywhere = false;
         if (!parse_place(&at, transactions, &plant->place))
-            return iso_error_set(
-                error, ISO_BAD_INPUT,
-                "--anomaly %s: the place must be a share of the run from 0.0 to 1.0, or a number of "
-                "transactions up to %u",
-                text, transactions);
+            return iso_error_set(error, ISO_BAD_INPUT,
+                                 "--anomaly %s: the place must be a share of the run from 0.0 to 1.0, or a number of "
+                                 "transactions up to %u",
+                                 text, transactions);
     }
     if (*at)
         return iso_error_set(error, ISO_BAD_INPUT, "--anomaly %s: expected NAME[:COUNT][@PLACE]", text);

@@ -41,8 +41,7 @@ static struct due *plan(const struct iso_generate_options *options, uint32_t *co
 
 /* ---- the run ---- */
 
-static void store_init(struct store *store, const struct iso_generate_options *options,
-                       struct iso_generated *generated)
+static void store_init(struct store *store, const struct iso_generate_options *options, struct iso_generated *generated)
 {
     *store = (struct store){.options = options, .generated = generated, .next_value = 1, .next_tid = 1};
     iso_rng_seed(&store->rng, options->seed);

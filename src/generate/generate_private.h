@@ -15,12 +15,11 @@ struct slot {
     uint64_t value;       /* 0: none yet; registers */
     uint64_t changed;     /* cts of the last commit known to have written it, also under its former key */
     uint64_t version_cts; /* cts of the newest version known to be committed; 0: none */
-    uint64_t
-        taint; /* least sts of the transactions of unknown outcome that what is there rests on, or NEVER */
-    uint64_t current;   /* what transaction `seen` sees now */
-    uint32_t seen;      /* the transaction that `current` belongs to (lists: that has read it) */
-    uint32_t held;      /* the open transaction that will write it; 0: none */
-    uint32_t *elements; /* lists: values fit 32 bits there */
+    uint64_t taint;       /* least sts of the transactions of unknown outcome that what is there rests on, or NEVER */
+    uint64_t current;     /* what transaction `seen` sees now */
+    uint32_t seen;        /* the transaction that `current` belongs to (lists: that has read it) */
+    uint32_t held;        /* the open transaction that will write it; 0: none */
+    uint32_t *elements;   /* lists: values fit 32 bits there */
     uint32_t count, capacity;
 };
 
@@ -74,8 +73,7 @@ struct store {
 };
 
 /* outlet.c */
-void outlet_init(struct outlet *outlet, enum iso_generate_order order, iso_generate_sink *sink,
-                 void *context);
+void outlet_init(struct outlet *outlet, enum iso_generate_order order, iso_generate_sink *sink, void *context);
 void outlet_release(struct outlet *outlet);
 struct transaction *outlet_new(struct outlet *outlet); /* an empty one, which has begun */
 void outlet_close(struct outlet *outlet, struct transaction *transaction, struct iso_rng *rng);

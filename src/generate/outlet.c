@@ -34,8 +34,8 @@ struct operation *transaction_add(struct transaction *transaction, uint8_t kind,
 {
     if (transaction->operation_count == transaction->operation_capacity) {
         transaction->operation_capacity = (uint32_t)iso_column_capacity(transaction->operation_capacity, 0);
-        transaction->operations = iso_reallocate(
-            transaction->operations, transaction->operation_capacity * sizeof *transaction->operations);
+        transaction->operations =
+            iso_reallocate(transaction->operations, transaction->operation_capacity * sizeof *transaction->operations);
     }
     struct operation *operation = &transaction->operations[transaction->operation_count++];
     *operation = (struct operation){.kind = kind, .key = key, .taint = NEVER};
@@ -46,8 +46,8 @@ void transaction_element(struct transaction *transaction, uint64_t element)
 {
     if (transaction->element_count == transaction->element_capacity) {
         transaction->element_capacity = iso_column_capacity(transaction->element_capacity, 0);
-        transaction->elements = iso_reallocate(transaction->elements,
-                                               transaction->element_capacity * sizeof *transaction->elements);
+        transaction->elements =
+            iso_reallocate(transaction->elements, transaction->element_capacity * sizeof *transaction->elements);
     }
     transaction->elements[transaction->element_count++] = element;
 }
@@ -68,8 +68,7 @@ static uint32_t value_of(struct iso_history *block, const struct transaction *tr
     if (operation->kind == ISO_READ_LIST) {
         uint32_t list = iso_history_list(block);
         for (uint32_t i = 0; i < operation->count; i++)
-            iso_history_element(
-                block, iso_atoms_unsigned(&block->atoms, transaction->elements[operation->first + i]));
+            iso_history_element(block, iso_atoms_unsigned(&block->atoms, transaction->elements[operation->first + i]));
         return list;
     }
     return operation->value ? iso_atoms_unsigned(&block->atoms, operation->value) : ISO_ABSENT;
@@ -135,8 +134,8 @@ static void wait(struct outlet *outlet, struct transaction *transaction)
 
 struct transaction *outlet_new(struct outlet *outlet)
 {
-    struct transaction *transaction = outlet->spare_count ? outlet->spare[--outlet->spare_count]
-                                                          : iso_allocate_zeroed(1, sizeof *transaction);
+    struct transaction *transaction =
+        outlet->spare_count ? outlet->spare[--outlet->spare_count] : iso_allocate_zeroed(1, sizeof *transaction);
     *transaction = (struct transaction){.operations = transaction->operations,
                                         .operation_capacity = transaction->operation_capacity,
                                         .elements = transaction->elements,

@@ -30,8 +30,7 @@ static void add_operation(const struct play *play, struct transaction *transacti
         transaction_element(transaction, value_of(play, key, i));
 }
 
-static void run(const struct play *play, const struct iso_script_transaction *script, uint32_t session,
-                uint32_t sno)
+static void run(const struct play *play, const struct iso_script_transaction *script, uint32_t session, uint32_t sno)
 {
     struct store *store = play->store;
     struct iso_generated *generated = store->generated;

@@ -28,12 +28,10 @@ static void choose_operations(struct store *store, struct transaction *transacti
     const struct iso_generate_options *options = store->options;
     for (uint32_t i = 0; i < options->operations; i++) {
         uint32_t at;
-        bool reads =
-            iso_rng_chance(&store->rng, options->read_share) || !choose_written(store, transaction->tid, &at);
+        bool reads = iso_rng_chance(&store->rng, options->read_share) || !choose_written(store, transaction->tid, &at);
         if (reads)
             at = iso_draw_key(&store->draw, &store->rng);
-        uint8_t kind =
-            reads ? (options->lists ? ISO_READ_LIST : ISO_READ) : (options->lists ? ISO_APPEND : ISO_WRITE);
+        uint8_t kind = reads ? (options->lists ? ISO_READ_LIST : ISO_READ) : (options->lists ? ISO_APPEND : ISO_WRITE);
         transaction_add(transaction, kind, 0)->slot = at;
     }
 }
@@ -47,8 +45,7 @@ static void note_read(struct operation *operation, const struct slot *slot)
     operation->version = slot->version_cts;
 }
 
-static void run_register(struct store *store, const struct transaction *transaction,
-                         struct operation *operation)
+static void run_register(struct store *store, const struct transaction *transaction, struct operation *operation)
 {
     struct slot *slot = &store->slots[operation->slot];
     if (slot->seen != transaction->tid) {
@@ -71,8 +68,7 @@ static void read_list(struct store *store, struct transaction *transaction, uint
     for (uint32_t i = 0; i < slot->count; i++)
         transaction_element(transaction, slot->elements[i]);
     for (uint32_t i = 0; slot->held == transaction->tid && i < at; i++) {
-        if (transaction->operations[i].slot == operation->slot &&
-            transaction->operations[i].kind == ISO_APPEND)
+        if (transaction->operations[i].slot == operation->slot && transaction->operations[i].kind == ISO_APPEND)
             transaction_element(transaction, transaction->operations[i].value);
     }
     operation->count = (uint32_t)(transaction->element_count - operation->first);
@@ -171,8 +167,7 @@ static void append(struct slot *slot, uint64_t value)
     slot->elements[slot->count++] = (uint32_t)value;
 }
 
-static void apply(struct store *store, const struct transaction *transaction,
-                  const struct operation *operation)
+static void apply(struct store *store, const struct transaction *transaction, const struct operation *operation)
 {
     struct slot *slot = &store->slots[operation->slot];
     bool list = operation->kind == ISO_APPEND, known = transaction->status == ISO_COMMITTED;

@@ -17,8 +17,7 @@ static iso_atom translate(const iso_atom *map, iso_atom atom)
     return !(atom & ISO_ATOM_TABLE) || atom == ISO_ABSENT ? atom : map[atom & ~ISO_ATOM_TABLE];
 }
 
-static uint32_t *copy_keys(struct iso_history *history, const struct iso_history *block,
-                           const iso_atom *atoms)
+static uint32_t *copy_keys(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms)
 {
     uint32_t *map = iso_allocate(((size_t)block->key_count + 1) * sizeof *map);
     for (uint32_t i = 0; i < block->key_count; i++) {
@@ -28,8 +27,7 @@ static uint32_t *copy_keys(struct iso_history *history, const struct iso_history
     return map;
 }
 
-static uint32_t *copy_sessions(struct iso_history *history, const struct iso_history *block,
-                               const iso_atom *atoms)
+static uint32_t *copy_sessions(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms)
 {
     uint32_t *map = iso_allocate(((size_t)block->session_count + 1) * sizeof *map);
     for (uint32_t i = 0; i < block->session_count; i++)
@@ -102,8 +100,8 @@ static void append_ots(struct iso_history *history, const struct iso_history *bl
            block->operation_count * sizeof *block->ots_logical);
 }
 
-static void append_operations(struct iso_history *history, const struct iso_history *block,
-                              const iso_atom *atoms, const uint32_t *keys)
+static void append_operations(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms,
+                              const uint32_t *keys)
 {
     uint32_t at = history->operation_count, count = block->operation_count;
     if (!count)
@@ -137,8 +135,8 @@ static void append_snapshot_column(struct iso_history *history, const struct iso
     }
 }
 
-static void append_transactions(struct iso_history *history, const struct iso_history *block,
-                                const iso_atom *atoms, const uint32_t *sessions)
+static void append_transactions(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms,
+                                const uint32_t *sessions)
 {
     uint32_t at = history->transaction_count, count = block->transaction_count;
     memcpy(history->flags + at, block->flags, count);
@@ -163,8 +161,7 @@ void iso_history_append(struct iso_history *history, const struct iso_history *b
 {
     if (!block->transaction_count)
         return;
-    assert(history->clock == ISO_CLOCK_NONE || block->clock == ISO_CLOCK_NONE ||
-           history->clock == block->clock);
+    assert(history->clock == ISO_CLOCK_NONE || block->clock == ISO_CLOCK_NONE || history->clock == block->clock);
     if (block->clock != ISO_CLOCK_NONE)
         history->clock = block->clock;
     iso_atom *atoms = copy_atoms(history, block);

@@ -57,8 +57,7 @@ static struct probe probe_integer(uint64_t bits, bool negative)
 static struct probe probe_string(const char *text, size_t length)
 {
     assert(length < ISO_FORM_NEGATIVE);
-    return (struct probe){
-        .form = (uint32_t)length, .text = text, .hash = (uint32_t)XXH3_64bits(text, length)};
+    return (struct probe){.form = (uint32_t)length, .text = text, .hash = (uint32_t)XXH3_64bits(text, length)};
 }
 
 static bool entry_equals(const struct iso_atoms *atoms, uint32_t index, const struct probe *probe)
@@ -109,8 +108,7 @@ static void reserve_entry(struct iso_atoms *atoms)
     size_t old = atoms->capacity, next = iso_column_capacity(old, old + 1);
     if (next > ISO_ATOM_TABLE - 1)
         iso_out_of_memory(next * sizeof *atoms->payload);
-    atoms->payload =
-        iso_column_grow(atoms->payload, old * sizeof *atoms->payload, next * sizeof *atoms->payload);
+    atoms->payload = iso_column_grow(atoms->payload, old * sizeof *atoms->payload, next * sizeof *atoms->payload);
     atoms->form = iso_column_grow(atoms->form, old * sizeof *atoms->form, next * sizeof *atoms->form);
     atoms->capacity = (uint32_t)next;
 }
@@ -172,8 +170,7 @@ static bool parse_canonical(const char *text, size_t length, uint64_t *bits, boo
     uint64_t value = 0;
     for (; i < length; i++) {
         unsigned digit = (unsigned char)text[i] - '0';
-        if (digit > 9 || __builtin_mul_overflow(value, 10u, &value) ||
-            __builtin_add_overflow(value, digit, &value))
+        if (digit > 9 || __builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, digit, &value))
             return false;
     }
     if (*negative && value > (uint64_t)1 << 63)
@@ -237,8 +234,7 @@ static const char *integer_text(uint64_t bits, bool negative, char buffer[ISO_AT
     return at;
 }
 
-const char *iso_atom_text(const struct iso_atoms *atoms, iso_atom atom, char buffer[ISO_ATOM_TEXT_MAX],
-                          size_t *length)
+const char *iso_atom_text(const struct iso_atoms *atoms, iso_atom atom, char buffer[ISO_ATOM_TEXT_MAX], size_t *length)
 {
     assert(atom != ISO_ABSENT);
     if (!(atom & ISO_ATOM_TABLE))
@@ -273,8 +269,7 @@ int iso_atom_compare(const struct iso_atoms *atoms, iso_atom left, iso_atom righ
         return left_rank < right_rank ? -1 : 1;
     if (left_rank < 2)
         return left_bits < right_bits ? -1 : left_bits > right_bits;
-    uint32_t left_length = atoms->form[left & ~ISO_ATOM_TABLE],
-             right_length = atoms->form[right & ~ISO_ATOM_TABLE];
+    uint32_t left_length = atoms->form[left & ~ISO_ATOM_TABLE], right_length = atoms->form[right & ~ISO_ATOM_TABLE];
     uint32_t common = left_length < right_length ? left_length : right_length;
     int order = memcmp(atoms->text + left_bits, atoms->text + right_bits, common);
     return order ? order : left_length < right_length ? -1 : 1;

@@ -23,9 +23,9 @@ void iso_history_copy_initial(struct iso_history *into, const struct iso_history
 {
     into->initial_value = iso_atoms_copy(&into->atoms, &from->atoms, from->initial_value);
     for (uint32_t i = 0; i < from->initial_count; i++)
-        iso_history_initial(
-            into, iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->initial_key[i]]),
-            iso_atoms_copy(&into->atoms, &from->atoms, from->initial_of_key[i]), from->initial_is_append[i]);
+        iso_history_initial(into, iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->initial_key[i]]),
+                            iso_atoms_copy(&into->atoms, &from->atoms, from->initial_of_key[i]),
+                            from->initial_is_append[i]);
 }
 
 void iso_history_copy(struct iso_history *into, const struct iso_history *from, uint32_t t)
@@ -49,8 +49,7 @@ void iso_history_copy(struct iso_history *into, const struct iso_history *from, 
 uint64_t iso_history_size(const struct iso_history *history)
 {
     enum { TRANSACTION = 42, OPERATION = 9, KEY = 13, ATOM = 20 }; /* bytes; see iso/history.h */
-    return TRANSACTION * (uint64_t)history->transaction_count +
-           OPERATION * (uint64_t)history->operation_count + sizeof(iso_atom) * history->element_count +
-           KEY * (uint64_t)history->key_count + ATOM * (uint64_t)history->atoms.count +
-           history->atoms.text_size;
+    return TRANSACTION * (uint64_t)history->transaction_count + OPERATION * (uint64_t)history->operation_count +
+           sizeof(iso_atom) * history->element_count + KEY * (uint64_t)history->key_count +
+           ATOM * (uint64_t)history->atoms.count + history->atoms.text_size;
 }

@@ -5,8 +5,7 @@
 
 /* ---- a tid names one transaction ---- */
 
-static enum iso_status repeated_tid(const struct iso_history *history, uint32_t transaction,
-                                    struct iso_error *error)
+static enum iso_status repeated_tid(const struct iso_history *history, uint32_t transaction, struct iso_error *error)
 {
     char here[512], there[512], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -16,8 +15,8 @@ static enum iso_status repeated_tid(const struct iso_history *history, uint32_t 
     const char *tid = iso_atom_text(&history->atoms, history->tid[transaction], buffer, &length);
     iso_history_place_text(history, transaction, here, sizeof here);
     iso_history_place_text(history, first, there, sizeof there);
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: tid %.*s stands here and at %s; a tid must be unique",
-                         here, (int)(length < 100 ? length : 100), tid, there);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: tid %.*s stands here and at %s; a tid must be unique", here,
+                         (int)(length < 100 ? length : 100), tid, there);
 }
 
 /* One bit a tid: integer tids are dense as a rule, so this is 20 times smaller than a hash set. */
@@ -80,20 +79,17 @@ static uint32_t first_user(const struct iso_history *history, uint32_t key, uint
 
 static enum iso_status mixed_key(const struct iso_history *history, uint32_t key, struct iso_error *error)
 {
-    char list[512] = "the initial transaction", scalar[512] = "the initial transaction",
-         buffer[ISO_ATOM_TEXT_MAX];
+    char list[512] = "the initial transaction", scalar[512] = "the initial transaction", buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *name = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &length);
-    uint32_t as_list = first_user(history, key, ISO_KEY_LIST),
-             as_scalar = first_user(history, key, ISO_KEY_SCALAR);
+    uint32_t as_list = first_user(history, key, ISO_KEY_LIST), as_scalar = first_user(history, key, ISO_KEY_SCALAR);
     if (as_list != ISO_NONE)
         iso_history_place_text(history, as_list, list, sizeof list);
     if (as_scalar != ISO_NONE)
         iso_history_place_text(history, as_scalar, scalar, sizeof scalar);
-    return iso_error_set(
-        error, ISO_BAD_INPUT,
-        "%s: key %.*s is used as a list here and as a single value at %s; a key is one or the other", list,
-        (int)(length < 100 ? length : 100), name, scalar);
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "%s: key %.*s is used as a list here and as a single value at %s; a key is one or the other",
+                         list, (int)(length < 100 ? length : 100), name, scalar);
 }
 
 /* Null reads of lists are reads of the empty list. */
@@ -130,8 +126,7 @@ static uint64_t latest_own_time(const struct iso_history *history, uint32_t tran
     uint64_t latest = history->sts[transaction];
     if (!(history->flags[transaction] & ISO_OWN_TIMES) || !history->ots)
         return latest;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
-         o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
         if ((history->kind[o] & ISO_OPERATION_OTS) && history->ots[o] > latest)
             latest = history->ots[o];
     }

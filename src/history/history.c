@@ -140,8 +140,7 @@ uint32_t iso_history_open(struct iso_history *history, uint64_t origin)
     history->session[transaction] = ISO_NONE;
     history->sts[transaction] = history->cts[transaction] = 0;
     history->origin[transaction] = origin;
-    history->first_operation[transaction] = history->first_operation[transaction + 1] =
-        history->operation_count;
+    history->first_operation[transaction] = history->first_operation[transaction + 1] = history->operation_count;
     if (history->xid)
         history->xid[transaction] = 0;
     if (history->snapshot)
@@ -153,8 +152,7 @@ uint32_t iso_history_open(struct iso_history *history, uint64_t origin)
     return history->transaction_count++;
 }
 
-uint32_t iso_history_begin(struct iso_history *history, iso_atom tid, iso_atom session, uint8_t status,
-                           uint64_t origin)
+uint32_t iso_history_begin(struct iso_history *history, iso_atom tid, iso_atom session, uint8_t status, uint64_t origin)
 {
     uint32_t transaction = iso_history_open(history, origin);
     history->flags[transaction] = status;
@@ -260,8 +258,7 @@ void iso_history_set_ended(struct iso_history *history, uint64_t nanoseconds)
     history->ended[history->transaction_count - 1] = nanoseconds + 1;
 }
 
-uint32_t iso_history_operation(struct iso_history *history, enum iso_operation_kind kind, iso_atom key,
-                               uint32_t value)
+uint32_t iso_history_operation(struct iso_history *history, enum iso_operation_kind kind, iso_atom key, uint32_t value)
 {
     uint32_t operation = history->operation_count, transaction = history->transaction_count - 1;
     iso_history_reserve_operations(history, 1);
@@ -307,8 +304,7 @@ void iso_history_set_lock(struct iso_history *history)
 uint32_t iso_history_list(struct iso_history *history)
 {
     history_reserve_lists(history, 1);
-    history->list_first[history->list_count] = history->list_first[history->list_count + 1] =
-        history->element_count;
+    history->list_first[history->list_count] = history->list_first[history->list_count + 1] = history->element_count;
     return history->list_count++;
 }
 
@@ -323,8 +319,7 @@ void iso_history_initial(struct iso_history *history, iso_atom key, iso_atom val
 {
     uint32_t index = iso_history_key(history, key), count = history->initial_count++;
     history->initial_key = iso_reallocate(history->initial_key, (count + 1) * sizeof *history->initial_key);
-    history->initial_of_key =
-        iso_reallocate(history->initial_of_key, (count + 1) * sizeof *history->initial_of_key);
+    history->initial_of_key = iso_reallocate(history->initial_of_key, (count + 1) * sizeof *history->initial_of_key);
     history->initial_is_append =
         iso_reallocate(history->initial_is_append, (count + 1) * sizeof *history->initial_is_append);
     history->initial_key[count] = index;

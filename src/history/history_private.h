@@ -6,9 +6,8 @@
 #include "iso/history.h"
 
 /* Grows one column from `old` to `next` elements. */
-#define ISO_GROW(column, old, next)                                                                          \
-    ((column) =                                                                                              \
-         iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
+#define ISO_GROW(column, old, next)                                                                                    \
+    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
 
 void history_reserve_transactions(struct iso_history *history, uint32_t count);
 void history_release_transactions(struct iso_history *history);
@@ -31,8 +30,8 @@ static inline uint8_t history_key_use(enum iso_operation_kind kind, uint32_t val
     return kind == ISO_READ && value == ISO_ABSENT ? 0 : ISO_KEY_SCALAR;
 }
 
-/* PostgreSQL counts a transaction's own xid among the finished ones of its snapshots. To all others it is in progress, and so
- * it is here. */
+/* PostgreSQL counts a transaction's own xid among the finished ones of its snapshots. To all others it is in progress,
+ * and so it is here. */
 void history_hide_own(struct iso_history *history, uint32_t transaction);
 
 /* Parts of iso_history_finish. */

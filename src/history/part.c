@@ -68,8 +68,7 @@ static void list_writes(struct iso_part *part)
     }
 }
 
-static uint32_t group_of_read(const struct iso_part *part, const struct table *table, uint32_t key,
-                              uint32_t value)
+static uint32_t group_of_read(const struct iso_part *part, const struct table *table, uint32_t key, uint32_t value)
 {
     uint32_t first = *find_slot(table, key, value);
     return first ? part->group[first - 1] : ISO_NONE;
@@ -131,8 +130,8 @@ struct builder {
     const struct iso_history *from;
     struct iso_history *into;
     const struct iso_part *part; /* NULL: everything stays */
-    iso_atom *initial; /* by key: changes places with null; NULL: nothing does, and lists keep their start */
-    uint32_t *initial_length; /* by key: elements that lists start with, whoever else appends them */
+    iso_atom *initial;           /* by key: changes places with null; NULL: nothing does, and lists keep their start */
+    uint32_t *initial_length;    /* by key: elements that lists start with, whoever else appends them */
 };
 
 static iso_atom copy_value(const struct builder *builder, uint32_t key, iso_atom value)
@@ -153,8 +152,7 @@ static bool writes_stay(const struct iso_part *part, uint32_t group)
 static bool list_is_sure(const struct builder *builder, uint32_t key, uint32_t list)
 {
     const struct iso_history *from = builder->from;
-    for (uint64_t i = from->list_first[list] + builder->initial_length[key]; i < from->list_first[list + 1];
-         i++) {
+    for (uint64_t i = from->list_first[list] + builder->initial_length[key]; i < from->list_first[list + 1]; i++) {
         uint32_t group = builder->part->element_group[i];
         if (!writes_stay(builder->part, group) && builder->part->kept[group])
             return false;
@@ -169,8 +167,7 @@ static uint32_t copy_list(const struct builder *builder, uint32_t key, uint32_t 
     uint64_t first = from->list_first[list], written = first + builder->initial_length[key];
     for (uint64_t i = builder->initial ? written : first; i < from->list_first[list + 1]; i++) {
         if (!builder->part || i < written || writes_stay(builder->part, builder->part->element_group[i]))
-            iso_history_element(builder->into,
-                                iso_atoms_copy(&builder->into->atoms, &from->atoms, from->element[i]));
+            iso_history_element(builder->into, iso_atoms_copy(&builder->into->atoms, &from->atoms, from->element[i]));
     }
     return copy;
 }
@@ -248,8 +245,7 @@ static void copy_initial(const struct iso_history *from, struct iso_history *int
     for (uint32_t i = 0; i < from->initial_count; i++) {
         iso_atom key = iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->initial_key[i]]);
         if (iso_atom_index_find(into->key_index, key) != ISO_NONE)
-            iso_history_initial(into, key,
-                                iso_atoms_copy(&into->atoms, &from->atoms, from->initial_of_key[i]),
+            iso_history_initial(into, key, iso_atoms_copy(&into->atoms, &from->atoms, from->initial_of_key[i]),
                                 from->initial_is_append[i]);
     }
 }

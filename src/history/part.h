@@ -17,11 +17,10 @@
 struct iso_part {
     const struct iso_history *history;
     bool *transactions, *operations; /* what stays; everything at first. The caller clears */
-    uint32_t *group;         /* by operation: the number of its key and value; ISO_NONE: nobody wrote it */
-    uint32_t *element_group; /* by element of lists, likewise */
-    uint32_t *first_write,
-        *writes;    /* by group: its writes; writes[first_write[g]] to [first_write[g + 1] - 1] */
-    uint32_t *kept; /* by group: how many of them stay */
+    uint32_t *group;                 /* by operation: the number of its key and value; ISO_NONE: nobody wrote it */
+    uint32_t *element_group;         /* by element of lists, likewise */
+    uint32_t *first_write, *writes;  /* by group: its writes; writes[first_write[g]] to [first_write[g + 1] - 1] */
+    uint32_t *kept;                  /* by group: how many of them stay */
     uint32_t group_count;
 };
 

@@ -51,8 +51,7 @@ static int compare_stamps(const void *left, const void *right)
 static void replace_stamp(uint64_t *physical, uint64_t *logical, struct stamps *stamps)
 {
     struct iso_stamp wanted = {*physical, logical ? *logical : 0};
-    const struct iso_stamp *found =
-        bsearch(&wanted, stamps->values, stamps->count, sizeof wanted, compare_stamps);
+    const struct iso_stamp *found = bsearch(&wanted, stamps->values, stamps->count, sizeof wanted, compare_stamps);
     *physical = (uint64_t)(found - stamps->values) + 1;
 }
 

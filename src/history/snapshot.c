@@ -14,8 +14,7 @@ static bool read_number(const char **at, const char *end, uint64_t *number)
     const char *start = *at;
     uint64_t value = 0;
     for (; *at < end && **at >= '0' && **at <= '9'; ++*at) {
-        if (__builtin_mul_overflow(value, 10u, &value) ||
-            __builtin_add_overflow(value, (unsigned)(**at - '0'), &value))
+        if (__builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, (unsigned)(**at - '0'), &value))
             return false;
     }
     *number = value;
@@ -127,11 +126,10 @@ bool iso_snapshot_sees(const struct iso_history *history, const struct iso_snaps
     return xid < snapshot->xmin || (xid < snapshot->xmax && !in_progress(history, snapshot, xid));
 }
 
-void iso_snapshot_text(const struct iso_history *history, const struct iso_snapshot *snapshot, char *text,
-                       size_t size)
+void iso_snapshot_text(const struct iso_history *history, const struct iso_snapshot *snapshot, char *text, size_t size)
 {
-    int used = snprintf(text, size, "%llu:%llu:", (unsigned long long)snapshot->xmin,
-                        (unsigned long long)snapshot->xmax);
+    int used =
+        snprintf(text, size, "%llu:%llu:", (unsigned long long)snapshot->xmin, (unsigned long long)snapshot->xmax);
     for (uint32_t i = 0; i < snapshot->xip_count && used > 0 && (size_t)used < size; i++)
         used += snprintf(text + used, size - (size_t)used, i ? ",%llu" : "%llu",
                          (unsigned long long)history->snapshot_xips[snapshot->first_xip + i]);
@@ -182,9 +180,8 @@ static enum iso_status collect_committed(struct chain *chain, struct iso_error *
         char first[512], second[512];
         iso_history_place_text(history, chain->committed[i - 1].transaction, first, sizeof first);
         iso_history_place_text(history, chain->committed[i].transaction, second, sizeof second);
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "%s: xid %llu stands here and at %s; an xid is one transaction's", second,
-                             (unsigned long long)chain->committed[i].xid, first);
+        return iso_error_set(error, ISO_BAD_INPUT, "%s: xid %llu stands here and at %s; an xid is one transaction's",
+                             second, (unsigned long long)chain->committed[i].xid, first);
     }
     return ISO_OK;
 }
@@ -215,8 +212,7 @@ static uint64_t count_seen(const struct chain *chain, const struct iso_snapshot 
     uint64_t seen = committed_below(chain, snapshot->xmax);
     for (uint32_t i = 0; i < snapshot->xip_count; i++) {
         bool repeated = i && xips[i] == xips[i - 1];
-        if (!repeated && xips[i] >= snapshot->xmin && xips[i] < snapshot->xmax &&
-            is_committed(chain, xips[i]))
+        if (!repeated && xips[i] >= snapshot->xmin && xips[i] < snapshot->xmax && is_committed(chain, xips[i]))
             seen--;
     }
     return seen;
@@ -275,8 +271,7 @@ static int compare_links(const void *left, const void *right, void *context)
 /* The smallest committed xid that `one` sees and `other` does not; 0 if there is none. `other` does not see
  * what was in progress in it, nor what lies at its xmax or above: no xid in between needs a look, however old
  * its xmin is. */
-static uint64_t only_in(const struct chain *chain, const struct iso_snapshot *one,
-                        const struct iso_snapshot *other)
+static uint64_t only_in(const struct chain *chain, const struct iso_snapshot *one, const struct iso_snapshot *other)
 {
     const struct iso_history *history = chain->history;
     const uint64_t *xips = history->snapshot_xips + other->first_xip;
@@ -298,8 +293,7 @@ static void add_breach(struct chain *chain, struct iso_snapshot_breach breach)
     struct iso_history *history = chain->history;
     if (history->breach_count == chain->breach_capacity) {
         chain->breach_capacity = chain->breach_capacity ? chain->breach_capacity * 2 : 16;
-        history->breaches =
-            iso_reallocate(history->breaches, chain->breach_capacity * sizeof *history->breaches);
+        history->breaches = iso_reallocate(history->breaches, chain->breach_capacity * sizeof *history->breaches);
     }
     history->breaches[history->breach_count++] = breach;
 }
@@ -317,8 +311,7 @@ static void place_links(struct chain *chain)
         if (i) {
             const struct iso_snapshot *before = &history->snapshots[chain->links[i - 1].snapshot];
             lost = only_in(chain, before, here);
-            gained =
-                lost || chain->links[i].seen != chain->links[i - 1].seen ? only_in(chain, here, before) : 0;
+            gained = lost || chain->links[i].seen != chain->links[i - 1].seen ? only_in(chain, here, before) : 0;
         }
         if (!i || lost || gained) {
             place += 2;
@@ -328,9 +321,8 @@ static void place_links(struct chain *chain)
         }
         chain->place[chain->links[i].snapshot] = place;
         if (only_earlier)
-            add_breach(chain,
-                       (struct iso_snapshot_breach){chain->links[i].owner, chain->links[previous].snapshot,
-                                                    chain->links[i].snapshot, only_earlier, only_later});
+            add_breach(chain, (struct iso_snapshot_breach){chain->links[i].owner, chain->links[previous].snapshot,
+                                                           chain->links[i].snapshot, only_earlier, only_later});
     }
 }
 
@@ -403,8 +395,7 @@ static void place_owners(struct chain *chain)
             history->sts[t] = place_of(chain, history->snapshot[t]);
             history->flags[t] |= ISO_HAS_STS;
         }
-        for (uint32_t o = history->first_operation[t]; history->ots && o < history->first_operation[t + 1];
-             o++) {
+        for (uint32_t o = history->first_operation[t]; history->ots && o < history->first_operation[t + 1]; o++) {
             if (!(history->kind[o] & ISO_OPERATION_SNAPSHOT))
                 continue;
             history->ots[o] = place_of(chain, (uint32_t)history->ots[o]);

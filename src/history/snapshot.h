@@ -26,7 +26,6 @@ bool iso_snapshot_sees(const struct iso_history *history, const struct iso_snaps
 uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *from, uint32_t snapshot);
 
 /* "xmin:xmax:xip,..." as it was given; cut at `size`. */
-void iso_snapshot_text(const struct iso_history *history, const struct iso_snapshot *snapshot, char *text,
-                       size_t size);
+void iso_snapshot_text(const struct iso_history *history, const struct iso_snapshot *snapshot, char *text, size_t size);
 
 #endif

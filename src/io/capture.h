@@ -23,8 +23,7 @@ struct iso_capture_reader;
 struct iso_capture_writer;
 
 /* NULL on error. Borrows `inputs`, in which it numbers the partitions that it meets. */
-struct iso_capture_reader *iso_capture_reader_new(const char *path, struct iso_inputs *inputs,
-                                                  struct iso_error *error);
+struct iso_capture_reader *iso_capture_reader_new(const char *path, struct iso_inputs *inputs, struct iso_error *error);
 void iso_capture_reader_free(struct iso_capture_reader *reader);
 
 /* The next messages, in file order, valid until the next call; `*count` 0 at the end or on error. What stands before a

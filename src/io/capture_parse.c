@@ -58,9 +58,10 @@ static bool hex4(struct cursor *cursor, uint32_t *unit)
     *unit = 0;
     for (int i = 0; i < 4; i++) {
         char c = *cursor->at;
-        uint32_t digit = c >= '0' && c <= '9' ? (uint32_t)(c - '0')
+        uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
                          : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
-                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10) : 16;
+                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
+                                                : 16;
         if (digit == 16)
             return fault(cursor, "four hexadecimal digits after \\u");
         *unit = *unit << 4 | digit;

@@ -13,17 +13,16 @@ struct iso_capture_reader {
     struct iso_stream_reader *stream;
     struct iso_inputs *inputs; /* borrowed */
     uint64_t line_number;
-    const char *line;          /* read but not parsed yet: it did not fit into the last batch */
+    const char *line; /* read but not parsed yet: it did not fit into the last batch */
     size_t line_length;
     struct iso_message *messages;
-    char *storage;             /* what the batch's messages point into */
+    char *storage; /* what the batch's messages point into */
     size_t storage_size;
     struct iso_capture_line parsed; /* its headers are the batch's */
-    struct iso_error pending;  /* met behind messages that were handed out first */
+    struct iso_error pending;       /* met behind messages that were handed out first */
 };
 
-struct iso_capture_reader *iso_capture_reader_new(const char *path, struct iso_inputs *inputs,
-                                                  struct iso_error *error)
+struct iso_capture_reader *iso_capture_reader_new(const char *path, struct iso_inputs *inputs, struct iso_error *error)
 {
     struct iso_stream_reader *stream = iso_stream_reader_new(path, error);
     if (!stream)
@@ -61,8 +60,8 @@ static enum iso_status parse(struct iso_capture_reader *reader, char *storage, s
         return iso_error_set(error, ISO_BAD_INPUT, "%s:%llu: byte %zu: expected %s", reader->path,
                              (unsigned long long)reader->line_number, parsed->fault_at + 1, parsed->fault);
     *message = parsed->message;
-    message->input = iso_inputs_number(reader->inputs, (const char *)parsed->topic.data, parsed->topic.size,
-                                       message->partition);
+    message->input =
+        iso_inputs_number(reader->inputs, (const char *)parsed->topic.data, parsed->topic.size, message->partition);
     if (message->input == ISO_INPUTS_MAX)
         return iso_error_set(error, ISO_BAD_INPUT, "%s:%llu: more than %d partitions", reader->path,
                              (unsigned long long)reader->line_number, ISO_INPUTS_MAX);

@@ -157,11 +157,18 @@ static enum edn_type read_form(struct edn *edn, unsigned *dropped)
                               : (edn->type = EDN_END);
         char byte = *edn->at++;
         switch (byte) {
-        case '(': return open_bracket(edn, ')');
-        case '[': return open_bracket(edn, ']');
-        case '{': return open_bracket(edn, '}');
-        case ')': case ']': case '}': return close_bracket(edn);
-        case '"': return read_string(edn);
+        case '(':
+            return open_bracket(edn, ')');
+        case '[':
+            return open_bracket(edn, ']');
+        case '{':
+            return open_bracket(edn, '}');
+        case ')':
+        case ']':
+        case '}':
+            return close_bracket(edn);
+        case '"':
+            return read_string(edn);
         case '#':
             if (read_dispatch(edn, dropped))
                 return edn->type;

@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 enum edn_type {
-    EDN_END,     /* the text's */
-    EDN_OPEN,    /* ( [ { or #{, in `opened` */
-    EDN_CLOSE,   /* the matching bracket */
+    EDN_END,   /* the text's */
+    EDN_OPEN,  /* ( [ { or #{, in `opened` */
+    EDN_CLOSE, /* the matching bracket */
     EDN_INTEGER,
     EDN_KEYWORD, /* text without the colon */
     EDN_SYMBOL,  /* nil, true, false and others */
@@ -29,7 +29,7 @@ struct edn {
     const char *at, *end;
     char opened[EDN_DEPTH]; /* closing brackets that are due */
     unsigned depth;
-    const char *expected;   /* of an error; NULL: none */
+    const char *expected; /* of an error; NULL: none */
 
     /* the token read last */
     enum edn_type type;

@@ -159,10 +159,13 @@ static enum iso_status take_of_process(struct elle *elle, const struct elle_oper
     /* A completion without a value is about what was invoked. */
     const struct format_mops *mops = operation->has_value ? &elle->mops : &process->mops;
     if (operation->type == ELLE_OK && !operation->has_value)
-        return refuse(elle, operation, "an :ok transaction without a :value, expected its operations and what they read");
+        return refuse(elle, operation,
+                      "an :ok transaction without a :value, expected its operations and what they read");
     if (operation->has_value || process->pending)
         emit(elle, mops, tid, process->process,
-             operation->type == ELLE_OK ? ISO_COMMITTED : operation->type == ELLE_FAIL ? ISO_ABORTED : ISO_UNKNOWN,
+             operation->type == ELLE_OK     ? ISO_COMMITTED
+             : operation->type == ELLE_FAIL ? ISO_ABORTED
+                                            : ISO_UNKNOWN,
              operation->place);
     if (operation->has_value || process->pending)
         set_times(elle, process->pending ? process->time : 0, operation->type == ELLE_OK ? operation->time : 0);

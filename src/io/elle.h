@@ -3,8 +3,8 @@
  * An operation comes as an invocation or a completion of a client process. A process's completion belongs to its last
  * invocation. :ok committed. :fail did not happen: an aborted transaction, so that reads of its writes are found.
  * :info, or no completion at all: of unknown outcome. Where the process is not said, nothing can be paired: each :ok is
- * a session of its own, and invocations say nothing. Operations of processes that are no integers (:nemesis) and of other
- * functions than :txn are no transactions. Reads of what did not commit are left out: they constrain nothing.
+ * a session of its own, and invocations say nothing. Operations of processes that are no integers (:nemesis) and of
+ * other functions than :txn are no transactions. Reads of what did not commit are left out: they constrain nothing.
  * :time, in nanoseconds, is the client's clock: of the invocation, when the transaction began; of :ok, when it ended.
  */
 #ifndef ISO_IO_ELLE_H

@@ -36,6 +36,6 @@ void iso_events_add_transaction(struct iso_events *events, uint32_t index, uint6
     if (last && last->type == ISO_EVENT_TRANSACTIONS && last->first + last->count == index)
         last->count++;
     else
-        iso_events_add(events, &(struct iso_event){
-            .type = ISO_EVENT_TRANSACTIONS, .first = index, .count = 1, .origin = origin});
+        iso_events_add(
+            events, &(struct iso_event){.type = ISO_EVENT_TRANSACTIONS, .first = index, .count = 1, .origin = origin});
 }

@@ -1,7 +1,8 @@
 /* Polygraph's evidence as a file: JSON Lines, read by `isochron verify` and by whoever wants to check it otherwise.
  *
  * The first line is a header. Transactions stand by tid and keys by name, so that the evidence also fits the history in
- * another format. An event is ["begin",tid] or ["commit",tid]; at serialisable levels a transaction is one event, "begin".
+ * another format. An event is ["begin",tid] or ["commit",tid]; at serialisable levels a transaction is one event,
+ * "begin".
  *
  *     {"isochron_evidence":1,"level":"si","drift":0,"verdict":"holds"}
  *     {"order":[["begin","1"],["commit","1"],...]}                            all events, over any number of lines
@@ -30,8 +31,8 @@ enum { ISO_EVIDENCE_VERSION = 1 };
 void iso_evidence_write(struct iso_output *output, const struct iso_history *history,
                         const struct iso_evidence *evidence);
 
-/* Reads it against a finished history. ISO_BAD_INPUT: not such a file. ISO_VIOLATED: it is broken, or names a transaction, an
- * operation or a key that the history does not have, so it is no evidence about it. */
+/* Reads it against a finished history. ISO_BAD_INPUT: not such a file. ISO_VIOLATED: it is broken, or names a
+ * transaction, an operation or a key that the history does not have, so it is no evidence about it. */
 enum iso_status iso_evidence_read(const char *path, const struct iso_history *history, struct iso_evidence *evidence,
                                   struct iso_error *error);
 

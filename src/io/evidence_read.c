@@ -128,8 +128,9 @@ static bool read_operation(struct reader *reader, uint32_t *transaction, uint32_
 {
     struct iso_json_number number;
     const struct iso_history *history = reader->history;
-    if (!iso_json_enter_array(&reader->json) || !next_element(reader) || !read_transaction(reader, false, transaction) ||
-        !next_element(reader) || !iso_json_integer(&reader->json, &number))
+    if (!iso_json_enter_array(&reader->json) || !next_element(reader) ||
+        !read_transaction(reader, false, transaction) || !next_element(reader) ||
+        !iso_json_integer(&reader->json, &number))
         return false;
     uint32_t first = history->first_operation[*transaction], end = history->first_operation[*transaction + 1];
     if (number.negative || number.bits >= end - first) {
@@ -319,7 +320,8 @@ static bool is_whole(const struct reader *reader, unsigned seen)
     if (!reader->last_is_lemma)
         return seen == ORDER || seen == (FINDING | READ | OTHER);
     const struct iso_lemma *lemma = &evidence->lemmas[evidence->lemma_count - 1];
-    static const unsigned expected[EVIDENCE_LEMMAS] = {LEMMA | LITERALS | EDGES, LEMMA | LITERALS | READ, LEMMA | LITERALS};
+    static const unsigned expected[EVIDENCE_LEMMAS] = {LEMMA | LITERALS | EDGES, LEMMA | LITERALS | READ,
+                                                       LEMMA | LITERALS};
     return seen == expected[lemma->kind];
 }
 

@@ -37,10 +37,10 @@ static const struct {
     const char *member;
     enum iso_format format;
 } members[] = {
-    {"tid", ISO_FORMAT_NATIVE},         {"sid", ISO_FORMAT_NATIVE},         {"sts", ISO_FORMAT_NATIVE},
-    {"cts", ISO_FORMAT_NATIVE},         {"ops", ISO_FORMAT_NATIVE},         {"type", ISO_FORMAT_ELLE_JSON},
-    {"process", ISO_FORMAT_ELLE_JSON},  {"f", ISO_FORMAT_ELLE_JSON},        {"params", ISO_FORMAT_DBCOP_JSON},
-    {"events", ISO_FORMAT_DBCOP_JSON},  {"data", ISO_FORMAT_DBCOP_JSON},    {"isInitial", ISO_FORMAT_VIPER},
+    {"tid", ISO_FORMAT_NATIVE},        {"sid", ISO_FORMAT_NATIVE},      {"sts", ISO_FORMAT_NATIVE},
+    {"cts", ISO_FORMAT_NATIVE},        {"ops", ISO_FORMAT_NATIVE},      {"type", ISO_FORMAT_ELLE_JSON},
+    {"process", ISO_FORMAT_ELLE_JSON}, {"f", ISO_FORMAT_ELLE_JSON},     {"params", ISO_FORMAT_DBCOP_JSON},
+    {"events", ISO_FORMAT_DBCOP_JSON}, {"data", ISO_FORMAT_DBCOP_JSON}, {"isInitial", ISO_FORMAT_VIPER},
 };
 
 static bool find_member(const char *name, size_t length, enum iso_format *format)
@@ -86,8 +86,8 @@ static bool is_hist(const char *at, const char *end)
     if (at == end || *at != '[')
         return false;
     at = skip_blank(at + 1, end);
-    while (at < end && ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') ||
-                        *at == '_'))
+    while (at < end &&
+           ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') || *at == '_'))
         at++;
     if (starts(at, end, "]")) {
         at = skip_blank(at + 1, end);

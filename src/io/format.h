@@ -35,8 +35,8 @@ enum iso_format {
 
 const char *iso_format_name(enum iso_format format);
 
-/* What the file or directory holds, by its content. ISO_BAD_INPUT: a directory that holds no history, or several. A file
- * that cannot be read is guessed native: reading it gives the error. */
+/* What the file or directory holds, by its content. ISO_BAD_INPUT: a directory that holds no history, or several. A
+ * file that cannot be read is guessed native: reading it gives the error. */
 enum iso_status iso_format_guess(const char *path, enum iso_format *format, struct iso_error *error);
 
 /* The guess for the first bytes of a file. */

@@ -11,8 +11,8 @@ struct reader {
     struct iso_history *history;
     struct iso_error *error;
     struct format_line line;
-    uint32_t session;          /* of the next transaction */
-    bool open, session_begun;  /* a transaction; a transaction of this session */
+    uint32_t session;         /* of the next transaction */
+    bool open, session_begun; /* a transaction; a transaction of this session */
 };
 
 static bool consists_of(const char *at, const char *end, char byte)
@@ -52,9 +52,10 @@ static enum iso_status read_operation(struct reader *reader, const char *at, con
     fine = fine && take_blanks(&at, end) && take_number(&at, end, &key) && take_blanks(&at, end) &&
            take_number(&at, end, &value) && at == end;
     if (!fine)
-        return format_fail(reader->path, reader->file, line, reader->error,
-                           "found '%.*s', expected 'r KEY VALUE' or 'w KEY VALUE', numbers of 64 bits, or a line of - or =",
-                           (int)(end - line < 60 ? end - line : 60), line);
+        return format_fail(
+            reader->path, reader->file, line, reader->error,
+            "found '%.*s', expected 'r KEY VALUE' or 'w KEY VALUE', numbers of 64 bits, or a line of - or =",
+            (int)(end - line < 60 ? end - line : 60), line);
     if (!reader->open)
         iso_history_begin(history, history->transaction_count, reader->session, ISO_COMMITTED,
                           iso_origin(0, format_line_of(&reader->line, reader->file, line)));

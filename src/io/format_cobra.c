@@ -52,8 +52,7 @@ static void note_write(struct reader *reader, struct logged logged)
 {
     if (reader->write_count == reader->write_capacity) {
         size_t old = reader->write_capacity, next = iso_column_capacity(old, old + 1);
-        reader->writes =
-            iso_column_grow(reader->writes, old * sizeof *reader->writes, next * sizeof *reader->writes);
+        reader->writes = iso_column_grow(reader->writes, old * sizeof *reader->writes, next * sizeof *reader->writes);
         reader->write_capacity = next;
     }
     reader->writes[reader->write_count++] = logged;
@@ -63,11 +62,9 @@ static void note_read(struct reader *reader, struct logged logged, uint32_t oper
 {
     if (reader->read_count == reader->read_capacity) {
         size_t old = reader->read_capacity, next = iso_column_capacity(old, old + 1);
-        reader->reads =
-            iso_column_grow(reader->reads, old * sizeof *reader->reads, next * sizeof *reader->reads);
-        reader->read_operations =
-            iso_column_grow(reader->read_operations, old * sizeof *reader->read_operations,
-                            next * sizeof *reader->read_operations);
+        reader->reads = iso_column_grow(reader->reads, old * sizeof *reader->reads, next * sizeof *reader->reads);
+        reader->read_operations = iso_column_grow(reader->read_operations, old * sizeof *reader->read_operations,
+                                                  next * sizeof *reader->read_operations);
         reader->read_capacity = next;
     }
     reader->reads[reader->read_count] = logged;
@@ -77,8 +74,7 @@ static void note_read(struct reader *reader, struct logged logged, uint32_t oper
 static void read_write(struct reader *reader)
 {
     struct iso_history *history = reader->history;
-    struct logged logged = {load(reader->at + 1), reader->transaction, load(reader->at + 9),
-                            load(reader->at + 17)};
+    struct logged logged = {load(reader->at + 1), reader->transaction, load(reader->at + 9), load(reader->at + 17)};
     iso_atom key = iso_atoms_unsigned(&history->atoms, logged.key);
     if (logged.write == DELETED) {
         iso_history_operation(history, ISO_DELETE, key, ISO_ABSENT);
@@ -112,15 +108,13 @@ static enum iso_status read_boundary(struct reader *reader, bool clocks, bool *o
     uint64_t transaction = load(reader->at + 1);
     bool start = *reader->at == 'S';
     if (start == *open)
-        return fail(reader,
-                    start ? "a commit (C) before the next start (S)" : "a start (S) before the commit (C)");
+        return fail(reader, start ? "a commit (C) before the next start (S)" : "a start (S) before the commit (C)");
     if (!start && transaction != reader->transaction)
         return fail(reader, "the commit to name the transaction that was started");
     if (start) {
         struct iso_history *history = reader->history;
         iso_history_begin(history, iso_atoms_unsigned(&history->atoms, transaction), history->input_count - 1,
-                          ISO_COMMITTED,
-                          iso_origin(history->input_count - 1, (uint64_t)(reader->at - reader->start)));
+                          ISO_COMMITTED, iso_origin(history->input_count - 1, (uint64_t)(reader->at - reader->start)));
         reader->transaction = transaction;
     }
     *open = start;
@@ -208,15 +202,15 @@ static void check_reads(struct reader *reader)
         for (uint64_t slot = (read->write * 0x9e3779b97f4a7c15u >> 20) & mask; index[slot] && !known;
              slot = (slot + 1) & mask) {
             const struct logged *write = &reader->writes[index[slot] - 1];
-            known = write->write == read->write && write->transaction == read->transaction &&
-                    write->key == read->key && write->hash == read->hash;
+            known = write->write == read->write && write->transaction == read->transaction && write->key == read->key &&
+                    write->hash == read->hash;
         }
         if (known)
             continue;
         char text[80];
-        int length = snprintf(text, sizeof text, "write %llx of transaction %llx, value %llx",
-                              (unsigned long long)read->write, (unsigned long long)read->transaction,
-                              (unsigned long long)read->hash);
+        int length =
+            snprintf(text, sizeof text, "write %llx of transaction %llx, value %llx", (unsigned long long)read->write,
+                     (unsigned long long)read->transaction, (unsigned long long)read->hash);
         reader->history->value[reader->read_operations[i]] =
             iso_atoms_add_string(&reader->history->atoms, text, (size_t)length);
     }
@@ -233,8 +227,7 @@ enum iso_status format_cobra_read(const char *path, struct iso_history *history,
     if (paths.count == 0)
         status = iso_error_set(error, ISO_BAD_INPUT, "%s: no *.log file here; expected one a session", path);
     if (paths.count > 65535)
-        status = iso_error_set(error, ISO_BAD_INPUT, "%s: %u log files; at most 65535 are read", path,
-                               paths.count);
+        status = iso_error_set(error, ISO_BAD_INPUT, "%s: %u log files; at most 65535 are read", path, paths.count);
     for (uint32_t i = 0; status == ISO_OK && i < paths.count; i++)
         status = read_log(&reader, paths.paths[i]);
     if (status == ISO_OK)

@@ -72,8 +72,8 @@ static void add_event(struct iso_history *history, const unsigned char *event)
 }
 
 /* The failed writes of a committed transaction, as an aborted one. */
-static void add_failed(struct iso_history *history, const unsigned char *events, uint64_t count,
-                       uint32_t session, uint64_t origin)
+static void add_failed(struct iso_history *history, const unsigned char *events, uint64_t count, uint32_t session,
+                       uint64_t origin)
 {
     char tid[40];
     int length = snprintf(tid, sizeof tid, "%u.failed", history->transaction_count);
@@ -83,8 +83,8 @@ static void add_failed(struct iso_history *history, const unsigned char *events,
         if (!event[0] || event[17])
             continue;
         if (!begun)
-            iso_history_begin(history, iso_atoms_add_string(&history->atoms, tid, (size_t)length), session,
-                              ISO_ABORTED, origin);
+            iso_history_begin(history, iso_atoms_add_string(&history->atoms, tid, (size_t)length), session, ISO_ABORTED,
+                              origin);
         begun = true;
         add_event(history, event);
     }
@@ -114,8 +114,7 @@ static enum iso_status read_transaction(struct cursor *cursor, uint32_t session)
     if (cursor->at == cursor->end || *cursor->at > 1)
         return fail(cursor, "expected a transaction's status, 0 or 1");
     bool committed = *cursor->at++;
-    iso_history_begin(history, history->transaction_count, session, committed ? ISO_COMMITTED : ISO_ABORTED,
-                      origin);
+    iso_history_begin(history, history->transaction_count, session, committed ? ISO_COMMITTED : ISO_ABORTED, origin);
     for (uint64_t i = 0; i < count; i++) {
         const unsigned char *event = events + i * EVENT_BYTES;
         if (committed ? event[17] : event[0])
@@ -129,11 +128,9 @@ static enum iso_status read_transaction(struct cursor *cursor, uint32_t session)
 static enum iso_status read_sessions(struct cursor *cursor)
 {
     uint64_t sessions, transactions;
-    enum iso_status status =
-        take_count(cursor, 8, "expected a number of sessions that fits into the file", &sessions);
+    enum iso_status status = take_count(cursor, 8, "expected a number of sessions that fits into the file", &sessions);
     for (uint64_t s = 0; status == ISO_OK && s < sessions; s++) {
-        status =
-            take_count(cursor, 9, "expected a number of transactions that fits into the file", &transactions);
+        status = take_count(cursor, 9, "expected a number of transactions that fits into the file", &transactions);
         for (uint64_t t = 0; status == ISO_OK && t < transactions; t++)
             status = read_transaction(cursor, (uint32_t)s);
     }

@@ -1,6 +1,7 @@
 /* Newer dbcop's JSON: {"params":..,"data":[session...]} or the bare array of sessions.
  *
- *     session = [{"events":[{"Write":{"variable":1,"version":2}},{"Read":{"variable":1,"version":null}}],"committed":true}]
+ *     session =
+ * [{"events":[{"Write":{"variable":1,"version":2}},{"Read":{"variable":1,"version":null}}],"committed":true}]
  *
  * A null version is the initial state: *absent*. A missing "committed" is true.
  */
@@ -35,8 +36,9 @@ static bool read_access(struct reader *reader, bool write)
         return false;
     while (iso_json_member(json, &name)) {
         bool is_key = format_equals(&name, "variable"), is_value = format_equals(&name, "version");
-        if (!(is_key ? read_number(reader, false, &mop.key)
-                     : is_value ? read_number(reader, !write, &mop.value) : iso_json_skip(json)))
+        if (!(is_key     ? read_number(reader, false, &mop.key)
+              : is_value ? read_number(reader, !write, &mop.value)
+                         : iso_json_skip(json)))
             return false;
         version |= is_value;
     }
@@ -93,15 +95,17 @@ static bool read_transaction(struct reader *reader, uint32_t session)
     while (iso_json_member(json, &name)) {
         bool is_events = format_equals(&name, "events");
         events |= is_events;
-        if (!(is_events ? read_events(reader)
-                        : format_equals(&name, "committed") ? iso_json_boolean(json, &committed) : iso_json_skip(json)))
+        if (!(is_events                           ? read_events(reader)
+              : format_equals(&name, "committed") ? iso_json_boolean(json, &committed)
+                                                  : iso_json_skip(json)))
             return false;
     }
     if (json->code == ISO_JSON_FINE && !events)
         return iso_json_fail(json, ISO_JSON_UNEXPECTED, at, "a transaction with \"events\"");
     if (json->code == ISO_JSON_FINE)
         format_mops_emit(&reader->mops, history, history->transaction_count, session,
-                         committed ? ISO_COMMITTED : ISO_ABORTED, iso_origin(0, format_line_of(&reader->line, &reader->file, at)));
+                         committed ? ISO_COMMITTED : ISO_ABORTED,
+                         iso_origin(0, format_line_of(&reader->line, &reader->file, at)));
     return json->code == ISO_JSON_FINE;
 }
 

@@ -1,5 +1,5 @@
-/* Elle's and Jepsen's EDN: a vector of operations, or one after another; io/elle.h says what they mean. Viper's EDN logs
- * are the same, with a fourth member in the operations of a transaction.
+/* Elle's and Jepsen's EDN: a vector of operations, or one after another; io/elle.h says what they mean. Viper's EDN
+ * logs are the same, with a fourth member in the operations of a transaction.
  */
 #include "base/memory.h"
 #include "io/edn.h"

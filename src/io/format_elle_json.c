@@ -44,7 +44,8 @@ static bool read_mop(struct reader *reader)
     if (list && mop.kind != ISO_READ)
         return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "one value to write, not a list");
     mop.kind = list ? ISO_READ_LIST : mop.kind;
-    if (!list && !format_json_atom(json, reader->elle.history, mop.kind == ISO_READ, "an integer or a string", &mop.value))
+    if (!list &&
+        !format_json_atom(json, reader->elle.history, mop.kind == ISO_READ, "an integer or a string", &mop.value))
         return false;
     format_mops_add(&reader->elle.mops, mop);
     if (list && !read_list(reader))
@@ -97,9 +98,9 @@ static bool read_process(struct reader *reader, struct elle_operation *operation
         return iso_json_null(&reader->json);
     operation->has_process = true;
     operation->is_client = iso_json_peek(&reader->json) == ISO_JSON_DIGITS;
-    return operation->is_client ? format_json_atom(&reader->json, reader->elle.history, false, "an integer",
-                                                   &operation->process)
-                                : iso_json_skip(&reader->json);
+    return operation->is_client
+               ? format_json_atom(&reader->json, reader->elle.history, false, "an integer", &operation->process)
+               : iso_json_skip(&reader->json);
 }
 
 /* elle-cli's own files may have fractions or exponents here: those say nothing exact. */

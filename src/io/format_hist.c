@@ -23,7 +23,8 @@ static enum iso_status fail(struct reader *reader, const char *expected)
     if (reader->at < reader->end)
         return format_fail(reader->path, reader->file, reader->at, reader->error, "found '%c', expected %s",
                            *reader->at >= ' ' && *reader->at < 0x7f ? *reader->at : '?', expected);
-    return format_fail(reader->path, reader->file, reader->at, reader->error, "the text ends here, expected %s", expected);
+    return format_fail(reader->path, reader->file, reader->at, reader->error, "the text ends here, expected %s",
+                       expected);
 }
 
 static bool at_text(const struct reader *reader, const char *text)
@@ -49,8 +50,8 @@ static void skip_blank(struct reader *reader)
 
 static bool is_word(char byte)
 {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '_' ||
-           byte == '-';
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
+           byte == '_' || byte == '-';
 }
 
 static bool take_word(struct reader *reader, iso_atom *atom)

@@ -38,8 +38,8 @@ uint64_t format_line_of(struct format_line *cursor, const struct iso_whole_file 
 
 /* ---- what JSON readers share ---- */
 
-/* An integer or a string as an atom; null, or the text "nil", as ISO_ABSENT if `nil` allows it. False: json is in error,
- * with `expected`. */
+/* An integer or a string as an atom; null, or the text "nil", as ISO_ABSENT if `nil` allows it. False: json is in
+ * error, with `expected`. */
 bool format_json_atom(struct iso_json *json, struct iso_history *history, bool nil, const char *expected,
                       iso_atom *atom);
 
@@ -69,8 +69,8 @@ void format_mops_add(struct format_mops *mops, struct format_mop mop);
 void format_mops_element(struct format_mops *mops, iso_atom element); /* of the list read added last */
 
 /* Adds a transaction with these operations. Reads of one that did not commit say nothing and are left out. The failed
- * writes of a committed one become an aborted transaction ("TID.failed"), so that a read of what they wrote is a read of
- * something never committed. */
+ * writes of a committed one become an aborted transaction ("TID.failed"), so that a read of what they wrote is a read
+ * of something never committed. */
 void format_mops_emit(const struct format_mops *mops, struct iso_history *history, iso_atom tid, iso_atom session,
                       uint8_t status, uint64_t origin);
 

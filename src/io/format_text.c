@@ -61,10 +61,9 @@ static enum iso_status parse(struct lines *lines, const char *path, const struct
         stop -= stop > at && stop[-1] == '\r';
         struct line line = {.place = number};
         if (!parse_line(at, stop, &line))
-            return iso_error_set(
-                error, ISO_BAD_INPUT,
-                "%s:%u: found '%.*s', expected r(key,value,session,txn) or w(...), all of 64 bits", path,
-                number, (int)(stop - at < 60 ? stop - at : 60), at);
+            return iso_error_set(error, ISO_BAD_INPUT,
+                                 "%s:%u: found '%.*s', expected r(key,value,session,txn) or w(...), all of 64 bits",
+                                 path, number, (int)(stop - at < 60 ? stop - at : 60), at);
         if (lines->count == lines->capacity) {
             size_t old = lines->capacity, size = iso_column_capacity(old, old + 1);
             lines->lines = iso_column_grow(lines->lines, old * sizeof line, size * sizeof line);
@@ -111,8 +110,7 @@ static void group(struct grouping *grouping, const struct lines *lines)
     grouping->order = iso_allocate(count * sizeof *grouping->order);
     for (uint32_t i = 0; i < lines->count; i++) {
         if (!lines->lines[i].aborted)
-            grouping->start[2 + (grouping->number_of_line[i] =
-                                     find_group(grouping, lines->lines[i].transaction, i))]++;
+            grouping->start[2 + (grouping->number_of_line[i] = find_group(grouping, lines->lines[i].transaction, i))]++;
     }
     for (uint32_t g = 0; g < grouping->count; g++)
         grouping->start[g + 2] += grouping->start[g + 1];
@@ -134,8 +132,7 @@ static void release_grouping(struct grouping *grouping)
 
 static void add_operation(struct iso_history *history, const struct line *line)
 {
-    iso_history_operation(history, line->write ? ISO_WRITE : ISO_READ,
-                          iso_atoms_unsigned(&history->atoms, line->key),
+    iso_history_operation(history, line->write ? ISO_WRITE : ISO_READ, iso_atoms_unsigned(&history->atoms, line->key),
                           iso_atoms_unsigned(&history->atoms, line->value));
 }
 
@@ -144,13 +141,12 @@ static void add_aborted(struct iso_history *history, const struct line *line)
     char text[32];
     int length = snprintf(text, sizeof text, "aborted:%u", line->place);
     iso_history_begin(history, iso_atoms_add_string(&history->atoms, text, (size_t)length),
-                      iso_atoms_unsigned(&history->atoms, line->session), ISO_ABORTED,
-                      iso_origin(0, line->place));
+                      iso_atoms_unsigned(&history->atoms, line->session), ISO_ABORTED, iso_origin(0, line->place));
     add_operation(history, line);
 }
 
-static enum iso_status build(struct iso_history *history, const struct lines *lines,
-                             const struct grouping *grouping, struct iso_error *error)
+static enum iso_status build(struct iso_history *history, const struct lines *lines, const struct grouping *grouping,
+                             struct iso_error *error)
 {
     for (uint32_t g = 0; g < grouping->count; g++) {
         const struct line *first = &lines->lines[grouping->first_line[g]];
@@ -160,11 +156,11 @@ static enum iso_status build(struct iso_history *history, const struct lines *li
         for (uint32_t i = grouping->start[g]; i < grouping->start[g + 1]; i++) {
             const struct line *line = &lines->lines[grouping->order[i]];
             if (line->session != first->session)
-                return iso_error_set(
-                    error, ISO_BAD_INPUT,
-                    "%s:%u: transaction %llu is of session %llu here and of session %llu on line %u",
-                    history->inputs[0], line->place, (unsigned long long)line->transaction,
-                    (unsigned long long)line->session, (unsigned long long)first->session, first->place);
+                return iso_error_set(error, ISO_BAD_INPUT,
+                                     "%s:%u: transaction %llu is of session %llu here and of session %llu on line %u",
+                                     history->inputs[0], line->place, (unsigned long long)line->transaction,
+                                     (unsigned long long)line->session, (unsigned long long)first->session,
+                                     first->place);
             add_operation(history, line);
         }
     }

@@ -64,8 +64,7 @@ static bool read_access(struct reader *reader, bool write)
 {
     struct format_mop mop = {.kind = write ? ISO_WRITE : ISO_READ};
     bool flag;
-    if (!read_atom(reader, false, &mop.key) || !read_atom(reader, true, &mop.value) ||
-        !read_flag(reader, &flag))
+    if (!read_atom(reader, false, &mop.key) || !read_atom(reader, true, &mop.value) || !read_flag(reader, &flag))
         return false;
     mop.failed = write && !flag;
     format_mops_add(&reader->mops, mop);
@@ -99,14 +98,13 @@ static bool read_record(struct reader *reader)
     while (iso_json_member(&reader->json, &name)) {
         bool id = format_equals(&name, "id"), value = format_equals(&name, "val");
         key |= id;
-        if (!(id || value ? format_json_atom(&reader->json, reader->history, value,
-                                             "an integer, a string or null", id ? &read.key : &read.value)
+        if (!(id || value ? format_json_atom(&reader->json, reader->history, value, "an integer, a string or null",
+                                             id ? &read.key : &read.value)
                           : iso_json_skip(&reader->json)))
             return false;
     }
     if (reader->json.code == ISO_JSON_FINE && !key)
-        return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1,
-                             "a member \"id\" in the record");
+        return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1, "a member \"id\" in the record");
     format_mops_add(&reader->mops, read);
     return reader->json.code == ISO_JSON_FINE;
 }
@@ -154,9 +152,8 @@ static void add_absent(struct reader *reader, iso_atom from, iso_atom to, uint32
     }
     for (uint32_t i = start; i < end; i++) {
         if (!named[i - start])
-            format_mops_add(
-                &reader->mops,
-                (struct format_mop){.kind = ISO_READ, .key = reader->keys[i], .value = ISO_ABSENT});
+            format_mops_add(&reader->mops,
+                            (struct format_mop){.kind = ISO_READ, .key = reader->keys[i], .value = ISO_ABSENT});
     }
     iso_free(named);
 }
@@ -184,16 +181,14 @@ static bool read_operation(struct reader *reader)
     iso_json_space(json);
     const char *at = json->at;
     if (!iso_json_enter_array(json) || !iso_json_element(json) || !iso_json_string(json, &kind))
-        return iso_json_fail(json, ISO_JSON_UNEXPECTED, at,
-                             "an operation [\"r\" or \"w\" or \"d\" or \"i\",key,...]");
+        return iso_json_fail(json, ISO_JSON_UNEXPECTED, at, "an operation [\"r\" or \"w\" or \"d\" or \"i\",key,...]");
     if (format_equals(&kind, "r") || format_equals(&kind, "w"))
         return read_access(reader, *kind.at == 'w');
     if (format_equals(&kind, "d") || format_equals(&kind, "i"))
         return read_replacement(reader);
     if (format_equals(&kind, "range"))
         return read_range(reader);
-    return iso_json_fail(json, ISO_JSON_UNEXPECTED, at,
-                         "an operation \"r\", \"w\", \"d\", \"i\" or \"range\"");
+    return iso_json_fail(json, ISO_JSON_UNEXPECTED, at, "an operation \"r\", \"w\", \"d\", \"i\" or \"range\"");
 }
 
 static bool read_value(struct reader *reader)
@@ -371,9 +366,8 @@ enum iso_status format_viper_read(const char *path, struct iso_history *history,
     struct iso_history_mark nothing = iso_history_mark(history);
     enum iso_status status = directory ? iso_paths_list(&paths, path, ".log", error) : ISO_OK;
     if (status == ISO_OK && directory && (paths.count == 0 || paths.count > 65535))
-        status =
-            iso_error_set(error, ISO_BAD_INPUT, "%s: %u log files here, expected 1 to 65535, one a session",
-                          path, paths.count);
+        status = iso_error_set(error, ISO_BAD_INPUT, "%s: %u log files here, expected 1 to 65535, one a session", path,
+                               paths.count);
     iso_json_init(&reader.json);
     if (status == ISO_OK)
         status = read_logs(&reader, logs);

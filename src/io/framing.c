@@ -49,7 +49,8 @@ bool iso_frame_open(const struct iso_message *message, enum iso_frame_part part,
                     const char **expected)
 {
     const struct iso_bytes *framed = part == ISO_FRAME_KEY ? &message->key : &message->payload;
-    const struct iso_bytes *header = find_header(message, part == ISO_FRAME_KEY ? "__key_schema_id" : "__value_schema_id");
+    const struct iso_bytes *header =
+        find_header(message, part == ISO_FRAME_KEY ? "__key_schema_id" : "__value_schema_id");
     const uint8_t *at = header ? header->data : framed->data;
     const uint8_t *end = at + (header ? header->size : framed->size);
     if (end - at > 0 && *at == MAGIC_GUID) {

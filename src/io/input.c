@@ -96,8 +96,7 @@ static enum iso_status read_zstd(struct iso_input *input, char *buffer, size_t c
             return iso_error_set(error, ISO_BAD_INPUT, "%s: not valid zstd data: %s", input->name,
                                  ZSTD_getErrorName(result));
         if (in.size == 0 && out.pos == before)
-            return iso_error_set(error, ISO_BAD_INPUT, "%s: cut off: the zstd data end inside a frame",
-                                 input->name);
+            return iso_error_set(error, ISO_BAD_INPUT, "%s: cut off: the zstd data end inside a frame", input->name);
         input->packed_at = in.pos;
         input->inside_frame = result != 0;
     }
@@ -128,8 +127,7 @@ static enum iso_status recognise(struct iso_input *input, struct iso_error *erro
         return status;
     if (!is_zstd(input->head, input->head_size)) {
         if (ends_with(input->name, ".zst"))
-            return iso_error_set(error, ISO_BAD_INPUT, "%s: not zstd data, expected them by its name",
-                                 input->name);
+            return iso_error_set(error, ISO_BAD_INPUT, "%s: not zstd data, expected them by its name", input->name);
         return ISO_OK;
     }
     input->zstd = ZSTD_createDCtx();

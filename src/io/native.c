@@ -40,8 +40,7 @@ void iso_native_release(struct iso_native *native)
 
 /* ---- operations ---- */
 
-static bool add_operation(struct iso_native *native, struct iso_history *history,
-                          struct transaction *transaction)
+static bool add_operation(struct iso_native *native, struct iso_history *history, struct transaction *transaction)
 {
     struct native_operation read = {.clock = transaction->clock};
     const char *at = native->json.at;
@@ -69,8 +68,7 @@ static bool add_operation(struct iso_native *native, struct iso_history *history
     return true;
 }
 
-static bool read_operations(struct iso_native *native, struct iso_history *history,
-                            struct transaction *transaction)
+static bool read_operations(struct iso_native *native, struct iso_history *history, struct transaction *transaction)
 {
     struct iso_json *json = &native->json;
     if (iso_json_peek(json) != ISO_JSON_ARRAY)
@@ -105,8 +103,7 @@ static bool read_status(struct iso_native *native, uint8_t *status)
         if (native_equals(&text, known[i].name))
             return true;
     }
-    return native_refuse(native, at, "status is \"%.*s\", expected %s", native_shown(&text), text.at,
-                         expected);
+    return native_refuse(native, at, "status is \"%.*s\", expected %s", native_shown(&text), text.at, expected);
 }
 
 static bool read_xid(struct iso_native *native, uint64_t *xid)
@@ -178,8 +175,7 @@ static bool read_member(struct iso_native *native, struct iso_history *history, 
     }
 }
 
-static bool read_members(struct iso_native *native, struct iso_history *history,
-                         struct transaction *transaction)
+static bool read_members(struct iso_native *native, struct iso_history *history, struct transaction *transaction)
 {
     struct iso_json_text name;
     const unsigned needed = HAS_TID | HAS_SID | HAS_OPS;
@@ -200,9 +196,7 @@ static bool read_members(struct iso_native *native, struct iso_history *history,
         return !(transaction->present & HAS_BEGIN) || !(transaction->present & HAS_END) ||
                transaction->begin <= transaction->end ||
                native_refuse(native, at, "a transaction ends before it begins, expected begin <= end");
-    const char *lacking = !(transaction->present & HAS_TID)   ? "tid"
-                          : !(transaction->present & HAS_SID) ? "sid"
-                                                              : "ops";
+    const char *lacking = !(transaction->present & HAS_TID) ? "tid" : !(transaction->present & HAS_SID) ? "sid" : "ops";
     return native_refuse(native, at, "a transaction lacks \"%s\", expected tid, sid and ops", lacking);
 }
 
@@ -258,9 +252,8 @@ enum iso_status iso_native_read_value(struct iso_native *native, uint64_t origin
     return ISO_OK;
 }
 
-enum iso_status iso_native_read_transaction(struct iso_native *native, const char *text, size_t length,
-                                            uint64_t origin, struct iso_history *history,
-                                            struct iso_native_fault *fault)
+enum iso_status iso_native_read_transaction(struct iso_native *native, const char *text, size_t length, uint64_t origin,
+                                            struct iso_history *history, struct iso_native_fault *fault)
 {
     struct iso_history_mark mark = iso_history_mark(history);
     iso_json_start(&native->json, text, length);
@@ -325,8 +318,8 @@ static bool read_initial(struct iso_native *native, struct iso_history *history)
     }
     if (!iso_json_finish(&native->json))
         return native_scanner_fault(native);
-    return seen || native_refuse(native, native->json.start,
-                                 "the initial transaction lacks \"ops\", expected {\"ops\":[..]}");
+    return seen ||
+           native_refuse(native, native->json.start, "the initial transaction lacks \"ops\", expected {\"ops\":[..]}");
 }
 
 enum iso_status iso_native_read_initial(struct iso_native *native, const char *text, size_t length,

@@ -41,9 +41,8 @@ void iso_native_release(struct iso_native *native);
 
 /* Adds the transaction that `text` is (followed by ISO_JSON_PADDING readable bytes), with the given origin.
  * On ISO_BAD_INPUT `fault` is filled in and the history's transactions are as they were. */
-enum iso_status iso_native_read_transaction(struct iso_native *native, const char *text, size_t length,
-                                            uint64_t origin, struct iso_history *history,
-                                            struct iso_native_fault *fault);
+enum iso_status iso_native_read_transaction(struct iso_native *native, const char *text, size_t length, uint64_t origin,
+                                            struct iso_history *history, struct iso_native_fault *fault);
 
 /* The same for a transaction inside a larger text, which native->json was started on; leaves the cursor
  * behind it. */

@@ -21,10 +21,8 @@ static bool read_kind(struct iso_native *native, enum iso_operation_kind *kind)
     static const struct {
         const char *letter, *word;
         enum iso_operation_kind kind;
-    } kinds[] = {{"r", "read", ISO_READ},
-                 {"w", "write", ISO_WRITE},
-                 {"a", "append", ISO_APPEND},
-                 {"d", "delete", ISO_DELETE}};
+    } kinds[] = {
+        {"r", "read", ISO_READ}, {"w", "write", ISO_WRITE}, {"a", "append", ISO_APPEND}, {"d", "delete", ISO_DELETE}};
     static const char expected[] = "\"r\", \"w\", \"a\" or \"d\"";
     struct iso_json_text text;
     if (iso_json_peek(&native->json) != ISO_JSON_STRING)
@@ -54,8 +52,7 @@ static bool read_list(struct iso_native *native, struct iso_history *history, ui
     return native->json.code == ISO_JSON_FINE || native_scanner_fault(native);
 }
 
-static bool read_value(struct iso_native *native, struct iso_history *history,
-                       struct native_operation *operation)
+static bool read_value(struct iso_native *native, struct iso_history *history, struct native_operation *operation)
 {
     enum iso_json_type type = iso_json_peek(&native->json);
     if (type == ISO_JSON_NULL)
@@ -78,10 +75,7 @@ static bool read_lock(struct iso_native *native, bool *lock)
 static unsigned known_member(const struct iso_json_text *name)
 {
     if (name->length == 1)
-        return name->at[0] == 't'   ? SEEN_KIND
-               : name->at[0] == 'k' ? SEEN_KEY
-               : name->at[0] == 'v' ? SEEN_VALUE
-                                    : 0;
+        return name->at[0] == 't' ? SEEN_KIND : name->at[0] == 'k' ? SEEN_KEY : name->at[0] == 'v' ? SEEN_VALUE : 0;
     if (native_equals(name, "ots"))
         return SEEN_OTS;
     return native_equals(name, "lock") ? SEEN_LOCK : native_equals(name, "snapshot") ? SEEN_SNAPSHOT : 0;
@@ -116,8 +110,7 @@ static bool check_shape(struct iso_native *native, const char *at, unsigned seen
                         const struct native_operation *operation)
 {
     if (!(seen & SEEN_KIND) || !(seen & SEEN_KEY))
-        return native_refuse(native, at, "an operation lacks \"%s\", expected %s",
-                             seen & SEEN_KIND ? "k" : "t", shape);
+        return native_refuse(native, at, "an operation lacks \"%s\", expected %s", seen & SEEN_KIND ? "k" : "t", shape);
     if (operation->kind == ISO_DELETE && operation->has_value)
         return native_refuse(native, at, "a delete with a value, expected none");
     if (operation->kind == ISO_APPEND && (!operation->has_value || operation->is_list))
@@ -126,8 +119,7 @@ static bool check_shape(struct iso_native *native, const char *at, unsigned seen
     return true;
 }
 
-bool native_read_operation(struct iso_native *native, struct iso_history *history,
-                           struct native_operation *operation)
+bool native_read_operation(struct iso_native *native, struct iso_history *history, struct native_operation *operation)
 {
     struct iso_json_text name;
     unsigned seen = 0;
@@ -139,8 +131,7 @@ bool native_read_operation(struct iso_native *native, struct iso_history *histor
         return native_scanner_fault(native);
     while (iso_json_member(&native->json, &name)) {
         unsigned member = known_member(&name);
-        if ((member && !native_once(native, &seen, member, &name)) ||
-            !read_member(native, history, member, operation))
+        if ((member && !native_once(native, &seen, member, &name)) || !read_member(native, history, member, operation))
             return false;
     }
     if (native->json.code != ISO_JSON_FINE)

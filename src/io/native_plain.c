@@ -13,10 +13,9 @@
 
 /* Where things stand; the text of a letter or a digit does not count. */
 struct shape {
-    const char *kind, *key, *value; /* before the kind's letter, the key, the value */
-    unsigned kind_length, key_length, value_length,
-        window;    /* window: the most bytes of an operation in a run */
-    unsigned next; /* from a closing brace to the next opening one */
+    const char *kind, *key, *value;                         /* before the kind's letter, the key, the value */
+    unsigned kind_length, key_length, value_length, window; /* window: the most bytes of an operation in a run */
+    unsigned next;                                          /* from a closing brace to the next opening one */
 };
 
 static const struct shape tight = {"{\"t\":\"  ", "\",\"k\":  ", ",\"v\":   ", 6, 6, 5, 32, 2};
@@ -148,8 +147,7 @@ static ALWAYS_INLINE const char *read_one(const struct shape *shape, const char 
 
 /* ---- both ---- */
 
-static ALWAYS_INLINE bool read_shape(const struct shape *shape, struct iso_json *json,
-                                     struct iso_history *history)
+static ALWAYS_INLINE bool read_shape(const struct shape *shape, struct iso_json *json, struct iso_history *history)
 {
     const char *behind = read_run(shape, json->at, json->end, history);
     if (!behind)

@@ -28,14 +28,11 @@ bool native_wrong_type(struct iso_native *native, const char *what, const char *
 /* Notes that member `bit` was seen; a second time is an error. */
 bool native_once(struct iso_native *native, unsigned *seen, unsigned bit, const struct iso_json_text *name);
 
-bool native_read_atom(struct iso_native *native, const char *what, struct iso_history *history,
-                      iso_atom *atom);
+bool native_read_atom(struct iso_native *native, const char *what, struct iso_history *history, iso_atom *atom);
 bool native_read_unsigned(struct iso_native *native, const char *what, uint64_t *number);
-bool native_read_stamp(struct iso_native *native, const char *what, struct iso_stamp *stamp,
-                       enum iso_clock *clock);
+bool native_read_stamp(struct iso_native *native, const char *what, struct iso_stamp *stamp, enum iso_clock *clock);
 bool native_read_snapshot(struct iso_native *native, struct iso_history *history, uint32_t *snapshot);
-bool native_read_operation(struct iso_native *native, struct iso_history *history,
-                           struct native_operation *operation);
+bool native_read_operation(struct iso_native *native, struct iso_history *history, struct native_operation *operation);
 
 /* Adds the operation at the cursor if it is of a usual shape, and those behind it as long as they are. False:
  * it is not, and nothing was taken. */

@@ -87,8 +87,7 @@ static int open_unnamed(const char *path)
     char link[LINK_NAME], *folder = folder_of(path);
     int descriptor = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     iso_free(folder);
-    if (descriptor >= 0 &&
-        access(link_of(descriptor, link), F_OK) < 0) { /* no /proc: it would stay without */
+    if (descriptor >= 0 && access(link_of(descriptor, link), F_OK) < 0) { /* no /proc: it would stay without */
         close(descriptor);
         descriptor = -1;
     }
@@ -252,8 +251,7 @@ static int name_file(struct iso_output *output)
         return errno;
     close(reserved);
     unlink(output->temporary);
-    if (linkat(AT_FDCWD, link_of(output->descriptor, link), AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW) <
-        0)
+    if (linkat(AT_FDCWD, link_of(output->descriptor, link), AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW) < 0)
         return errno;
     output->unnamed = false;
     return 0;
@@ -274,8 +272,7 @@ enum iso_status iso_output_close(struct iso_output *output, struct iso_error *er
     if (output->temporary && !output->error && rename(output->temporary, output->path) < 0)
         output->error = errno;
     if (output->error) {
-        status = iso_error_set(error, ISO_FAILED, "%s: cannot be written: %s", output->name,
-                               strerror(output->error));
+        status = iso_error_set(error, ISO_FAILED, "%s: cannot be written: %s", output->name, strerror(output->error));
         iso_output_discard(output);
     } else {
         release(output);
@@ -354,8 +351,7 @@ void iso_output_atom_string(struct iso_output *output, const struct iso_atoms *a
 static bool is_exact(const struct iso_atoms *atoms, iso_atom atom)
 {
     uint32_t index = atom & ~ISO_ATOM_TABLE;
-    uint64_t size =
-        atoms->form[index] == ISO_FORM_NEGATIVE ? 0 - atoms->payload[index] : atoms->payload[index];
+    uint64_t size = atoms->form[index] == ISO_FORM_NEGATIVE ? 0 - atoms->payload[index] : atoms->payload[index];
     return size <= EXACT_NUMBERS;
 }
 

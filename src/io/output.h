@@ -51,8 +51,7 @@ void iso_output_discard(struct iso_output *output);
 void iso_output_flush(struct iso_output *output);
 void iso_output_bytes(struct iso_output *output, const char *bytes, size_t count);
 void iso_output_text(struct iso_output *output, const char *text);
-void iso_output_format(struct iso_output *output, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void iso_output_format(struct iso_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A text as a JSON string, quotes included. */
 void iso_output_string(struct iso_output *output, const char *text, size_t length);

@@ -81,8 +81,7 @@ static bool too_large(struct piece *piece, const char *start)
     if (!piece->cut || (piece->fault.kind != ISO_FAULT_END && piece->fault.kind != ISO_FAULT_NONE))
         return false;
     char text[100];
-    snprintf(text, sizeof text, "a transaction of more than %d MiB, expected less",
-             ISO_TRANSACTION_LIMIT >> 20);
+    snprintf(text, sizeof text, "a transaction of more than %d MiB, expected less", ISO_TRANSACTION_LIMIT >> 20);
     set_fault(piece, ISO_FAULT_TEXT, start, text);
     return true;
 }
@@ -119,8 +118,7 @@ static void parse_lines(struct piece *piece, const char *at)
             at = stop + 1;
             continue;
         }
-        if (iso_native_read_transaction(&piece->native, at, (size_t)(stop - at), line, &piece->block,
-                                        &piece->fault)) {
+        if (iso_native_read_transaction(&piece->native, at, (size_t)(stop - at), line, &piece->block, &piece->fault)) {
             line_fault(piece, at, newline != NULL);
             piece->fault_line = line;
             return;

@@ -25,7 +25,8 @@ iso_atom *plain_initial_values(const struct iso_history *history)
 
 bool plain_says(const struct plain *plain, uint32_t transaction, uint32_t operation)
 {
-    return iso_status_of(plain->history, transaction) == ISO_COMMITTED || iso_kind_writes(plain->history->kind[operation]);
+    return iso_status_of(plain->history, transaction) == ISO_COMMITTED ||
+           iso_kind_writes(plain->history->kind[operation]);
 }
 
 enum iso_status plain_refuse(const struct iso_history *history, uint32_t transaction, enum iso_format format,
@@ -33,7 +34,8 @@ enum iso_status plain_refuse(const struct iso_history *history, uint32_t transac
 {
     char place[512];
     iso_history_place_text(history, transaction, place, sizeof place);
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: %s, which format %s cannot say", place, what, iso_format_name(format));
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: %s, which format %s cannot say", place, what,
+                         iso_format_name(format));
 }
 
 static enum iso_status number_values(struct plain *plain, enum iso_format format, unsigned abilities,
@@ -51,9 +53,11 @@ static enum iso_status number_values(struct plain *plain, enum iso_format format
             if (value != plain->initial[key]) {
                 plain->rename_values |= !is_number(history, value, &number) || number == 0 ||
                                         (number > INT64_MAX && (abilities & PLAIN_SIGNED));
-                plain->value_count += iso_atom_index_get(plain->values, value, plain->value_count) == plain->value_count;
+                plain->value_count +=
+                    iso_atom_index_get(plain->values, value, plain->value_count) == plain->value_count;
             } else if (iso_kind_writes(history->kind[o]) && !(abilities & PLAIN_REWRITES_INITIAL)) {
-                return plain_refuse(history, t, format, "the transaction writes the value that the key starts with", error);
+                return plain_refuse(history, t, format, "the transaction writes the value that the key starts with",
+                                    error);
             }
         }
     }
@@ -65,8 +69,8 @@ static void check_names(struct plain *plain, unsigned abilities)
     const struct iso_history *history = plain->history;
     uint64_t number;
     for (uint32_t key = 0; key < history->key_count; key++)
-        plain->rename_keys |= !is_number(history, history->key_atom[key], &number) ||
-                              (number > INT64_MAX && (abilities & PLAIN_SIGNED));
+        plain->rename_keys |=
+            !is_number(history, history->key_atom[key], &number) || (number > INT64_MAX && (abilities & PLAIN_SIGNED));
     for (uint32_t t = 0; t < history->transaction_count; t++)
         plain->rename_tids |= !is_number(history, history->tid[t], &number);
 }

@@ -1,11 +1,11 @@
-/* A finished history as other checkers' formats can say it: sessions of transactions, keys and values as numbers, and one
- * state that every key starts in. Private to writing histories.
+/* A finished history as other checkers' formats can say it: sessions of transactions, keys and values as numbers, and
+ * one state that every key starts in. Private to writing histories.
  *
  * Names that are not all unsigned numbers are numbered by their first appearance, from 1. The initial value of a key
- * becomes the format's initial state, so nobody may write it, unless the format can tell. A transaction of unknown outcome
- * that writes becomes a committed one without its reads: it constrains nothing but the reads of what it wrote, and may come
- * last of all. It stays in its session if nothing committed follows it there; else it gets a session of its own, and that it
- * comes after those before it is lost. Lists have no place.
+ * becomes the format's initial state, so nobody may write it, unless the format can tell. A transaction of unknown
+ * outcome that writes becomes a committed one without its reads: it constrains nothing but the reads of what it wrote,
+ * and may come last of all. It stays in its session if nothing committed follows it there; else it gets a session of
+ * its own, and that it comes after those before it is lost. Lists have no place.
  */
 #ifndef ISO_IO_PLAIN_H
 #define ISO_IO_PLAIN_H
@@ -19,7 +19,7 @@ struct plain_place {
 
 struct plain {
     const struct iso_history *history;
-    iso_atom *initial;         /* by key */
+    iso_atom *initial; /* by key */
     bool rename_keys, rename_values, rename_tids;
     struct iso_atom_index *values;
     uint32_t value_count;
@@ -59,8 +59,11 @@ static inline bool plain_starts_session(const struct plain *plain, uint32_t plac
 }
 
 /* The writers of formats, one file each kind. A finished history. */
-enum iso_status write_text(struct iso_history_writer *writer, const struct iso_history *history, struct iso_error *error);
-enum iso_status write_dbcop(struct iso_history_writer *writer, const struct iso_history *history, struct iso_error *error);
-enum iso_status write_elle(struct iso_history_writer *writer, const struct iso_history *history, struct iso_error *error);
+enum iso_status write_text(struct iso_history_writer *writer, const struct iso_history *history,
+                           struct iso_error *error);
+enum iso_status write_dbcop(struct iso_history_writer *writer, const struct iso_history *history,
+                            struct iso_error *error);
+enum iso_status write_elle(struct iso_history_writer *writer, const struct iso_history *history,
+                           struct iso_error *error);
 
 #endif

@@ -37,8 +37,7 @@ struct reader {
     /* the output; by output_lock (taken inside input_lock or alone) */
     pthread_mutex_t output_lock;
     pthread_cond_t piece_freed;
-    struct piece *pieces, **free_pieces,
-        **waiting; /* waiting[index % piece_count]: parsed, not yet appended */
+    struct piece *pieces, **free_pieces, **waiting; /* waiting[index % piece_count]: parsed, not yet appended */
     size_t piece_count, free_count;
     uint64_t next_append;
     uint64_t lines, column; /* of the current file, behind what was appended */
@@ -90,14 +89,12 @@ static size_t find_cut(const struct piece *piece, struct iso_split *split, size_
 
 static enum iso_status read_more(struct reader *reader, struct piece *piece)
 {
-    size_t want = piece->length < reader->chunk_size ? reader->chunk_size - piece->length : piece->length,
-           got = 0;
+    size_t want = piece->length < reader->chunk_size ? reader->chunk_size - piece->length : piece->length, got = 0;
     if (want > ISO_TRANSACTION_LIMIT - piece->length)
         want = ISO_TRANSACTION_LIMIT - piece->length;
     piece_reserve(piece, piece->length + want);
-    enum iso_status status = reader->at_end ? ISO_OK
-                                            : iso_input_read(reader->input, piece->text + piece->length, want,
-                                                             &got, &piece->error);
+    enum iso_status status =
+        reader->at_end ? ISO_OK : iso_input_read(reader->input, piece->text + piece->length, want, &got, &piece->error);
     if (status != ISO_OK)
         return status;
     reader->at_end = reader->at_end || got < want;
@@ -183,8 +180,7 @@ static bool has_stamp(const struct iso_history *history, uint32_t transaction)
 {
     if (history->flags[transaction] & (ISO_HAS_STS | ISO_HAS_CTS))
         return true;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
-         o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
         if (history->kind[o] & ISO_OPERATION_OTS)
             return true;
     }
@@ -216,10 +212,9 @@ static void report_fault(struct reader *reader, const struct piece *piece)
     if (piece->fault.kind == ISO_FAULT_CLOCK)
         mixed_clocks(reader, piece, reader->lines + piece->fault_line);
     else
-        iso_error_set(reader->error, ISO_BAD_INPUT, "%s:%llu: byte %llu: %s",
-                      iso_input_name(reader->paths[piece->file]),
-                      (unsigned long long)(reader->lines + piece->fault_line), (unsigned long long)column,
-                      piece->fault.text);
+        iso_error_set(
+            reader->error, ISO_BAD_INPUT, "%s:%llu: byte %llu: %s", iso_input_name(reader->paths[piece->file]),
+            (unsigned long long)(reader->lines + piece->fault_line), (unsigned long long)column, piece->fault.text);
 }
 
 /* Appends what the piece holds. False: there was an error. */
@@ -229,8 +224,7 @@ static bool append(struct reader *reader, struct piece *piece)
     const struct iso_history *block = &piece->block;
     if (piece->first)
         reader->lines = reader->column = 0;
-    if (block->clock != ISO_CLOCK_NONE && history->clock != ISO_CLOCK_NONE &&
-        block->clock != history->clock) {
+    if (block->clock != ISO_CLOCK_NONE && history->clock != ISO_CLOCK_NONE && block->clock != history->clock) {
         mixed_clocks(reader, piece, reader->lines + iso_origin_place(block->origin[first_stamped(block)]));
         return false;
     }
@@ -353,9 +347,8 @@ static void reader_release(struct reader *reader)
     pthread_mutex_destroy(&reader->input_lock);
 }
 
-enum iso_status iso_read_history(const char *const *paths, size_t count,
-                                 const struct iso_read_options *options, struct iso_history *history,
-                                 struct iso_error *error)
+enum iso_status iso_read_history(const char *const *paths, size_t count, const struct iso_read_options *options,
+                                 struct iso_history *history, struct iso_error *error)
 {
     unsigned threads = options->threads ? options->threads : 1;
     threads = threads < MOST_THREADS ? threads : MOST_THREADS;

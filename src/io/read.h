@@ -21,18 +21,16 @@
 enum { ISO_TRANSACTION_LIMIT = 64 << 20, ISO_INPUTS_LIMIT = 65535 };
 
 struct iso_read_options {
-    unsigned threads;  /* 0 is 1 */
-    size_t chunk_size; /* bytes; 0: a good one. For tests */
-    void (*progress)(void *context, uint64_t bytes_done,
-                     uint64_t bytes_total); /* or NULL; total 0: unknown. Called
-                                               by any thread, one at a time */
+    unsigned threads;                                                           /* 0 is 1 */
+    size_t chunk_size;                                                          /* bytes; 0: a good one. For tests */
+    void (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total); /* or NULL; total 0: unknown. Called
+                                                                                   by any thread, one at a time */
     void *progress_context;
 };
 
 /* Adds the transactions of all files to a history in building; iso_history_finish is left to the caller. */
-enum iso_status iso_read_history(const char *const *paths, size_t count,
-                                 const struct iso_read_options *options, struct iso_history *history,
-                                 struct iso_error *error);
+enum iso_status iso_read_history(const char *const *paths, size_t count, const struct iso_read_options *options,
+                                 struct iso_history *history, struct iso_error *error);
 
 /* Adds the writes of an initial transaction, one object {"ops":[...]} in a file. */
 enum iso_status iso_read_initial(const char *path, struct iso_history *history, struct iso_error *error);

@@ -31,8 +31,7 @@ void iso_report_breach(const struct iso_verdict *verdict, const struct iso_viola
 
 uint32_t iso_report_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key)
 {
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
-         o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
         if (history->key[o] == key && iso_kind_writes(history->kind[o]))
             return o;
     }

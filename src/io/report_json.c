@@ -21,8 +21,7 @@ void report_json_count(struct iso_output *output, const char *member, uint64_t c
     iso_output_number(output, count);
 }
 
-void report_json_value(struct iso_output *output, const struct iso_history *history,
-                        const struct iso_value *value)
+void report_json_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value)
 {
     if (!value->is_list) {
         iso_output_atom_string(output, &history->atoms, value->atom);
@@ -39,12 +38,10 @@ void report_json_value(struct iso_output *output, const struct iso_history *hist
 
 void report_json_tid(struct iso_output *output, const struct iso_history *history, uint32_t transaction)
 {
-    iso_output_atom_string(output, &history->atoms,
-                           transaction == ISO_NONE ? ISO_ABSENT : history->tid[transaction]);
+    iso_output_atom_string(output, &history->atoms, transaction == ISO_NONE ? ISO_ABSENT : history->tid[transaction]);
 }
 
-static void write_stamp(struct iso_output *output, const struct iso_history *history, bool known,
-                        uint64_t timestamp)
+static void write_stamp(struct iso_output *output, const struct iso_history *history, bool known, uint64_t timestamp)
 {
     char text[ISO_STAMP_TEXT];
     if (known)
@@ -53,7 +50,7 @@ static void write_stamp(struct iso_output *output, const struct iso_history *his
 }
 
 void report_json_place(struct iso_output *output, const struct iso_history *history, uint32_t transaction,
-                        uint32_t operation)
+                       uint32_t operation)
 {
     uint64_t origin = history->origin[transaction];
     uint32_t input = iso_origin_input(origin);
@@ -73,9 +70,9 @@ static void write_places(struct iso_output *output, const struct iso_history *hi
     if (violation->other != ISO_NONE) {
         iso_output_char(output, ',');
         report_json_place(output, history, violation->other,
-                    violation->axiom == ISO_NOCONFLICT
-                        ? iso_report_first_write(history, violation->other, violation->key)
-                        : ISO_NONE);
+                          violation->axiom == ISO_NOCONFLICT
+                              ? iso_report_first_write(history, violation->other, violation->key)
+                              : ISO_NONE);
     }
     iso_output_char(output, ']');
 }
@@ -191,8 +188,7 @@ void iso_report_json(struct iso_output *output, const struct iso_verdict *verdic
         write_violation(output, verdict, &verdict->violations[i]);
     }
     iso_output_format(output, "],\"seconds\":{\"load\":%.3f,\"sort\":%.3f,\"check\":%.3f,\"total\":%.3f}",
-                      verdict->seconds_load, verdict->seconds_sort, verdict->seconds_check,
-                      verdict->seconds_total);
+                      verdict->seconds_load, verdict->seconds_sort, verdict->seconds_check, verdict->seconds_total);
     report_json_count(output, ",\"peak_rss_bytes\":", peak_rss_bytes);
     LITERAL(output, "}\n");
 }

@@ -67,8 +67,8 @@ struct report_cycle report_find_cycle(const struct iso_polygraph_report *report)
     for (uint32_t i = 0; i < cycle.edge_count; i++) {
         const struct iso_edge *edge = &evidence->edges[cycle.first_edge + i];
         uint32_t from = report_edge_from(edge);
-        if (edge->kind == ISO_EDGE_OWN ||
-            (smallest != ISO_NONE && iso_atom_compare(&history->atoms, history->tid[from], history->tid[smallest]) >= 0))
+        if (edge->kind == ISO_EDGE_OWN || (smallest != ISO_NONE && iso_atom_compare(&history->atoms, history->tid[from],
+                                                                                    history->tid[smallest]) >= 0))
             continue;
         smallest = from;
         cycle.start = i;

@@ -79,8 +79,8 @@ static void write_edge(struct iso_output *output, const struct iso_history *hist
 
 enum part { TIDS, EDGES, PLACES };
 
-static void write_part(struct iso_output *output, const struct iso_polygraph_report *report, const struct report_cycle *cycle,
-                       enum part part)
+static void write_part(struct iso_output *output, const struct iso_polygraph_report *report,
+                       const struct report_cycle *cycle, enum part part)
 {
     const struct iso_history *history = report->history;
     bool first = true;

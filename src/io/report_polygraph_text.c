@@ -21,11 +21,16 @@ static const char *name_of_level(enum iso_model model)
 static const char *explain_finding(const struct iso_finding *finding)
 {
     switch (finding->kind) {
-    case ISO_FINDING_INT: return "a transaction's own reads and writes disagree";
-    case ISO_FINDING_G1A: return "read of what an aborted transaction wrote";
-    case ISO_FINDING_G1B: return "read of a value that its writer overwrote before it committed";
-    case ISO_FINDING_THINAIR: return "read of a value that nobody wrote";
-    case ISO_FINDING_LOSTUPDATE: return "two transactions read the same version and replaced it, each without the other";
+    case ISO_FINDING_INT:
+        return "a transaction's own reads and writes disagree";
+    case ISO_FINDING_G1A:
+        return "read of what an aborted transaction wrote";
+    case ISO_FINDING_G1B:
+        return "read of a value that its writer overwrote before it committed";
+    case ISO_FINDING_THINAIR:
+        return "read of a value that nobody wrote";
+    case ISO_FINDING_LOSTUPDATE:
+        return "two transactions read the same version and replaced it, each without the other";
     default:
         return finding->other == ISO_NONE ? "a list that does not begin as it started, or holds an element too often"
                                           : "list reads that cannot both be right";

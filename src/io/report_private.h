@@ -4,8 +4,8 @@
 
 #include "io/report.h"
 
-/* JSON. A text or null; a number behind `member`; a value, a tid (ISO_NONE: null) as strings; {"file":..,"line":..}, with
- * "op" unless that is ISO_NONE; what a history consists of. */
+/* JSON. A text or null; a number behind `member`; a value, a tid (ISO_NONE: null) as strings; {"file":..,"line":..},
+ * with "op" unless that is ISO_NONE; what a history consists of. */
 void report_json_text(struct iso_output *output, const char *text);
 void report_json_count(struct iso_output *output, const char *member, uint64_t count);
 void report_json_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value);
@@ -41,8 +41,14 @@ struct report_cycle report_find_cycle(const struct iso_polygraph_report *report)
 /* Edge number `index` from the start on; NULL: one inside a transaction. */
 const struct iso_edge *report_cycle_edge(const struct report_cycle *cycle, uint32_t index);
 
-static inline uint32_t report_edge_from(const struct iso_edge *edge) { return edge->from / 2; }
-static inline uint32_t report_edge_to(const struct iso_edge *edge) { return edge->to / 2; }
+static inline uint32_t report_edge_from(const struct iso_edge *edge)
+{
+    return edge->from / 2;
+}
+static inline uint32_t report_edge_to(const struct iso_edge *edge)
+{
+    return edge->to / 2;
+}
 
 /* "wr", "ww", "rw", "so", "rt", "implied". */
 const char *report_edge_name(enum iso_edge_kind kind);

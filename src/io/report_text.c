@@ -36,8 +36,7 @@ void report_say_atom(struct iso_output *output, const struct iso_history *histor
         iso_output_string(output, text, length);
 }
 
-void report_say_value(struct iso_output *output, const struct iso_history *history,
-                      const struct iso_value *value)
+void report_say_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value)
 {
     if (!value->is_list) {
         report_say_atom(output, history, value->atom);
@@ -72,8 +71,7 @@ static void say_place(struct iso_output *output, const struct iso_history *histo
 }
 
 /* "transaction 7 (session 2, h.jsonl:7, sts 41, cts 44)" */
-void report_say_transaction(struct iso_output *output, const struct iso_history *history,
-                            uint32_t transaction)
+void report_say_transaction(struct iso_output *output, const struct iso_history *history, uint32_t transaction)
 {
     uint8_t flags = history->flags[transaction];
     iso_output_text(output, "transaction ");
@@ -87,8 +85,7 @@ void report_say_transaction(struct iso_output *output, const struct iso_history 
     if (flags & ISO_HAS_CTS)
         say_stamp(output, history, "cts", history->cts[transaction]);
     if (iso_status_of(history, transaction) != ISO_COMMITTED)
-        iso_output_text(output, iso_status_of(history, transaction) == ISO_ABORTED ? ", aborted"
-                                                                                   : ", outcome unknown");
+        iso_output_text(output, iso_status_of(history, transaction) == ISO_ABORTED ? ", aborted" : ", outcome unknown");
     iso_output_char(output, ')');
 }
 
@@ -147,15 +144,13 @@ static const char *explain_read(enum iso_violation_kind kind, enum iso_level lev
     case ISO_INTERMEDIATE:
         return "Its writer wrote the key again before it committed; nobody else may see what it wrote first.";
     case ISO_FUTURE:
-        return level == ISO_SI
-                   ? "Its writer committed after the snapshot that this read should come from."
-                   : "Its writer committed after this transaction, so it comes later in the order.";
+        return level == ISO_SI ? "Its writer committed after the snapshot that this read should come from."
+                               : "Its writer committed after this transaction, so it comes later in the order.";
     case ISO_ABSENT_READ:
         return "The read found nothing, although a version was there.";
     default:
-        return level == ISO_SI
-                   ? "An older version: a newer one was committed before the snapshot of this read."
-                   : "An older version: a newer one was committed before this transaction committed.";
+        return level == ISO_SI ? "An older version: a newer one was committed before the snapshot of this read."
+                               : "An older version: a newer one was committed before this transaction committed.";
     }
 }
 
@@ -180,8 +175,7 @@ static void say_read(struct iso_output *output, const struct iso_verdict *verdic
 {
     const struct iso_history *history = verdict->history;
     bool external = violation->axiom == ISO_EXT;
-    iso_output_text(output, external ? name_of_read(violation->kind)
-                                     : "a transaction's own reads and writes disagree");
+    iso_output_text(output, external ? name_of_read(violation->kind) : "a transaction's own reads and writes disagree");
     iso_output_text(output, "\n    ");
     report_say_transaction(output, history, violation->transaction);
     iso_output_text(output, " read ");
@@ -247,8 +241,8 @@ static void say_timestamp(struct iso_output *output, const struct iso_verdict *v
     default:
         iso_output_text(output, "timestamps out of order\n    ");
         report_say_transaction(output, history, violation->transaction);
-        iso_output_text(
-            output, "\n    It must hold that sts <= ots <= cts, and sts < cts where something is written.\n");
+        iso_output_text(output,
+                        "\n    It must hold that sts <= ots <= cts, and sts < cts where something is written.\n");
     }
 }
 
@@ -316,11 +310,13 @@ static void say_any_order(struct iso_output *output, const struct iso_verdict *v
     if (!verdict->any_order)
         return;
     if (!strcmp(verdict->any_order, "holds"))
-        iso_output_text(output, "  The claimed order is wrong: another order explains every read (any order: holds).\n");
+        iso_output_text(output,
+                        "  The claimed order is wrong: another order explains every read (any order: holds).\n");
     else if (!strcmp(verdict->any_order, "violated"))
         iso_output_text(output, "  No order exists that explains every read (any order: violated).\n");
     else
-        iso_output_text(output, "  Whether another order explains every read was not decided (any order: undecided).\n");
+        iso_output_text(output,
+                        "  Whether another order explains every read was not decided (any order: undecided).\n");
 }
 
 static void say_headline(struct iso_output *output, const struct iso_verdict *verdict)
@@ -347,9 +343,8 @@ static void say_headline(struct iso_output *output, const struct iso_verdict *ve
 static void say_gaps(struct iso_output *output, const struct iso_verdict *verdict)
 {
     if (verdict->reason && !strcmp(verdict->reason, "nothing-judged"))
-        iso_output_text(output,
-                        "  The input has no committed transaction, so there was nothing to judge. Is it the "
-                        "right file, and was it recorded to its end?\n");
+        iso_output_text(output, "  The input has no committed transaction, so there was nothing to judge. Is it the "
+                                "right file, and was it recorded to its end?\n");
     if (verdict->reads_unjudged) {
         iso_output_text(output, "  ");
         report_say_count(output, verdict->reads_unjudged, "read was", "reads were");
@@ -365,9 +360,8 @@ static void say_gaps(struct iso_output *output, const struct iso_verdict *verdic
     if (verdict->writes_unjudged) {
         iso_output_text(output, "  ");
         report_say_count(output, verdict->writes_unjudged, "write was", "writes were");
-        iso_output_text(output,
-                        " not judged for NOCONFLICT: made under a lock, without a timestamp of their own "
-                        "(\"ots\").\n");
+        iso_output_text(output, " not judged for NOCONFLICT: made under a lock, without a timestamp of their own "
+                                "(\"ots\").\n");
     }
     if (verdict->per_operation)
         iso_output_text(output, "  Operations have timestamps of their own: this is a statement about each "

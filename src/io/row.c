@@ -174,9 +174,12 @@ static bool sort(struct iso_row *row)
 static iso_atom cell_atom(struct iso_row *row, struct iso_atoms *atoms, const struct iso_cell *cell)
 {
     switch (cell->kind) {
-    case ISO_CELL_NULL: return ISO_ABSENT;
-    case ISO_CELL_INTEGER: return iso_atoms_add_integer(atoms, cell->bits, cell->negative);
-    case ISO_CELL_TEXT: return iso_atoms_text(atoms, cell->length ? cell->text : "", cell->length);
+    case ISO_CELL_NULL:
+        return ISO_ABSENT;
+    case ISO_CELL_INTEGER:
+        return iso_atoms_add_integer(atoms, cell->bits, cell->negative);
+    case ISO_CELL_TEXT:
+        return iso_atoms_text(atoms, cell->length ? cell->text : "", cell->length);
     default:
         row->text.used = 0;
         iso_cell_put(&row->text, cell);

@@ -55,16 +55,16 @@ struct iso_cell {
     uint8_t kind; /* enum iso_cell_kind */
     bool negative;
     bool is_plain, is_plain_name; /* no byte of `text`, of `name` needs an escape in JSON */
-    bool is_key;  /* the identity has it, the value does not */
+    bool is_key;                  /* the identity has it, the value does not */
     bool in_cell; /* it came as {value, set}: a null is one, and not a column that the source left out */
 };
 
 struct iso_row {
     uint32_t count, capacity;
-    struct iso_cell *cells;  /* as they came */
-    uint32_t *order;         /* cells by name; kept from row to row, since columns come in one order */
-    uint32_t order_count;    /* of how many cells it is an order */
-    struct iso_text text;    /* put together here */
+    struct iso_cell *cells; /* as they came */
+    uint32_t *order;        /* cells by name; kept from row to row, since columns come in one order */
+    uint32_t order_count;   /* of how many cells it is an order */
+    struct iso_text text;   /* put together here */
 };
 
 /* What a row's value is. */
@@ -79,7 +79,10 @@ void iso_row_init(struct iso_row *row);
 void iso_row_release(struct iso_row *row);
 
 /* No cells. */
-static inline void iso_row_clear(struct iso_row *row) { row->count = 0; }
+static inline void iso_row_clear(struct iso_row *row)
+{
+    row->count = 0;
+}
 
 /* A new cell, ISO_CELL_NULL and no key; valid until the next one is added. */
 struct iso_cell *iso_row_add(struct iso_row *row, const char *name, size_t length);

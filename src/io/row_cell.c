@@ -198,16 +198,35 @@ static float float_of(const struct iso_cell *cell)
 void iso_cell_put(struct iso_text *text, const struct iso_cell *cell)
 {
     switch (cell->kind) {
-    case ISO_CELL_INTEGER: put_integer(text, cell); break;
-    case ISO_CELL_BOOLEAN: iso_text_put(text, cell->bits ? "true" : "false"); break;
-    case ISO_CELL_TEXT: iso_text_put_bytes(text, cell->text, cell->length); break;
-    case ISO_CELL_NUMBER: put_number(text, cell->text, cell->length); break;
-    case ISO_CELL_JSON: put_compact(text, cell->text, cell->length); break;
-    case ISO_CELL_BYTES: put_base64(text, cell); break;
-    case ISO_CELL_DECIMAL: put_decimal(text, cell); break;
-    case ISO_CELL_DOUBLE: put_double(text, double_of(cell)); break;
-    case ISO_CELL_FLOAT: put_float(text, float_of(cell)); break;
-    default: break;
+    case ISO_CELL_INTEGER:
+        put_integer(text, cell);
+        break;
+    case ISO_CELL_BOOLEAN:
+        iso_text_put(text, cell->bits ? "true" : "false");
+        break;
+    case ISO_CELL_TEXT:
+        iso_text_put_bytes(text, cell->text, cell->length);
+        break;
+    case ISO_CELL_NUMBER:
+        put_number(text, cell->text, cell->length);
+        break;
+    case ISO_CELL_JSON:
+        put_compact(text, cell->text, cell->length);
+        break;
+    case ISO_CELL_BYTES:
+        put_base64(text, cell);
+        break;
+    case ISO_CELL_DECIMAL:
+        put_decimal(text, cell);
+        break;
+    case ISO_CELL_DOUBLE:
+        put_double(text, double_of(cell));
+        break;
+    case ISO_CELL_FLOAT:
+        put_float(text, float_of(cell));
+        break;
+    default:
+        break;
     }
 }
 

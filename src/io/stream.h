@@ -22,8 +22,7 @@ void iso_stream_reader_free(struct iso_stream_reader *reader);
 
 /* The next line without its newline, valid until the next call; false at the end (error->status ISO_OK) or on error.
  * The last line needs no newline. */
-bool iso_stream_read_line(struct iso_stream_reader *reader, const char **line, size_t *length,
-                          struct iso_error *error);
+bool iso_stream_read_line(struct iso_stream_reader *reader, const char **line, size_t *length, struct iso_error *error);
 
 struct iso_stream_writer *iso_stream_writer_new(const char *path, struct iso_error *error); /* NULL on error */
 

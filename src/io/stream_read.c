@@ -68,8 +68,7 @@ static bool fill(struct iso_stream_reader *reader, struct iso_error *error)
     return got > 0;
 }
 
-bool iso_stream_read_line(struct iso_stream_reader *reader, const char **line, size_t *length,
-                          struct iso_error *error)
+bool iso_stream_read_line(struct iso_stream_reader *reader, const char **line, size_t *length, struct iso_error *error)
 {
     for (;;) {
         char *newline = memchr(reader->text + reader->scanned, '\n', reader->end - reader->scanned);

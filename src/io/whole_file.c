@@ -22,7 +22,8 @@ enum iso_status iso_whole_file_read(struct iso_whole_file *file, const char *pat
     /* One byte more than there is, so that the end of a plain file is seen without growing. */
     size_t capacity = iso_input_size(path) + 1;
     file->bytes = iso_allocate(capacity + ISO_WHOLE_FILE_PADDING);
-    while ((status = iso_input_read(input, file->bytes + file->length, capacity - file->length, &got, error)) == ISO_OK) {
+    while ((status = iso_input_read(input, file->bytes + file->length, capacity - file->length, &got, error)) ==
+           ISO_OK) {
         file->length += got;
         if (file->length < capacity)
             break;

@@ -60,7 +60,8 @@ static uint64_t session_length(const struct plain *plain, uint32_t place)
     return end - place;
 }
 
-enum iso_status write_dbcop(struct iso_history_writer *writer, const struct iso_history *history, struct iso_error *error)
+enum iso_status write_dbcop(struct iso_history_writer *writer, const struct iso_history *history,
+                            struct iso_error *error)
 {
     struct plain plain;
     enum iso_status status =

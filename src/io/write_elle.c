@@ -1,6 +1,6 @@
 /* Elle's EDN and JSON: each transaction as an invocation and its completion, one a line. A session is a process; but
- * Jepsen's threads never go on after :info, so a transaction of unknown outcome that others follow gets a process of its own.
- * The order of lines is that of the history's input, which says nothing about real time.
+ * Jepsen's threads never go on after :info, so a transaction of unknown outcome that others follow gets a process of
+ * its own. The order of lines is that of the history's input, which says nothing about real time.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -75,9 +75,8 @@ static void put_line(struct elle_writer *writer, uint32_t t, uint32_t process, c
                      uint64_t time)
 {
     const struct iso_history *history = writer->history;
-    const char *form = writer->json
-                           ? "%s{\"type\":\"%s\",\"f\":\"txn\",\"process\":%" PRIu32 ",\"index\":%" PRIu64
-                           : "%s{:type :%s, :f :txn, :process %" PRIu32 ", :index %" PRIu64;
+    const char *form = writer->json ? "%s{\"type\":\"%s\",\"f\":\"txn\",\"process\":%" PRIu32 ",\"index\":%" PRIu64
+                                    : "%s{:type :%s, :f :txn, :process %" PRIu32 ", :index %" PRIu64;
     iso_output_format(writer->output, form, writer->json && writer->index ? ",\n" : "", type, process, writer->index);
     writer->index++;
     if (time)
@@ -126,8 +125,9 @@ static const char *unsayable(const struct elle_writer *writer, uint32_t operatio
     bool starts = history->value[operation] == writer->initial[key];
     if (iso_kind_writes(history->kind[operation]) && starts)
         return "the transaction writes the value that the key starts with";
-    return !starts && history->value[operation] == ISO_ABSENT ? "nothing is written or read of a key that starts with a value"
-                                                              : NULL;
+    return !starts && history->value[operation] == ISO_ABSENT
+               ? "nothing is written or read of a key that starts with a value"
+               : NULL;
 }
 
 /* Everything starts as nil or [] there, and nobody writes nil. */
@@ -169,7 +169,8 @@ static void put_transactions(struct elle_writer *writer)
     iso_output_text(writer->output, writer->json ? "]\n" : "");
 }
 
-enum iso_status write_elle(struct iso_history_writer *writer, const struct iso_history *history, struct iso_error *error)
+enum iso_status write_elle(struct iso_history_writer *writer, const struct iso_history *history,
+                           struct iso_error *error)
 {
     size_t sessions = (size_t)history->session_count + 1;
     struct elle_writer elle = {.output = writer->output,

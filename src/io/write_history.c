@@ -8,8 +8,7 @@
 #include "history/snapshot.h"
 #include "io/plain.h"
 
-void iso_history_writer_init(struct iso_history_writer *writer, struct iso_output *output,
-                             enum iso_format format)
+void iso_history_writer_init(struct iso_history_writer *writer, struct iso_output *output, enum iso_format format)
 {
     *writer = (struct iso_history_writer){.output = output, .format = format};
 }
@@ -17,8 +16,7 @@ void iso_history_writer_init(struct iso_history_writer *writer, struct iso_outpu
 #define LITERAL(output, text) iso_output_bytes(output, text, sizeof text - 1)
 
 /* A timestamp as it was given, of a history in either of its lives. */
-static struct iso_stamp stamp_of(const struct iso_history *history, uint64_t number, const uint64_t *twin,
-                                 uint32_t at)
+static struct iso_stamp stamp_of(const struct iso_history *history, uint64_t number, const uint64_t *twin, uint32_t at)
 {
     if (history->rank_physical && number && number <= history->rank_count)
         return (struct iso_stamp){history->rank_physical[number],
@@ -48,8 +46,8 @@ static void write_value(struct iso_output *output, const struct iso_history *his
         iso_output_atom(output, &history->atoms, history->value[operation]);
 }
 
-static void write_kind_and_key(struct iso_output *output, const struct iso_history *history,
-                               uint32_t operation, const char letters[5])
+static void write_kind_and_key(struct iso_output *output, const struct iso_history *history, uint32_t operation,
+                               const char letters[5])
 {
     LITERAL(output, "{\"t\":\"");
     iso_output_char(output, letters[iso_kind_of(history, operation)]);
@@ -59,8 +57,8 @@ static void write_kind_and_key(struct iso_output *output, const struct iso_histo
 
 /* ---- native ---- */
 
-static void write_native_stamp(struct iso_output *output, const struct iso_history *history,
-                               const char *member, struct iso_stamp stamp)
+static void write_native_stamp(struct iso_output *output, const struct iso_history *history, const char *member,
+                               struct iso_stamp stamp)
 {
     iso_output_text(output, member);
     if (history->clock != ISO_CLOCK_PAIR) {
@@ -85,8 +83,7 @@ static void write_snapshot(struct iso_output *output, const struct iso_history *
     iso_free(text);
 }
 
-static void write_native_operation(struct iso_output *output, const struct iso_history *history,
-                                   uint32_t operation)
+static void write_native_operation(struct iso_output *output, const struct iso_history *history, uint32_t operation)
 {
     uint8_t kind = history->kind[operation];
     write_kind_and_key(output, history, operation, "rwdar");
@@ -95,15 +92,14 @@ static void write_native_operation(struct iso_output *output, const struct iso_h
     if (kind & ISO_OPERATION_SNAPSHOT)
         write_snapshot(output, history, (uint32_t)history->ots[operation]);
     else if (kind & ISO_OPERATION_OTS)
-        write_native_stamp(output, history, ",\"ots\":",
-                           stamp_of(history, history->ots[operation], history->ots_logical, operation));
+        write_native_stamp(output, history,
+                           ",\"ots\":", stamp_of(history, history->ots[operation], history->ots_logical, operation));
     if (kind & ISO_OPERATION_LOCK)
         LITERAL(output, ",\"lock\":true");
     iso_output_char(output, '}');
 }
 
-static void write_native_head(struct iso_output *output, const struct iso_history *history,
-                              uint32_t transaction)
+static void write_native_head(struct iso_output *output, const struct iso_history *history, uint32_t transaction)
 {
     static const char *const statuses[] = {NULL, ",\"status\":\"aborted\"", ",\"status\":\"unknown\""};
     uint8_t flags = history->flags[transaction];
@@ -185,13 +181,12 @@ static void write_timekiller_transaction(struct iso_history_writer *writer, cons
     iso_output_atom(output, &history->atoms, history->tid[transaction]);
     LITERAL(output, ",\"sid\":");
     iso_output_atom(output, &history->atoms, history->session_atom[history->session[transaction]]);
-    write_pair(output, ",\"sts\":{\"p\":",
-               stamp_of(history, history->sts[transaction], history->sts_logical, transaction));
-    write_pair(output, ",\"cts\":{\"p\":",
-               stamp_of(history, history->cts[transaction], history->cts_logical, transaction));
+    write_pair(output,
+               ",\"sts\":{\"p\":", stamp_of(history, history->sts[transaction], history->sts_logical, transaction));
+    write_pair(output,
+               ",\"cts\":{\"p\":", stamp_of(history, history->cts[transaction], history->cts_logical, transaction));
     LITERAL(output, ",\"ops\":[");
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
-         o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
         if (o > history->first_operation[transaction])
             iso_output_char(output, ',');
         write_kind_and_key(output, history, o, "rwwar");
@@ -225,16 +220,15 @@ static enum iso_status check_timestamps(const struct iso_history *history, uint3
         return ISO_OK;
     iso_history_place_text(history, transaction, place, sizeof place);
     return iso_error_set(error, ISO_BAD_INPUT,
-                         "%s: the transaction has no %s timestamp; TimeKiller's format cannot do without",
-                         place, missing & ISO_HAS_STS ? "start" : "commit");
+                         "%s: the transaction has no %s timestamp; TimeKiller's format cannot do without", place,
+                         missing & ISO_HAS_STS ? "start" : "commit");
 }
 
 static enum iso_status write_timekiller(struct iso_history_writer *writer, const struct iso_history *history,
                                         struct iso_error *error)
 {
     enum iso_status status = ISO_OK;
-    uint32_t *next =
-        history->finished ? iso_allocate_zeroed(history->session_count + 1u, sizeof *next) : NULL;
+    uint32_t *next = history->finished ? iso_allocate_zeroed(history->session_count + 1u, sizeof *next) : NULL;
     for (uint32_t i = 0; i < history->transaction_count && status == ISO_OK; i++) {
         uint32_t t = in_session_order(history, next, i);
         writer->loss.aborted += iso_status_of(history, t) == ISO_ABORTED;

@@ -4,8 +4,8 @@
  * A writer takes one history, or many blocks after another (a generator's). The native writer wants histories
  * that are not finished: finishing turns snapshots into positions. TimeKiller's writer takes both; a finished
  * one's transactions come in session order within each session, since there the order of the array is the
- * order of the session. The others take one finished history. What TimeKiller's format has no place for is left out and counted. Write errors stay
- * in the output. Threads: one at a time.
+ * order of the session. The others take one finished history. What TimeKiller's format has no place for is left out and
+ * counted. Write errors stay in the output. Threads: one at a time.
  */
 #ifndef ISO_IO_WRITE_HISTORY_H
 #define ISO_IO_WRITE_HISTORY_H
@@ -16,17 +16,17 @@
 
 /* What did not survive, in transactions or operations. */
 struct iso_history_loss {
-    uint64_t aborted, unknown; /* transactions left out */
-    uint64_t snapshots;        /* transactions whose snapshot became a pair of positions */
-    uint64_t snos;             /* explicit positions; their order is kept */
-    uint64_t own_times;        /* ots, snapshot or lock of an operation dropped */
-    uint64_t deletes;          /* written as writes of null */
-    uint64_t timestamps; /* transactions whose timestamps were left out */
-    uint64_t clocks;     /* transactions whose clients' clocks were left out */
+    uint64_t aborted, unknown;     /* transactions left out */
+    uint64_t snapshots;            /* transactions whose snapshot became a pair of positions */
+    uint64_t snos;                 /* explicit positions; their order is kept */
+    uint64_t own_times;            /* ots, snapshot or lock of an operation dropped */
+    uint64_t deletes;              /* written as writes of null */
+    uint64_t timestamps;           /* transactions whose timestamps were left out */
+    uint64_t clocks;               /* transactions whose clients' clocks were left out */
     uint64_t unknown_as_committed; /* of unknown outcome: written as committed, without reads */
     uint64_t unknown_moved;        /* of unknown outcome: in a session of its own, since others follow it in its own */
-    uint64_t empty; /* transactions without operations, where a transaction is its operations */
-    uint64_t tids; /* transactions that got other ids */
+    uint64_t empty;                /* transactions without operations, where a transaction is its operations */
+    uint64_t tids;                 /* transactions that got other ids */
     uint64_t renamed_keys, renamed_values; /* numbered instead */
     uint64_t strings; /* keys and values that are strings; TimeKiller's own tools read integers only */
 };
@@ -44,11 +44,10 @@ struct iso_history_writer {
     struct iso_history_loss loss;
 };
 
-void iso_history_writer_init(struct iso_history_writer *writer, struct iso_output *output,
-                             enum iso_format format);
+void iso_history_writer_init(struct iso_history_writer *writer, struct iso_output *output, enum iso_format format);
 
-/* ISO_BAD_INPUT if the history cannot be said in the format: TimeKiller's needs timestamps, most others have no lists, no
- * writes of the value that a key starts with. */
+/* ISO_BAD_INPUT if the history cannot be said in the format: TimeKiller's needs timestamps, most others have no lists,
+ * no writes of the value that a key starts with. */
 enum iso_status iso_history_writer_add(struct iso_history_writer *writer, const struct iso_history *history,
                                        struct iso_error *error);
 
@@ -56,7 +55,8 @@ enum iso_status iso_history_writer_add(struct iso_history_writer *writer, const 
  * start with nothing are left out. Returns how many are in it. */
 uint64_t iso_history_write_initial(struct iso_output *output, const struct iso_history *history);
 
-/* Writes a finished history as a directory, which must not be there yet, or be empty; it appears whole or not at all. */
+/* Writes a finished history as a directory, which must not be there yet, or be empty; it appears whole or not at all.
+ */
 enum iso_status iso_history_write_directory(const char *path, enum iso_format format, const struct iso_history *history,
                                             struct iso_history_loss *loss, struct iso_error *error);
 

@@ -181,8 +181,7 @@ static void viper_transaction(struct logs *logs, uint32_t t)
             continue;
         plain_value(&logs->plain, o, &value);
         iso_output_format(&logs->output, "%s[\"%c\", %" PRIu64 ", %" PRIu64 ", %s]", first ? "" : ", ",
-                          write ? 'w' : 'r', plain_key(&logs->plain, o), value,
-                          write && !aborted ? "true" : "false");
+                          write ? 'w' : 'r', plain_key(&logs->plain, o), value, write && !aborted ? "true" : "false");
         first = false;
     }
     iso_output_text(&logs->output, "]}\n");
@@ -208,8 +207,8 @@ static void viper_initial(struct logs *logs)
 
 /* ---- both ---- */
 
-static enum iso_status write_session(struct logs *logs, struct iso_output_directory *directory,
-                                     enum iso_format format, uint32_t *place, struct iso_error *error)
+static enum iso_status write_session(struct logs *logs, struct iso_output_directory *directory, enum iso_format format,
+                                     uint32_t *place, struct iso_error *error)
 {
     char name[32];
     uint32_t session = logs->plain.places[*place].session;
@@ -223,8 +222,7 @@ static enum iso_status write_session(struct logs *logs, struct iso_output_direct
     return iso_output_close(&logs->output, error);
 }
 
-static enum iso_status write_initial(struct logs *logs, struct iso_output_directory *directory,
-                                     struct iso_error *error)
+static enum iso_status write_initial(struct logs *logs, struct iso_output_directory *directory, struct iso_error *error)
 {
     if (iso_output_open(&logs->output, iso_output_directory_file(directory, "J0.log"), error) != ISO_OK)
         return error->status;
@@ -232,8 +230,7 @@ static enum iso_status write_initial(struct logs *logs, struct iso_output_direct
     return iso_output_close(&logs->output, error);
 }
 
-static enum iso_status write_all(struct logs *logs, const char *path, enum iso_format format,
-                                 struct iso_error *error)
+static enum iso_status write_all(struct logs *logs, const char *path, enum iso_format format, struct iso_error *error)
 {
     struct iso_output_directory directory;
     uint32_t place = 0;
@@ -248,9 +245,8 @@ static enum iso_status write_all(struct logs *logs, const char *path, enum iso_f
     return status;
 }
 
-enum iso_status iso_history_write_directory(const char *path, enum iso_format format,
-                                            const struct iso_history *history, struct iso_history_loss *loss,
-                                            struct iso_error *error)
+enum iso_status iso_history_write_directory(const char *path, enum iso_format format, const struct iso_history *history,
+                                            struct iso_history_loss *loss, struct iso_error *error)
 {
     struct logs logs = {0};
     bool cobra = format == ISO_FORMAT_COBRA;

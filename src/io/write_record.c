@@ -64,8 +64,7 @@ enum { AVRO_LONG, AVRO_STRING };                           /* of [long, string] 
 enum { AVRO_NULL, AVRO_SOME };                             /* of [null, long] */
 enum { VALUE_NULL, VALUE_LONG, VALUE_STRING, VALUE_LIST }; /* of an operation's v */
 
-static void avro_atom(struct iso_text *text, const struct iso_history *history, iso_atom atom,
-                      int long_branch)
+static void avro_atom(struct iso_text *text, const struct iso_history *history, iso_atom atom, int long_branch)
 {
     int64_t number;
     char buffer[ISO_ATOM_TEXT_MAX];
@@ -198,8 +197,7 @@ static void end_message(struct iso_text *text, size_t start)
     text->used += size;
 }
 
-static void protobuf_atom(struct iso_text *text, unsigned member, const struct iso_history *history,
-                          iso_atom atom)
+static void protobuf_atom(struct iso_text *text, unsigned member, const struct iso_history *history, iso_atom atom)
 {
     int64_t number;
     char buffer[ISO_ATOM_TEXT_MAX];

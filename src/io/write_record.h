@@ -14,7 +14,6 @@
  * snapshots. Timestamps are below 2^63 for Avro, whose long is signed; else false, and the text is as it was.
  */
 bool iso_record_write_avro(const struct iso_history *history, uint32_t transaction, struct iso_text *text);
-void iso_record_write_protobuf(const struct iso_history *history, uint32_t transaction,
-                               struct iso_text *text);
+void iso_record_write_protobuf(const struct iso_history *history, uint32_t transaction, struct iso_text *text);
 
 #endif

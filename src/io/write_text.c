@@ -8,7 +8,8 @@
 /* How a format writes: what stands around sessions, transactions and operations. */
 struct style {
     void (*begin)(struct iso_output *output, const struct plain *plain, uint32_t place, bool first);
-    void (*operation)(struct iso_output *output, const struct plain *plain, uint32_t place, uint32_t operation, bool first);
+    void (*operation)(struct iso_output *output, const struct plain *plain, uint32_t place, uint32_t operation,
+                      bool first);
     void (*end)(struct iso_output *output, const struct plain *plain, uint32_t place, bool last);
     const char *head, *tail;
     unsigned abilities;
@@ -129,10 +130,14 @@ static const struct style *style_of(enum iso_format format)
     static const struct style hist = {hist_begin, hist_operation, hist_end, "", "", PLAIN_ABORTED};
     static const struct style json = {json_begin, json_operation, json_end, "[", "]\n", PLAIN_ABORTED};
     switch (format) {
-    case ISO_FORMAT_TEXT: return &text;
-    case ISO_FORMAT_AWDIT: return &awdit;
-    case ISO_FORMAT_HIST: return &hist;
-    default: return &json;
+    case ISO_FORMAT_TEXT:
+        return &text;
+    case ISO_FORMAT_AWDIT:
+        return &awdit;
+    case ISO_FORMAT_HIST:
+        return &hist;
+    default:
+        return &json;
     }
 }
 
@@ -154,7 +159,8 @@ static uint32_t write_transaction(struct iso_output *output, const struct style 
     return count;
 }
 
-enum iso_status write_text(struct iso_history_writer *writer, const struct iso_history *history, struct iso_error *error)
+enum iso_status write_text(struct iso_history_writer *writer, const struct iso_history *history,
+                           struct iso_error *error)
 {
     struct plain plain;
     const struct style *style = style_of(writer->format);

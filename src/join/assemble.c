@@ -2,9 +2,10 @@
  *
  * A row is known by its key and its ordinal within its transaction: its position in the log; where keys change once a
  * transaction, what was done; where the source has nothing (Dgraph), how often the key was changed before in the same
- * *run*, a stretch of one transaction's messages in one partition. So a sender that starts again from an earlier place, or
- * from the middle of a transaction, repeats rows that are known, whatever it interleaves them with; and a transaction that
- * writes a, b, a keeps all three. A repeat of equal content is ignored, one of other content is a violation.
+ * *run*, a stretch of one transaction's messages in one partition. So a sender that starts again from an earlier place,
+ * or from the middle of a transaction, repeats rows that are known, whatever it interleaves them with; and a
+ * transaction that writes a, b, a keeps all three. A repeat of equal content is ignored, one of other content is a
+ * violation.
  */
 #include "base/memory.h"
 #include "join/join_private.h"
@@ -69,8 +70,8 @@ static bool same(struct join_identity left, struct join_identity right)
     return left.number == right.number && left.tag == right.tag;
 }
 
-/* A larger commit timestamp closes the transaction before. A smaller one means that the sender went back (then what stood
- * open may have been cut) or that another group's messages are interleaved: it closes nothing. */
+/* A larger commit timestamp closes the transaction before. A smaller one means that the sender went back (then what
+ * stood open may have been cut) or that another group's messages are interleaved: it closes nothing. */
 static void follow_run(struct iso_join *join, struct join_lane *lane, struct join_identity identity, uint64_t cts)
 {
     if (same(lane->current, identity))
@@ -161,7 +162,8 @@ void join_take_end(struct iso_join *join, const struct iso_history *block, const
     if (join->capability->closing != JOIN_CLOSES_AT_END || !join_identity_of(join, block, event, &identity))
         return;
     bool known = join_map_get(&join->by_identity, identity) != ISO_NONE;
-    bool empty = (event->flags & ISO_EVENT_HAS_COUNT) && !event->count && !join->options.clients; /* nobody waits for it */
+    bool empty =
+        (event->flags & ISO_EVENT_HAS_COUNT) && !event->count && !join->options.clients; /* nobody waits for it */
     if (!known && (empty || join_settled_find(join, identity)))
         return;
     uint32_t number = join_open(join, identity, event);
@@ -215,8 +217,8 @@ void join_close_passed(struct iso_join *join)
     }
 }
 
-/* ENDs come in the order of commits, in a partition of their own: whatever commits up to the last one has shown at least its
- * END, and is open or settled. */
+/* ENDs come in the order of commits, in a partition of their own: whatever commits up to the last one has shown at
+ * least its END, and is open or settled. */
 void join_promise(struct iso_join *join)
 {
     uint64_t promise = join->last_end;
@@ -259,7 +261,8 @@ static uint64_t ordinal_of(struct iso_join *join, const struct arrival *arrival,
         return state->occurrences;
     }
     if (event->flags & ISO_EVENT_HAS_POSITION)
-        return join->capability->positions ? event->position[1] : event->position[0] * 0x9e3779b97f4a7c15u + event->position[1];
+        return join->capability->positions ? event->position[1]
+                                           : event->position[0] * 0x9e3779b97f4a7c15u + event->position[1];
     return event->operation == ISO_ROW_DELETE ? 0 : 1;
 }
 
@@ -288,8 +291,8 @@ static void note_value(struct iso_join *join, const struct arrival *arrival, con
         state->value = row->after;
 }
 
-/* Whether ordinals say which row of a key came last. Where they do not, the one that was told last did, also when it was told
- * again: a sender that starts over ends with what was last. */
+/* Whether ordinals say which row of a key came last. Where they do not, the one that was told last did, also when it
+ * was told again: a sender that starts over ends with what was last. */
 static bool is_ranked(const struct iso_join *join, const struct iso_event *event)
 {
     return !join->capability->runs && (join->capability->positions || !(event->flags & ISO_EVENT_HAS_POSITION));
@@ -314,8 +317,7 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
     } else {
         join->stats.unknown_values++;
     }
-    if (arrival->conditional &&
-        join->key_states[arrival->key].value != join_text(join, arrival->block, event->before))
+    if (arrival->conditional && join->key_states[arrival->key].value != join_text(join, arrival->block, event->before))
         it->flags |= JOIN_ROW_WITHOUT;
     if ((event->flags & ISO_EVENT_HAS_BEFORE) && !arrival->conditional) {
         it->before = join_text(join, arrival->block, event->before);
@@ -325,8 +327,8 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
     join->stats.rows++;
 }
 
-/* The row of that key and ordinal. In runs counts are shifted where a sender started over within one transaction: there it
- * is a row of that key and content, and one of new content is what was cut off before. */
+/* The row of that key and ordinal. In runs counts are shifted where a sender started over within one transaction: there
+ * it is a row of that key and content, and one of new content is what was cut off before. */
 static uint32_t find_row(const struct iso_join *join, const struct join_transaction *transaction,
                          const struct arrival *arrival)
 {
@@ -341,14 +343,14 @@ static uint32_t find_row(const struct iso_join *join, const struct join_transact
     return ISO_NONE;
 }
 
-/* A row of the transaction that says the same key and ordinal, or ISO_NONE. Most need no search: their key was not touched
- * since the transaction began, or its last row in it stood before. */
+/* A row of the transaction that says the same key and ordinal, or ISO_NONE. Most need no search: their key was not
+ * touched since the transaction began, or its last row in it stood before. */
 static uint32_t known_row(struct iso_join *join, uint32_t number, const struct arrival *arrival)
 {
     struct join_key *state = &join->key_states[arrival->key];
     struct join_transaction *transaction = &join->transactions[number];
-    bool later = state->stamp < transaction->stamp ||
-                 (state->stamp == transaction->stamp && arrival->ordinal > state->ordinal);
+    bool later =
+        state->stamp < transaction->stamp || (state->stamp == transaction->stamp && arrival->ordinal > state->ordinal);
     if (later) {
         state->stamp = transaction->stamp;
         state->ordinal = arrival->ordinal;
@@ -360,14 +362,14 @@ static uint32_t known_row(struct iso_join *join, uint32_t number, const struct a
     return row;
 }
 
-static void find_content(struct iso_join *join, const struct arrival *arrival, enum iso_violation_kind kind, iso_atom tid,
-                         iso_atom expected, uint64_t earlier, uint64_t cts)
+static void find_content(struct iso_join *join, const struct arrival *arrival, enum iso_violation_kind kind,
+                         iso_atom tid, iso_atom expected, uint64_t earlier, uint64_t cts)
 {
     const struct iso_event *event = arrival->event;
     struct iso_join_finding *finding = join_find(join, kind, tid, arrival->key);
     finding->expected = join_out(join, expected);
-    finding->actual = event->operation == ISO_ROW_DELETE ? ISO_ABSENT
-                                                         : join_out(join, join_text(join, arrival->block, event->after));
+    finding->actual =
+        event->operation == ISO_ROW_DELETE ? ISO_ABSENT : join_out(join, join_text(join, arrival->block, event->after));
     finding->client = earlier;
     finding->delivered = event->origin;
     finding->cts = cts;
@@ -403,9 +405,10 @@ static void take_again(struct iso_join *join, uint32_t number, uint32_t row, con
     find_content(join, arrival, ISO_OTHER_CONTENT, tid, known->after, known->origin, cts);
 }
 
-/* What a connector's snapshot found: there before everything else. Read again, or after the stream has told of the key, it
- * is nothing new. */
-static void take_initial(struct iso_join *join, const struct iso_history *block, const struct iso_event *event, uint32_t key)
+/* What a connector's snapshot found: there before everything else. Read again, or after the stream has told of the key,
+ * it is nothing new. */
+static void take_initial(struct iso_join *join, const struct iso_history *block, const struct iso_event *event,
+                         uint32_t key)
 {
     struct join_identity identity = {key, JOIN_BY_CTS};
     if (join->key_states[key].stamp || join_map_get(&join->snapshot_rows, identity) != ISO_NONE) {

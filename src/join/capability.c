@@ -4,16 +4,21 @@
 #include "join/join_private.h"
 
 static const struct join_capability capabilities[] = {
-    /* One counter hands out all timestamps, so that they are unique; no end marker, no watermark, no identity of rows. */
-    {.kind = "dgraph", .closing = JOIN_CLOSES_BY_LARGER, .unique_cts = true, .sends_unchanged = true, .runs = true,
+    /* One counter hands out all timestamps, so that they are unique; no end marker, no watermark, no identity of rows.
+     */
+    {.kind = "dgraph",
+     .closing = JOIN_CLOSES_BY_LARGER,
+     .unique_cts = true,
+     .sends_unchanged = true,
+     .runs = true,
      .drops = true},
     /* Async commit and 1PC: transactions share commit timestamps. Net changes only. */
     {.kind = "ticdc", .closing = JOIN_CLOSES_AT_WATERMARK},
     /* END and its count, where the transaction topic is read; else later positions close. MySQL leaves out rows that a
      * statement did not change. */
     {.kind = "debezium", .closing = JOIN_CLOSES_AT_END, .by_id = true, .positions = true},
-    /* BEGIN and END come for each tablet, and nothing tells how many there are: completeness only shows in what the client
-     * wrote, or at the end. */
+    /* BEGIN and END come for each tablet, and nothing tells how many there are: completeness only shows in what the
+     * client wrote, or at the end. */
     {.kind = "yugabyte", .closing = JOIN_CLOSES_WITH_RECORD, .by_id = true},
 };
 

@@ -14,10 +14,9 @@ static void copy_operation(struct iso_history *into, const struct iso_history *f
 {
     enum iso_operation_kind kind = iso_kind_of(from, operation);
     uint32_t value = from->value[operation];
-    value = kind == ISO_READ_LIST ? copy_list(into, from, value)
-                                  : iso_atoms_copy(&into->atoms, &from->atoms, value);
-    iso_history_operation(into, kind,
-                          iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->key[operation]]), value);
+    value = kind == ISO_READ_LIST ? copy_list(into, from, value) : iso_atoms_copy(&into->atoms, &from->atoms, value);
+    iso_history_operation(into, kind, iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->key[operation]]),
+                          value);
     if (from->kind[operation] & ISO_OPERATION_SNAPSHOT)
         iso_history_set_operation_snapshot(into, iso_snapshot_copy(into, from, (uint32_t)from->ots[operation]));
     else if (from->kind[operation] & ISO_OPERATION_OTS)

@@ -1,8 +1,8 @@
 /* What leaves the join: transactions for the engine, and for the joined history the same as any engine can read them.
  *
- * In the engine's block a transaction that no client speaks for has no start timestamp and no session: it is a version and
- * nothing else. A file has no such thing; there it starts right below its commit, in a session of its own, and writes under
- * a lock, which says the same.
+ * In the engine's block a transaction that no client speaks for has no start timestamp and no session: it is a version
+ * and nothing else. A file has no such thing; there it starts right below its commit, in a session of its own, and
+ * writes under a lock, which says the same.
  */
 #include <stdio.h>
 #include <string.h>
@@ -144,8 +144,8 @@ static void write_row(struct iso_join *join, const struct target *target, const 
     operate(join, target, row->after == ISO_ABSENT ? ISO_DELETE : ISO_WRITE, row->key, row->after);
 }
 
-/* Each row as a read, where its before image is known, and a write. Where rows have no identity their order is no more than
- * the order in which they came last: then only the final ones. */
+/* Each row as a read, where its before image is known, and a write. Where rows have no identity their order is no more
+ * than the order in which they came last: then only the final ones. */
 static void fill(struct iso_join *join, const struct target *target, const struct join_transaction *transaction,
                  uint64_t cts, bool reads)
 {
@@ -189,8 +189,9 @@ void join_give_changes(struct iso_join *join, const struct join_transaction *tra
     give(join, transaction, cts, true);
 }
 
-/* A row of a connector's snapshot: what was there before. Positions and timestamps begin above 1. Where there was a promise
- * already it stands at that: its partition has no change before it, so that nothing up to there has changed its key. */
+/* A row of a connector's snapshot: what was there before. Positions and timestamps begin above 1. Where there was a
+ * promise already it stands at that: its partition has no change before it, so that nothing up to there has changed its
+ * key. */
 void join_give_initial(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin)
 {
     struct target targets[] = {{&join->out.block, false}, {&join->out.joined, true}};
@@ -224,7 +225,8 @@ void join_give_probe(struct iso_join *join, enum iso_violation_kind kind, iso_at
     const char *text = iso_atom_text(&join->texts, tid, buffer, &length);
     length = length < NAME_BYTES ? length : NAME_BYTES;
     int used = snprintf(name, sizeof name, "%c%c%.*s%c%u", PROBE, 'A' + (int)kind, (int)length, text, PROBE, key);
-    uint32_t t = iso_history_begin(into, iso_atoms_add_string(&into->atoms, name, (size_t)used), 0, ISO_COMMITTED, origin);
+    uint32_t t =
+        iso_history_begin(into, iso_atoms_add_string(&into->atoms, name, (size_t)used), 0, ISO_COMMITTED, origin);
     into->session[t] = ISO_NONE;
     iso_history_set_sts(into, (struct iso_stamp){.physical = cts - 1});
     iso_history_operation(into, ISO_READ, key_atom(join, into, key), join_out(join, value));

@@ -167,14 +167,15 @@ static bool has_rows(const struct iso_join *join, const struct join_record *reco
     return false;
 }
 
-/* Whether a row of it would have come by now. Of unknown outcome: it was on its way when `horizon` was the newest timestamp,
- * which says nothing of a record out of a file. (Should it commit after all, it is a transaction without a record.) Committed at a time that only the stream knows: the end
- * of the stream alone can tell. */
+/* Whether a row of it would have come by now. Of unknown outcome: it was on its way when `horizon` was the newest
+ * timestamp, which says nothing of a record out of a file. (Should it commit after all, it is a transaction without a
+ * record.) Committed at a time that only the stream knows: the end of the stream alone can tell. */
 static bool is_due(const struct iso_join *join, const struct join_record *record, uint64_t timestamp)
 {
     if (record->flags & JOIN_RECORD_CTS)
         return record->cts <= timestamp;
-    return record->status == ISO_UNKNOWN && !join->options.records_first && record->horizon <= timestamp && !has_rows(join, record);
+    return record->status == ISO_UNKNOWN && !join->options.records_first && record->horizon <= timestamp &&
+           !has_rows(join, record);
 }
 
 static void settle_records(struct iso_join *join, uint64_t timestamp)

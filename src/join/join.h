@@ -2,28 +2,29 @@
  *
  * Idea (design, section 6). A change stream says what was written and in which order it was committed; clients say what
  * they read, from which snapshot, and what they meant to write. Here both sides wait for each other under an *identity*
- * that both know: a commit timestamp (Dgraph, TiDB), a start timestamp (TiDB), a transaction id (PostgreSQL's xid, a GTID,
- * a UUID), or the record itself, carried inside the transaction (in-band). What each kind of source promises stands in one
- * table (capability.c); the code asks that table and knows no source by name.
+ * that both know: a commit timestamp (Dgraph, TiDB), a start timestamp (TiDB), a transaction id (PostgreSQL's xid, a
+ * GTID, a UUID), or the record itself, carried inside the transaction (in-band). What each kind of source promises
+ * stands in one table (capability.c); the code asks that table and knows no source by name.
  *
  *     rows ----> open transactions (by identity) --closed--> settle ----> whole transactions, outcomes, findings
  *     records -> expectations      (by identity) ---------/      \----> what was settled, so that repeats are known
  *
- * A transaction is *closed* by what its source offers (END and its count, a larger commit timestamp, a watermark, the end
- * of the input), *complete* once nothing can be added to it, and *settled* when the client's record was compared with it
- * or it was found to have none. Only final writes are compared. Where both agree it is settled at once; where they do not,
- * it waits until it is complete, since a row may still come.
+ * A transaction is *closed* by what its source offers (END and its count, a larger commit timestamp, a watermark, the
+ * end of the input), *complete* once nothing can be added to it, and *settled* when the client's record was compared
+ * with it or it was found to have none. Only final writes are compared. Where both agree it is settled at once; where
+ * they do not, it waits until it is complete, since a row may still come.
  *
- * What leaves: transactions for the engine in a block of their own, outcomes of transactions that had none, watermarks, and
- * findings. Three questions can only be answered where the versions are, by the engine: whether a before image is the
- * version that the row replaced, whether a write without a row changed anything. They travel as *probes*: transactions
- * that only read, just below the commit, and whose EXT violations are CDC violations (iso_join_probe_of).
+ * What leaves: transactions for the engine in a block of their own, outcomes of transactions that had none, watermarks,
+ * and findings. Three questions can only be answered where the versions are, by the engine: whether a before image is
+ * the version that the row replaced, whether a write without a row changed anything. They travel as *probes*:
+ * transactions that only read, just below the commit, and whose EXT violations are CDC violations (iso_join_probe_of).
  *
- * PostgreSQL has snapshots and no timestamps: place.c gives commits and snapshots their positions as they become certain.
+ * PostgreSQL has snapshots and no timestamps: place.c gives commits and snapshots their positions as they become
+ * certain.
  *
- * Bounded: open transactions and expectations wait until a watermark passes them, `patience_ms` (live) or the end; beyond
- * `waiting_limit` rows the oldest are settled as they stand and counted. Texts of values are kept as long as something
- * refers to them; keys for ever, as the engine does. What was settled is remembered in a ring of fixed size.
+ * Bounded: open transactions and expectations wait until a watermark passes them, `patience_ms` (live) or the end;
+ * beyond `waiting_limit` rows the oldest are settled as they stand and counted. Texts of values are kept as long as
+ * something refers to them; keys for ever, as the engine does. What was settled is remembered in a ring of fixed size.
  *
  * Ownership: a join owns its output until it is drained. Threads: one at a time. Time is passed in.
  */
@@ -83,13 +84,13 @@ struct iso_join_stats {
     uint64_t joined;             /* with a client's record */
     uint64_t foreign;            /* without */
     uint64_t resolved_committed, resolved_aborted, unresolved; /* records of unknown outcome */
-    uint64_t incomplete;         /* settled although the source said that there was more */
-    uint64_t hints_wrong;        /* more rows than the source's count said */
-    uint64_t unplaced;           /* transactions to which no timestamp could be given: not judged */
-    uint64_t unknown_values;     /* rows that do not say what was written */
-    uint64_t forced;             /* settled since too many were waiting, or too long */
+    uint64_t incomplete;     /* settled although the source said that there was more */
+    uint64_t hints_wrong;    /* more rows than the source's count said */
+    uint64_t unplaced;       /* transactions to which no timestamp could be given: not judged */
+    uint64_t unknown_values; /* rows that do not say what was written */
+    uint64_t forced;         /* settled since too many were waiting, or too long */
     uint64_t snapshot_rows;
-    uint64_t probes;             /* transactions and reads among the engine's that are ours */
+    uint64_t probes; /* transactions and reads among the engine's that are ours */
     uint64_t probe_reads;
     uint64_t waiting_transactions, waiting_records, waiting_rows, oldest_ms; /* now */
 };
@@ -103,8 +104,8 @@ bool iso_join_knows(const char *kind);
 /* Whether inputs of the join's change streams have watermarks that the pipeline's must wait for. */
 bool iso_join_has_watermarks(const struct iso_join *join);
 
-/* An input of the change streams that rows may come from. Positions in other inputs close a transaction only if all inputs
- * were named before. */
+/* An input of the change streams that rows may come from. Positions in other inputs close a transaction only if all
+ * inputs were named before. */
 void iso_join_declare(struct iso_join *join, uint32_t input);
 
 /* Records may come inside transactions, and bring timestamps of their own: positions are no watermarks then. */
@@ -122,8 +123,8 @@ void iso_join_take_records(struct iso_join *join, const struct iso_history *bloc
 /* The block is gone. */
 void iso_join_end_batch(struct iso_join *join);
 
-/* No later record (or, where the source has watermarks, row) has cts <= `timestamp`. Of PostgreSQL: no later record has a
- * snapshot whose xmin is below it. */
+/* No later record (or, where the source has watermarks, row) has cts <= `timestamp`. Of PostgreSQL: no later record has
+ * a snapshot whose xmin is below it. */
 void iso_join_advance(struct iso_join *join, uint64_t timestamp, uint64_t now);
 
 /* Lets patience end. */

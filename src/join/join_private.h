@@ -9,10 +9,10 @@ struct iso_atom_index;
 /* ---- capability.c: what a kind of source promises ---- */
 
 enum join_closing {
-    JOIN_CLOSES_AT_END,       /* END says so, or a later position */
-    JOIN_CLOSES_BY_LARGER,    /* a larger commit timestamp in its partition; never complete before the end */
+    JOIN_CLOSES_AT_END,    /* END says so, or a later position */
+    JOIN_CLOSES_BY_LARGER, /* a larger commit timestamp in its partition; never complete before the end */
     JOIN_CLOSES_AT_WATERMARK,
-    JOIN_CLOSES_WITH_RECORD   /* nothing says so but what the client wrote; never complete before the end */
+    JOIN_CLOSES_WITH_RECORD /* nothing says so but what the client wrote; never complete before the end */
 };
 
 struct join_capability {
@@ -42,7 +42,7 @@ struct join_map {
         uint64_t number;
         uint32_t tag; /* 0: free */
         uint32_t value;
-    } *slots;
+    } * slots;
     uint32_t mask, used;
 };
 
@@ -65,7 +65,7 @@ struct join_row {
     uint64_t ordinal;       /* with the key: the row's identity within its transaction */
     uint64_t rank;          /* the highest of a key is its final row */
     uint64_t origin;
-    uint32_t content;       /* digest of all that it says */
+    uint32_t content; /* digest of all that it says */
     uint8_t operation, flags;
 };
 
@@ -76,13 +76,13 @@ struct join_chain {
 /* ---- a transaction as the source delivers it ---- */
 
 #define JOIN_CLOSED 0x01u
-#define JOIN_COMPLETE 0x02u   /* nothing can be added */
-#define JOIN_ENDED 0x04u      /* END came, with `expected` */
+#define JOIN_COMPLETE 0x02u /* nothing can be added */
+#define JOIN_ENDED 0x04u    /* END came, with `expected` */
 #define JOIN_HAS_STS 0x08u
 #define JOIN_HAS_CTS 0x10u
 #define JOIN_HAS_POSITION 0x20u
 #define JOIN_IN_BAND 0x40u
-#define JOIN_PLACING 0x80u    /* settled, waits for its position */
+#define JOIN_PLACING 0x80u      /* settled, waits for its position */
 #define JOIN_COMMIT_SAID 0x100u /* `position` is the commit's own: END said it */
 
 struct join_transaction {
@@ -96,7 +96,7 @@ struct join_transaction {
     uint32_t flags;
     uint64_t expected;
     uint64_t sts, cts;
-    uint64_t position;     /* of the commit; without END one above the commit before */
+    uint64_t position; /* of the commit; without END one above the commit before */
     uint64_t origin, arrived;
 };
 
@@ -104,7 +104,7 @@ struct join_transaction {
 
 #define JOIN_RECORD_STS 0x01u
 #define JOIN_RECORD_CTS 0x02u
-#define JOIN_RECORD_GIVEN 0x04u /* the engine has it */
+#define JOIN_RECORD_GIVEN 0x04u  /* the engine has it */
 #define JOIN_RECORD_PLACED 0x08u /* gets its position by snapshots */
 #define JOIN_RECORD_LISTS 0x10u  /* appends: not compared */
 #define JOIN_RECORD_FREE 0x20u
@@ -115,25 +115,25 @@ struct join_record {
     struct join_chain writes; /* final ones, one a key */
     uint32_t identity_count;
     struct join_identity identity[2];
-    uint32_t same;            /* the next record of an equal identity */
+    uint32_t same; /* the next record of an equal identity */
     uint32_t older, newer;
-    uint32_t held;            /* transaction of `held`, or ISO_NONE */
-    uint32_t unplaced;        /* its snapshots and its commit that have no place yet */
+    uint32_t held;     /* transaction of `held`, or ISO_NONE */
+    uint32_t unplaced; /* its snapshots and its commit that have no place yet */
     uint8_t status, flags;
     uint64_t sts, cts, xid;
     uint64_t origin, arrived;
-    uint64_t horizon;         /* the largest timestamp seen when it came */
+    uint64_t horizon; /* the largest timestamp seen when it came */
 };
 
 /* ---- keys ---- */
 
 struct join_key {
-    uint32_t stamp;   /* of the youngest transaction that touched it ... */
-    uint64_t ordinal; /* ... and its last row's */
+    uint32_t stamp;            /* of the youngest transaction that touched it ... */
+    uint64_t ordinal;          /* ... and its last row's */
     uint32_t run, occurrences; /* in the run of that number */
     uint32_t mark, row;        /* scratch of comparisons */
-    iso_atom table;   /* capability `drops`; atom of `keys` */
-    iso_atom value;   /* likewise: as delivered last */
+    iso_atom table;            /* capability `drops`; atom of `keys` */
+    iso_atom value;            /* likewise: as delivered last */
 };
 
 /* ---- what was settled (settled.c) ---- */
@@ -142,14 +142,14 @@ enum { JOIN_SETTLED_ENTRIES = 1 << 20, JOIN_SETTLED_DIGESTS = 1 << 22 };
 
 struct join_settled_entry {
     struct join_identity identity;
-    iso_atom tid;      /* of `texts`; ISO_ABSENT: foreign */
-    uint64_t first;    /* into the ring of digests, counted from the beginning */
+    iso_atom tid;   /* of `texts`; ISO_ABSENT: foreign */
+    uint64_t first; /* into the ring of digests, counted from the beginning */
     uint32_t count, cursor;
     uint64_t cts;
 };
 
 struct join_settled {
-    struct join_map map; /* identity to entry */
+    struct join_map map;                /* identity to entry */
     struct join_settled_entry *entries; /* a ring */
     uint64_t next_entry, next_digest;   /* counted from the beginning */
     uint64_t *digests;                  /* a ring: identity of the row << 32 | content */
@@ -159,15 +159,15 @@ enum join_sight { JOIN_NEW, JOIN_REPEAT, JOIN_OTHER_CONTENT };
 
 void join_settled_add(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid, uint64_t cts);
 struct join_settled_entry *join_settled_find(struct iso_join *join, struct join_identity identity);
-enum join_sight join_settled_look(struct iso_join *join, struct join_settled_entry *entry, uint32_t key, uint64_t ordinal,
-                                  uint32_t content);
+enum join_sight join_settled_look(struct iso_join *join, struct join_settled_entry *entry, uint32_t key,
+                                  uint64_t ordinal, uint32_t content);
 void join_settled_index(struct join_settled *settled); /* identities have changed */
 void join_settled_release(struct join_settled *settled);
 
 /* ---- PostgreSQL's positions (place.c) ---- */
 
 struct join_commit {
-    uint64_t xid, position; /* UINT64_MAX: not delivered */
+    uint64_t xid, position;       /* UINT64_MAX: not delivered */
     uint32_t record, transaction; /* or ISO_NONE */
 };
 
@@ -178,7 +178,7 @@ struct join_link { /* a snapshot that has no place yet */
 };
 
 struct join_places {
-    struct join_commit *commits; /* by xid */
+    struct join_commit *commits;                          /* by xid */
     uint32_t commit_first, commit_count, commit_capacity; /* those before the first have a place */
     struct join_link *links;
     uint32_t link_count, link_capacity;
@@ -201,7 +201,7 @@ void join_places_release(struct join_places *places);
 
 /* ---- the join ---- */
 
-struct join_lane { /* an input of rows */
+struct join_lane {                /* an input of rows */
     struct join_identity current; /* tag 0: none */
     uint64_t cts;
     uint32_t run;
@@ -246,9 +246,9 @@ struct iso_join {
     struct join_lane *lanes;
     uint32_t lane_count;
     uint32_t runs, stamps, marks;
-    uint64_t tellings; /* rows that came, where their order is all that there is */
-    uint64_t largest; /* timestamp seen */
-    uint64_t work;    /* events since all that is open was looked at: looking pays for itself */
+    uint64_t tellings;           /* rows that came, where their order is all that there is */
+    uint64_t largest;            /* timestamp seen */
+    uint64_t work;               /* events since all that is open was looked at: looking pays for itself */
     uint64_t last_end, promised; /* cdc mode: LSN of the last END, the watermark given */
     uint64_t now;
 
@@ -267,7 +267,7 @@ uint32_t join_new_row(struct iso_join *join, struct join_chain *chain);
 void join_free_rows(struct iso_join *join, struct join_chain *chain);
 uint32_t join_new_transaction(struct iso_join *join, struct join_identity identity);
 void join_forget_transaction(struct iso_join *join, uint32_t transaction); /* frees it and its rows */
-void join_leave_open(struct iso_join *join, uint32_t transaction); /* out of the map and the list */
+void join_leave_open(struct iso_join *join, uint32_t transaction);         /* out of the map and the list */
 uint32_t join_new_record(struct iso_join *join);
 void join_forget_record(struct iso_join *join, uint32_t record);
 void join_enter_claim(struct iso_join *join, uint32_t record);

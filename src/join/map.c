@@ -77,7 +77,6 @@ void join_map_remove(struct join_map *map, struct join_identity identity)
     map->used--;
 }
 
-
 void join_map_release(struct join_map *map)
 {
     iso_free(map->slots);

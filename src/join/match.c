@@ -1,7 +1,7 @@
 /* Records of unknown outcome from sources that share no id with the client (Dgraph).
  *
- * Such a record is the one transaction of the stream that no client claims, that holds its whole final write set and that
- * commits after it started. Where several fit, or one fits several records, it stays unknown.
+ * Such a record is the one transaction of the stream that no client claims, that holds its whole final write set and
+ * that commits after it started. Where several fit, or one fits several records, it stays unknown.
  */
 #include "base/memory.h"
 #include "join/join_private.h"

@@ -1,8 +1,8 @@
 /* PostgreSQL: positions in place of timestamps, as they become certain.
  *
- * All snapshots, ordered by how many commits they see, form a chain: each contains the one before (history/snapshot.h). A
- * commit stands just below the first snapshot that sees it; those between two snapshots by their LSN. Positions are counted
- * up: each commit has an odd one of its own, a snapshot the even one above the last commit that it sees.
+ * All snapshots, ordered by how many commits they see, form a chain: each contains the one before (history/snapshot.h).
+ * A commit stands just below the first snapshot that sees it; those between two snapshots by their LSN. Positions are
+ * counted up: each commit has an odd one of its own, a snapshot the even one above the last commit that it sees.
  *
  * Online the front of the chain is certain up to a *horizon*: an xid that is the least of
  *   - what clients promise: no record will come whose snapshot has a smaller xmin;
@@ -105,7 +105,8 @@ void join_place_record(struct iso_join *join, uint32_t number)
             add_link(join, number, o - first);
     if (held->flags[t] & ISO_WRITES)
         record->unplaced++;
-    else if (record->xid && record->status == ISO_COMMITTED) /* wrote nothing, and snapshots tell it apart all the same */
+    else if (record->xid &&
+             record->status == ISO_COMMITTED) /* wrote nothing, and snapshots tell it apart all the same */
         join_place_commit(join, number, ISO_NONE);
 }
 
@@ -113,7 +114,8 @@ static void insert_commit(struct join_places *places, const struct join_commit *
 {
     if (places->commit_count == places->commit_capacity && places->commit_first > places->commit_count / 2) {
         places->commit_count -= places->commit_first;
-        memmove(places->commits, places->commits + places->commit_first, places->commit_count * sizeof *places->commits);
+        memmove(places->commits, places->commits + places->commit_first,
+                places->commit_count * sizeof *places->commits);
         places->commit_first = 0;
     }
     uint32_t at = commits_below(places, commit->xid);
@@ -170,8 +172,9 @@ void join_place_forget(struct iso_join *join, uint32_t record)
 /* ---- the chain ---- */
 
 /* A committed xid that `one` sees and `other` does not; 0: none. */
-static uint64_t only_in(const struct join_places *places, const struct iso_history *one_of, const struct iso_snapshot *one,
-                        const struct iso_history *other_of, const struct iso_snapshot *other)
+static uint64_t only_in(const struct join_places *places, const struct iso_history *one_of,
+                        const struct iso_snapshot *one, const struct iso_history *other_of,
+                        const struct iso_snapshot *other)
 {
     const uint64_t *xips = other_of->snapshot_xips + other->first_xip;
     for (uint32_t i = 0; i < other->xip_count; i++)
@@ -420,8 +423,8 @@ static struct join_link *take_certain(struct iso_join *join, uint64_t horizon, u
     return certain;
 }
 
-/* A transaction's snapshot is older than its xid. So once clients promise that no smaller xmin will come, a whole transaction
- * of a smaller xid has no record: it is somebody else's, and holds nothing up. */
+/* A transaction's snapshot is older than its xid. So once clients promise that no smaller xmin will come, a whole
+ * transaction of a smaller xid has no record: it is somebody else's, and holds nothing up. */
 static void settle_foreign(struct iso_join *join)
 {
     for (uint32_t i = join->oldest, next; i != ISO_NONE; i = next) {

@@ -94,8 +94,8 @@ uint32_t join_new_row(struct iso_join *join, struct join_chain *chain)
     } else {
         if (join->row_count == join->row_capacity) {
             uint32_t capacity = (uint32_t)iso_column_capacity(join->row_capacity, join->row_count + 1);
-            join->rows = iso_column_grow(join->rows, join->row_capacity * sizeof *join->rows,
-                                         capacity * sizeof *join->rows);
+            join->rows =
+                iso_column_grow(join->rows, join->row_capacity * sizeof *join->rows, capacity * sizeof *join->rows);
             join->row_capacity = capacity;
         }
         row = join->row_count++;
@@ -130,15 +130,21 @@ uint32_t join_new_transaction(struct iso_join *join, struct join_identity identi
     } else {
         if (join->transaction_count == join->transaction_capacity) {
             uint32_t capacity = (uint32_t)iso_column_capacity(join->transaction_capacity, join->transaction_count + 1);
-            join->transactions = iso_column_grow(join->transactions, join->transaction_capacity * sizeof *join->transactions,
-                                                 capacity * sizeof *join->transactions);
+            join->transactions =
+                iso_column_grow(join->transactions, join->transaction_capacity * sizeof *join->transactions,
+                                capacity * sizeof *join->transactions);
             join->transaction_capacity = capacity;
         }
         number = join->transaction_count++;
     }
-    join->transactions[number] = (struct join_transaction){
-        .identity = identity, .rows = {ISO_NONE, ISO_NONE, 0}, .older = join->newest, .newer = ISO_NONE,
-        .stamp = ++join->stamps, .cursor = ISO_NONE, .origin = UINT64_MAX, .arrived = join->now};
+    join->transactions[number] = (struct join_transaction){.identity = identity,
+                                                           .rows = {ISO_NONE, ISO_NONE, 0},
+                                                           .older = join->newest,
+                                                           .newer = ISO_NONE,
+                                                           .stamp = ++join->stamps,
+                                                           .cursor = ISO_NONE,
+                                                           .origin = UINT64_MAX,
+                                                           .arrived = join->now};
     if (join->newest != ISO_NONE)
         join->transactions[join->newest].newer = number;
     else
@@ -191,9 +197,14 @@ uint32_t join_new_record(struct iso_join *join)
         }
         number = join->record_count++;
     }
-    join->records[number] = (struct join_record){
-        .tid = ISO_ABSENT, .writes = {ISO_NONE, ISO_NONE, 0}, .same = ISO_NONE, .older = join->newest_record,
-        .newer = ISO_NONE, .held = ISO_NONE, .arrived = join->now, .horizon = join->largest};
+    join->records[number] = (struct join_record){.tid = ISO_ABSENT,
+                                                 .writes = {ISO_NONE, ISO_NONE, 0},
+                                                 .same = ISO_NONE,
+                                                 .older = join->newest_record,
+                                                 .newer = ISO_NONE,
+                                                 .held = ISO_NONE,
+                                                 .arrived = join->now,
+                                                 .horizon = join->largest};
     if (join->newest_record != ISO_NONE)
         join->records[join->newest_record].newer = number;
     else

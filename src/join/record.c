@@ -1,7 +1,7 @@
 /* Client records: what is expected of the stream, and what the engine may have at once.
  *
- * A record with all its timestamps goes to the engine as it comes; what stays is what it wrote. One that lacks its commit
- * timestamp is held until the stream tells it, one with a snapshot until its place is known.
+ * A record with all its timestamps goes to the engine as it comes; what stays is what it wrote. One that lacks its
+ * commit timestamp is held until the stream tells it, one with a snapshot until its place is known.
  */
 #include "base/memory.h"
 #include "join/join_private.h"
@@ -209,8 +209,8 @@ static void look_for_rows(struct iso_join *join, uint32_t number)
 void join_take_record(struct iso_join *join, const struct iso_history *block, uint32_t transaction,
                       const struct join_identity *in_band)
 {
-    struct taking taking = {join, block, transaction, join_new_record(join), block->flags[transaction],
-                            iso_status_of(block, transaction)};
+    struct taking taking = {
+        join, block, transaction, join_new_record(join), block->flags[transaction], iso_status_of(block, transaction)};
     uint32_t number = taking.record;
     fill_record(&taking);
     if ((taking.flags & ISO_WRITES) || join->records[number].xid || in_band)

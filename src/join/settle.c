@@ -1,7 +1,7 @@
 /* Settling: a transaction as delivered against what its client said of it.
  *
- * Final writes are compared. Equal, and closed: settled at once. Different: only once no row can be added to it. Without
- * a record it is foreign, once no record can come for it; in cdc mode it speaks for itself.
+ * Final writes are compared. Equal, and closed: settled at once. Different: only once no row can be added to it.
+ * Without a record it is foreign, once no record can come for it; in cdc mode it speaks for itself.
  */
 #include "join/join_private.h"
 
@@ -45,7 +45,8 @@ static bool changed_nothing(const struct iso_join *join, const struct join_trans
     return false;
 }
 
-/* Whether anything that the client wrote is not there, or in another way, or something is there that it did not write. */
+/* Whether anything that the client wrote is not there, or in another way, or something is there that it did not write.
+ */
 static bool differs(struct iso_join *join, const struct join_transaction *transaction, const struct join_record *record)
 {
     uint32_t mark = join_mark_finals(join, transaction), finals = 0;
@@ -80,7 +81,8 @@ static struct iso_join_finding *find(const struct comparison *comparison, enum i
     return finding;
 }
 
-/* A write without a row. It may have changed nothing, and then some sources send none: whether it did, the engine knows. */
+/* A write without a row. It may have changed nothing, and then some sources send none: whether it did, the engine
+ * knows. */
 static void report_missing(const struct comparison *comparison, const struct join_row *write)
 {
     struct iso_join *join = comparison->join;
@@ -134,8 +136,10 @@ static void report_rows(const struct comparison *comparison, enum iso_violation_
     }
 }
 
-/* The first row of a key must hold the version that it replaced (a probe), every later one what the row before it left. */
-static void check_before_image(const struct comparison *comparison, const struct join_row *row, const struct join_row *before)
+/* The first row of a key must hold the version that it replaced (a probe), every later one what the row before it left.
+ */
+static void check_before_image(const struct comparison *comparison, const struct join_row *row,
+                               const struct join_row *before)
 {
     struct iso_join *join = comparison->join;
     if (!(row->flags & JOIN_ROW_BEFORE))
@@ -222,7 +226,8 @@ static bool shares_timestamps(const struct iso_join *join, const struct join_tra
     return transaction->identity.tag == JOIN_BY_CTS && !join->capability->unique_cts;
 }
 
-static void compare(struct iso_join *join, uint32_t number, struct join_transaction *transaction, uint64_t cts, bool has_cts)
+static void compare(struct iso_join *join, uint32_t number, struct join_transaction *transaction, uint64_t cts,
+                    bool has_cts)
 {
     struct join_record *record = &join->records[number];
     struct comparison comparison = {join, record, transaction, cts, has_cts, join_mark_finals(join, transaction)};
@@ -262,8 +267,8 @@ static void settle_claim(struct iso_join *join, uint32_t number, struct join_tra
 
 static void report_undelivered(struct iso_join *join, const struct join_record *record)
 {
-    struct comparison comparison = {.join = join, .record = record, .cts = record->cts,
-                                    .has_cts = record->flags & JOIN_RECORD_CTS};
+    struct comparison comparison = {
+        .join = join, .record = record, .cts = record->cts, .has_cts = record->flags & JOIN_RECORD_CTS};
     if (record->status == ISO_COMMITTED && !(record->flags & JOIN_RECORD_LISTS))
         report_writes(&comparison);
 }

@@ -30,8 +30,8 @@ static void reserve(struct join_settled *settled)
     settled->digests = iso_column_grow(NULL, 0, JOIN_SETTLED_DIGESTS * sizeof *settled->digests);
 }
 
-/* A row of a source that gives rows no identity is known by its key alone: what is settled is not added to, and a sender that
- * starts over in the middle of what it repeats shifts all counts. */
+/* A row of a source that gives rows no identity is known by its key alone: what is settled is not added to, and a
+ * sender that starts over in the middle of what it repeats shifts all counts. */
 static uint32_t row_digest(const struct iso_join *join, uint32_t key, uint64_t ordinal)
 {
     return digest_of(key, join->capability->runs ? 0 : ordinal);
@@ -67,8 +67,11 @@ void join_settled_add(struct iso_join *join, const struct join_transaction *tran
     reserve(settled);
     evict(settled, number);
     struct join_settled_entry *entry = entry_at(settled, number);
-    *entry = (struct join_settled_entry){.identity = transaction->identity, .tid = tid, .first = settled->next_digest,
-                                         .count = transaction->rows.count, .cts = cts};
+    *entry = (struct join_settled_entry){.identity = transaction->identity,
+                                         .tid = tid,
+                                         .first = settled->next_digest,
+                                         .count = transaction->rows.count,
+                                         .cts = cts};
     for (uint32_t i = 0, row = transaction->rows.first; i < transaction->rows.count; i++, row = join->rows[row].next) {
         const struct join_row *it = &join->rows[row];
         settled->digests[settled->next_digest++ % JOIN_SETTLED_DIGESTS] =
@@ -88,8 +91,8 @@ struct join_settled_entry *join_settled_find(struct iso_join *join, struct join_
     return is_kept(settled, entry) ? entry : NULL;
 }
 
-enum join_sight join_settled_look(struct iso_join *join, struct join_settled_entry *entry, uint32_t key, uint64_t ordinal,
-                                  uint32_t content)
+enum join_sight join_settled_look(struct iso_join *join, struct join_settled_entry *entry, uint32_t key,
+                                  uint64_t ordinal, uint32_t content)
 {
     const struct join_settled *settled = &join->settled;
     uint32_t digest = row_digest(join, key, ordinal);

@@ -69,10 +69,17 @@ static void write_escaped(FILE *out, const char *text)
 {
     for (; *text; text++) {
         switch (*text) {
-        case '<': fputs("&lt;", out); break;
-        case '>': fputs("&gt;", out); break;
-        case '&': fputs("&amp;", out); break;
-        default: fputc(*text, out);
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '&':
+            fputs("&amp;", out);
+            break;
+        default:
+            fputc(*text, out);
         }
     }
 }
@@ -83,8 +90,9 @@ static void write_axes(const struct chart *chart, FILE *out)
     for (int tick = 0; tick <= TICKS; tick++) {
         double y = chart->y_high * tick / TICKS;
         iso_figure_text(y, text, sizeof text);
-        fprintf(out, "<line class='grid' x1='%d' x2='%d' y1='%.1f' y2='%.1f'/>"
-                     "<text class='tick' text-anchor='end' x='%d' y='%.1f'>%s</text>\n",
+        fprintf(out,
+                "<line class='grid' x1='%d' x2='%d' y1='%.1f' y2='%.1f'/>"
+                "<text class='tick' text-anchor='end' x='%d' y='%.1f'>%s</text>\n",
                 LEFT, WIDTH - RIGHT, place_y(chart, y), place_y(chart, y), LEFT - 6, place_y(chart, y) + 4, text);
     }
     double last = -INFINITY;

@@ -61,8 +61,8 @@ static _Noreturn void be_child(iso_child_run *run, void *context, int descriptor
 static enum iso_status say_death(int status, struct iso_error *error)
 {
     if (WIFSIGNALED(status))
-        return iso_error_set(error, ISO_FAILED, "a measured run was killed by signal %d (%s)%s",
-                             WTERMSIG(status), strsignal(WTERMSIG(status)),
+        return iso_error_set(error, ISO_FAILED, "a measured run was killed by signal %d (%s)%s", WTERMSIG(status),
+                             strsignal(WTERMSIG(status)),
                              WTERMSIG(status) == SIGKILL ? ": too little memory for this size?" : "");
     return iso_error_set(error, ISO_FAILED, "a measured run ended with status %d and without figures",
                          WEXITSTATUS(status));

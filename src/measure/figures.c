@@ -230,7 +230,9 @@ static size_t compare_row(const struct iso_figures *figures, const struct iso_fi
         iso_figure_text(then, before_text, sizeof before_text);
         fprintf(out, "%-10s %-16s %12s  %-28s %10s -> %10s  x%.2f  %s\n", row->experiment, row->parameter, row->value,
                 figures->columns[c].name, before_text, now_text, now / then,
-                worsened > tolerance ? "worse" : worsened < -tolerance ? "better" : "same");
+                worsened > tolerance    ? "worse"
+                : worsened < -tolerance ? "better"
+                                        : "same");
         worse += worsened > tolerance;
     }
     return worse;

@@ -131,8 +131,8 @@ enum iso_status iso_figures_read(struct iso_figures *figures, const char *path, 
         char what[256] = "no member \"rows\"";
         if (json.code != ISO_JSON_FINE)
             iso_json_describe(&json, what, sizeof what);
-        iso_error_set(error, ISO_BAD_INPUT, "%s: byte %zu: %s; expected what `isochron bench --format json` writes", path,
-                      json.position, what);
+        iso_error_set(error, ISO_BAD_INPUT, "%s: byte %zu: %s; expected what `isochron bench --format json` writes",
+                      path, json.position, what);
     }
     iso_json_release(&json);
     iso_free(text);

@@ -6,36 +6,80 @@
 #include "base/memory.h"
 
 static const struct iso_metric_row rows[ISO_METRICS] = {
-    [ISO_METRIC_BUILD_INFO] = {"isochron_build_info", ISO_GAUGE, {"version", "level"},
+    [ISO_METRIC_BUILD_INFO] = {"isochron_build_info",
+                               ISO_GAUGE,
+                               {"version", "level"},
                                "Always 1; what runs, and what it checks."},
     [ISO_METRIC_START_TIME] = {"isochron_start_time_seconds", ISO_GAUGE, {NULL}, "When this process began to watch."},
     [ISO_METRIC_MESSAGES] = {"isochron_messages_total", ISO_COUNTER, {NULL}, "Messages that were read."},
     [ISO_METRIC_MESSAGE_BYTES] = {"isochron_message_bytes_total", ISO_COUNTER, {NULL}, "Bytes of their payloads."},
-    [ISO_METRIC_BAD_RECORDS] = {"isochron_bad_records_total", ISO_COUNTER, {NULL},
+    [ISO_METRIC_BAD_RECORDS] = {"isochron_bad_records_total",
+                                ISO_COUNTER,
+                                {NULL},
                                 "Records that could not be taken and were left out."},
-    [ISO_METRIC_UNROUTED] = {"isochron_unrouted_messages_total", ISO_COUNTER, {NULL}, "Messages of topics that no source names."},
-    [ISO_METRIC_TRANSACTIONS] = {"isochron_transactions_total", ISO_COUNTER, {NULL}, "Committed transactions that were taken."},
-    [ISO_METRIC_REPEATS] = {"isochron_repeats_total", ISO_COUNTER, {NULL}, "Transactions that came again, equal, and were ignored."},
-    [ISO_METRIC_LATE] = {"isochron_late_transactions_total", ISO_COUNTER, {NULL},
+    [ISO_METRIC_UNROUTED] = {"isochron_unrouted_messages_total",
+                             ISO_COUNTER,
+                             {NULL},
+                             "Messages of topics that no source names."},
+    [ISO_METRIC_TRANSACTIONS] = {"isochron_transactions_total",
+                                 ISO_COUNTER,
+                                 {NULL},
+                                 "Committed transactions that were taken."},
+    [ISO_METRIC_REPEATS] = {"isochron_repeats_total",
+                            ISO_COUNTER,
+                            {NULL},
+                            "Transactions that came again, equal, and were ignored."},
+    [ISO_METRIC_LATE] = {"isochron_late_transactions_total",
+                         ISO_COUNTER,
+                         {NULL},
                          "Transactions that came below the watermark: a sender broke its word."},
     [ISO_METRIC_READS_JUDGED] = {"isochron_reads_judged_total", ISO_COUNTER, {NULL}, "Reads that were judged."},
-    [ISO_METRIC_READS_UNJUDGED] = {"isochron_reads_unjudged_total", ISO_COUNTER, {NULL},
+    [ISO_METRIC_READS_UNJUDGED] = {"isochron_reads_unjudged_total",
+                                   ISO_COUNTER,
+                                   {NULL},
                                    "Reads that could not be judged, since something they rest on is not known."},
-    [ISO_METRIC_VIOLATIONS] = {"isochron_violations_total", ISO_COUNTER, {"axiom"},
+    [ISO_METRIC_VIOLATIONS] = {"isochron_violations_total",
+                               ISO_COUNTER,
+                               {"axiom"},
                                "Violations found; those of EXT may still be tentative."},
     [ISO_METRIC_VERDICTS] = {"isochron_verdicts_total", ISO_COUNTER, {"state"}, "Verdict lines told, by their state."},
-    [ISO_METRIC_STANDING] = {"isochron_tentative_violations", ISO_GAUGE, {NULL}, "Violations that later data may still set right."},
+    [ISO_METRIC_STANDING] = {"isochron_tentative_violations",
+                             ISO_GAUGE,
+                             {NULL},
+                             "Violations that later data may still set right."},
     [ISO_METRIC_OPEN_READS] = {"isochron_open_reads", ISO_GAUGE, {NULL}, "Reads whose verdict is not final yet."},
-    [ISO_METRIC_FLIPS] = {"isochron_flips_total", ISO_COUNTER, {NULL}, "Times that a verdict changed before it was final."},
-    [ISO_METRIC_WATERMARK] = {"isochron_watermark", ISO_GAUGE, {NULL},
+    [ISO_METRIC_FLIPS] = {"isochron_flips_total",
+                          ISO_COUNTER,
+                          {NULL},
+                          "Times that a verdict changed before it was final."},
+    [ISO_METRIC_WATERMARK] = {"isochron_watermark",
+                              ISO_GAUGE,
+                              {NULL},
                               "The pipeline's watermark, in the database's own timestamps; absent until there is one."},
-    [ISO_METRIC_PROGRESS_TIME] = {"isochron_progress_time_seconds", ISO_GAUGE, {NULL}, "When a message was last taken."},
-    [ISO_METRIC_OFFSET] = {"isochron_partition_offset", ISO_GAUGE, {"topic", "partition"}, "The offset that is read next."},
-    [ISO_METRIC_LAG] = {"isochron_partition_lag", ISO_GAUGE, {"topic", "partition"}, "Messages of the partition not yet read."},
-    [ISO_METRIC_GAPS] = {"isochron_missing_offsets_total", ISO_COUNTER, {NULL},
+    [ISO_METRIC_PROGRESS_TIME] = {"isochron_progress_time_seconds",
+                                  ISO_GAUGE,
+                                  {NULL},
+                                  "When a message was last taken."},
+    [ISO_METRIC_OFFSET] = {"isochron_partition_offset",
+                           ISO_GAUGE,
+                           {"topic", "partition"},
+                           "The offset that is read next."},
+    [ISO_METRIC_LAG] = {"isochron_partition_lag",
+                        ISO_GAUGE,
+                        {"topic", "partition"},
+                        "Messages of the partition not yet read."},
+    [ISO_METRIC_GAPS] = {"isochron_missing_offsets_total",
+                         ISO_COUNTER,
+                         {NULL},
                          "Offsets that the broker does not have: compacted, or of aborted producers."},
-    [ISO_METRIC_SEEKS] = {"isochron_gap_seeks_total", ISO_COUNTER, {NULL}, "Times that skipped offsets were asked for again."},
-    [ISO_METRIC_PAUSES] = {"isochron_pauses_total", ISO_COUNTER, {NULL}, "Times that reading stopped for what was behind it."},
+    [ISO_METRIC_SEEKS] = {"isochron_gap_seeks_total",
+                          ISO_COUNTER,
+                          {NULL},
+                          "Times that skipped offsets were asked for again."},
+    [ISO_METRIC_PAUSES] = {"isochron_pauses_total",
+                           ISO_COUNTER,
+                           {NULL},
+                           "Times that reading stopped for what was behind it."},
     [ISO_METRIC_MEMORY] = {"isochron_memory_bytes", ISO_GAUGE, {NULL}, "Memory of the engine's state."},
     [ISO_METRIC_MEMORY_LIMIT] = {"isochron_memory_limit_bytes", ISO_GAUGE, {NULL}, "Its bound; absent without one."},
 };
@@ -65,7 +109,8 @@ static uint32_t keep(struct iso_metrics *metrics, const char *text)
     return place;
 }
 
-static struct iso_sample *add(struct iso_metrics *metrics, enum iso_metric metric, const char *first, const char *second)
+static struct iso_sample *add(struct iso_metrics *metrics, enum iso_metric metric, const char *first,
+                              const char *second)
 {
     const struct iso_metric_row *row = &rows[metric];
     assert(!row->labels[0] == !first && !row->labels[1] == !second);
@@ -87,7 +132,8 @@ void iso_metrics_count(struct iso_metrics *metrics, enum iso_metric metric, cons
     add(metrics, metric, first, second)->count = value;
 }
 
-void iso_metrics_real(struct iso_metrics *metrics, enum iso_metric metric, const char *first, const char *second, double value)
+void iso_metrics_real(struct iso_metrics *metrics, enum iso_metric metric, const char *first, const char *second,
+                      double value)
 {
     struct iso_sample *sample = add(metrics, metric, first, second);
     sample->is_real = true;

@@ -1,11 +1,11 @@
 /* What the running checker says of itself: one table of metrics, a snapshot of their values, and the renderers.
  *
- * A metric is its row in metrics.c; every renderer follows the table, so that a figure has one name and one meaning wherever
- * it is read. Names and units follow Prometheus's rules (base units, `_total` for counters). Labels are few and bounded: topics
- * and partitions that are read, axioms, states.
+ * A metric is its row in metrics.c; every renderer follows the table, so that a figure has one name and one meaning
+ * wherever it is read. Names and units follow Prometheus's rules (base units, `_total` for counters). Labels are few
+ * and bounded: topics and partitions that are read, axioms, states.
  *
- * A snapshot is a column of samples. It is filled by the checker's thread and rendered by another, never both at a time: the
- * owner sees to that. Ownership: a snapshot owns its samples and texts.
+ * A snapshot is a column of samples. It is filled by the checker's thread and rendered by another, never both at a
+ * time: the owner sees to that. Ownership: a snapshot owns its samples and texts.
  */
 #ifndef ISO_METRICS_METRICS_H
 #define ISO_METRICS_METRICS_H
@@ -76,7 +76,8 @@ struct iso_metrics {
 void iso_metrics_release(struct iso_metrics *metrics); /* a zeroed one is empty */
 void iso_metrics_clear(struct iso_metrics *metrics);
 
-/* Adds a sample; metrics come in the order of the table. The labels are those of the metric's row; NULL where it has none. */
+/* Adds a sample; metrics come in the order of the table. The labels are those of the metric's row; NULL where it has
+ * none. */
 void iso_metrics_count(struct iso_metrics *metrics, enum iso_metric metric, const char *first, const char *second,
                        uint64_t value);
 void iso_metrics_real(struct iso_metrics *metrics, enum iso_metric metric, const char *first, const char *second,

@@ -1,4 +1,5 @@
-/* Between the join and the engine: transactions, outcomes and watermarks on their way in, CDC violations on their way out.
+/* Between the join and the engine: transactions, outcomes and watermarks on their way in, CDC violations on their way
+ * out.
  *
  * The join asks the engine by probes (join/join.h): what it says of them as EXT is CDC. An instance of CDC is a
  * transaction and a key, told once, whatever found it first.
@@ -126,7 +127,8 @@ static struct iso_aion_value value_of(const struct iso_atoms *atoms, const iso_a
     return (struct iso_aion_value){.atoms = atoms, .elements = atom, .count = *atom != ISO_ABSENT};
 }
 
-static void tell_finding(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, const struct iso_join_finding *finding)
+static void tell_finding(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
+                         const struct iso_join_finding *finding)
 {
     bool from_client = finding->client != UINT64_MAX;
     struct iso_aion_event event = {
@@ -134,7 +136,8 @@ static void tell_finding(struct iso_pipeline *pipeline, const struct iso_atoms *
         .level = pipeline->options.level,
         .axiom = finding->axiom,
         .kind = finding->kind,
-        .transaction = {atoms, finding->tid, from_client ? finding->client : finding->delivered, finding->sts, finding->cts},
+        .transaction = {atoms, finding->tid, from_client ? finding->client : finding->delivered, finding->sts,
+                        finding->cts},
         .other = {.tid = ISO_ABSENT},
         .key_atoms = atoms,
         .key = finding->key,

@@ -11,12 +11,12 @@ enum { SECONDS_OF_YEAR = 31556952 };
 static const struct {
     uint64_t per_second;
 } units[] = {
-    {1},                                /* seconds */
-    {1000},                             /* milliseconds */
-    {1000000},                          /* microseconds */
-    {UINT64_C(1000) << 18},             /* TiDB: milliseconds and 18 bits of a counter */
-    {1000000000},                       /* nanoseconds */
-    {UINT64_C(1000000) << 12},          /* YugabyteDB: microseconds and 12 bits of a counter */
+    {1},                       /* seconds */
+    {1000},                    /* milliseconds */
+    {1000000},                 /* microseconds */
+    {UINT64_C(1000) << 18},    /* TiDB: milliseconds and 18 bits of a counter */
+    {1000000000},              /* nanoseconds */
+    {UINT64_C(1000000) << 12}, /* YugabyteDB: microseconds and 12 bits of a counter */
 };
 
 /* A year in the units of the clock that shows `timestamp`; 0: no wall clock. */

@@ -90,8 +90,8 @@ void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_histor
 
 /* ---- bad records ---- */
 
-/* ISO_OK: it is left out. Otherwise the pipeline stops with topic, partition and offset. `message` NULL: a record out of a
- * file, or one that has been joined with what came later; the reason names its place. */
+/* ISO_OK: it is left out. Otherwise the pipeline stops with topic, partition and offset. `message` NULL: a record out
+ * of a file, or one that has been joined with what came later; the reason names its place. */
 static enum iso_status bad_record(struct iso_pipeline *pipeline, const struct iso_message *message, const char *reason,
                                   struct iso_error *error)
 {
@@ -145,7 +145,8 @@ bool pipeline_is_change_stream(const struct iso_pipeline *pipeline, uint32_t inp
     return decoder && iso_join_knows(decoder->class->kind);
 }
 
-/* Records have watermarks if their clients send some; of change streams only some kinds do, and what clients send in-band. */
+/* Records have watermarks if their clients send some; of change streams only some kinds do, and what clients send
+ * in-band. */
 bool pipeline_has_watermarks(const struct iso_pipeline *pipeline, uint32_t input)
 {
     return !pipeline_is_change_stream(pipeline, input) || iso_join_has_watermarks(pipeline->join) ||
@@ -236,12 +237,14 @@ static enum iso_status make_scalar(struct iso_pipeline *pipeline, struct iso_his
         return ISO_OK;
     char place[400];
     iso_history_place_text(block, culprit, place, sizeof place);
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: a timestamp {p,l} does not fit into 64 bits, expected --hlc-bits "
-                         "with room for both", place);
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "%s: a timestamp {p,l} does not fit into 64 bits, expected --hlc-bits "
+                         "with room for both",
+                         place);
 }
 
-enum iso_status pipeline_add(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t first, uint32_t count,
-                             uint64_t now, struct iso_error *error)
+enum iso_status pipeline_add(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t first,
+                             uint32_t count, uint64_t now, struct iso_error *error)
 {
     uint32_t end = first + count, taken;
     while (first < end) {
@@ -266,7 +269,8 @@ static void take_watermark(struct iso_pipeline *pipeline, const struct iso_event
 }
 
 /* One event of a change stream, or records that are to be joined with some. */
-static void take_change(struct iso_pipeline *pipeline, const struct iso_event *event, uint64_t now, struct iso_error *error)
+static void take_change(struct iso_pipeline *pipeline, const struct iso_event *event, uint64_t now,
+                        struct iso_error *error)
 {
     struct iso_error wrong = {0};
     uint64_t origin = event->type == ISO_EVENT_TRANSACTIONS ? UINT64_MAX : event->origin;

@@ -1,6 +1,7 @@
 /* The pipeline: messages in, verdicts out. The same object judges a live run (`watch`) and its capture (`replay`).
  *
- *   messages -> decoder of their topic -> events -> join (of change streams) -> watermarks, aion -> verdict lines -> sinks
+ *   messages -> decoder of their topic -> events -> join (of change streams) -> watermarks, aion -> verdict lines ->
+ * sinks
  *
  * Everything it does follows from the order in which messages, ends of inputs and clock readings are passed in; time
  * is a number that the caller gives. Without deadlines (finality_timeout_ms 0) and idle inputs, final verdicts follow
@@ -39,40 +40,40 @@ struct iso_pipeline_options {
     enum iso_level level;
     bool session_order;
     uint32_t shards;
-    uint64_t finality_timeout_ms; /* 0: no deadlines */
-    uint64_t idle_timeout_ms;     /* 0: every input is waited for */
+    uint64_t finality_timeout_ms;     /* 0: no deadlines */
+    uint64_t idle_timeout_ms;         /* 0: every input is waited for */
     uint64_t retention, memory_limit; /* as in struct iso_aion_options */
-    const char *changes;          /* kind of the change streams, all of one database; NULL: none, and no join */
-    bool clients;                 /* as in struct iso_join_options, if there are changes */
+    const char *changes;              /* kind of the change streams, all of one database; NULL: none, and no join */
+    bool clients;                     /* as in struct iso_join_options, if there are changes */
     bool records_first;
     uint64_t patience_ms, waiting_limit;
     void (*on_joined)(void *context, const struct iso_history *block); /* the joined history, block by block */
-    unsigned hlc_bits;            /* timestamps {p,l} become p << hlc_bits | l; 0: pairs are refused */
+    unsigned hlc_bits; /* timestamps {p,l} become p << hlc_bits | l; 0: pairs are refused */
     enum iso_on_bad_record on_bad_record;
-    uint32_t max_violations;      /* in the summary; 0: all */
-    bool final_only;              /* no tentative and no retracted lines but for what had been final */
+    uint32_t max_violations; /* in the summary; 0: all */
+    bool final_only;         /* no tentative and no retracted lines but for what had been final */
     /* Sees transactions of the block before the engine does; true: it takes them, and the engine is not to. Or NULL. */
     bool (*on_transactions)(void *context, const struct iso_history *block, uint32_t first, uint32_t count);
-    iso_pipeline_sink sink;       /* verdict lines; NULL: only the summary */
+    iso_pipeline_sink sink; /* verdict lines; NULL: only the summary */
     void *sink_context;
     void (*on_bad)(void *context, const struct iso_message *message, const char *reason);
     void (*on_idle)(void *context, const struct iso_inputs_entry *input, bool idle);
     /* Once for each input: a timestamp in it lies a year or more above the watermark. */
     void (*on_far_ahead)(void *context, const struct iso_inputs_entry *input, uint64_t offset, uint64_t timestamp,
                          uint64_t watermark);
-    void *context;                /* of those above */
+    void *context; /* of those above */
 };
 
 struct iso_pipeline_stats {
     uint64_t messages, bytes;
-    uint64_t watermarks;    /* records */
-    uint64_t ignored;       /* tombstones and the like */
-    uint64_t unrouted;      /* of topics that no source names */
+    uint64_t watermarks; /* records */
+    uint64_t ignored;    /* tombstones and the like */
+    uint64_t unrouted;   /* of topics that no source names */
     uint64_t bad_records;
-    uint64_t far_ahead;     /* transactions and watermarks a year or more above the watermark; wall clocks only */
-    uint64_t went_idle;     /* times that an input was left behind */
+    uint64_t far_ahead; /* transactions and watermarks a year or more above the watermark; wall clocks only */
+    uint64_t went_idle; /* times that an input was left behind */
     uint64_t final, tentative, retracted; /* lines told */
-    uint64_t watermark;     /* the pipeline's */
+    uint64_t watermark;                   /* the pipeline's */
     bool has_watermark;
     struct iso_aion_stats engine; /* without what the join asked of it; CDC violations among its counts */
     struct iso_join_stats join;
@@ -124,8 +125,9 @@ void iso_pipeline_stats(const struct iso_pipeline *pipeline, struct iso_pipeline
 /* What is known so far: violated (1), undecided (3), or holds (0). */
 enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool allow_unjudged, const char **reason);
 
-/* The object of `check --json` without its times, with the stream's own counts; one line. `any_order`: what polygraph says of
- * all orders, or NULL. */
-void iso_pipeline_summary(struct iso_pipeline *pipeline, bool allow_unjudged, const char *any_order, struct iso_text *text);
+/* The object of `check --json` without its times, with the stream's own counts; one line. `any_order`: what polygraph
+ * says of all orders, or NULL. */
+void iso_pipeline_summary(struct iso_pipeline *pipeline, bool allow_unjudged, const char *any_order,
+                          struct iso_text *text);
 
 #endif

@@ -6,14 +6,14 @@
 
 /* One input's place in the pipeline. */
 struct input {
-    bool counts;        /* its watermark is waited for */
+    bool counts; /* its watermark is waited for */
     bool idle;
     bool has_watermark;
     uint64_t watermark;
-    uint64_t latest;    /* when its last message came */
-    bool far_ahead;     /* told that one of its timestamps was */
-    uint64_t ahead;     /* messages since its watermark passed the pipeline's */
-    uint32_t route;     /* + 1; 0: not looked up; NO_ROUTE */
+    uint64_t latest; /* when its last message came */
+    bool far_ahead;  /* told that one of its timestamps was */
+    uint64_t ahead;  /* messages since its watermark passed the pipeline's */
+    uint32_t route;  /* + 1; 0: not looked up; NO_ROUTE */
 };
 
 #define NO_ROUTE UINT32_MAX
@@ -28,7 +28,7 @@ struct finding {
     uint64_t id;
     iso_atom tids[2], key; /* in `finding_atoms` */
     enum iso_axiom axiom;
-    char *text;            /* its JSON object */
+    char *text; /* its JSON object */
     size_t length;
 };
 
@@ -43,15 +43,15 @@ struct findings {
 struct told {
     uint64_t *ids;
     uint32_t mask, used;
-    uint64_t count;        /* in it */
-    uint64_t from_engine;  /* of them, those that the engine counts as EXT */
+    uint64_t count;       /* in it */
+    uint64_t from_engine; /* of them, those that the engine counts as EXT */
 };
 
 struct iso_pipeline {
     struct iso_pipeline_options options;
     struct iso_aion *engine;
-    struct iso_join *join;    /* NULL: no change streams */
-    struct iso_atoms names;   /* of probes' transactions, one event long */
+    struct iso_join *join;      /* NULL: no change streams */
+    struct iso_atoms names;     /* of probes' transactions, one event long */
     struct told cdc, snapshots; /* CDC; TIMESTAMP of snapshots */
     struct iso_inputs inputs;
     struct input *states; /* by input */
@@ -59,11 +59,11 @@ struct iso_pipeline {
     struct route *routes;
     uint32_t route_count;
     struct iso_events events;
-    uint32_t named_inputs;  /* inputs of the block that have their names */
+    uint32_t named_inputs;           /* inputs of the block that have their names */
     const struct iso_message *batch; /* being fed */
     uint32_t batch_count;
-    enum iso_clock clock;   /* of all records */
-    uint64_t year;          /* in units of the watermark; 0: not known */
+    enum iso_clock clock; /* of all records */
+    uint64_t year;        /* in units of the watermark; 0: not known */
     struct iso_pipeline_stats stats;
     struct iso_text line;
     struct findings findings;
@@ -83,15 +83,16 @@ void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_s
 void told_release(struct told *told);
 
 /* pipeline.c */
-enum iso_status pipeline_add(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t first, uint32_t count,
-                             uint64_t now, struct iso_error *error);
+enum iso_status pipeline_add(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t first,
+                             uint32_t count, uint64_t now, struct iso_error *error);
 bool pipeline_is_change_stream(const struct iso_pipeline *pipeline, uint32_t input);
 bool pipeline_has_watermarks(const struct iso_pipeline *pipeline, uint32_t input);
 
 /* clock.c: notices timestamps a year above the watermark. */
 void pipeline_set_year(struct iso_pipeline *pipeline); /* the watermark has moved */
 void pipeline_look_ahead(struct iso_pipeline *pipeline, uint64_t timestamp, uint64_t origin);
-void pipeline_look_ahead_all(struct iso_pipeline *pipeline, uint32_t first, uint32_t end); /* transactions of the block */
+void pipeline_look_ahead_all(struct iso_pipeline *pipeline, uint32_t first,
+                             uint32_t end); /* transactions of the block */
 
 /* line.c: the engine's callback, and the JSON object of an event. */
 void pipeline_emit(void *context, const struct iso_aion_event *event);

@@ -27,7 +27,8 @@ enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool a
         *reason = "unplaced-transactions";
     else if (engine->standing)
         *reason = "tentative-violations";
-    else if (!engine->transactions || (stats.has_join && engine->transactions == engine->foreign && !engine->reads_judged))
+    else if (!engine->transactions ||
+             (stats.has_join && engine->transactions == engine->foreign && !engine->reads_judged))
         *reason = "nothing-judged";
     else if (engine->reads_undecided || engine->writes_undecided || engine->sessions_undecided ||
              engine->beyond_retention)
@@ -130,7 +131,8 @@ static void put_findings(struct iso_text *text, struct findings *findings)
     iso_text_put(text, "]");
 }
 
-void iso_pipeline_summary(struct iso_pipeline *pipeline, bool allow_unjudged, const char *any_order, struct iso_text *text)
+void iso_pipeline_summary(struct iso_pipeline *pipeline, bool allow_unjudged, const char *any_order,
+                          struct iso_text *text)
 {
     struct iso_pipeline_stats stats;
     const char *reason;

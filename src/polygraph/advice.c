@@ -18,8 +18,7 @@ struct advice {
 /* The place of a write, or of a key's initial value, in `replaced`. */
 static uint32_t *replaced_at(const struct advice *advice, uint32_t write, uint32_t key)
 {
-    return &advice
-                ->replaced[write == ISO_NONE || write == INITIAL ? advice->engine->write_count + key : write];
+    return &advice->replaced[write == ISO_NONE || write == INITIAL ? advice->engine->write_count + key : write];
 }
 
 /* The last position up to `begin` at which a read sees what it read; ISO_NONE: none. */
@@ -28,8 +27,7 @@ static uint32_t last_position(const struct advice *advice, uint32_t read, uint32
     const struct engine *engine = advice->engine;
     uint32_t best = ISO_NONE;
     for (uint32_t i = engine->first_candidate[read]; i < engine->first_candidate[read + 1]; i++) {
-        uint32_t write = engine->candidates[i],
-                 start = write == INITIAL ? 0 : engine->write_transaction[write] + 1;
+        uint32_t write = engine->candidates[i], start = write == INITIAL ? 0 : engine->write_transaction[write] + 1;
         uint32_t last = *replaced_at(advice, write, engine->read_key[read]);
         if (start > begin)
             continue;
@@ -84,8 +82,7 @@ static bool place(struct advice *advice, uint32_t t)
 static bool lists_agree(const struct engine *engine)
 {
     for (uint32_t i = 0; i < engine->list_pair_count; i++) {
-        if (engine->write_transaction[engine->list_pairs[i][0]] >=
-            engine->write_transaction[engine->list_pairs[i][1]])
+        if (engine->write_transaction[engine->list_pairs[i][0]] >= engine->write_transaction[engine->list_pairs[i][1]])
             return false;
     }
     return true;

@@ -100,8 +100,7 @@ static bool may_go_on(const struct engine *engine, const uint32_t *tail, uint32_
 
 /* A chain that may go on with the transaction: its session's, or one whose end is a known predecessor and the
  * last of its session. */
-static uint32_t find_chain(const struct engine *engine, const struct known *known, const uint32_t *tail,
-                           uint32_t t)
+static uint32_t find_chain(const struct engine *engine, const struct known *known, const uint32_t *tail, uint32_t t)
 {
     uint32_t before = known->before[t];
     if (before != ISO_NONE && may_go_on(engine, tail, before))

@@ -53,8 +53,8 @@ static uint32_t begin_of_read(const struct engine *engine, uint32_t read)
 struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uint32_t version, bool reads)
 {
     return (struct iso_literal){reads ? ISO_LITERAL_READS : ISO_LITERAL_NOT_READS,
-                                engine->transaction[engine->read_transaction[read]],
-                                writer_of(engine, version), engine->read_key[read]};
+                                engine->transaction[engine->read_transaction[read]], writer_of(engine, version),
+                                engine->read_key[read]};
 }
 
 struct iso_literal literal_order(const struct engine *engine, uint32_t earlier, uint32_t later)
@@ -76,20 +76,18 @@ static struct iso_edge edge(const struct engine *engine, enum iso_edge_kind kind
 
 struct iso_edge edge_wr(const struct engine *engine, uint32_t read, uint32_t version)
 {
-    return edge(engine, ISO_EDGE_WR, commit_of(engine, version), begin_of_read(engine, read),
-                engine->read_key[read]);
+    return edge(engine, ISO_EDGE_WR, commit_of(engine, version), begin_of_read(engine, read), engine->read_key[read]);
 }
 
 struct iso_edge edge_ww(const struct engine *engine, uint32_t earlier, uint32_t later)
 {
-    return edge(engine, ISO_EDGE_WW, commit_of(engine, earlier), begin_of(engine, later),
-                engine->version_key[later]);
+    return edge(engine, ISO_EDGE_WW, commit_of(engine, earlier), begin_of(engine, later), engine->version_key[later]);
 }
 
 struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t version, uint32_t later)
 {
-    struct iso_edge result = edge(engine, ISO_EDGE_RW, begin_of_read(engine, read), commit_of(engine, later),
-                                  engine->read_key[read]);
+    struct iso_edge result =
+        edge(engine, ISO_EDGE_RW, begin_of_read(engine, read), commit_of(engine, later), engine->read_key[read]);
     result.via = writer_of(engine, version);
     return result;
 }
@@ -182,8 +180,7 @@ static void keep_path(struct explanation *search, uint32_t from, uint32_t to)
     search->path_count = 0;
     for (uint32_t node = to; node != from || search->path_count == 0;) {
         if (search->path_count == search->path_capacity) {
-            search->path_capacity =
-                (uint32_t)iso_column_capacity(search->path_capacity, search->path_count + 1u);
+            search->path_capacity = (uint32_t)iso_column_capacity(search->path_capacity, search->path_count + 1u);
             search->path = iso_reallocate(search->path, search->path_capacity * sizeof *search->path);
         }
         search->path[search->path_count++] = search->by[node];
@@ -263,8 +260,7 @@ static void mark_prunes(struct explanation *explanation, uint32_t read, uint32_t
 }
 
 /* The candidates that a read had when fact `limit` was found. */
-static uint32_t candidates_at(const struct explanation *explanation, uint32_t read, uint32_t limit,
-                              uint32_t *count)
+static uint32_t candidates_at(const struct explanation *explanation, uint32_t read, uint32_t limit, uint32_t *count)
 {
     const struct engine *engine = explanation->engine;
     uint32_t first = engine->first_candidate[read];
@@ -387,8 +383,7 @@ static void write_path(struct explanation *explanation)
             continue;
         }
         if (node == ISO_NONE) /* the path starts with it: its end is where the next fact starts */
-            node =
-                i + 1 < explanation->path_count ? engine->facts[explanation->path[i + 1]].from - 1 : ISO_NONE;
+            node = i + 1 < explanation->path_count ? engine->facts[explanation->path[i + 1]].from - 1 : ISO_NONE;
         write_edge(explanation, edge(engine, ISO_EDGE_OWN, node, node + 1, ISO_NONE));
         node++;
     }

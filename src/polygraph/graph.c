@@ -27,16 +27,15 @@ void graph_clocks_init(struct engine *engine)
     engine->chain_scale = iso_allocate(((size_t)engine->chain_count + 1) * sizeof *engine->chain_scale);
     for (uint32_t chain = 0; chain < engine->chain_count; chain++)
         engine->chain_scale[chain] = 1 / (float)(engine->chain_first[chain + 1] - engine->chain_first[chain]);
-    engine->first_successor = memset(iso_allocate(((size_t)engine->version_count + 1) * sizeof(uint32_t)),
-                                     0xff, ((size_t)engine->version_count + 1) * sizeof(uint32_t));
+    engine->first_successor = memset(iso_allocate(((size_t)engine->version_count + 1) * sizeof(uint32_t)), 0xff,
+                                     ((size_t)engine->version_count + 1) * sizeof(uint32_t));
     engine->moved = iso_allocate_zeroed(words, sizeof *engine->moved);
     engine->all_chains =
         memset(iso_allocate(words * sizeof *engine->all_chains), 0xff, words * sizeof *engine->all_chains);
-    engine->key_chains =
-        iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *engine->key_chains);
+    engine->key_chains = iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *engine->key_chains);
     for (uint32_t version = 0; version < engine->version_count; version++)
-        engine->key_chains[engine->version_key[version]] |=
-            (uint64_t)1 << engine->run_chain[engine->version_run[version]] % 64;
+        engine->key_chains[engine->version_key[version]] |= (uint64_t)1
+                                                            << engine->run_chain[engine->version_run[version]] % 64;
     engine->meet = iso_allocate(engine->stride * sizeof *engine->meet + 16);
     memset(engine->clocks, 0, size);
     memset(engine->seen, 0, size);
@@ -141,12 +140,11 @@ static void add_initial_read(struct engine *engine, uint32_t read)
     for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
         uint32_t version = engine->run_version[run];
         if (engine->version_transaction[version] != reader)
-            graph_append(engine,
-                         (struct fact){.kind = FACT_RW,
-                                       .from = node_begin(engine, reader),
-                                       .read = read,
-                                       .to = node_commit(engine, engine->version_transaction[version]),
-                                       .version = version});
+            graph_append(engine, (struct fact){.kind = FACT_RW,
+                                               .from = node_begin(engine, reader),
+                                               .read = read,
+                                               .to = node_commit(engine, engine->version_transaction[version]),
+                                               .version = version});
     }
 }
 
@@ -159,12 +157,11 @@ void graph_add_known(struct engine *engine)
         if (version == INITIAL)
             add_initial_read(engine, read);
         else if (version != OPEN)
-            graph_append(engine,
-                         (struct fact){.kind = FACT_WR,
-                                       .read = read,
-                                       .version = version,
-                                       .from = node_commit(engine, engine->version_transaction[version]),
-                                       .to = node_begin(engine, engine->read_transaction[read])});
+            graph_append(engine, (struct fact){.kind = FACT_WR,
+                                               .read = read,
+                                               .version = version,
+                                               .from = node_commit(engine, engine->version_transaction[version]),
+                                               .to = node_begin(engine, engine->read_transaction[read])});
     }
     for (uint32_t i = 0; i < engine->list_pair_count; i++) {
         uint32_t earlier = engine->version_of_write[engine->list_pairs[i][0]];
@@ -235,8 +232,7 @@ uint32_t run_first_after(const struct engine *engine, uint32_t run, uint32_t ver
 
 uint32_t version_of(const struct engine *engine, uint32_t transaction, uint32_t key)
 {
-    for (uint32_t write = engine->first_write[transaction]; write < engine->first_write[transaction + 1];
-         write++) {
+    for (uint32_t write = engine->first_write[transaction]; write < engine->first_write[transaction + 1]; write++) {
         if (engine->write_key[write] == key)
             return engine->version_of_write[write];
     }

@@ -62,8 +62,7 @@ static void index_appends(struct lists *lists)
 
 /* The one append of an element that did not abort, else one that did; `*several`: more than one did not
  * abort. */
-static const struct append *find_append(const struct lists *lists, uint32_t key, iso_atom element,
-                                        bool *several)
+static const struct append *find_append(const struct lists *lists, uint32_t key, iso_atom element, bool *several)
 {
     const struct append *found = NULL;
     *several = false;
@@ -90,16 +89,15 @@ static const iso_atom *elements_of(const struct lists *lists, uint32_t read)
 static void report(struct lists *lists, enum iso_finding_kind kind, uint32_t read, uint32_t other)
 {
     struct engine *engine = lists->engine;
-    problem_finding(engine, kind, engine->transaction[engine->read_transaction[read]],
-                    engine->read_operation[read], other);
+    problem_finding(engine, kind, engine->transaction[engine->read_transaction[read]], engine->read_operation[read],
+                    other);
 }
 
 static void collect_initial(struct lists *lists)
 {
     const struct iso_history *history = lists->engine->history;
     uint32_t *first = iso_allocate_zeroed((size_t)history->key_count + 2, sizeof *first);
-    lists->initial_elements =
-        iso_allocate(((size_t)history->initial_count + 1) * sizeof *lists->initial_elements);
+    lists->initial_elements = iso_allocate(((size_t)history->initial_count + 1) * sizeof *lists->initial_elements);
     for (uint32_t i = 0; i < history->initial_count; i++)
         first[history->initial_key[i] + 2] += history->initial_is_append[i];
     for (uint32_t key = 0; key < history->key_count; key++)
@@ -123,8 +121,7 @@ static uint32_t write_of(const struct engine *engine, uint32_t local, uint32_t k
 static void add_pair(struct engine *engine, uint32_t earlier, uint32_t later, uint32_t operation)
 {
     if (engine->list_pair_count == engine->list_pair_capacity) {
-        uint32_t next =
-            (uint32_t)iso_column_capacity(engine->list_pair_capacity, engine->list_pair_count + 1u);
+        uint32_t next = (uint32_t)iso_column_capacity(engine->list_pair_capacity, engine->list_pair_count + 1u);
         engine->list_pairs = iso_reallocate(engine->list_pairs, next * sizeof *engine->list_pairs);
         engine->list_pair_capacity = next;
     }
@@ -134,13 +131,12 @@ static void add_pair(struct engine *engine, uint32_t earlier, uint32_t later, ui
 
 /* How many elements from `at` are all the appends of `transaction` to the key, in order; 0 if they are not.
  */
-static uint32_t block_length(const struct lists *lists, uint32_t transaction, uint32_t key,
-                             const iso_atom *at, uint32_t left)
+static uint32_t block_length(const struct lists *lists, uint32_t transaction, uint32_t key, const iso_atom *at,
+                             uint32_t left)
 {
     const struct iso_history *history = lists->engine->history;
     uint32_t length = 0;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
-         o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
         if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
             continue;
         if (length == left || at[length] != history->value[o])
@@ -193,8 +189,7 @@ static void resolve_read(struct lists *lists, uint32_t read, uint32_t start, uin
 {
     struct engine *engine = lists->engine;
     uint32_t key = engine->read_key[read], length = engine->read_prefix[read], longest = lists->longest[key];
-    if (length < start ||
-        memcmp(elements_of(lists, read), elements_of(lists, longest), length * sizeof(iso_atom))) {
+    if (length < start || memcmp(elements_of(lists, read), elements_of(lists, longest), length * sizeof(iso_atom))) {
         report(lists, ISO_FINDING_INCOMPATIBLE, read, engine->transaction[engine->read_transaction[longest]]);
     } else if (length == start) {
         lists->writer[read] = INITIAL;
@@ -202,8 +197,7 @@ static void resolve_read(struct lists *lists, uint32_t read, uint32_t start, uin
         uint32_t write = lists->boundary[length];
         if (write == ISO_NONE || engine->write_transaction[write] == engine->read_transaction[read]) {
             bool several;
-            const struct append *append =
-                find_append(lists, key, elements_of(lists, read)[length - 1], &several);
+            const struct append *append = find_append(lists, key, elements_of(lists, read)[length - 1], &several);
             report(lists, ISO_FINDING_G1B, read, append->transaction);
         } else {
             lists->writer[read] = write;
@@ -234,8 +228,7 @@ static void resolve_key(struct lists *lists, uint32_t key, const uint32_t *reads
 }
 
 /* Numbers from 0 to count - 1 by key, for list keys: items[first[key]] to items[first[key + 1] - 1]. */
-static uint32_t *by_list_key(const struct engine *engine, const uint32_t *keys, uint32_t count,
-                             uint32_t **items)
+static uint32_t *by_list_key(const struct engine *engine, const uint32_t *keys, uint32_t count, uint32_t **items)
 {
     uint32_t key_count = engine->history->key_count;
     uint32_t *first = iso_allocate_zeroed((size_t)key_count + 2, sizeof *first);

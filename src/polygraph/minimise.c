@@ -39,8 +39,7 @@ static void set_history(struct minimiser *minimiser, const struct iso_history *h
     minimiser->history = history;
     minimiser->evidence = evidence;
     iso_part_init(&minimiser->part, history);
-    minimiser->named_keys =
-        iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *minimiser->named_keys);
+    minimiser->named_keys = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *minimiser->named_keys);
 }
 
 static void release_history(struct minimiser *minimiser)
@@ -54,8 +53,7 @@ static void release_history(struct minimiser *minimiser)
 }
 
 /* Owns both from now on. */
-static void take_history(struct minimiser *minimiser, struct iso_history *history,
-                         struct iso_evidence *evidence)
+static void take_history(struct minimiser *minimiser, struct iso_history *history, struct iso_evidence *evidence)
 {
     release_history(minimiser);
     minimiser->own_history = history;
@@ -76,8 +74,7 @@ static bool is_violated(struct minimiser *minimiser, const struct iso_history *h
             return false;
     }
     minimiser->checks++;
-    return iso_polygraph_check(history, &options, result, &error) == ISO_OK &&
-           result->outcome == ISO_IS_VIOLATED;
+    return iso_polygraph_check(history, &options, result, &error) == ISO_OK && result->outcome == ISO_IS_VIOLATED;
 }
 
 /* Goes on with what `part` keeps, if that is violated. */
@@ -144,8 +141,7 @@ static void name_writers(struct minimiser *minimiser, uint32_t transaction, uint
     name_key(minimiser, key);
     if (transaction >= history->transaction_count)
         return;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
-         o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
         uint32_t value = history->value[o];
         if (history->key[o] != key)
             continue;
@@ -246,8 +242,7 @@ static uint32_t number_operations(const struct iso_history *history, uint32_t *u
         uint32_t first = history->first_operation[t];
         for (uint32_t o = first; o < history->first_operation[t + 1]; o++) {
             uint32_t same = iso_kind_writes(history->kind[o]) ? first : o;
-            while (same < o &&
-                   !(iso_kind_writes(history->kind[same]) && history->key[same] == history->key[o]))
+            while (same < o && !(iso_kind_writes(history->kind[same]) && history->key[same] == history->key[o]))
                 same++;
             unit[o] = same < o ? unit[same] : count++;
         }
@@ -257,13 +252,12 @@ static uint32_t number_operations(const struct iso_history *history, uint32_t *u
 
 static uint32_t count_units(const struct minimiser *minimiser, enum unit_kind kind, uint32_t *unit)
 {
-    return kind == TRANSACTIONS ? minimiser->history->transaction_count
-                                : number_operations(minimiser->history, unit);
+    return kind == TRANSACTIONS ? minimiser->history->transaction_count : number_operations(minimiser->history, unit);
 }
 
 /* Takes away the units from `first` to before `end`. */
-static bool try_without(struct minimiser *minimiser, enum unit_kind kind, const uint32_t *unit,
-                        uint32_t first, uint32_t end)
+static bool try_without(struct minimiser *minimiser, enum unit_kind kind, const uint32_t *unit, uint32_t first,
+                        uint32_t end)
 {
     iso_part_reset(&minimiser->part, true);
     if (kind == TRANSACTIONS) {
@@ -309,8 +303,7 @@ static bool reduce(struct minimiser *minimiser, enum unit_kind kind)
     return reduced;
 }
 
-uint32_t iso_polygraph_minimise(const struct iso_history *history,
-                                const struct iso_polygraph_options *options,
+uint32_t iso_polygraph_minimise(const struct iso_history *history, const struct iso_polygraph_options *options,
                                 const struct iso_evidence *evidence, struct iso_history *smallest)
 {
     struct minimiser minimiser = {.options = options};

@@ -14,8 +14,7 @@
 /* `evidence` is a reject of `history` by these options, whose timeout (0: none) holds for all checks
  * together: when it has passed, the smallest part so far is the result. Fills `smallest`, an empty history,
  * and leaves it in building. Returns how often a part was checked. */
-uint32_t iso_polygraph_minimise(const struct iso_history *history,
-                                const struct iso_polygraph_options *options,
+uint32_t iso_polygraph_minimise(const struct iso_history *history, const struct iso_polygraph_options *options,
                                 const struct iso_evidence *evidence, struct iso_history *smallest);
 
 #endif

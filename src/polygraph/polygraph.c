@@ -103,8 +103,8 @@ static void reject_by_findings(struct engine *engine)
 /* Clocks, as the rules and as the nodes have them, are the largest part. */
 static bool clocks_fit(struct engine *engine)
 {
-    return engine_may_take(engine, 2 * sizeof(stamp) * (uint64_t)engine->node_count *
-                                       (engine->chain_count + STAMPS_A_VECTOR));
+    return engine_may_take(engine,
+                           2 * sizeof(stamp) * (uint64_t)engine->node_count * (engine->chain_count + STAMPS_A_VECTOR));
 }
 
 /* What problem.c, chains.c and graph.c make of the history before clocks: columns by operation and
@@ -198,8 +198,7 @@ static void release(struct engine *engine)
     iso_column_free(engine->candidates, engine->candidate_capacity * sizeof *engine->candidates);
 }
 
-enum iso_status iso_polygraph_check(const struct iso_history *history,
-                                    const struct iso_polygraph_options *options,
+enum iso_status iso_polygraph_check(const struct iso_history *history, const struct iso_polygraph_options *options,
                                     struct iso_polygraph_result *result, struct iso_error *error)
 {
     double start = now();
@@ -212,8 +211,7 @@ enum iso_status iso_polygraph_check(const struct iso_history *history,
     result->evidence.model = options->model;
     result->evidence.drift = iso_model_needs_times(options->model) ? options->drift : 0;
     if (iso_model_needs_times(options->model) && (!history->begun || !history->ended))
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "level %s needs the clients' clocks (begin and end of transactions)",
+        return iso_error_set(error, ISO_BAD_INPUT, "level %s needs the clients' clocks (begin and end of transactions)",
                              iso_model_name(options->model));
     if (history->committed_count == 0)
         undecided(&engine, "nothing-judged");

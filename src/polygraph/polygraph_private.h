@@ -32,18 +32,18 @@
 #define OPEN 0xffffffffu    /* a read whose writer is not known yet */
 
 enum fact_kind {
-    FACT_SESSION, /* commit -> begin, in a session */
-    FACT_TIME,    /* by the clients' clocks */
-    FACT_WR,      /* commit of the writer -> begin of the reader: `read`, `version` */
-    FACT_LIST,    /* commit -> begin of two versions, `other` before `version`; `read` is the list read's
-                     operation */
-    FACT_HIDES,   /* commit of `other` -> begin of `version`'s writer: `other`'s commit comes before `read`,
-                   * which reads   `version` */
-    FACT_PAIR,    /* commit of `other` -> begin of `version`: other's begin comes before version's commit */
-    FACT_RW,      /* begin of `read` -> commit of `version`, which is later than the one read */
-    FACT_MEET,    /* `from` comes before every candidate of `read`, so before its begin */
-    FACT_JOIN,    /* every candidate of `read` comes before `version`, so its begin comes before that one's
-                     commit */
+    FACT_SESSION,      /* commit -> begin, in a session */
+    FACT_TIME,         /* by the clients' clocks */
+    FACT_WR,           /* commit of the writer -> begin of the reader: `read`, `version` */
+    FACT_LIST,         /* commit -> begin of two versions, `other` before `version`; `read` is the list read's
+                          operation */
+    FACT_HIDES,        /* commit of `other` -> begin of `version`'s writer: `other`'s commit comes before `read`,
+                        * which reads   `version` */
+    FACT_PAIR,         /* commit of `other` -> begin of `version`: other's begin comes before version's commit */
+    FACT_RW,           /* begin of `read` -> commit of `version`, which is later than the one read */
+    FACT_MEET,         /* `from` comes before every candidate of `read`, so before its begin */
+    FACT_JOIN,         /* every candidate of `read` comes before `version`, so its begin comes before that one's
+                          commit */
     FACT_PRUNE_AFTER,  /* no edge: `read` cannot read `version`, which commits after it begins */
     FACT_PRUNE_HIDDEN, /* no edge: `read` cannot read `version`, hidden by `other` */
     FACT_GUESS         /* an edge that a search or a model assumes */
@@ -127,13 +127,13 @@ struct engine {
     uint32_t node_count;
     uint32_t fact_count, fact_capacity, known_count, linked_count;
     struct fact *facts;
-    uint32_t *first_out;    /* by node */
-    uint32_t stride;        /* chain_count, rounded up for the vector unit */
-    stamp *clocks;          /* node * stride + chain: the latest node that reaches it */
-    stamp *seen;            /* the clocks that the rules have seen */
-    uint32_t *order, *rank; /* nodes in a topological order; inverse */
-    struct agenda agenda;   /* nodes whose clocks moved since the rules saw them */
-    uint64_t *moved_groups; /* by node: groups of vectors that moved since the rules saw them */
+    uint32_t *first_out;                    /* by node */
+    uint32_t stride;                        /* chain_count, rounded up for the vector unit */
+    stamp *clocks;                          /* node * stride + chain: the latest node that reaches it */
+    stamp *seen;                            /* the clocks that the rules have seen */
+    uint32_t *order, *rank;                 /* nodes in a topological order; inverse */
+    struct agenda agenda;                   /* nodes whose clocks moved since the rules saw them */
+    uint64_t *moved_groups;                 /* by node: groups of vectors that moved since the rules saw them */
     uint32_t vector_count, vectors_a_group; /* of a clock; a set of groups is 64 bits */
     float *chain_scale;                     /* by chain: 1 / its length */
     uint32_t *latest;                       /* scratch: a version a chain */
@@ -193,8 +193,8 @@ static inline bool reaches(const struct engine *engine, uint32_t from, uint32_t 
 /* problem.c */
 enum iso_status problem_build(struct engine *engine);
 void problem_release(struct engine *engine);
-void problem_finding(struct engine *engine, enum iso_finding_kind kind, uint32_t transaction,
-                     uint32_t operation, uint32_t other);
+void problem_finding(struct engine *engine, enum iso_finding_kind kind, uint32_t transaction, uint32_t operation,
+                     uint32_t other);
 
 /* lists.c: the write that each list read saw last, INITIAL, or ISO_NONE where there is none (then there is a
  * finding, or `unsupported` is set); fills list_pairs. The caller frees it. */
@@ -208,8 +208,7 @@ bool chains_build(struct engine *engine); /* false: the known edges close a cycl
 void chains_release(struct engine *engine);
 void versions_sort(struct engine *engine);
 void versions_release(struct engine *engine);
-uint32_t *
-session_predecessors(const struct engine *engine); /* by transaction; ISO_NONE: none. The caller frees it */
+uint32_t *session_predecessors(const struct engine *engine); /* by transaction; ISO_NONE: none. The caller frees it */
 
 /* times.c */
 uint32_t times_count(const struct engine *engine); /* nodes of time that the level needs */

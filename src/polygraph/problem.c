@@ -12,12 +12,12 @@ enum { LOOK_UP = 256 }; /* reads between looks at the clock on the wall */
 /* What the current transaction knows of a key. */
 struct touched {
     uint32_t transaction; /* 1 + local number; other numbers: untouched */
-    uint32_t value; /* what an internal read must return; lists: the external read so far, or ISO_NONE */
-    uint32_t write; /* its final write so far, or ISO_NONE */
+    uint32_t value;       /* what an internal read must return; lists: the external read so far, or ISO_NONE */
+    uint32_t write;       /* its final write so far, or ISO_NONE */
 };
 
-void problem_finding(struct engine *engine, enum iso_finding_kind kind, uint32_t transaction,
-                     uint32_t operation, uint32_t other)
+void problem_finding(struct engine *engine, enum iso_finding_kind kind, uint32_t transaction, uint32_t operation,
+                     uint32_t other)
 {
     struct iso_polygraph_result *result = engine->result;
     result->counts[kind]++;
@@ -36,8 +36,8 @@ static void grow(uint32_t **column, uint32_t old, uint32_t next)
     *column = iso_column_grow(*column, (size_t)old * sizeof **column, (size_t)next * sizeof **column);
 }
 
-static uint32_t add_read(struct engine *engine, uint32_t transaction, uint32_t key, uint32_t value,
-                         uint32_t operation, uint32_t prefix)
+static uint32_t add_read(struct engine *engine, uint32_t transaction, uint32_t key, uint32_t value, uint32_t operation,
+                         uint32_t prefix)
 {
     if (engine->read_count == engine->read_capacity) {
         uint32_t old = engine->read_capacity, next = (uint32_t)iso_column_capacity(old, old + 1u);
@@ -181,8 +181,7 @@ static uint64_t hash_value(uint32_t key, uint32_t value)
     return hash ^ hash >> 29;
 }
 
-static uint32_t *find_slot(const struct engine *engine, const struct value_table *table, uint32_t key,
-                           uint32_t value)
+static uint32_t *find_slot(const struct engine *engine, const struct value_table *table, uint32_t key, uint32_t value)
 {
     uint64_t slot = hash_value(key, value) & table->mask;
     for (;; slot = (slot + 1) & table->mask) {
@@ -239,11 +238,9 @@ static bool find_candidates(struct engine *engine, const uint32_t *list_writer)
     struct value_table table;
     bool all = true;
     index_values(engine, &table);
-    engine->first_candidate =
-        iso_allocate(((size_t)engine->read_count + 1) * sizeof *engine->first_candidate);
+    engine->first_candidate = iso_allocate(((size_t)engine->read_count + 1) * sizeof *engine->first_candidate);
     for (uint32_t read = 0; read < engine->read_count; read++) {
-        uint32_t key = engine->read_key[read], value = engine->read_value[read],
-                 first = engine->candidate_total;
+        uint32_t key = engine->read_key[read], value = engine->read_value[read], first = engine->candidate_total;
         if (read % LOOK_UP == 0 && engine_must_stop(engine))
             break;
         engine->first_candidate[read] = first;
@@ -323,8 +320,8 @@ static void find_lost_updates(struct engine *engine)
             if (*before == ISO_NONE)
                 *before = t;
             else
-                problem_finding(engine, ISO_FINDING_LOSTUPDATE, engine->transaction[t],
-                                engine->read_operation[read], engine->transaction[*before]);
+                problem_finding(engine, ISO_FINDING_LOSTUPDATE, engine->transaction[t], engine->read_operation[read],
+                                engine->transaction[*before]);
         }
     }
     iso_free(writer);
@@ -343,8 +340,7 @@ static void choose_transactions(struct engine *engine)
     engine->first_read = iso_allocate(size);
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         uint8_t status = iso_status_of(history, t);
-        bool takes_part =
-            status == ISO_COMMITTED || (status == ISO_UNKNOWN && (history->flags[t] & ISO_WRITES));
+        bool takes_part = status == ISO_COMMITTED || (status == ISO_UNKNOWN && (history->flags[t] & ISO_WRITES));
         engine->local[t] = takes_part ? engine->count : ISO_NONE;
         if (takes_part)
             engine->transaction[engine->count++] = t;
@@ -374,8 +370,7 @@ enum iso_status problem_build(struct engine *engine)
 
 void problem_release(struct engine *engine)
 {
-    size_t writes = engine->write_capacity * sizeof(uint32_t),
-           reads = engine->read_capacity * sizeof(uint32_t);
+    size_t writes = engine->write_capacity * sizeof(uint32_t), reads = engine->read_capacity * sizeof(uint32_t);
     iso_free(engine->transaction);
     iso_free(engine->local);
     iso_free(engine->first_write);

@@ -53,8 +53,7 @@ static void add_hides(struct engine *engine, uint32_t read, uint32_t hidden)
 
 void rules_add_rw(struct engine *engine, uint32_t read, uint32_t later)
 {
-    uint32_t t = engine->read_transaction[read], begin = node_begin(engine, t),
-             commit = commit_of(engine, later);
+    uint32_t t = engine->read_transaction[read], begin = node_begin(engine, t), commit = commit_of(engine, later);
     if (t == engine->version_transaction[later] || reaches(engine, begin, commit))
         return;
     struct fact fact = {.kind = FACT_RW, .from = begin, .to = commit, .read = read, .version = later};
@@ -109,8 +108,7 @@ static inline bool next_run(const struct engine *engine, struct runs *runs, uint
 /* r reads w: every chain's latest version that commits before r comes before w. */
 static void apply_hides(struct engine *engine, uint32_t read, const uint64_t *chains)
 {
-    uint32_t t = engine->read_transaction[read], key = engine->read_key[read],
-             version = engine->read_writer[read];
+    uint32_t t = engine->read_transaction[read], key = engine->read_key[read], version = engine->read_writer[read];
     if (version == INITIAL)
         return;
     const stamp *clock = clock_of(engine, node_begin(engine, t));
@@ -213,12 +211,9 @@ void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact
         search_candidate_gone(engine, read, version);
     candidates[index] = candidates[last];
     candidates[last] = version;
-    graph_append(engine, (struct fact){.kind = kind,
-                                       .from = ISO_NONE,
-                                       .to = ISO_NONE,
-                                       .read = read,
-                                       .version = version,
-                                       .other = other});
+    graph_append(engine,
+                 (struct fact){
+                     .kind = kind, .from = ISO_NONE, .to = ISO_NONE, .read = read, .version = version, .other = other});
     engine->result->counters.candidates_pruned++;
 }
 
@@ -256,8 +251,7 @@ static void prune_candidates(struct engine *engine, uint32_t read)
         uint32_t version = candidates[i];
         if (version != INITIAL && reaches(engine, begin, commit_of(engine, version))) {
             rules_prune(engine, read, i, FACT_PRUNE_AFTER, ISO_NONE);
-        } else if (version == INITIAL || engine->search ||
-                   reaches(engine, begin_of(engine, version), begin)) {
+        } else if (version == INITIAL || engine->search || reaches(engine, begin_of(engine, version), begin)) {
             uint32_t hiding = find_hiding(engine, read, version);
             if (hiding != ISO_NONE)
                 rules_prune(engine, read, i, FACT_PRUNE_HIDDEN, hiding);
@@ -290,11 +284,9 @@ void rules_resolve(struct engine *engine, uint32_t read)
     if (version != INITIAL) {
         engine_set(engine, &engine->read_next[read], engine->version_reader[version]);
         engine_set(engine, &engine->version_reader[version], read);
-        uint32_t commit = commit_of(engine, version),
-                 begin = node_begin(engine, engine->read_transaction[read]);
+        uint32_t commit = commit_of(engine, version), begin = node_begin(engine, engine->read_transaction[read]);
         /* an edge of the history: it makes evidence shorter even where it is implied */
-        add_edge(engine, (struct fact){
-                             .kind = FACT_WR, .from = commit, .read = read, .to = begin, .version = version});
+        add_edge(engine, (struct fact){.kind = FACT_WR, .from = commit, .read = read, .to = begin, .version = version});
         apply_hides(engine, read, engine->all_chains);
     }
     add_rws_of_read(engine, read);

@@ -59,8 +59,8 @@ struct search {
     uint32_t *open_readers; /* by version, and then by key for the initial one: open reads that have it for a
                                candidate */
     uint32_t *first_reader, *next_reader, *reader_of; /* likewise; by candidate: those reads */
-    struct agenda reads; /* open reads one of whose candidates' clocks has moved */
-    uint32_t *blocker;   /* by chain: the chain that last held its head up */
+    struct agenda reads;                              /* open reads one of whose candidates' clocks has moved */
+    uint32_t *blocker;                                /* by chain: the chain that last held its head up */
     struct decision *decisions;
     uint32_t decision_count, decision_capacity;
     uint32_t *options, option_count, option_capacity;
@@ -85,8 +85,8 @@ void search_set_vector(struct search *search, stamp_vector *where, stamp_vector 
 {
     if (search->clock_log_count == search->clock_log_capacity) {
         size_t old = search->clock_log_capacity, next = iso_column_capacity(old, old + 1);
-        search->clock_log = iso_column_grow(search->clock_log, old * sizeof *search->clock_log,
-                                            next * sizeof *search->clock_log);
+        search->clock_log =
+            iso_column_grow(search->clock_log, old * sizeof *search->clock_log, next * sizeof *search->clock_log);
         search->clock_log_capacity = next;
     }
     search->clock_log[search->clock_log_count++] = (struct clock_change){where, *where};
@@ -99,16 +99,14 @@ static bool is_near(const struct search *search, uint32_t node)
     const struct engine *engine = search->engine;
     if (node >= engine->event_count) /* of time */
         return true;
-    return node_stamp(engine, node) <=
-           engine->progress[engine->chain[node_transaction(engine, node)]] + search->window;
+    return node_stamp(engine, node) <= engine->progress[engine->chain[node_transaction(engine, node)]] + search->window;
 }
 
 static void log_look(struct search *search, uint32_t node, uint64_t groups)
 {
     if (search->look_count == search->look_capacity) {
         size_t old = search->look_capacity, next = iso_column_capacity(old, old + 1);
-        search->looks =
-            iso_column_grow(search->looks, old * sizeof *search->looks, next * sizeof *search->looks);
+        search->looks = iso_column_grow(search->looks, old * sizeof *search->looks, next * sizeof *search->looks);
         search->look_capacity = next;
     }
     search->looks[search->look_count++] = (struct look){groups, node};
@@ -154,8 +152,7 @@ static void merge(struct search *search, uint32_t from, uint32_t to, uint64_t gr
     if (to < engine->event_count && reaches(engine, to, from))
         engine->conflict = true;
     for (struct vectors at = vectors_of(engine, groups); next_vector(&at);) {
-        stamp_vector a = source[at.vector], b = target[at.vector],
-                     larger = (a > b) & (a > progress[at.vector]);
+        stamp_vector a = source[at.vector], b = target[at.vector], larger = (a > b) & (a > progress[at.vector]);
         if (!any_of(larger))
             continue;
         search_set_vector(search, &target[at.vector], (a & larger) | (b & ~larger));
@@ -203,8 +200,7 @@ void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t versio
  */
 void search_settle(struct engine *engine, uint32_t read)
 {
-    uint32_t key = engine->read_key[read], holder = engine->search->holder[key],
-             version = engine->read_writer[read];
+    uint32_t key = engine->read_key[read], holder = engine->search->holder[key], version = engine->read_writer[read];
     if (version == INITIAL || version >= engine->waiting[engine->version_run[version]])
         return;
     if (holder != ISO_NONE && holder != version)
@@ -255,8 +251,7 @@ static void look_at_node(struct search *search, uint32_t node)
     }
     if (node_goes_on(engine, node))
         merge(search, node, node + 1, groups);
-    for (uint32_t i = engine->first_out[node]; i != ISO_NONE && !failed(engine);
-         i = engine->facts[i].next_out)
+    for (uint32_t i = engine->first_out[node]; i != ISO_NONE && !failed(engine); i = engine->facts[i].next_out)
         merge(search, node, engine->facts[i].to, groups);
 }
 
@@ -309,8 +304,7 @@ static bool is_ready(struct search *search, uint32_t chain, uint32_t node)
     stamp own = engine->progress[chain]++; /* its own stamp */
     bool ready = true;
     for (uint32_t i = 0; i < engine->stride && ready; i += STAMPS_A_VECTOR) {
-        stamp_vector later =
-            *(const stamp_vector *)(clock + i) > *(const stamp_vector *)(engine->progress + i);
+        stamp_vector later = *(const stamp_vector *)(clock + i) > *(const stamp_vector *)(engine->progress + i);
         ready = !any_of(later);
         for (uint32_t j = 0; j < STAMPS_A_VECTOR && !ready; j++) {
             if (later[j])
@@ -372,8 +366,7 @@ static enum readiness readiness_of(const struct search *search, uint32_t node)
     }
     for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1] && !guesses; write++) {
         uint32_t key = engine->write_key[write];
-        guesses |=
-            commits && engine->open_reads && search->open_readers[list_of(engine, search->current[key], key)];
+        guesses |= commits && engine->open_reads && search->open_readers[list_of(engine, search->current[key], key)];
         guesses |= begins && !goes_first(engine, engine->version_of_write[write]);
     }
     return guesses ? GUESSES : FREE;
@@ -461,16 +454,14 @@ static void begin(struct search *search, uint32_t t)
         if (!engine->serial)
             engine_set(engine, &search->holder[engine->write_key[write]], version);
     }
-    for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1] && !failed(engine);
-         write++)
+    for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1] && !failed(engine); write++)
         put_readers_first(engine, engine->version_of_write[write]);
 }
 
 static void commit(struct search *search, uint32_t t)
 {
     struct engine *engine = search->engine;
-    for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1] && !failed(engine);
-         write++) {
+    for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1] && !failed(engine); write++) {
         uint32_t key = engine->write_key[write], *current = &search->current[key], replaced = *current;
         engine_set(engine, current, engine->version_of_write[write]);
         if (!engine->serial)
@@ -512,8 +503,8 @@ static bool run_node(struct search *search, uint32_t chain, uint32_t node)
                 advance(search, chain, next);
                 return propagate(search);
             }
-            for (uint32_t write = engine->first_write[t];
-                 write < engine->first_write[t + 1] && !failed(engine); write++)
+            for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1] && !failed(engine);
+                 write++)
                 put_commit_first(engine, engine->version_of_write[write]);
         }
     }
@@ -530,8 +521,7 @@ static bool run_node(struct search *search, uint32_t chain, uint32_t node)
 static void add_option(struct search *search, uint32_t chain)
 {
     if (search->option_count == search->option_capacity) {
-        search->option_capacity =
-            (uint32_t)iso_column_capacity(search->option_capacity, search->option_count + 1u);
+        search->option_capacity = (uint32_t)iso_column_capacity(search->option_capacity, search->option_count + 1u);
         search->options = iso_reallocate(search->options, search->option_capacity * sizeof *search->options);
     }
     search->options[search->option_count++] = chain;
@@ -576,15 +566,10 @@ static bool open_decision(struct search *search)
     if (search->decision_count == search->decision_capacity) {
         search->decision_capacity =
             (uint32_t)iso_column_capacity(search->decision_capacity, search->decision_count + 1u);
-        search->decisions =
-            iso_reallocate(search->decisions, search->decision_capacity * sizeof *search->decisions);
+        search->decisions = iso_reallocate(search->decisions, search->decision_capacity * sizeof *search->decisions);
     }
-    search->decisions[search->decision_count++] = (struct decision){search->log_count,
-                                                                    search->clock_log_count,
-                                                                    search->look_count,
-                                                                    first,
-                                                                    search->option_count - first,
-                                                                    0};
+    search->decisions[search->decision_count++] = (struct decision){
+        search->log_count, search->clock_log_count, search->look_count, first, search->option_count - first, 0};
     return true;
 }
 
@@ -702,8 +687,7 @@ static void init(struct search *search, struct engine *engine)
     size_t lists = ((size_t)engine->version_count + engine->history->key_count + 1) * sizeof(uint32_t);
     size_t runs = ((size_t)engine->run_count + 1) * sizeof(uint32_t);
     *search = (struct search){.engine = engine};
-    engine->progress =
-        iso_allocate_zeroed((size_t)engine->stride + STAMPS_A_VECTOR, sizeof *engine->progress);
+    engine->progress = iso_allocate_zeroed((size_t)engine->stride + STAMPS_A_VECTOR, sizeof *engine->progress);
     engine->waiting = memcpy(iso_allocate(runs), engine->run_version, runs);
     search->window = WINDOW / (engine->chain_count + 1);
     search->window = search->window > NARROWEST ? search->window : NARROWEST;
@@ -755,8 +739,8 @@ static void propose(struct search *search)
 {
     struct engine *engine = search->engine;
     for (uint32_t node = 0; node < engine->node_count; node++)
-        engine->rank[node] = search->position[node] != ISO_NONE ? search->position[node]
-                                                                : engine->node_count + engine->rank[node];
+        engine->rank[node] =
+            search->position[node] != ISO_NONE ? search->position[node] : engine->node_count + engine->rank[node];
 }
 
 bool search_order(struct engine *engine)

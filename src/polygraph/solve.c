@@ -16,10 +16,9 @@ enum { LOOK_UP = 64 }; /* steps between looks at the clock on the wall */
 struct implied {
     uint32_t from, to;
     int first, second;
-    uint32_t read, version,
-        later;     /* WR: read, version; WW: version before later; RW: read of version, later */
-    uint32_t next; /* with the same `from`, among those that are active */
-    uint32_t kind; /* enum iso_edge_kind */
+    uint32_t read, version, later; /* WR: read, version; WW: version before later; RW: read of version, later */
+    uint32_t next;                 /* with the same `from`, among those that are active */
+    uint32_t kind;                 /* enum iso_edge_kind */
 };
 
 struct variable {
@@ -82,8 +81,7 @@ static uint32_t *find_pair(const struct open *open, uint32_t a, uint32_t b)
 static uint32_t add_variable(struct open *open, struct variable variable)
 {
     if (open->variable_count + 1 >= open->variable_capacity) {
-        size_t old = open->variable_capacity,
-               next = iso_column_capacity(old, (size_t)open->variable_count + 2);
+        size_t old = open->variable_capacity, next = iso_column_capacity(old, (size_t)open->variable_count + 2);
         open->variables = iso_column_grow(open->variables, old * sizeof variable, next * sizeof variable);
         open->variable_capacity = (uint32_t)next;
     }
@@ -116,8 +114,7 @@ static int literal_of_pair(struct open *open, uint32_t version, uint32_t later)
     uint32_t *slot = find_pair(open, x, y);
     if (!*slot) {
         bool forward = engine->rank[node_begin(engine, x)] < engine->rank[node_begin(engine, y)];
-        *slot = add_variable(
-            open, (struct variable){ISO_NONE, forward ? version : later, forward ? later : version});
+        *slot = add_variable(open, (struct variable){ISO_NONE, forward ? version : later, forward ? later : version});
     }
     return engine->version_transaction[open->variables[*slot].version] == x ? (int)*slot : -(int)*slot;
 }
@@ -243,8 +240,7 @@ static void add_candidate(struct open *open, uint32_t read, uint32_t candidate)
                                            .read = read,
                                            .version = version});
     for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
-        uint32_t later =
-            version == INITIAL ? engine->run_version[run] : run_first_after(engine, run, version);
+        uint32_t later = version == INITIAL ? engine->run_version[run] : run_first_after(engine, run, version);
         later += later == version;
         if (later < engine->run_version[run + 1])
             add_rw(open, read, version, later, literal, 0);
@@ -271,8 +267,7 @@ static bool build(struct open *open)
     }
     for (uint32_t read = 0; read < engine->read_count; read++) {
         uint32_t first = engine->first_candidate[read];
-        for (uint32_t i = first;
-             engine->read_writer[read] == OPEN && i < first + engine->candidate_count[read]; i++)
+        for (uint32_t i = first; engine->read_writer[read] == OPEN && i < first + engine->candidate_count[read]; i++)
             add_candidate(open, read, i);
     }
     size_t nodes = (size_t)engine->node_count + 1;
@@ -381,8 +376,8 @@ static bool sort_model(struct open *open)
 
 #define BY_FACT 0xffffffffu
 
-static void visit(struct open *open, uint32_t node, uint32_t distance, uint32_t by, uint32_t *head,
-                  uint32_t *end, bool front)
+static void visit(struct open *open, uint32_t node, uint32_t distance, uint32_t by, uint32_t *head, uint32_t *end,
+                  bool front)
 {
     if (open->sorted[node] || (open->visited[node] == open->round && open->distance[node] <= distance))
         return;
@@ -443,8 +438,7 @@ static void add_cycle_edge(struct open *open, uint32_t edge)
     if (open->cycle_edge_count == open->cycle_edge_capacity) {
         open->cycle_edge_capacity =
             (uint32_t)iso_column_capacity(open->cycle_edge_capacity, open->cycle_edge_count + 1u);
-        open->cycle_edges =
-            iso_reallocate(open->cycle_edges, open->cycle_edge_capacity * sizeof *open->cycle_edges);
+        open->cycle_edges = iso_reallocate(open->cycle_edges, open->cycle_edge_capacity * sizeof *open->cycle_edges);
     }
     open->cycle_edges[open->cycle_edge_count++] = edge;
 }
@@ -453,8 +447,7 @@ static void start_cycle(struct open *open)
 {
     if (open->cycle_count + 1 >= open->cycle_capacity) {
         open->cycle_capacity = (uint32_t)iso_column_capacity(open->cycle_capacity, open->cycle_count + 2u);
-        open->cycle_first =
-            iso_reallocate(open->cycle_first, open->cycle_capacity * sizeof *open->cycle_first);
+        open->cycle_first = iso_reallocate(open->cycle_first, open->cycle_capacity * sizeof *open->cycle_first);
     }
     open->cycle_first[open->cycle_count++] = open->cycle_edge_count;
 }
@@ -524,8 +517,7 @@ static void clause_to_literals(struct open *open, const int *clause, uint32_t co
     for (uint32_t i = 0; i < count; i++) {
         const struct variable *variable = &open->variables[clause[i] < 0 ? -clause[i] : clause[i]];
         if (variable->read != ISO_NONE)
-            iso_evidence_literal(evidence,
-                                 literal_reads(engine, variable->read, variable->version, clause[i] > 0));
+            iso_evidence_literal(evidence, literal_reads(engine, variable->read, variable->version, clause[i] > 0));
         else if (clause[i] > 0)
             iso_evidence_literal(evidence, literal_order(engine, variable->version, variable->later));
         else

@@ -19,8 +19,7 @@ struct ending {
 static bool has_end(const struct engine *engine, uint32_t t)
 {
     uint32_t transaction = engine->transaction[t];
-    return engine->history->ended[transaction] &&
-           iso_status_of(engine->history, transaction) == ISO_COMMITTED;
+    return engine->history->ended[transaction] && iso_status_of(engine->history, transaction) == ISO_COMMITTED;
 }
 
 uint32_t times_count(const struct engine *engine)
@@ -47,8 +46,7 @@ static void add_edge(struct engine *engine, uint32_t from, uint32_t to)
 }
 
 /* How many of `count` endings come before a transaction began. */
-static uint32_t count_before(const struct engine *engine, const struct ending *endings, uint32_t count,
-                             uint32_t t)
+static uint32_t count_before(const struct engine *engine, const struct ending *endings, uint32_t count, uint32_t t)
 {
     uint32_t low = 0;
     while (low < count) {
@@ -82,8 +80,7 @@ void times_add(struct engine *engine)
         uint32_t before = count_before(engine, endings, count, t);
         bool older_snapshot = engine->options->model == ISO_MODEL_GSI;
         if (before)
-            add_edge(engine, first + before - 1,
-                     older_snapshot ? node_commit(engine, t) : node_begin(engine, t));
+            add_edge(engine, first + before - 1, older_snapshot ? node_commit(engine, t) : node_begin(engine, t));
     }
     iso_free(endings);
 }

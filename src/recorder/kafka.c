@@ -40,8 +40,8 @@ static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, voi
         sink->written++;
     } else {
         sink->lost++;
-        snprintf(sink->trouble, sizeof sink->trouble, "%s%s%s", rd_kafka_err2str(message->err),
-                 *sink->said ? ": " : "", sink->said);
+        snprintf(sink->trouble, sizeof sink->trouble, "%s%s%s", rd_kafka_err2str(message->err), *sink->said ? ": " : "",
+                 sink->said);
     }
     pthread_mutex_unlock(&sink->lock);
 }
@@ -117,9 +117,9 @@ static enum recorder_fate kafka_take(void *context, const char *sid, const char 
     struct kafka_sink *sink = context;
     size--; /* a message needs no newline */
     atomic_fetch_add(&sink->waiting, size);
-    rd_kafka_resp_err_t status = rd_kafka_producev(
-        sink->client, RD_KAFKA_V_TOPIC(sink->topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-        RD_KAFKA_V_KEY(sid, strlen(sid)), RD_KAFKA_V_VALUE((void *)line, size), RD_KAFKA_V_END);
+    rd_kafka_resp_err_t status =
+        rd_kafka_producev(sink->client, RD_KAFKA_V_TOPIC(sink->topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                          RD_KAFKA_V_KEY(sid, strlen(sid)), RD_KAFKA_V_VALUE((void *)line, size), RD_KAFKA_V_END);
     if (status == RD_KAFKA_RESP_ERR_NO_ERROR)
         return RECORDER_TAKEN;
     atomic_fetch_sub(&sink->waiting, size);
@@ -176,8 +176,7 @@ static bool set(rd_kafka_conf_t *conf, const char *name, const char *value, stru
 }
 
 /* The buffer's size becomes librdkafka's queue's; properties of the caller come later and win. */
-static bool configure(rd_kafka_conf_t *conf, const char *const *properties, size_t buffer,
-                      struct iso_error *error)
+static bool configure(rd_kafka_conf_t *conf, const char *const *properties, size_t buffer, struct iso_error *error)
 {
     char kilobytes[24], messages[24];
     size_t kib = buffer / 1024 ? buffer / 1024 : 1, count = buffer / 128 ? buffer / 128 : 1;
@@ -191,8 +190,7 @@ static bool configure(rd_kafka_conf_t *conf, const char *const *properties, size
     return good;
 }
 
-static bool start_client(struct kafka_sink *sink, const char *const *properties, size_t buffer,
-                         struct iso_error *error)
+static bool start_client(struct kafka_sink *sink, const char *const *properties, size_t buffer, struct iso_error *error)
 {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     rd_kafka_conf_set_opaque(conf, sink);
@@ -212,8 +210,7 @@ static bool start_client(struct kafka_sink *sink, const char *const *properties,
 }
 
 struct iso_recorder *iso_recorder_new_kafka(const char *topic, const char *const *properties,
-                                            const struct iso_recorder_options *options,
-                                            struct iso_error *error)
+                                            const struct iso_recorder_options *options, struct iso_error *error)
 {
     struct iso_recorder *recorder = recorder_new(options, error);
     struct kafka_sink *sink = recorder ? calloc(1, sizeof *sink) : NULL;

@@ -29,8 +29,7 @@ struct iso_recorder *recorder_new(const struct iso_recorder_options *options, st
     return recorder;
 }
 
-struct iso_recorder *iso_recorder_new_in_band(const struct iso_recorder_options *options,
-                                              struct iso_error *error)
+struct iso_recorder *iso_recorder_new_in_band(const struct iso_recorder_options *options, struct iso_error *error)
 {
     return recorder_new(options, error);
 }

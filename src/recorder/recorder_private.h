@@ -38,8 +38,7 @@ struct recorder_sink {
 /* What is known of a database's snapshots, for watermarks. A session sets its `floor` before its transaction
  * takes a snapshot, and takes it away after the record was taken. */
 struct recorder_floor {
-    _Atomic uint64_t
-        xmin; /* no record of the session will have a smaller one; UINT64_MAX: no transaction is open */
+    _Atomic uint64_t xmin; /* no record of the session will have a smaller one; UINT64_MAX: no transaction is open */
     struct recorder_floor *next;
 };
 

@@ -84,8 +84,7 @@ size_t recorder_ring_size(const struct recorder_ring *ring, uint64_t place)
     return length;
 }
 
-void recorder_ring_copy(const struct recorder_ring *ring, uint64_t place, size_t from, void *bytes,
-                        size_t size)
+void recorder_ring_copy(const struct recorder_ring *ring, uint64_t place, size_t from, void *bytes, size_t size)
 {
     copy_out(ring, place + SIZE_BYTES + from, bytes, size);
 }

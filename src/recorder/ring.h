@@ -32,8 +32,7 @@ bool recorder_ring_put(struct recorder_ring *ring, const void *record, size_t si
 uint64_t recorder_ring_wait(struct recorder_ring *ring);
 /* Size of the record at `place`, and its bytes, `from` them on. */
 size_t recorder_ring_size(const struct recorder_ring *ring, uint64_t place);
-void recorder_ring_copy(const struct recorder_ring *ring, uint64_t place, size_t from, void *bytes,
-                        size_t size);
+void recorder_ring_copy(const struct recorder_ring *ring, uint64_t place, size_t from, void *bytes, size_t size);
 uint64_t recorder_ring_next(const struct recorder_ring *ring, uint64_t place);
 /* Everything before `place` is written or lost. */
 void recorder_ring_done(struct recorder_ring *ring, uint64_t place);

@@ -11,9 +11,9 @@ struct iso_recorder_session {
     struct iso_recorder *recorder;
     struct recorder_floor floor;
     char *sid;
-    struct recorder_text head;      /* {"sid":"SID","tid":"SID : what all records of the session start with */
-    struct recorder_text record;    /* head, number, operations */
-    struct recorder_text statement; /* what every operation of the statement ends with: ,"snapshot":"..." */
+    struct recorder_text head;          /* {"sid":"SID","tid":"SID : what all records of the session start with */
+    struct recorder_text record;        /* head, number, operations */
+    struct recorder_text statement;     /* what every operation of the statement ends with: ,"snapshot":"..." */
     struct recorder_text snapshot, xid; /* of the transaction; empty: not known */
     uint64_t sno;
     uint64_t sts, cts;
@@ -216,8 +216,8 @@ void iso_recorder_delete(struct iso_recorder_session *session, const char *key)
         end_operation(session);
 }
 
-void iso_recorder_read_list(struct iso_recorder_session *session, const char *key,
-                            const char *const *elements, size_t count)
+void iso_recorder_read_list(struct iso_recorder_session *session, const char *key, const char *const *elements,
+                            size_t count)
 {
     if (!start_operation(session, 'r', key))
         return;

@@ -52,8 +52,8 @@ static void tell_learned(void *context, int *clause)
     solver->learn(solver->learn_context, clause, count);
 }
 
-void iso_solver_set_learn(struct iso_solver *solver,
-                          void (*learn)(void *context, const int *clause, uint32_t count), void *context)
+void iso_solver_set_learn(struct iso_solver *solver, void (*learn)(void *context, const int *clause, uint32_t count),
+                          void *context)
 {
     solver->learn = learn;
     solver->learn_context = context;

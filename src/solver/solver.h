@@ -26,7 +26,7 @@ bool iso_solver_failed(struct iso_solver *solver, int assumption); /* after FALS
 
 /* For proofs: before the first clause. Every clause that is learned is told, in order; each follows from
  * those before by unit propagation. Switches off what would break that. */
-void iso_solver_set_learn(struct iso_solver *solver,
-                          void (*learn)(void *context, const int *clause, uint32_t count), void *context);
+void iso_solver_set_learn(struct iso_solver *solver, void (*learn)(void *context, const int *clause, uint32_t count),
+                          void *context);
 
 #endif

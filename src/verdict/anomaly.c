@@ -22,7 +22,8 @@ static struct shape shape_of(const struct iso_evidence *evidence, const struct i
 }
 
 /* The edge number `index` of those that lead from one transaction to another. */
-static const struct iso_edge *edge_at(const struct iso_evidence *evidence, const struct iso_lemma *lemma, uint32_t index)
+static const struct iso_edge *edge_at(const struct iso_evidence *evidence, const struct iso_lemma *lemma,
+                                      uint32_t index)
 {
     const struct iso_edge *edge = evidence->edges + lemma->first_edge;
     for (;; edge++) {

@@ -40,16 +40,15 @@ void iso_evidence_lemma(struct iso_evidence *evidence, enum iso_lemma_kind kind,
 
 void iso_evidence_literal(struct iso_evidence *evidence, struct iso_literal literal)
 {
-    evidence->literals = reserve(evidence->literals, evidence->literal_count, &evidence->literal_capacity,
-                                 sizeof *evidence->literals);
+    evidence->literals =
+        reserve(evidence->literals, evidence->literal_count, &evidence->literal_capacity, sizeof *evidence->literals);
     evidence->literals[evidence->literal_count++] = literal;
     evidence->lemmas[evidence->lemma_count - 1].literal_count++;
 }
 
 void iso_evidence_edge(struct iso_evidence *evidence, struct iso_edge edge)
 {
-    evidence->edges =
-        reserve(evidence->edges, evidence->edge_count, &evidence->edge_capacity, sizeof *evidence->edges);
+    evidence->edges = reserve(evidence->edges, evidence->edge_count, &evidence->edge_capacity, sizeof *evidence->edges);
     evidence->edges[evidence->edge_count++] = edge;
     evidence->lemmas[evidence->lemma_count - 1].edge_count++;
 }

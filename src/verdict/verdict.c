@@ -99,8 +99,7 @@ static bool is_own_list(const struct iso_verdict *verdict, const struct iso_valu
     return value->is_list && value->elements == (const iso_atom *const *)&verdict->elements;
 }
 
-static void move_list(const struct iso_verdict *verdict, struct iso_value *value, iso_atom *to,
-                      uint64_t *count)
+static void move_list(const struct iso_verdict *verdict, struct iso_value *value, iso_atom *to, uint64_t *count)
 {
     if (!is_own_list(verdict, value))
         return;
@@ -169,8 +168,7 @@ struct iso_value iso_verdict_list(struct iso_verdict *verdict, const iso_atom *e
     uint64_t need = verdict->element_count + count;
     if (need > verdict->element_capacity) {
         verdict->element_capacity = iso_column_capacity(verdict->element_capacity, need);
-        verdict->elements =
-            iso_reallocate(verdict->elements, verdict->element_capacity * sizeof *verdict->elements);
+        verdict->elements = iso_reallocate(verdict->elements, verdict->element_capacity * sizeof *verdict->elements);
     }
     if (count)
         memcpy(verdict->elements + verdict->element_count, elements, count * sizeof *elements);
@@ -226,8 +224,8 @@ void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged)
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         found += verdict->counts[axiom];
     if (verdict->violation_count)
-        qsort_r(verdict->violations, verdict->violation_count, sizeof *verdict->violations,
-                compare_in_history, (void *)verdict->history);
+        qsort_r(verdict->violations, verdict->violation_count, sizeof *verdict->violations, compare_in_history,
+                (void *)verdict->history);
     verdict->sorted = true;
     verdict->reason = NULL;
     if (found) {
@@ -251,10 +249,10 @@ const char *iso_axiom_name(enum iso_axiom axiom)
 
 const char *iso_violation_kind_name(enum iso_violation_kind kind)
 {
-    static const char *const names[] = {NULL,    "uncommitted",    "intermediate", "future",     "absent",
-                                        "stale", "snapshot-order", "interval",     "shared-cts", "cts-cycle",
-                                        "missing", "unwritten",    "value",        "aborted",    "before-image",
-                                        "other-content"};
+    static const char *const names[] = {NULL,         "uncommitted", "intermediate",   "future",
+                                        "absent",     "stale",       "snapshot-order", "interval",
+                                        "shared-cts", "cts-cycle",   "missing",        "unwritten",
+                                        "value",      "aborted",     "before-image",   "other-content"};
     return names[kind];
 }
 

@@ -85,8 +85,7 @@ static enum iso_status check_operations(struct replay *replay, uint32_t t)
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_READ_LIST && !list_fits(replay, t, o))
             return refuse(replay, t, "a list read does not return the list");
-        if (kind == ISO_READ &&
-            history->value[o] != (last == ISO_NONE ? replay->value[key] : history->value[last]))
+        if (kind == ISO_READ && history->value[o] != (last == ISO_NONE ? replay->value[key] : history->value[last]))
             return refuse(replay, t, "a read does not return the newest value");
         replay->touched[key] = o;
     }
@@ -151,8 +150,7 @@ static enum iso_status run(struct replay *replay)
             return status;
     }
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (replay->state[t] != DONE &&
-            (iso_status_of(history, t) == ISO_COMMITTED || replay->state[t] == BEGUN))
+        if (replay->state[t] != DONE && (iso_status_of(history, t) == ISO_COMMITTED || replay->state[t] == BEGUN))
             return refuse(replay, t, "this transaction is missing");
     }
     return ISO_OK;

@@ -47,10 +47,8 @@ int clauses_variable(struct clauses *clauses)
         int capacity = clauses->variable_capacity ? 2 * clauses->variable_capacity : 64;
         clauses->value = iso_reallocate(clauses->value, (size_t)capacity);
         clauses->trail = iso_reallocate(clauses->trail, (size_t)capacity * sizeof *clauses->trail);
-        clauses->watchers =
-            iso_reallocate(clauses->watchers, 2 * (size_t)capacity * sizeof *clauses->watchers);
-        memset(clauses->value + clauses->variable_capacity, 0,
-               (size_t)(capacity - clauses->variable_capacity));
+        clauses->watchers = iso_reallocate(clauses->watchers, 2 * (size_t)capacity * sizeof *clauses->watchers);
+        memset(clauses->value + clauses->variable_capacity, 0, (size_t)(capacity - clauses->variable_capacity));
         memset(clauses->watchers + 2 * clauses->variable_capacity, 0,
                2 * (size_t)(capacity - clauses->variable_capacity) * sizeof *clauses->watchers);
         clauses->variable_capacity = capacity;
@@ -162,8 +160,7 @@ void clauses_add(struct clauses *clauses, const int *literals, uint32_t count)
 {
     if (clauses->literal_count + count > clauses->literal_capacity) {
         clauses->literal_capacity = 2 * clauses->literal_capacity + count + 64;
-        clauses->literals =
-            iso_reallocate(clauses->literals, clauses->literal_capacity * sizeof *clauses->literals);
+        clauses->literals = iso_reallocate(clauses->literals, clauses->literal_capacity * sizeof *clauses->literals);
     }
     if (clauses->count == clauses->capacity) {
         clauses->capacity = 2 * clauses->capacity + 64;

@@ -25,8 +25,7 @@ void finals_init(struct finals *finals, const struct iso_history *history)
             if (!iso_kind_writes(history->kind[o]))
                 continue;
             bool list = iso_kind_of(history, o) == ISO_APPEND;
-            if (!list &&
-                (!verify_final_write(history, t, history->key[o], &value) || value != history->value[o]))
+            if (!list && (!verify_final_write(history, t, history->key[o], &value) || value != history->value[o]))
                 continue;
             finals->items[finals->count++] = (struct final){history->key[o], history->value[o], t};
         }

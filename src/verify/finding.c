@@ -9,8 +9,7 @@ struct seen {
 };
 
 /* Who but the reader wrote the value of a register read. */
-static struct seen writers_of(const struct iso_history *history, uint32_t reader, uint32_t operation,
-                              uint32_t other)
+static struct seen writers_of(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t other)
 {
     uint32_t key = history->key[operation], value = history->value[operation], last;
     struct seen seen = {.final = verify_initial_value(history, key) == value};
@@ -39,8 +38,7 @@ static uint32_t count_appends(const struct iso_history *history, uint32_t key, i
         if ((iso_status_of(history, t) == ISO_ABORTED) != aborted)
             continue;
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-            count += history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND &&
-                     history->value[o] == element;
+            count += history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND && history->value[o] == element;
     }
     return count;
 }
@@ -56,17 +54,15 @@ static bool appends(const struct iso_history *history, uint32_t t, uint32_t key,
 
 /* A list read that holds an element which only aborted transactions appended, `other` among them; or nobody,
  * and no other is named. */
-static bool holds_foreign(const struct iso_history *history, uint32_t operation, uint32_t prefix,
-                          uint32_t other)
+static bool holds_foreign(const struct iso_history *history, uint32_t operation, uint32_t prefix, uint32_t other)
 {
     uint32_t key = history->key[operation];
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
     for (uint32_t i = verify_initial_length(history, key); i < prefix; i++) {
         if (count_appends(history, key, elements[i], false))
             continue;
-        if (other == ISO_NONE
-                ? !count_appends(history, key, elements[i], true)
-                : other < history->transaction_count && appends(history, other, key, elements[i]))
+        if (other == ISO_NONE ? !count_appends(history, key, elements[i], true)
+                              : other < history->transaction_count && appends(history, other, key, elements[i]))
             return true;
     }
     return false;
@@ -74,16 +70,14 @@ static bool holds_foreign(const struct iso_history *history, uint32_t operation,
 
 /* Whether the appends of `transaction` stand in the prefix, whole and in one piece, with the append number
  * `offset` at `place`. */
-static bool holds_block(const struct iso_history *history, uint32_t operation, uint32_t prefix,
-                        uint32_t transaction, uint32_t offset, uint32_t place)
+static bool holds_block(const struct iso_history *history, uint32_t operation, uint32_t prefix, uint32_t transaction,
+                        uint32_t offset, uint32_t place)
 {
-    uint32_t key = history->key[operation], initial = verify_initial_length(history, key),
-             at = place - offset;
+    uint32_t key = history->key[operation], initial = verify_initial_length(history, key), at = place - offset;
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
     if (place < initial + offset)
         return false;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1];
-         o++) {
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
         if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
             continue;
         if (at >= prefix || elements[at++] != history->value[o])
@@ -93,8 +87,8 @@ static bool holds_block(const struct iso_history *history, uint32_t operation, u
 }
 
 /* A list read whose prefix holds an element that only `other` appended, but not with all that it appended. */
-static bool holds_part(const struct iso_history *history, uint32_t reader, uint32_t operation,
-                       uint32_t prefix, uint32_t other)
+static bool holds_part(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t prefix,
+                       uint32_t other)
 {
     uint32_t key = history->key[operation], offset = 0;
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
@@ -129,8 +123,7 @@ static bool repeats(const struct iso_history *history, uint32_t operation, uint3
     return false;
 }
 
-static bool incompatible(const struct iso_history *history, uint32_t operation, uint32_t prefix,
-                         uint32_t other)
+static bool incompatible(const struct iso_history *history, uint32_t operation, uint32_t prefix, uint32_t other)
 {
     uint32_t key = history->key[operation], at = 0;
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
@@ -150,25 +143,22 @@ static bool incompatible(const struct iso_history *history, uint32_t operation, 
             continue;
         struct read_shape shape = verify_read_shape(history, other, o);
         uint32_t common = shape.prefix < prefix ? shape.prefix : prefix;
-        if (shape.consistent && memcmp(elements, history->element + history->list_first[history->value[o]],
-                                       common * sizeof *elements) != 0)
+        if (shape.consistent &&
+            memcmp(elements, history->element + history->list_first[history->value[o]], common * sizeof *elements) != 0)
             return true;
     }
     return false;
 }
 
-static bool list_finding(const struct iso_history *history, const struct iso_finding *finding,
-                         uint32_t prefix)
+static bool list_finding(const struct iso_history *history, const struct iso_finding *finding, uint32_t prefix)
 {
     switch (finding->kind) {
     case ISO_FINDING_G1A:
-        return finding->other != ISO_NONE &&
-               holds_foreign(history, finding->operation, prefix, finding->other);
+        return finding->other != ISO_NONE && holds_foreign(history, finding->operation, prefix, finding->other);
     case ISO_FINDING_THINAIR:
         return finding->other == ISO_NONE && holds_foreign(history, finding->operation, prefix, ISO_NONE);
     case ISO_FINDING_G1B:
-        return finding->other < history->transaction_count &&
-               iso_status_of(history, finding->other) != ISO_ABORTED &&
+        return finding->other < history->transaction_count && iso_status_of(history, finding->other) != ISO_ABORTED &&
                holds_part(history, finding->transaction, finding->operation, prefix, finding->other);
     case ISO_FINDING_INCOMPATIBLE:
         return incompatible(history, finding->operation, prefix, finding->other);
@@ -194,15 +184,14 @@ static bool register_finding(const struct iso_history *history, const struct iso
 
 /* The one who may have written what a register read returned: ISO_NONE for the initial value; false: several
  * may. */
-static bool only_writer(const struct iso_history *history, uint32_t reader, uint32_t operation,
-                        uint32_t *writer)
+static bool only_writer(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t *writer)
 {
     uint32_t key = history->key[operation], value = history->value[operation], last;
     uint32_t count = verify_initial_value(history, key) == value;
     *writer = ISO_NONE;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (t == reader || iso_status_of(history, t) == ISO_ABORTED ||
-            !verify_final_write(history, t, key, &last) || last != value)
+        if (t == reader || iso_status_of(history, t) == ISO_ABORTED || !verify_final_write(history, t, key, &last) ||
+            last != value)
             continue;
         *writer = t;
         count++;
@@ -229,8 +218,7 @@ static uint32_t read_before_write(const struct iso_history *history, uint32_t t,
 
 /* Both read the same version of a key and write the key. A list only grows: equal prefixes are one version.
  */
-static bool loses_update(const struct iso_history *history, const struct iso_finding *finding,
-                         uint32_t prefix)
+static bool loses_update(const struct iso_history *history, const struct iso_finding *finding, uint32_t prefix)
 {
     uint32_t t = finding->transaction, o = finding->operation, key = history->key[o], writer, writer_of_other;
     uint32_t other = finding->other == t ? ISO_NONE : read_before_write(history, finding->other, key);
@@ -238,9 +226,8 @@ static bool loses_update(const struct iso_history *history, const struct iso_fin
         iso_kind_of(history, other) != iso_kind_of(history, o))
         return false;
     if (iso_kind_of(history, o) == ISO_READ)
-        return only_writer(history, t, o, &writer) &&
-               only_writer(history, finding->other, other, &writer_of_other) && writer == writer_of_other &&
-               history->value[o] == history->value[other];
+        return only_writer(history, t, o, &writer) && only_writer(history, finding->other, other, &writer_of_other) &&
+               writer == writer_of_other && history->value[o] == history->value[other];
     const iso_atom *elements = history->element + history->list_first[history->value[o]];
     const iso_atom *of_other = history->element + history->list_first[history->value[other]];
     return verify_read_shape(history, finding->other, other).prefix == prefix &&

@@ -74,8 +74,7 @@ static int find_variable(struct checker *checker, struct name name, bool *is_new
         uint32_t count = checker->name_count;
         for (uint32_t i = 1; i <= count; i++) { /* each finds its empty slot */
             struct name *n = &checker->names[i];
-            uint64_t h =
-                ((uint64_t)n->a << 32 | n->b) * 0x9e3779b97f4a7c15u + n->key * 0x85ebca77c2b2ae63u + n->kind;
+            uint64_t h = ((uint64_t)n->a << 32 | n->b) * 0x9e3779b97f4a7c15u + n->key * 0x85ebca77c2b2ae63u + n->kind;
             uint64_t slot = (h ^ h >> 31) & checker->mask;
             while (checker->slots[slot])
                 slot = (slot + 1) & checker->mask;
@@ -124,8 +123,7 @@ static void add_list_choice(struct checker *checker, uint32_t reader, uint32_t k
         clauses_add(checker->clauses, &sole, 1);
         return;
     }
-    iso_atom last =
-        prefix ? history->element[history->list_first[history->value[operation]] + prefix - 1] : ISO_ABSENT;
+    iso_atom last = prefix ? history->element[history->list_first[history->value[operation]] + prefix - 1] : ISO_ABSENT;
     uint32_t first = finals_find(&checker->finals, key, last, &end);
     int *clause = iso_allocate(((size_t)end - first + 1) * sizeof *clause);
     for (uint32_t i = first; i < end; i++) {
@@ -169,16 +167,14 @@ static int literal_of(struct checker *checker, struct iso_literal literal)
             return 0;
         bool up = literal.a < literal.b;
         int variable = find_variable(
-            checker,
-            (struct name){ISO_LITERAL_ORDER, up ? literal.a : literal.b, up ? literal.b : literal.a, 0},
+            checker, (struct name){ISO_LITERAL_ORDER, up ? literal.a : literal.b, up ? literal.b : literal.a, 0},
             &is_new);
         return up ? variable : -variable;
     }
     if (literal.kind == ISO_LITERAL_BEFORE) {
         bool up = literal.a < literal.b;
         int variable = find_variable(
-            checker,
-            (struct name){ISO_LITERAL_BEFORE, up ? literal.a : literal.b, up ? literal.b : literal.a, 0},
+            checker, (struct name){ISO_LITERAL_BEFORE, up ? literal.a : literal.b, up ? literal.b : literal.a, 0},
             &is_new);
         return literal.a == literal.b ? 0 : up ? variable : -variable;
     }
@@ -189,8 +185,7 @@ static int literal_of(struct checker *checker, struct iso_literal literal)
     find_variable(checker, (struct name){ISO_LITERAL_READS, literal.a, literal.a, literal.key}, &is_new);
     if (is_new)
         add_choice(checker, literal.a, literal.key, operation);
-    int variable =
-        find_variable(checker, (struct name){ISO_LITERAL_READS, literal.a, literal.b, literal.key}, &is_new);
+    int variable = find_variable(checker, (struct name){ISO_LITERAL_READS, literal.a, literal.b, literal.key}, &is_new);
     return reads ? variable : -variable;
 }
 
@@ -242,13 +237,11 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
         return is_begin(edge->from) && is_commit(checker, edge->to) && from != to && needs[0] &&
                (edge->via == ISO_NONE || needs[1]) && writes(checker, to, edge->key);
     case ISO_EDGE_BEFORE:
-        needs[0] =
-            literal_of(checker, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE});
+        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE});
         return needs[0];
     case ISO_EDGE_TIME:
         return iso_model_needs_times(checker->evidence->model) && is_commit(checker, edge->from) &&
-               (checker->evidence->model == ISO_MODEL_GSI ? is_commit(checker, edge->to)
-                                                          : is_begin(edge->to)) &&
+               (checker->evidence->model == ISO_MODEL_GSI ? is_commit(checker, edge->to) : is_begin(edge->to)) &&
                iso_status_of(history, from) == ISO_COMMITTED &&
                iso_history_ended_before(history, from, to, checker->evidence->drift);
     }
@@ -257,8 +250,7 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
 
 /* ---- lemmas ---- */
 
-static enum iso_status check_cycle(struct checker *checker, const struct iso_lemma *lemma,
-                                   const int (*needs)[2])
+static enum iso_status check_cycle(struct checker *checker, const struct iso_lemma *lemma, const int (*needs)[2])
 {
     const struct iso_edge *edges = checker->evidence->edges + lemma->first_edge;
     if (!lemma->edge_count)
@@ -277,12 +269,11 @@ static enum iso_status check_cycle(struct checker *checker, const struct iso_lem
 static bool is_list_order(const struct checker *checker, const struct iso_lemma *lemma)
 {
     return lemma->literal_count == 1 &&
-           lists_order(&checker->finals, &checker->evidence->literals[lemma->first_literal],
-                       lemma->operation);
+           lists_order(&checker->finals, &checker->evidence->literals[lemma->first_literal], lemma->operation);
 }
 
-static enum iso_status check_justified(struct checker *checker, const struct iso_lemma *lemma,
-                                       const int *clause, const int (*needs)[2])
+static enum iso_status check_justified(struct checker *checker, const struct iso_lemma *lemma, const int *clause,
+                                       const int (*needs)[2])
 {
     enum iso_status status = ISO_OK;
     if (lemma->kind == ISO_LEMMA_LIST)
@@ -290,9 +281,8 @@ static enum iso_status check_justified(struct checker *checker, const struct iso
     for (uint32_t i = 0; i < lemma->literal_count; i++)
         clauses_assume(checker->clauses, -clause[i]);
     if (!clauses_contradiction(checker->clauses))
-        status = lemma->kind == ISO_LEMMA_CYCLE
-                     ? check_cycle(checker, lemma, needs)
-                     : refuse(checker, "unit propagation does not refute its negation");
+        status = lemma->kind == ISO_LEMMA_CYCLE ? check_cycle(checker, lemma, needs)
+                                                : refuse(checker, "unit propagation does not refute its negation");
     clauses_undo(checker->clauses);
     return status;
 }
@@ -327,8 +317,7 @@ static bool is_well_formed(const struct iso_evidence *evidence)
         const struct iso_lemma *lemma = &evidence->lemmas[i];
         if (lemma->literal_count > evidence->literal_count ||
             lemma->first_literal > evidence->literal_count - lemma->literal_count ||
-            lemma->edge_count > evidence->edge_count ||
-            lemma->first_edge > evidence->edge_count - lemma->edge_count)
+            lemma->edge_count > evidence->edge_count || lemma->first_edge > evidence->edge_count - lemma->edge_count)
             return false;
     }
     uint32_t empty = 0;

@@ -7,8 +7,8 @@
 #include "verify/verify_private.h"
 
 /* How many appends to the key a transaction makes before that of the element, and from it on. */
-static void append_span(const struct iso_history *history, uint32_t t, uint32_t key, iso_atom element,
-                        uint32_t *before, uint32_t *rest)
+static void append_span(const struct iso_history *history, uint32_t t, uint32_t key, iso_atom element, uint32_t *before,
+                        uint32_t *rest)
 {
     bool found = false;
     *before = *rest = 0;

@@ -3,8 +3,7 @@
 
 #include "verify/verify_private.h"
 
-static struct read_shape list_shape(const struct iso_history *history, uint32_t transaction,
-                                    uint32_t operation)
+static struct read_shape list_shape(const struct iso_history *history, uint32_t transaction, uint32_t operation)
 {
     uint32_t key = history->key[operation], list = history->value[operation];
     uint64_t first = history->list_first[list], length = history->list_first[list + 1] - first, own = 0;
@@ -25,33 +24,28 @@ static struct read_shape list_shape(const struct iso_history *history, uint32_t 
             if (!earlier.consistent)
                 continue; /* it told nothing */
             shape.internal = true;
-            shape.consistent &=
-                earlier.prefix == shape.prefix &&
-                memcmp(history->element + history->list_first[history->value[o]], history->element + first,
-                       shape.prefix * sizeof *history->element) == 0;
+            shape.consistent &= earlier.prefix == shape.prefix &&
+                                memcmp(history->element + history->list_first[history->value[o]],
+                                       history->element + first, shape.prefix * sizeof *history->element) == 0;
         }
     }
     return shape;
 }
 
-struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction,
-                                    uint32_t operation)
+struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction, uint32_t operation)
 {
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
         return list_shape(history, transaction, operation);
     for (uint32_t o = operation; o-- > history->first_operation[transaction];) {
         if (history->key[o] == history->key[operation])
-            return (struct read_shape){.internal = true,
-                                       .consistent = history->value[o] == history->value[operation]};
+            return (struct read_shape){.internal = true, .consistent = history->value[o] == history->value[operation]};
     }
     return (struct read_shape){.consistent = true};
 }
 
-bool verify_final_write(const struct iso_history *history, uint32_t transaction, uint32_t key,
-                        uint32_t *value)
+bool verify_final_write(const struct iso_history *history, uint32_t transaction, uint32_t key, uint32_t *value)
 {
-    for (uint32_t o = history->first_operation[transaction + 1];
-         o-- > history->first_operation[transaction];) {
+    for (uint32_t o = history->first_operation[transaction + 1]; o-- > history->first_operation[transaction];) {
         if (history->key[o] == key && iso_kind_writes(history->kind[o])) {
             *value = history->value[o];
             return true;

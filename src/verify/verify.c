@@ -19,8 +19,7 @@ enum iso_status iso_verify(const struct iso_history *history, const struct iso_e
         return iso_error_set(error, ISO_VIOLATED, "level %s knows no clocks that drift",
                              iso_model_name(evidence->model));
     if (!is_of_one_kind(evidence))
-        return iso_error_set(error, ISO_VIOLATED,
-                             "the evidence is not of one kind: an order, a finding, or lemmas");
+        return iso_error_set(error, ISO_VIOLATED, "the evidence is not of one kind: an order, a finding, or lemmas");
     if (evidence->accepts)
         return verify_order(history, evidence, error);
     if (evidence->finding.kind != ISO_FINDING_NONE)

@@ -19,12 +19,10 @@ struct read_shape {
     bool consistent; /* internal: it agrees with that; a list ends with the transaction's own appends */
     uint32_t prefix; /* lists: elements before its own */
 };
-struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction,
-                                    uint32_t operation);
+struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction, uint32_t operation);
 
 /* The value that a transaction leaves in a register; false if it does not write it. */
-bool verify_final_write(const struct iso_history *history, uint32_t transaction, uint32_t key,
-                        uint32_t *value);
+bool verify_final_write(const struct iso_history *history, uint32_t transaction, uint32_t key, uint32_t *value);
 
 /* The initial value of a register, or the elements of a list. */
 uint32_t verify_initial_value(const struct iso_history *history, uint32_t key);

@@ -59,7 +59,7 @@ static bool is_live(const struct iso_web_state *state, uint64_t now)
 /* NULL: ready. */
 static const char *find_obstacle(const struct iso_web_state *state, uint64_t now)
 {
-    return !state->published     ? "not started"
+    return !state->published      ? "not started"
            : !is_live(state, now) ? "no progress"
            : !state->ready        ? "not reading yet"
            : state->trouble[0]    ? state->trouble
@@ -155,8 +155,8 @@ static void route(const struct iso_web_state *state, uint64_t now, const struct 
     }
 }
 
-void iso_web_answer(const struct iso_web_state *state, const char *token, uint64_t now, const struct iso_web_request *request,
-                    struct iso_web_answer *answer)
+void iso_web_answer(const struct iso_web_state *state, const char *token, uint64_t now,
+                    const struct iso_web_request *request, struct iso_web_answer *answer)
 {
     answer->status = 200;
     answer->body.used = 0;

@@ -7,8 +7,9 @@
  *   /livez        200 while the checker makes progress: its thread came by within LIVE_SECONDS
  *   /readyz       200 once it reads, and while nothing stands in its way; else 503 and why
  *
- * The checker's thread publishes a snapshot and adds verdict lines; another renders answers from them. Both hold the caller's
- * lock. The newest lines are kept, at most ISO_WEB_LINES of them and ISO_WEB_LINE_BYTES together, numbered from 1.
+ * The checker's thread publishes a snapshot and adds verdict lines; another renders answers from them. Both hold the
+ * caller's lock. The newest lines are kept, at most ISO_WEB_LINES of them and ISO_WEB_LINE_BYTES together, numbered
+ * from 1.
  */
 #ifndef ISO_WEB_ANSWER_H
 #define ISO_WEB_ANSWER_H
@@ -27,10 +28,10 @@ struct iso_web_line {
 
 struct iso_web_state {
     struct iso_metrics metrics;
-    uint64_t published; /* milliseconds; 0: never */
-    char trouble[256];  /* what stands in the way; empty: nothing */
-    bool ready;         /* it reads */
-    uint64_t lines_added; /* the number of the newest line */
+    uint64_t published;              /* milliseconds; 0: never */
+    char trouble[256];               /* what stands in the way; empty: nothing */
+    bool ready;                      /* it reads */
+    uint64_t lines_added;            /* the number of the newest line */
     uint32_t line_count, line_first; /* a ring */
     size_t line_bytes;
     struct iso_web_line lines[ISO_WEB_LINES];
@@ -52,7 +53,7 @@ void iso_web_state_release(struct iso_web_state *state); /* a zeroed one is empt
 void iso_web_state_add(struct iso_web_state *state, const char *line, size_t length);
 
 /* `token`: what a request must carry as `Authorization: Bearer TOKEN`; NULL: nothing. */
-void iso_web_answer(const struct iso_web_state *state, const char *token, uint64_t now, const struct iso_web_request *request,
-                    struct iso_web_answer *answer);
+void iso_web_answer(const struct iso_web_state *state, const char *token, uint64_t now,
+                    const struct iso_web_request *request, struct iso_web_answer *answer);
 
 #endif

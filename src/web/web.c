@@ -40,9 +40,10 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, struct iso
     MHD_add_response_header(response, "Content-Type", answer->content_type);
     MHD_add_response_header(response, "Cache-Control", "no-store");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    MHD_add_response_header(response, "Content-Security-Policy",
-                            "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; "
-                            "img-src data:; frame-ancestors 'none'");
+    MHD_add_response_header(
+        response, "Content-Security-Policy",
+        "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; "
+        "img-src data:; frame-ancestors 'none'");
     if (answer->status == 401)
         MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
     if (answer->status == 405)
@@ -94,8 +95,9 @@ static enum iso_status read_token(struct iso_web *web, const char *path, struct 
     for (size_t i = 0; i < length && plain; i++)
         plain = text[i] > ' ' && text[i] < 0x7f;
     if (!plain)
-        return iso_error_set(error, ISO_BAD_INPUT, "%s: no token; expected %d to %d printable characters without spaces", path,
-                             TOKEN_LEAST, TOKEN_MOST);
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "%s: no token; expected %d to %d printable characters without spaces", path, TOKEN_LEAST,
+                             TOKEN_MOST);
     web->token = iso_copy_text(text, length);
     return ISO_OK;
 }
@@ -136,12 +138,13 @@ static enum iso_status start(struct iso_web *web, const char *listen, struct iso
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ERROR_LOG |
                      (address->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0u);
     if (!web->token && !is_loopback(address->ai_addr)) {
-        iso_error_set(error, ISO_BAD_INPUT, "--listen %s: beyond the loopback interface; expected --listen-token FILE too", listen);
+        iso_error_set(error, ISO_BAD_INPUT,
+                      "--listen %s: beyond the loopback interface; expected --listen-token FILE too", listen);
     } else {
-        web->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, web, MHD_OPTION_EXTERNAL_LOGGER, stay_silent, NULL,
-                                       MHD_OPTION_SOCK_ADDR, address->ai_addr, MHD_OPTION_CONNECTION_LIMIT,
-                                       (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-                                       MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
+        web->daemon = MHD_start_daemon(
+            flags, 0, NULL, NULL, handle, web, MHD_OPTION_EXTERNAL_LOGGER, stay_silent, NULL, MHD_OPTION_SOCK_ADDR,
+            address->ai_addr, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+            (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
         if (!web->daemon)
             iso_error_set(error, ISO_FAILED, "--listen %s: %s", listen, strerror(errno));
     }

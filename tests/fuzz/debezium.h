@@ -1,4 +1,5 @@
-/* What the targets of the envelope's decoders share: a message out of fuzzed bytes, and what must hold of its decoding. */
+/* What the targets of the envelope's decoders share: a message out of fuzzed bytes, and what must hold of its decoding.
+ */
 #ifndef TESTS_FUZZ_DEBEZIUM_H
 #define TESTS_FUZZ_DEBEZIUM_H
 
@@ -16,7 +17,8 @@ static inline void fuzz_decode(struct iso_decoder *decoder, struct iso_events *e
     FUZZ_CHECK(key && payload);
     memcpy(key, data + 1, length);
     memcpy(payload, data + 1 + length, size - 1 - length);
-    struct iso_message message = {.topic = "dbz.public.kv", .payload = {payload, (uint32_t)(size - 1 - length)},
+    struct iso_message message = {.topic = "dbz.public.kv",
+                                  .payload = {payload, (uint32_t)(size - 1 - length)},
                                   .key = {*data == 255 ? NULL : key, (uint32_t)length}};
     iso_events_clear(events);
     enum iso_status status = decoder->class->decode(decoder, &message, events, &error);

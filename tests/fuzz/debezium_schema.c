@@ -1,5 +1,5 @@
-/* Any text as a schema of Avro (even first byte) or Protobuf (odd), and any bytes as a message of it: two bytes of length,
- * the schema, the message. Whatever a schema says, reading ends, and within bounds. */
+/* Any text as a schema of Avro (even first byte) or Protobuf (odd), and any bytes as a message of it: two bytes of
+ * length, the schema, the message. Whatever a schema says, reading ends, and within bounds. */
 #include "connectors/yugabyte/yugabyte.h"
 #include "tests/fuzz/debezium.h"
 
@@ -27,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[length] = 0;
     struct iso_schema schema = {protobuf ? ISO_SCHEMA_PROTOBUF : ISO_SCHEMA_AVRO, text, length};
     struct iso_schema_provider registry = {find, &schema};
-    struct iso_decoder_options options = {.format = protobuf ? "protobuf" : "avro", .framed = true, .registry = &registry};
+    struct iso_decoder_options options = {
+        .format = protobuf ? "protobuf" : "avro", .framed = true, .registry = &registry};
     struct iso_decoder *decoder = iso_yugabyte_decoder.create(&options, &error);
     FUZZ_CHECK(decoder);
     /* no key, then the frame of schema 1 (Protobuf: its first message) */

@@ -12,7 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct iso_error error = {0};
     struct iso_message message = {.topic = "fuzz", .payload = {data, (uint32_t)size}};
     if (!decoder) {
-        decoder = iso_dgraph_decoder.create(&(struct iso_decoder_options){.schema = "friend: uid . tags: [int] ."}, &error);
+        decoder =
+            iso_dgraph_decoder.create(&(struct iso_decoder_options){.schema = "friend: uid . tags: [int] ."}, &error);
         iso_events_init(&events);
     }
     iso_events_clear(&events);

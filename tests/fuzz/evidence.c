@@ -1,5 +1,5 @@
-/* Evidence from anywhere: reading it never crashes, and what can be read is confirmed or refused with a reason. The first
- * bytes, up to a line "---", are a history in one-operation-a-line text, the rest is the evidence. */
+/* Evidence from anywhere: reading it never crashes, and what can be read is confirmed or refused with a reason. The
+ * first bytes, up to a line "---", are a history in one-operation-a-line text, the rest is the evidence. */
 #define _GNU_SOURCE
 #include "io/evidence.h"
 #include "tests/fuzz/format.h"

@@ -94,11 +94,11 @@ static inline void fuzz_format(enum iso_format format, const uint8_t *data, size
     iso_history_release(&history);
 }
 
-#define FUZZ_FORMAT(format)                                                                                               \
-    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)                                                          \
-    {                                                                                                                     \
-        fuzz_format(format, data, size);                                                                                  \
-        return 0;                                                                                                         \
+#define FUZZ_FORMAT(format)                                                                                            \
+    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)                                                       \
+    {                                                                                                                  \
+        fuzz_format(format, data, size);                                                                               \
+        return 0;                                                                                                      \
     }
 
 #endif

@@ -24,8 +24,7 @@ static void compare_string(struct iso_json *json, const json_t *theirs)
 {
     struct iso_json_text text;
     FUZZ_CHECK(iso_json_string(json, &text) && json_is_string(theirs));
-    FUZZ_CHECK(text.length == json_string_length(theirs) &&
-               !memcmp(text.at, json_string_value(theirs), text.length));
+    FUZZ_CHECK(text.length == json_string_length(theirs) && !memcmp(text.at, json_string_value(theirs), text.length));
 }
 
 static void compare_number(struct iso_json *json, const json_t *theirs)
@@ -96,8 +95,7 @@ static void compare(struct iso_json *json, const json_t *theirs)
         FUZZ_CHECK(iso_json_null(json) && json_is_null(theirs));
         break;
     default:
-        FUZZ_CHECK(iso_json_boolean(json, &value) && json_is_boolean(theirs) &&
-                   value == json_is_true(theirs));
+        FUZZ_CHECK(iso_json_boolean(json, &value) && json_is_boolean(theirs) && value == json_is_true(theirs));
     }
     FUZZ_CHECK(json->code == ISO_JSON_FINE);
 }
@@ -120,8 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool ours = iso_json_skip(&json) && iso_json_finish(&json);
     FUZZ_CHECK(json.position <= size || ours);
     if (!ours)
-        FUZZ_CHECK(!theirs || json.code == ISO_JSON_DEEP ||
-                   (json.code == ISO_JSON_UNEXPECTED && json.found == 0));
+        FUZZ_CHECK(!theirs || json.code == ISO_JSON_DEEP || (json.code == ISO_JSON_UNEXPECTED && json.found == 0));
     else
         FUZZ_CHECK(theirs || refused_by_design(&error));
     if (ours && theirs) {

@@ -37,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     struct iso_decoder *decoder = decoder_of(data[0] % FORMATS, data[0] / FORMATS % COMPRESSIONS);
     uint32_t rest = (uint32_t)size - 2, key = data[1] < rest ? data[1] : rest;
-    struct iso_message message = {.topic = "fuzz", .key = {key ? data + 2 : NULL, key},
+    struct iso_message message = {.topic = "fuzz",
+                                  .key = {key ? data + 2 : NULL, key},
                                   .payload = {rest > key ? data + 2 + key : NULL, rest - key}};
     iso_events_clear(&events);
     enum iso_status status = iso_ticdc_decoder.decode(decoder, &message, &events, &error);

@@ -143,8 +143,7 @@ bool instances_equal(const struct instances *left, const struct instances *right
 {
     if (left->count != right->count || left->reads_judged != right->reads_judged ||
         left->reads_unjudged != right->reads_unjudged || left->writes_unjudged != right->writes_unjudged ||
-        left->per_operation != right->per_operation ||
-        memcmp(left->counts, right->counts, sizeof left->counts) != 0)
+        left->per_operation != right->per_operation || memcmp(left->counts, right->counts, sizeof left->counts) != 0)
         return false;
     for (uint32_t i = 0; i < left->count; i++) {
         if (!rows_equal(&left->rows[i], &right->rows[i]))
@@ -162,7 +161,8 @@ static void print_tid(const struct plain_history *history, FILE *file, const cha
 void instances_print(const struct instances *instances, const struct plain_history *history, FILE *file,
                      const char *prefix)
 {
-    fprintf(file, "%sreads_judged=%" PRIu64 " reads_unjudged=%" PRIu64 " writes_unjudged=%" PRIu64 " per_operation=%d\n",
+    fprintf(file,
+            "%sreads_judged=%" PRIu64 " reads_unjudged=%" PRIu64 " writes_unjudged=%" PRIu64 " per_operation=%d\n",
             prefix, instances->reads_judged, instances->reads_unjudged, instances->writes_unjudged,
             instances->per_operation);
     for (uint32_t i = 0; i < instances->count; i++) {

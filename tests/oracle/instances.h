@@ -16,10 +16,10 @@ enum { INSTANCE_TEXT = 640, INSTANCES_MAX = 512 };
 struct instance {
     enum iso_axiom axiom;
     enum iso_violation_kind kind;
-    uint32_t transaction, other;      /* ISO_NONE: nobody */
-    char key[PLAIN_TEXT];             /* "" where the axiom has none */
-    uint32_t operation;               /* of the whole history; INT and EXT only, else ISO_NONE */
-    char expected[INSTANCE_TEXT];     /* INT and EXT: as plain_value_text writes it, else "" */
+    uint32_t transaction, other;  /* ISO_NONE: nobody */
+    char key[PLAIN_TEXT];         /* "" where the axiom has none */
+    uint32_t operation;           /* of the whole history; INT and EXT only, else ISO_NONE */
+    char expected[INSTANCE_TEXT]; /* INT and EXT: as plain_value_text writes it, else "" */
     char actual[INSTANCE_TEXT];
     uint32_t writer_expected, writer_actual;
 };

@@ -119,8 +119,8 @@ static struct view view_of(const struct plain_history *history, const struct pla
     struct view view = {.snapshot = snapshot, .owner = owner};
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         const struct plain_transaction *transaction = &history->transactions[t];
-        view.sees[t] = transaction->status == ISO_COMMITTED && transaction->xid &&
-                       plain_snapshot_sees(snapshot, transaction->xid);
+        view.sees[t] =
+            transaction->status == ISO_COMMITTED && transaction->xid && plain_snapshot_sees(snapshot, transaction->xid);
         view.seen += view.sees[t];
     }
     memcpy(view.xips, snapshot->xip, sizeof view.xips);

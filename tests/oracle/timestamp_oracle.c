@@ -198,8 +198,7 @@ static void judge_session(struct oracle *oracle, uint32_t t)
 /* ---- NOCONFLICT ---- */
 
 /* Both write the key, neither first under a mere lock, and neither is over before the other holds the key. */
-static bool conflict(const struct oracle *oracle, uint32_t t, uint32_t u, const struct plain_text *key,
-                     uint64_t ots[2])
+static bool conflict(const struct oracle *oracle, uint32_t t, uint32_t u, const struct plain_text *key, uint64_t ots[2])
 {
     uint32_t first_t = first_write(oracle, t, key), first_u = first_write(oracle, u, key);
     if (first_u == NONE)

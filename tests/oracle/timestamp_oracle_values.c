@@ -275,8 +275,8 @@ static bool find_uncommitted(const struct oracle *oracle, const struct external_
     return false;
 }
 
-static void explain_list(const struct oracle *oracle, const struct external_read *read,
-                         const struct plain_text *prefix, uint32_t count, struct instance *wrong)
+static void explain_list(const struct oracle *oracle, const struct external_read *read, const struct plain_text *prefix,
+                         uint32_t count, struct instance *wrong)
 {
     static const enum iso_violation_kind kinds[] = {ISO_INTERMEDIATE, ISO_FUTURE};
     wrong->kind = ISO_UNCOMMITTED;

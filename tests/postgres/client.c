@@ -48,8 +48,7 @@ static PGresult *ask(struct client *client, const char *statement, const char *p
 {
     if (client->workload->pause > 0)
         usleep((useconds_t)draw(client, 2 * client->workload->pause));
-    PGresult *result =
-        PQexecParams(client->connection, statement, parameter ? 1 : 0, NULL, &parameter, NULL, NULL, 0);
+    PGresult *result = PQexecParams(client->connection, statement, parameter ? 1 : 0, NULL, &parameter, NULL, NULL, 0);
     if (PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK)
         return result;
     PQclear(result);
@@ -105,8 +104,7 @@ static bool write_row(struct client *client, const char *table, const char *k, c
 {
     char statement[200], key[KEY_BYTES];
     snprintf(statement, sizeof statement,
-             "INSERT INTO %s (k, v) VALUES (%s, $1::bigint) ON CONFLICT (k) DO UPDATE SET v = EXCLUDED.v",
-             table, k);
+             "INSERT INTO %s (k, v) VALUES (%s, $1::bigint) ON CONFLICT (k) DO UPDATE SET v = EXCLUDED.v", table, k);
     PGresult *result = ask(client, statement, value);
     PQclear(result);
     if (!result || !held_since(client))
@@ -148,8 +146,7 @@ static bool register_operation(struct client *client)
         return delete_row(client, table, k);
     if (draw(client, 3) == 0 && !read_row(client, table, k, value))
         return false;
-    snprintf(value, sizeof value, "%" PRIu64,
-             (client->number + 1) * UINT64_C(1000000000) + ++client->written);
+    snprintf(value, sizeof value, "%" PRIu64, (client->number + 1) * UINT64_C(1000000000) + ++client->written);
     return write_row(client, table, k, value);
 }
 
@@ -286,12 +283,11 @@ static bool run_transaction(struct client *client, struct tally *tally)
     return true;
 }
 
-bool client_run(const struct workload *workload, struct iso_recorder *recorder, unsigned number,
-                unsigned long count, struct tally *tally)
+bool client_run(const struct workload *workload, struct iso_recorder *recorder, unsigned number, unsigned long count,
+                struct tally *tally)
 {
     struct client client = {.workload = workload, .recorder = recorder, .number = number};
-    client.random =
-        (workload->seed + 1) * UINT64_C(0x9e3779b97f4a7c15) + number * UINT64_C(0xbf58476d1ce4e5b9);
+    client.random = (workload->seed + 1) * UINT64_C(0x9e3779b97f4a7c15) + number * UINT64_C(0xbf58476d1ce4e5b9);
     client.random |= 1;
     bool good = connect_session(&client);
     for (unsigned long i = 0; i < count && good; i++)

@@ -38,7 +38,7 @@ void workload_finish(const struct workload *workload, struct iso_recorder *recor
 void workload_tick(const struct workload *workload, const _Atomic bool *ended);
 
 /* Runs a session's `count` transactions; false if PostgreSQL cannot be reached any more. */
-bool client_run(const struct workload *workload, struct iso_recorder *recorder, unsigned number,
-                unsigned long count, struct tally *tally);
+bool client_run(const struct workload *workload, struct iso_recorder *recorder, unsigned number, unsigned long count,
+                struct tally *tally);
 
 #endif

@@ -40,8 +40,7 @@ struct rows {
 };
 
 struct statistics {
-    uint64_t histories, judged, streams, watermarks, repeats, resolved, tentative, retracted, undecided,
-        flipped;
+    uint64_t histories, judged, streams, watermarks, repeats, resolved, tentative, retracted, undecided, flipped;
 };
 
 struct comparison {
@@ -69,12 +68,12 @@ static bool check_agrees(struct comparison *comparison, unsigned threads)
     iso_verdict_init(&verdict, &comparison->history, comparison->level, 0);
     enum iso_status status = iso_aion_check(&comparison->history, &options, &verdict, &error);
     instances_clear(&comparison->actual);
-    snprintf(comparison->text, sizeof comparison->text, "check with %u threads: status %d %s", threads,
-             status, error.text);
+    snprintf(comparison->text, sizeof comparison->text, "check with %u threads: status %d %s", threads, status,
+             error.text);
     bool agrees = (status == ISO_BAD_INPUT) == comparison->refused;
     if (agrees && comparison->refused)
-        agrees = sscanf(error.text, PLAIN_INPUT ":%u: ", &line) == 1 && line >= 1 &&
-                 line <= PLAIN_TRANSACTIONS && comparison->lacks_times[line - 1];
+        agrees = sscanf(error.text, PLAIN_INPUT ":%u: ", &line) == 1 && line >= 1 && line <= PLAIN_TRANSACTIONS &&
+                 comparison->lacks_times[line - 1];
     if (agrees && !comparison->refused) {
         instances_of_verdict(&comparison->actual, &verdict);
         agrees = status == ISO_OK && instances_equal(&comparison->expected, &comparison->actual);
@@ -103,8 +102,8 @@ static bool same_rows(const struct row *a, const struct row *b, bool kinds)
         return false;
     if ((a->axiom == ISO_NOCONFLICT || kinds) && a->other != b->other)
         return false;
-    return !kinds || (a->kind == b->kind && a->writer_expected == b->writer_expected &&
-                      a->writer_actual == b->writer_actual);
+    return !kinds ||
+           (a->kind == b->kind && a->writer_expected == b->writer_expected && a->writer_actual == b->writer_actual);
 }
 
 static void chronos_rows(struct comparison *comparison)
@@ -391,8 +390,8 @@ static bool disagrees(const struct plain_history *plain, void *context)
     struct iso_error error = {.status = ISO_OK};
     if (plain_history_build(plain, &comparison->history, &error) != ISO_OK)
         return false;
-    comparison->refused = !timestamp_oracle(plain, comparison->level, comparison->session_order,
-                                            &comparison->expected, comparison->lacks_times);
+    comparison->refused = !timestamp_oracle(plain, comparison->level, comparison->session_order, &comparison->expected,
+                                            comparison->lacks_times);
     if (!check_agrees(comparison, 1) || (comparison->seed % 4 == 0 && !check_agrees(comparison, 2)))
         return true;
     if (comparison->refused)
@@ -418,8 +417,7 @@ static void print_rows(const struct rows *rows, const struct plain_history *plai
 
 static void report(struct plain_history *plain, struct comparison *comparison)
 {
-    printf("not ok - %s: aion disagrees, seed %" PRIu64 "\n", iso_level_name(comparison->level),
-           comparison->seed);
+    printf("not ok - %s: aion disagrees, seed %" PRIu64 "\n", iso_level_name(comparison->level), comparison->seed);
     shrink_history(plain, disagrees, comparison);
     disagrees(plain, comparison);
     printf("# level %s%s, %s\n", iso_level_name(comparison->level),

@@ -19,8 +19,7 @@ struct counts {
     uint64_t of[ISO_AXIOMS];
 };
 
-static bool load(const char *path, const char *initial_value, const char *initial_file,
-                 struct iso_history *history)
+static bool load(const char *path, const char *initial_value, const char *initial_file, struct iso_history *history)
 {
     struct iso_read_options options = {.threads = 2};
     struct iso_error error = {.status = ISO_OK};
@@ -111,8 +110,8 @@ static struct counts stream(const struct iso_history *history, enum iso_level le
     return counts;
 }
 
-static bool same(const struct counts *found, const struct counts *wanted, const char *path,
-                 enum iso_level level, const char *how)
+static bool same(const struct counts *found, const struct counts *wanted, const char *path, enum iso_level level,
+                 const char *how)
 {
     if (memcmp(found, wanted, sizeof *found) == 0)
         return true;
@@ -133,8 +132,8 @@ static bool compare(const char *path, const struct iso_history *history, enum is
         found = stream(history, level, 100 + i);
         good &= same(&found, wanted, path, level, "shuffled");
     }
-    printf("%s - %s %s: counts are exact in file order and in %u shuffled ones\n", good ? "ok" : "not ok",
-           path, iso_level_name(level), shuffles);
+    printf("%s - %s %s: counts are exact in file order and in %u shuffled ones\n", good ? "ok" : "not ok", path,
+           iso_level_name(level), shuffles);
     return good;
 }
 

@@ -21,7 +21,8 @@ static uint64_t next(uint64_t *state)
 /* Null, empty, ASCII, UTF-8 pieces, or any bytes. */
 static struct iso_bytes random_bytes(uint64_t *state, uint8_t *room)
 {
-    static const char *const pieces[] = {"\"", "\\", "\n", "\x01", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "{}", "\x7f"};
+    static const char *const pieces[] = {"\"", "\\",  "\n", "\x01", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
+                                         "{}", "\x7f"};
     uint64_t form = next(state) % 8;
     uint32_t wanted = (uint32_t)(next(state) % TEXT_MAX), size = 0;
     if (form == 0)
@@ -86,7 +87,8 @@ static int same(const struct iso_message *a, const struct iso_message *b)
                a->offset == b->offset && a->timestamp_type == b->timestamp_type && a->timestamp == b->timestamp &&
                same_bytes(a->key, b->key) && same_bytes(a->payload, b->payload) && a->header_count == b->header_count;
     for (uint32_t i = 0; fine && i < a->header_count; i++)
-        fine = same_bytes(a->headers[i].name, b->headers[i].name) && same_bytes(a->headers[i].value, b->headers[i].value);
+        fine =
+            same_bytes(a->headers[i].name, b->headers[i].name) && same_bytes(a->headers[i].value, b->headers[i].value);
     return fine;
 }
 

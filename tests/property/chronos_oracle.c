@@ -99,8 +99,8 @@ static bool disagrees(const struct plain_history *plain, void *context)
     if (plain_history_build(plain, &comparison->history, &error) != ISO_OK)
         return false;
     instances_clear(&comparison->actual);
-    comparison->refused = !timestamp_oracle(plain, comparison->level, comparison->session_order,
-                                            &comparison->expected, comparison->lacks_times);
+    comparison->refused = !timestamp_oracle(plain, comparison->level, comparison->session_order, &comparison->expected,
+                                            comparison->lacks_times);
     return !agrees_with(comparison, 1) || !agrees_with(comparison, 2) || !agrees_with(comparison, 5);
 }
 
@@ -186,12 +186,18 @@ static bool covers(enum iso_level level, const struct statistics *statistics)
         enum iso_violation_kind kind;
         bool at[2]; /* SI, SER */
     } wanted[] = {
-        {ISO_TIMESTAMP, ISO_INTERVAL, {true, false}},  {ISO_TIMESTAMP, ISO_SNAPSHOT_ORDER, {true, true}},
-        {ISO_TIMESTAMP, ISO_SHARED_CTS, {false, true}}, {ISO_TIMESTAMP, ISO_CTS_CYCLE, {false, true}},
-        {ISO_SESSION, ISO_KIND_NONE, {true, true}},    {ISO_INT, ISO_KIND_NONE, {true, true}},
-        {ISO_EXT, ISO_UNCOMMITTED, {true, true}},      {ISO_EXT, ISO_INTERMEDIATE, {true, true}},
-        {ISO_EXT, ISO_FUTURE, {true, true}},           {ISO_EXT, ISO_ABSENT_READ, {true, true}},
-        {ISO_EXT, ISO_STALE, {true, true}},            {ISO_NOCONFLICT, ISO_KIND_NONE, {true, false}},
+        {ISO_TIMESTAMP, ISO_INTERVAL, {true, false}},
+        {ISO_TIMESTAMP, ISO_SNAPSHOT_ORDER, {true, true}},
+        {ISO_TIMESTAMP, ISO_SHARED_CTS, {false, true}},
+        {ISO_TIMESTAMP, ISO_CTS_CYCLE, {false, true}},
+        {ISO_SESSION, ISO_KIND_NONE, {true, true}},
+        {ISO_INT, ISO_KIND_NONE, {true, true}},
+        {ISO_EXT, ISO_UNCOMMITTED, {true, true}},
+        {ISO_EXT, ISO_INTERMEDIATE, {true, true}},
+        {ISO_EXT, ISO_FUTURE, {true, true}},
+        {ISO_EXT, ISO_ABSENT_READ, {true, true}},
+        {ISO_EXT, ISO_STALE, {true, true}},
+        {ISO_NOCONFLICT, ISO_KIND_NONE, {true, false}},
     };
     uint64_t histories = statistics->histories;
     bool good = true;
@@ -227,8 +233,8 @@ static bool run_level(enum iso_level level, uint64_t histories, uint64_t seed)
     iso_history_init(&comparison->history);
     bool good = run(comparison, &statistics, histories, seed) == 0;
     if (good)
-        printf("ok - %s: chronos finds exactly what the oracle finds in %" PRIu64 " histories\n",
-               iso_level_name(level), histories);
+        printf("ok - %s: chronos finds exactly what the oracle finds in %" PRIu64 " histories\n", iso_level_name(level),
+               histories);
     bool covered = covers(level, &statistics);
     printf("%s - %s: every axiom and kind occurred\n", covered ? "ok" : "not ok", iso_level_name(level));
     iso_history_release(&comparison->history);

@@ -28,9 +28,8 @@ enum { NODES = 20000, WORDS = 96, TEXT = 1 << 16 };
 
 /* A value of an array, or a member of an object, by its place in the text. */
 struct node {
-    uint32_t start, value, end,
-        before;    /* value: behind a member's name; before: the neighbour's number + 1, or 0 */
-    char name[16]; /* of the nearest member around it */
+    uint32_t start, value, end, before; /* value: behind a member's name; before: the neighbour's number + 1, or 0 */
+    char name[16];                      /* of the nearest member around it */
 };
 
 struct run {
@@ -117,14 +116,13 @@ static bool is_confirmed(struct run *run, const char *text, size_t length, struc
 static bool may_be_evidence(const struct run *run, enum damage damage, const char *name,
                             const struct iso_evidence *evidence)
 {
-    bool order = !strcmp(name, "order"),
-         missing = damage == REMOVED || damage == LINE_REMOVED || damage == CUT;
+    bool order = !strcmp(name, "order"), missing = damage == REMOVED || damage == LINE_REMOVED || damage == CUT;
     if (!evidence->accepts)
         return !missing;
     if (damage == REPLACED)
         return !strcmp(name, "level");
-    return order && (damage == SWAPPED || (damage == REMOVED && run->history.unknown_count &&
-                                           iso_model_is_serial(evidence->model)));
+    return order && (damage == SWAPPED ||
+                     (damage == REMOVED && run->history.unknown_count && iso_model_is_serial(evidence->model)));
 }
 
 static void print_text(const char *text, size_t length)
@@ -139,8 +137,7 @@ static void print_text(const char *text, size_t length)
 
 static void complain(struct run *run, enum damage damage, const char *name, const char *why, size_t length)
 {
-    printf("not ok - %s (%s): %s, seed %llu\n", damage_names[damage], name, why,
-           (unsigned long long)run->seed);
+    printf("not ok - %s (%s): %s, seed %llu\n", damage_names[damage], name, why, (unsigned long long)run->seed);
     print_text(run->text, run->length);
     printf("# damaged:\n");
     print_text(run->damaged, length);
@@ -204,8 +201,7 @@ static void damage_node(struct run *run, const struct node *node, bool accepts)
         try_damage(run, SWAPPED, node->name, accepts, join(run, swapped, 5));
     }
     for (uint32_t i = 0; i < run->word_count && node->end - node->value < 40; i++) {
-        struct piece replaced[] = {
-            between(run, 0, node->value), {run->words[i], strlen(run->words[i])}, tail};
+        struct piece replaced[] = {between(run, 0, node->value), {run->words[i], strlen(run->words[i])}, tail};
         try_damage(run, REPLACED, node->name, accepts, join(run, replaced, 3));
     }
 }
@@ -245,11 +241,10 @@ static void add_word(struct run *run, const char *word, bool quoted)
 
 static void collect_words(struct run *run)
 {
-    static const char *const words[] = {"holds",        "violated",   "ser",   "si",     "adya-si", "gsi",
-                                        "strong-si",    "strict-ser", "begin", "commit", "cycle",   "list",
-                                        "propagation",  "own",        "so",    "rt",     "wr",      "ww",
-                                        "rw",           "before",     "INT",   "G1a",    "G1b",     "THINAIR",
-                                        "INCOMPATIBLE", "nobody"};
+    static const char *const words[] = {
+        "holds",  "violated", "ser",  "si",          "adya-si", "gsi",     "strong-si",    "strict-ser", "begin",
+        "commit", "cycle",    "list", "propagation", "own",     "so",      "rt",           "wr",         "ww",
+        "rw",     "before",   "INT",  "G1a",         "G1b",     "THINAIR", "INCOMPATIBLE", "nobody"};
     run->word_count = 0;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         add_word(run, words[i], true);
@@ -324,8 +319,7 @@ static void damage_foreign(struct run *run, const struct plain_history *plain, e
             run->foreign++;
             memcpy(run->damaged, run->text, run->length);
             if (is_confirmed(run, run->text, run->length, &evidence) && run->unsound++ < 3)
-                complain(run, REPLACED, "history", "evidence about another history is confirmed",
-                         run->length);
+                complain(run, REPLACED, "history", "evidence about another history is confirmed", run->length);
             iso_evidence_release(&evidence);
             damage_text(run, false);
         }
@@ -385,8 +379,7 @@ int main(int argc, char **argv)
     for (int accepts = 0; accepts < 2; accepts++) {
         for (int damage = 0; damage < DAMAGES; damage++)
             printf("# %s, %s: %llu confirmed of %llu\n", accepts ? "holds" : "violated", damage_names[damage],
-                   (unsigned long long)run.confirmed[accepts][damage],
-                   (unsigned long long)run.tried[accepts][damage]);
+                   (unsigned long long)run.confirmed[accepts][damage], (unsigned long long)run.tried[accepts][damage]);
     }
     bool enough = run.evidences[0] > histories / 50 && run.evidences[1] > histories / 50;
     bool good = enough && run.unsound == 0 && run.unexpected == 0;
@@ -394,7 +387,6 @@ int main(int argc, char **argv)
            "untrue verdicts and "
            "%llu damages confirmed\n",
            good ? "ok" : "not ok", (unsigned long long)run.evidences[0], (unsigned long long)run.foreign,
-           (unsigned long long)run.evidences[1], (unsigned long long)run.unsound,
-           (unsigned long long)run.unexpected);
+           (unsigned long long)run.evidences[1], (unsigned long long)run.unsound, (unsigned long long)run.unexpected);
     return !good;
 }

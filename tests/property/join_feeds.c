@@ -1,11 +1,12 @@
-/* Change streams against files: random histories are written as the feeds of databases (tests/support/feed_*.h), and the
- * pipeline must find in feed and client records what chronos finds in the history itself, as (axiom, transactions, key).
+/* Change streams against files: random histories are written as the feeds of databases (tests/support/feed_*.h), and
+ * the pipeline must find in feed and client records what chronos finds in the history itself, as (axiom, transactions,
+ * key).
  *
- * What happens on the way: senders restart and repeat, cut transactions, interleave groups, topics and partitions; records
- * come before, between and after rows, from a topic or a file; some clients publish nothing (their transactions are
- * versions and nothing else), some do not know their outcome. Some feeds tell something else than the clients wrote: a
- * write left out, altered, or one too many. What the join must make of all that is worked out here from the rules alone,
- * by looking at everything.
+ * What happens on the way: senders restart and repeat, cut transactions, interleave groups, topics and partitions;
+ * records come before, between and after rows, from a topic or a file; some clients publish nothing (their transactions
+ * are versions and nothing else), some do not know their outcome. Some feeds tell something else than the clients
+ * wrote: a write left out, altered, or one too many. What the join must make of all that is worked out here from the
+ * rules alone, by looking at everything.
  *
  * join_feeds [--histories N] [--seed S] [--format F]
  */
@@ -227,19 +228,21 @@ static struct iso_pipeline *open_pipeline(struct carriage *carriage, bool file)
     options.sink_context = options.context = carriage;
     options.final_only = true;
     struct iso_pipeline *pipeline = iso_pipeline_new(&options);
-    static const char *const topics[] = {"dbz.public.t0", "dbz.public.t1", "dbz.public.t2", "dbz.public.t3",
-                                         "dbz.transaction", "dbz.message"};
+    static const char *const topics[] = {"dbz.public.t0", "dbz.public.t1",   "dbz.public.t2",
+                                         "dbz.public.t3", "dbz.transaction", "dbz.message"};
     struct iso_decoder_options decoding = feed_debezium_decoding(carriage->format->encoding);
     decoding.identity = ISO_IDENTITY_LEARN;
     struct iso_decoder_options ticdc = {.format = carriage->format->protocol, .value = "v"};
-    static const char *const yugabyte[] = {"yb.public.t0", "yb.public.t1", "yb.public.t2", "yb.public.t3", "yb.transaction"};
+    static const char *const yugabyte[] = {"yb.public.t0", "yb.public.t1", "yb.public.t2", "yb.public.t3",
+                                           "yb.transaction"};
     if (carriage_is_of(carriage->format, "debezium"))
         for (size_t i = 0; i < sizeof topics / sizeof *topics - (carriage->format->mode != IN_BAND); i++)
             iso_pipeline_route(pipeline, topics[i], iso_debezium_decoder.create(&decoding, &error));
     if (carriage_is_of(carriage->format, "yugabyte"))
         for (size_t i = 0; i < sizeof yugabyte / sizeof *yugabyte; i++)
-            iso_pipeline_route(pipeline, yugabyte[i], iso_yugabyte_decoder.create(&(struct iso_decoder_options){
-                .value = "v", .identity = ISO_IDENTITY_FULL}, &error));
+            iso_pipeline_route(pipeline, yugabyte[i],
+                               iso_yugabyte_decoder.create(
+                                   &(struct iso_decoder_options){.value = "v", .identity = ISO_IDENTITY_FULL}, &error));
     if (carriage_is_of(carriage->format, "ticdc")) {
         feed_ticdc_decoder_options(carriage->format->protocol, &ticdc);
         ticdc.format = carriage->format->protocol;
@@ -247,7 +250,8 @@ static struct iso_pipeline *open_pipeline(struct carriage *carriage, bool file)
     }
     if (carriage_is_of(carriage->format, "dgraph"))
         iso_pipeline_route(pipeline, "dgraph-cdc", iso_dgraph_decoder.create(&(struct iso_decoder_options){0}, &error));
-    iso_pipeline_route(pipeline, "clients", iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
+    iso_pipeline_route(pipeline, "clients",
+                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
     if (error.status != ISO_OK)
         abort();
     return pipeline;
@@ -294,7 +298,8 @@ static void give_messages(struct carriage *carriage, struct iso_pipeline *pipeli
         iso_pipeline_declare(pipeline, message->input, 0);
     }
     for (uint32_t i = 0; getenv("SHOW_FEED") && i < feed->count; i++)
-        printf("# %s %.*s\n", feed->list[i].topic, (int)feed->list[i].payload.size, (const char *)feed->list[i].payload.data);
+        printf("# %s %.*s\n", feed->list[i].topic, (int)feed->list[i].payload.size,
+               (const char *)feed->list[i].payload.data);
     uint32_t client = iso_inputs_number(iso_pipeline_inputs(pipeline), "clients", 7, 0);
     if (lines_count)
         iso_pipeline_declare(pipeline, client, 0);
@@ -303,8 +308,11 @@ static void give_messages(struct carriage *carriage, struct iso_pipeline *pipeli
         if (is_row)
             batch[count++] = feed->list[row++];
         else {
-            batch[count++] = (struct iso_message){.topic = "clients", .input = client, .offset = record,
-                .payload = {(const uint8_t *)lines->start[record], lines->length[record]}};
+            batch[count++] =
+                (struct iso_message){.topic = "clients",
+                                     .input = client,
+                                     .offset = record,
+                                     .payload = {(const uint8_t *)lines->start[record], lines->length[record]}};
             record++;
         }
         if (count == 8 || random_percent(&carriage->random, 25) || (row == feed->count && record == lines_count)) {
@@ -348,27 +356,46 @@ static bool write_feed(struct carriage *carriage, struct feed *feed)
     iso_history_init(&history);
     plain_history_fill(&carriage->source, &history);
     if (carriage_is_of(carriage->format, "debezium"))
-        fits = feed_debezium_write(feed, &history, &(struct feed_debezium_options){
-            .seed = random_bits(&carriage->random), .format = carriage->format->encoding, .binlog = carriage->format->binlog,
-            .default_identity = carriage->format->default_identity, .metadata = true,
-            .in_band = carriage->format->mode == IN_BAND, .snapshot = carriage->snapshot_rows,
-            .partitions = 1 + random_below(&carriage->random, 3), .restarts = random_below(&carriage->random, 3),
-            .first_xid = carriage->first_xid, .commits = carriage->commits});
+        fits =
+            feed_debezium_write(feed, &history,
+                                &(struct feed_debezium_options){.seed = random_bits(&carriage->random),
+                                                                .format = carriage->format->encoding,
+                                                                .binlog = carriage->format->binlog,
+                                                                .default_identity = carriage->format->default_identity,
+                                                                .metadata = true,
+                                                                .in_band = carriage->format->mode == IN_BAND,
+                                                                .snapshot = carriage->snapshot_rows,
+                                                                .partitions = 1 + random_below(&carriage->random, 3),
+                                                                .restarts = random_below(&carriage->random, 3),
+                                                                .first_xid = carriage->first_xid,
+                                                                .commits = carriage->commits});
     else if (carriage_is_of(carriage->format, "ticdc"))
-        fits = feed_ticdc_write(feed, &history, &(struct feed_ticdc_options){
-            .seed = random_bits(&carriage->random), .format = carriage->format->protocol, .topic = "ticdc",
-            .partitions = 1 + random_below(&carriage->random, 3), .restarts = random_below(&carriage->random, 3),
-            .every = 1 + random_below(&carriage->random, 4), .start_ts = carriage->format->identity == BY_START_TIMESTAMP,
-            .drops_unchanged = carriage->drops, .commits = carriage->commits});
+        fits =
+            feed_ticdc_write(feed, &history,
+                             &(struct feed_ticdc_options){.seed = random_bits(&carriage->random),
+                                                          .format = carriage->format->protocol,
+                                                          .topic = "ticdc",
+                                                          .partitions = 1 + random_below(&carriage->random, 3),
+                                                          .restarts = random_below(&carriage->random, 3),
+                                                          .every = 1 + random_below(&carriage->random, 4),
+                                                          .start_ts = carriage->format->identity == BY_START_TIMESTAMP,
+                                                          .drops_unchanged = carriage->drops,
+                                                          .commits = carriage->commits});
     else if (carriage_is_of(carriage->format, "yugabyte"))
-        fits = feed_yugabyte_write(feed, &history, &(struct feed_yugabyte_options){
-            .seed = random_bits(&carriage->random), .tablets = 1 + random_below(&carriage->random, 3),
-            .metadata = random_percent(&carriage->random, 50), .fast_path = random_percent(&carriage->random, 50),
-            .restarts = random_below(&carriage->random, 3), .commits = carriage->commits});
+        fits = feed_yugabyte_write(feed, &history,
+                                   &(struct feed_yugabyte_options){.seed = random_bits(&carriage->random),
+                                                                   .tablets = 1 + random_below(&carriage->random, 3),
+                                                                   .metadata = random_percent(&carriage->random, 50),
+                                                                   .fast_path = random_percent(&carriage->random, 50),
+                                                                   .restarts = random_below(&carriage->random, 3),
+                                                                   .commits = carriage->commits});
     else
-        fits = feed_dgraph_write(feed, &history, &(struct feed_dgraph_options){
-            .seed = random_bits(&carriage->random), .topic = "dgraph-cdc", .groups = 1 + random_below(&carriage->random, 2),
-            .restarts = random_below(&carriage->random, 4), .commits = carriage->commits});
+        fits = feed_dgraph_write(feed, &history,
+                                 &(struct feed_dgraph_options){.seed = random_bits(&carriage->random),
+                                                               .topic = "dgraph-cdc",
+                                                               .groups = 1 + random_below(&carriage->random, 2),
+                                                               .restarts = random_below(&carriage->random, 4),
+                                                               .commits = carriage->commits});
     feed_finish(feed);
     if (carriage->lost)
         lose_row(carriage, feed);
@@ -401,7 +428,8 @@ static void run(struct carriage *carriage)
     carriage->outcome = iso_pipeline_outcome(pipeline, true, &reason);
     iso_pipeline_stats(pipeline, &stats);
     carriage->statistics->repeats += stats.join.repeats;
-    if (error.status == ISO_OK && (stats.join.waiting_rows || stats.join.waiting_records || stats.join.waiting_transactions))
+    if (error.status == ISO_OK &&
+        (stats.join.waiting_rows || stats.join.waiting_records || stats.join.waiting_transactions))
         snprintf(carriage->failure, sizeof carriage->failure, "something still waits at the end");
     iso_pipeline_free(pipeline);
     feed_release(&feed);
@@ -417,7 +445,8 @@ static bool prepare_by_timestamps(struct carriage *carriage)
     carriage_spread_places(&carriage->client);
     for (uint32_t t = 0; t < carriage->client.transaction_count; t++) {
         struct plain_transaction *transaction = &carriage->client.transactions[t];
-        transaction->xid = plain_transaction_writes(transaction) && carriage->format->identity == BY_XID ? carriage->first_xid + t : 0;
+        transaction->xid =
+            plain_transaction_writes(transaction) && carriage->format->identity == BY_XID ? carriage->first_xid + t : 0;
         transaction->snapshot.given = false;
         added += transaction->status == ISO_UNKNOWN;
     }
@@ -514,8 +543,9 @@ static bool run_format(const struct format *format, uint64_t histories, uint64_t
         report(carriage, seed + tried);
         failed++;
     }
-    printf("# %s: %" PRIu64 " carried of %" PRIu64 ", %" PRIu64 " violated, %" PRIu64 " altered, %" PRIu64 " foreign, %" PRIu64
-           " committed, %" PRIu64 " aborted and %" PRIu64 " unresolved of unknown outcome, %" PRIu64 " repeats\n",
+    printf("# %s: %" PRIu64 " carried of %" PRIu64 ", %" PRIu64 " violated, %" PRIu64 " altered, %" PRIu64
+           " foreign, %" PRIu64 " committed, %" PRIu64 " aborted and %" PRIu64
+           " unresolved of unknown outcome, %" PRIu64 " repeats\n",
            format->name, statistics.carried, tried, statistics.violated, statistics.altered, statistics.foreign,
            statistics.committed, statistics.aborted, statistics.unresolved, statistics.repeats);
     if (!failed)

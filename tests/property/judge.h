@@ -17,10 +17,9 @@ static inline int judge(const struct iso_history *history, enum iso_model model,
     iso_polygraph_options_init(&options);
     iso_polygraph_result_init(&result);
     options.model = model;
-    int said = iso_polygraph_check(history, &options, &result, error) == ISO_OK ? (int)result.outcome
-                                                                                : JUDGE_UNCONFIRMED;
-    if ((said == ISO_HOLDS || said == ISO_IS_VIOLATED) &&
-        iso_verify(history, &result.evidence, error) != ISO_OK)
+    int said =
+        iso_polygraph_check(history, &options, &result, error) == ISO_OK ? (int)result.outcome : JUDGE_UNCONFIRMED;
+    if ((said == ISO_HOLDS || said == ISO_IS_VIOLATED) && iso_verify(history, &result.evidence, error) != ISO_OK)
         said = JUDGE_UNCONFIRMED;
     iso_polygraph_result_release(&result);
     return said;

@@ -31,8 +31,7 @@ static bool differs(const struct plain_history *plain, void *context)
     struct iso_history history;
     struct iso_verdict verdict;
     struct iso_error error = {.status = ISO_OK};
-    struct iso_check_options options = {
-        .level = run->level, .session_order = run->session_order, .threads = 1};
+    struct iso_check_options options = {.level = run->level, .session_order = run->session_order, .threads = 1};
     bool bad = false;
     iso_history_init(&history);
     if (plain_history_build(plain, &history, &error) != ISO_OK) {
@@ -42,10 +41,8 @@ static bool differs(const struct plain_history *plain, void *context)
     iso_verdict_init(&verdict, &history, run->level, 0);
     if (iso_chronos_check(&history, &options, &verdict, &error) == ISO_OK) {
         iso_verdict_conclude(&verdict, false);
-        bool comparable =
-            !verdict.per_operation && verdict.reads_unjudged == 0 && verdict.writes_unjudged == 0;
-        int said =
-            comparable && history.committed_count ? judge(&history, model_of(run), &error) : ISO_IS_UNDECIDED;
+        bool comparable = !verdict.per_operation && verdict.reads_unjudged == 0 && verdict.writes_unjudged == 0;
+        int said = comparable && history.committed_count ? judge(&history, model_of(run), &error) : ISO_IS_UNDECIDED;
         bool holds = verdict.outcome == ISO_HOLDS;
         run->hold += holds && said == ISO_HOLDS;
         run->unlike += !holds && said == ISO_HOLDS;
@@ -68,13 +65,13 @@ static bool run_level(struct run *run, unsigned histories, uint64_t seed)
         if (!differs(&plain, run))
             continue;
         shrink_history(&plain, differs, run);
-        printf("not ok - %s: chronos says holds and polygraph does not, seed %llu\n",
-               iso_model_name(model_of(run)), (unsigned long long)seed + i);
+        printf("not ok - %s: chronos says holds and polygraph does not, seed %llu\n", iso_model_name(model_of(run)),
+               (unsigned long long)seed + i);
         plain_history_print(&plain, stdout, "#   ");
         return false;
     }
-    bool enough = run->hold > histories / 10 && run->unlike > histories / 100 &&
-                  run->violated > histories / 10 && run->lists > histories / 100;
+    bool enough = run->hold > histories / 10 && run->unlike > histories / 100 && run->violated > histories / 10 &&
+                  run->lists > histories / 100;
     printf("%s - %s: polygraph holds in all %llu histories in which chronos does (%llu of them with lists), "
            "in %llu more, "
            "and not in %llu; %llu not compared\n",

@@ -127,8 +127,7 @@ static enum iso_status write_file(const char *path, const struct iso_history *hi
     return status;
 }
 
-static enum iso_status write_initial(const char *path, const struct plain_history *plain,
-                                     struct iso_error *error)
+static enum iso_status write_initial(const char *path, const struct plain_history *plain, struct iso_error *error)
 {
     struct iso_history finished;
     struct iso_output output;
@@ -169,8 +168,8 @@ static uint32_t split(const struct run *run, const char *path, char parts[3][128
     return 3;
 }
 
-static enum iso_status through_native(struct run *run, const struct plain_history *plain,
-                                      struct iso_history *into, struct iso_error *error)
+static enum iso_status through_native(struct run *run, const struct plain_history *plain, struct iso_history *into,
+                                      struct iso_error *error)
 {
     char path[128], initial[128], parts[3][128];
     const char *paths[3] = {path};
@@ -209,8 +208,8 @@ static void remove_folder(const char *path)
         printf("# %s could not be removed\n", path);
 }
 
-static enum iso_status through_format(struct run *run, const struct plain_history *plain,
-                                      struct iso_history *into, struct iso_error *error)
+static enum iso_status through_format(struct run *run, const struct plain_history *plain, struct iso_history *into,
+                                      struct iso_error *error)
 {
     char path[128];
     struct iso_history finished;
@@ -250,9 +249,8 @@ static enum iso_status apply(struct run *run, const struct plain_history *plain,
     else if (run->change == PERMUTED)
         permute(&other, run->seed);
     else
-        return run->change == SPLIT || run->change == ISO_FORMAT_NATIVE
-                   ? through_native(run, plain, into, error)
-                   : through_format(run, plain, into, error);
+        return run->change == SPLIT || run->change == ISO_FORMAT_NATIVE ? through_native(run, plain, into, error)
+                                                                        : through_format(run, plain, into, error);
     return plain_history_build(&other, into, error);
 }
 
@@ -263,8 +261,8 @@ static bool judge_levels(const struct iso_history *history, int said[LEVELS], st
         said[i] = judge(history, levels[i], error);
     bool says = false;
     for (uint32_t t = 0; t < history->transaction_count; t++)
-        says |= iso_status_of(history, t) == ISO_COMMITTED &&
-                history->first_operation[t] < history->first_operation[t + 1];
+        says |=
+            iso_status_of(history, t) == ISO_COMMITTED && history->first_operation[t] < history->first_operation[t + 1];
     return says && said[0] != ISO_IS_UNDECIDED;
 }
 
@@ -273,8 +271,7 @@ static bool judge_levels(const struct iso_history *history, int said[LEVELS], st
 static bool is_allowed(const struct run *run, int level)
 {
     return run->before[level] == run->after[level] ||
-           (run->loss.unknown_moved && run->before[level] == ISO_IS_VIOLATED &&
-            run->after[level] == ISO_HOLDS);
+           (run->loss.unknown_moved && run->before[level] == ISO_IS_VIOLATED && run->after[level] == ISO_HOLDS);
 }
 
 static bool changes(const struct plain_history *plain, void *context)
@@ -311,8 +308,7 @@ static void report(struct run *run, struct plain_history *plain)
 {
     shrink_history(plain, changes, run);
     changes(plain, run);
-    printf("not ok - %s, seed %llu: %s\n", change_name(run->change), (unsigned long long)run->seed,
-           run->what);
+    printf("not ok - %s, seed %llu: %s\n", change_name(run->change), (unsigned long long)run->seed, run->what);
     plain_history_print(plain, stdout, "#   ");
     fflush(stdout);
 }
@@ -349,16 +345,14 @@ int main(int argc, char **argv)
         return 4;
     bool good = run_all(&run, histories, seed) == 0;
     remove_folder(run.folder);
-    printf("# %llu hold at ser, %llu do not\n", (unsigned long long)run.judged,
-           (unsigned long long)run.violated);
+    printf("# %llu hold at ser, %llu do not\n", (unsigned long long)run.judged, (unsigned long long)run.violated);
     good &= run.judged > histories / 5 && run.violated > histories / 5;
     for (int change = 0; change < CHANGES; change++) {
         bool enough = run.compared[change] >= histories / 20;
         if (change == ISO_FORMAT_TIMEKILLER)
             continue;
-        printf("%s - %s: %llu compared, %llu refused\n", good && enough ? "ok" : "not ok",
-               change_name(change), (unsigned long long)run.compared[change],
-               (unsigned long long)run.refused[change]);
+        printf("%s - %s: %llu compared, %llu refused\n", good && enough ? "ok" : "not ok", change_name(change),
+               (unsigned long long)run.compared[change], (unsigned long long)run.refused[change]);
         good &= enough;
     }
     return !good;

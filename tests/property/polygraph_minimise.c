@@ -49,8 +49,7 @@ static uint32_t find_transaction(const struct iso_history *whole, const struct i
 }
 
 /* The elements that are left stand in the whole's list in the same order. */
-static bool list_is_part(const struct iso_history *whole, uint32_t list, const struct iso_history *part,
-                         uint32_t left)
+static bool list_is_part(const struct iso_history *whole, uint32_t list, const struct iso_history *part, uint32_t left)
 {
     uint64_t at = whole->list_first[list], end = whole->list_first[list + 1];
     for (uint64_t i = part->list_first[left]; i < part->list_first[left + 1]; i++) {
@@ -69,8 +68,7 @@ static enum iso_operation_kind kind_of(const struct iso_history *history, uint32
     return gone ? ISO_DELETE : (enum iso_operation_kind)iso_kind_of(history, o);
 }
 
-static bool operation_fits(const struct iso_history *whole, uint32_t o, const struct iso_history *part,
-                           uint32_t p)
+static bool operation_fits(const struct iso_history *whole, uint32_t o, const struct iso_history *part, uint32_t p)
 {
     if (kind_of(whole, o) != kind_of(part, p) ||
         !same_atom(whole, whole->key_atom[whole->key[o]], part, part->key_atom[part->key[p]]))
@@ -135,8 +133,7 @@ static bool check_minimised(struct run *run, const struct iso_history *history,
     else if (loses_a_transaction(&small, run->model))
         bad = wrong(run, "a transaction can still go");
     else if (iso_part_without_initial(&small, &plain) &&
-             (iso_history_finish(&plain, &error) != ISO_OK ||
-              judge(&plain, run->model, &error) != ISO_IS_VIOLATED ||
+             (iso_history_finish(&plain, &error) != ISO_OK || judge(&plain, run->model, &error) != ISO_IS_VIOLATED ||
               schedule_oracle_holds(&plain, run->model, 0)))
         bad = wrong(run, "without initial values it holds");
     run->minimised++;

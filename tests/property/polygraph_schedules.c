@@ -133,8 +133,8 @@ static void make_plan(struct plan *plan)
             make_operation(operation, &shape, &view);
             if (shape.spoil && draw(shape.spoil) == 0)
                 spoil(operation, &shape);
-            bool visible = transaction->status == ISO_COMMITTED ||
-                           (transaction->status == ISO_UNKNOWN && draw(2)) || draw(8) == 0;
+            bool visible =
+                transaction->status == ISO_COMMITTED || (transaction->status == ISO_UNKNOWN && draw(2)) || draw(8) == 0;
             if (operation->kind == ISO_APPEND && next->length[operation->key] < LIST && visible)
                 next->list[operation->key][next->length[operation->key]++] = operation->value;
             else if ((operation->kind == ISO_WRITE || operation->kind == ISO_DELETE) && visible)
@@ -180,8 +180,7 @@ static void build(const struct plan *plan, struct iso_history *history)
                 for (int i = 0; i < operation->length; i++)
                     iso_history_element(history, (iso_atom)operation->list[i]);
             }
-            iso_history_operation(history, (enum iso_operation_kind)operation->kind, (iso_atom)operation->key,
-                                  value);
+            iso_history_operation(history, (enum iso_operation_kind)operation->kind, (iso_atom)operation->key, value);
         }
     }
     if (iso_history_finish(history, &error) != ISO_OK) {
@@ -208,7 +207,8 @@ static bool is_confirmed(const struct iso_history *history, const struct iso_evi
     iso_evidence_write(&output, history, evidence);
     bool fine = descriptor >= 0 && iso_output_close(&output, error) == ISO_OK;
     iso_evidence_init(&again);
-    fine = fine && iso_evidence_read(path, history, &again, error) == ISO_OK && iso_verify(history, &again, error) == ISO_OK;
+    fine = fine && iso_evidence_read(path, history, &again, error) == ISO_OK &&
+           iso_verify(history, &again, error) == ISO_OK;
     iso_evidence_release(&again);
     close(descriptor);
     remove(path);
@@ -216,8 +216,7 @@ static bool is_confirmed(const struct iso_history *history, const struct iso_evi
 }
 
 /* NULL if all agrees, else what does not. */
-static const char *compare(const struct plan *plan, const struct iso_polygraph_options *options,
-                           struct tally *tally)
+static const char *compare(const struct plan *plan, const struct iso_polygraph_options *options, struct tally *tally)
 {
     struct iso_history history;
     struct iso_polygraph_result result;
@@ -283,8 +282,7 @@ static void shrink(struct plan *plan, const struct iso_polygraph_options *option
 
 static void print_plan(const struct plan *plan)
 {
-    static const char *const kinds[] = {"r", "w", "d", "a", "rl"}, *const statuses[] = {"", " aborted",
-                                                                                        " unknown"};
+    static const char *const kinds[] = {"r", "w", "d", "a", "rl"}, *const statuses[] = {"", " aborted", " unknown"};
     printf("# initial %d\n", plan->initial);
     for (int t = 0; t < plan->count; t++) {
         const struct transaction *transaction = &plan->transactions[t];

@@ -27,8 +27,7 @@ static const char *judge(const struct blackbox_workload *workload, enum iso_mode
         wrong = "no history";
     else if (iso_polygraph_check(&history, &options, &result, &error) != ISO_OK)
         wrong = "no verdict";
-    else if (result.outcome ==
-             ISO_IS_UNDECIDED) /* without sessions, few values on few keys can take forever */
+    else if (result.outcome == ISO_IS_UNDECIDED) /* without sessions, few values on few keys can take forever */
         wrong = must_hold && model != ISO_MODEL_ADYA_SI ? "undecided" : NULL;
     else if (must_hold && result.outcome != ISO_HOLDS)
         wrong = "false alarm";
@@ -58,9 +57,8 @@ int main(int argc, char **argv)
                                                      .serial = round % 2 == 0};
                 const char *wrong = judge(&workload, models[m]);
                 fine &= !wrong;
-                printf("%s %u - %s at %s, %u transactions%s%s\n", wrong ? "not ok" : "ok", ++number,
-                       names[name], iso_model_name(models[m]), workload.transactions, wrong ? ": " : "",
-                       wrong ? wrong : "");
+                printf("%s %u - %s at %s, %u transactions%s%s\n", wrong ? "not ok" : "ok", ++number, names[name],
+                       iso_model_name(models[m]), workload.transactions, wrong ? ": " : "", wrong ? wrong : "");
             }
         }
     }

@@ -99,8 +99,7 @@ static void keep_writers_apart(const struct question *question, uint32_t t, uint
 {
     for (uint32_t u = 0; u < t && !question->serial; u++) {
         if (writes_key(question->history, u, key))
-            fprintf(question->file, "(assert (or (not in%u) (not in%u) (< c%u b%u) (< c%u b%u)))\n", t, u, t,
-                    u, u, t);
+            fprintf(question->file, "(assert (or (not in%u) (not in%u) (< c%u b%u) (< c%u b%u)))\n", t, u, t, u, u, t);
     }
 }
 
@@ -177,8 +176,7 @@ static void spoil(struct iso_history *history, struct random *random)
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         uint32_t fate = random_below(random, 20);
         if (fate < 2)
-            history->flags[t] =
-                (uint8_t)((history->flags[t] & ~ISO_STATUS_MASK) | (fate ? ISO_ABORTED : ISO_UNKNOWN));
+            history->flags[t] = (uint8_t)((history->flags[t] & ~ISO_STATUS_MASK) | (fate ? ISO_ABORTED : ISO_UNKNOWN));
     }
     for (uint32_t o = 0; o < history->operation_count; o++) {
         if (iso_kind_of(history, o) == ISO_WRITE && random_below(random, 30) == 0) {
@@ -187,8 +185,7 @@ static void spoil(struct iso_history *history, struct random *random)
         }
     }
     for (uint32_t tries = 0; count > 0 && tries < 200; tries++) {
-        uint32_t o = random_below(random, history->operation_count),
-                 p = random_below(random, history->operation_count);
+        uint32_t o = random_below(random, history->operation_count), p = random_below(random, history->operation_count);
         if (iso_kind_writes(history->kind[o]) || history->key[o] != history->key[p])
             continue;
         history->value[o] = history->value[p];
@@ -227,8 +224,7 @@ static int ask_all(FILE *file, int *said, unsigned histories, uint64_t seed)
         struct iso_history history;
         struct iso_error error = {.status = ISO_OK};
         enum iso_model model = models[i % 3];
-        struct question question = {&history, iso_model_is_serial(model), iso_model_keeps_sessions(model),
-                                    file};
+        struct question question = {&history, iso_model_is_serial(model), iso_model_keeps_sessions(model), file};
         iso_history_init(&history);
         make(&history, seed + i);
         said[i] = judge(&history, model, &error);
@@ -261,8 +257,7 @@ static int compare_all(FILE *answers, const int *said, unsigned histories)
             wrong++;
         }
     }
-    bool enough =
-        count[0] > histories / 5 && count[1] > histories / 5 && unknown + undecided <= histories / 20;
+    bool enough = count[0] > histories / 5 && count[1] > histories / 5 && unknown + undecided <= histories / 20;
     printf("%s - z3 agrees on %u histories that hold and %u that are violated; %u unknown to it, %u to "
            "polygraph\n",
            wrong || !enough ? "not ok" : "ok", count[0], count[1], unknown, undecided);

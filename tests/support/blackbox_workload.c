@@ -149,12 +149,11 @@ static void record(struct iso_history *history, const struct open_transaction *o
     uint32_t tid = history->transaction_count;
     iso_history_begin(history, tid, session, ISO_COMMITTED, iso_origin(0, tid + 1u));
     for (uint32_t o = 0; o < open->count; o++)
-        iso_history_operation(history, open->operations[o].write ? ISO_WRITE : ISO_READ,
-                              open->operations[o].key, open->operations[o].value);
+        iso_history_operation(history, open->operations[o].write ? ISO_WRITE : ISO_READ, open->operations[o].key,
+                              open->operations[o].value);
 }
 
-static void run(struct generator *generator, struct iso_history *history,
-                const struct blackbox_workload *shape)
+static void run(struct generator *generator, struct iso_history *history, const struct blackbox_workload *shape)
 {
     struct open_transaction *open = iso_allocate_zeroed(shape->sessions, sizeof *open);
     uint32_t time = 1;

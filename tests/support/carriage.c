@@ -51,12 +51,14 @@ static bool sees_itself(const struct plain_transaction *transaction)
 bool carriage_can_carry(const struct carriage *carriage, const struct plain_history *history)
 {
     bool snapshots = carriage->format->mode == BY_SNAPSHOTS;
-    if (history->pairs || (plain_clock(history) == ISO_CLOCK_SNAPSHOT) != snapshots || plain_clock(history) == ISO_CLOCK_NONE)
+    if (history->pairs || (plain_clock(history) == ISO_CLOCK_SNAPSHOT) != snapshots ||
+        plain_clock(history) == ISO_CLOCK_NONE)
         return false;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         const struct plain_transaction *transaction = &history->transactions[t];
         bool writes = plain_transaction_writes(transaction);
-        if (transaction->status == ISO_COMMITTED && snapshots && (!transaction->snapshot.given || (writes && !transaction->xid)))
+        if (transaction->status == ISO_COMMITTED && snapshots &&
+            (!transaction->snapshot.given || (writes && !transaction->xid)))
             return false;
         if (snapshots && sees_itself(transaction))
             return false;
@@ -74,7 +76,8 @@ void carriage_print_key(const struct format *format, char key[PLAIN_TEXT], uint3
 {
     snprintf(key, PLAIN_TEXT, format->keys, table, number);
 }
-static void rename_key(const struct carriage *carriage, struct plain_text *key, char names[][PLAIN_TEXT], uint32_t *count)
+static void rename_key(const struct carriage *carriage, struct plain_text *key, char names[][PLAIN_TEXT],
+                       uint32_t *count)
 {
     uint32_t number = 0;
     while (number < *count && strcmp(names[number], key->text))

@@ -1,5 +1,5 @@
-/* A random history on its way through a change stream: what clients publish, what the database did and its feed tells, and
- * what the join must make of both, worked out from the rules alone by looking at everything.
+/* A random history on its way through a change stream: what clients publish, what the database did and its feed tells,
+ * and what the join must make of both, worked out from the rules alone by looking at everything.
  *
  * tests/property/join_feeds.c carries them through the pipeline.
  */
@@ -42,10 +42,10 @@ struct carriage {
     const struct format *format;
     enum iso_level level;
     struct random random;
-    struct plain_history client; /* what clients publish */
-    struct plain_history source; /* what the database did, which the feed tells */
-    struct plain_history told;   /* what the join must make of both */
-    bool withheld[PLAIN_TRANSACTIONS];   /* its client publishes nothing */
+    struct plain_history client;          /* what clients publish */
+    struct plain_history source;          /* what the database did, which the feed tells */
+    struct plain_history told;            /* what the join must make of both */
+    bool withheld[PLAIN_TRANSACTIONS];    /* its client publishes nothing */
     uint64_t commits[PLAIN_TRANSACTIONS]; /* cts as the feed is ordered by; 0: it never committed */
     uint64_t first_xid;
     bool snapshot_rows;
@@ -90,7 +90,8 @@ void carriage_alter(struct carriage *carriage);
 /* ---- carriage_rules.c: what must be found ---- */
 
 /* The last write of a key, or NULL. */
-const struct plain_operation *carriage_final_write(const struct plain_transaction *transaction, const struct plain_text *key);
+const struct plain_operation *carriage_final_write(const struct plain_transaction *transaction,
+                                                   const struct plain_text *key);
 bool carriage_same_value(const struct plain_operation *left, const struct plain_operation *right);
 struct plain_text carriage_written(const struct plain_operation *write);
 bool carriage_same_text(const struct plain_text *left, const struct plain_text *right);

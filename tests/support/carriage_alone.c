@@ -99,6 +99,7 @@ bool carriage_by_before_images(struct carriage *carriage)
         if (!tell_rows(carriage, values, &count, t))
             return false;
     }
-    carriage->lost = carriage->format->encoding == FEED_JSON && carriage_is_of(carriage->format, "debezium") && random_percent(&carriage->random, 25);
+    carriage->lost = carriage->format->encoding == FEED_JSON && carriage_is_of(carriage->format, "debezium") &&
+                     random_percent(&carriage->random, 25);
     return carriage->told.transaction_count > 0;
 }

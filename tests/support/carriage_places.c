@@ -81,7 +81,8 @@ static void find_breaches(struct carriage *carriage, const struct iso_history *h
     }
 }
 
-/* Places as the snapshots that are known say; commits between two of them in the order of the log, which is drawn here. */
+/* Places as the snapshots that are known say; commits between two of them in the order of the log, which is drawn here.
+ */
 enum { ROOM = 1000 };
 
 static void place_commits(struct carriage *carriage, const struct iso_history *history)
@@ -138,7 +139,8 @@ bool carriage_by_snapshots(struct carriage *carriage)
     struct iso_error error = {.status = ISO_OK};
     if (!arrange_xids(carriage))
         return false;
-    for (uint32_t t = 0; t < carriage->client.transaction_count; t++) /* "just below the commit" is where places are next */
+    for (uint32_t t = 0; t < carriage->client.transaction_count;
+         t++) /* "just below the commit" is where places are next */
         for (uint32_t i = 0; i < carriage->client.transactions[t].operation_count; i++)
             carriage->client.transactions[t].operations[i].lock = false;
     carriage_spread_places(&carriage->client);

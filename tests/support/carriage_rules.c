@@ -8,7 +8,8 @@
 /* ---- writes ---- */
 
 /* The last write of a key, or NULL. */
-const struct plain_operation *carriage_final_write(const struct plain_transaction *transaction, const struct plain_text *key)
+const struct plain_operation *carriage_final_write(const struct plain_transaction *transaction,
+                                                   const struct plain_text *key)
 {
     const struct plain_operation *last = NULL;
     for (uint32_t i = 0; i < transaction->operation_count; i++)
@@ -38,7 +39,8 @@ static struct plain_text found_by(const struct carriage *carriage, uint32_t t, c
             found = carriage->client.initials[i].value;
     for (uint32_t i = 0; i < carriage->source.transaction_count; i++) {
         const struct plain_operation *write = carriage_final_write(&carriage->source.transactions[i], key);
-        if (!write || carriage->commits[i] >= carriage->commits[t] || carriage->commits[i] < newest || !carriage->commits[i])
+        if (!write || carriage->commits[i] >= carriage->commits[t] || carriage->commits[i] < newest ||
+            !carriage->commits[i])
             continue;
         newest = carriage->commits[i];
         found = carriage_written(write);
@@ -48,7 +50,7 @@ static struct plain_text found_by(const struct carriage *carriage, uint32_t t, c
 
 /* Instances of CDC: final writes of one side that the other does not have, or has otherwise. */
 void carriage_compare_writes(struct carriage *carriage, const struct plain_transaction *client,
-                           const struct plain_transaction *source)
+                             const struct plain_transaction *source)
 {
     const struct plain_transaction *sides[] = {client, source};
     for (int side = 0; side < 2; side++)
@@ -61,7 +63,8 @@ void carriage_compare_writes(struct carriage *carriage, const struct plain_trans
                 continue;
             if (side && !other && carriage->format->identity == BY_SHARED_COMMIT_TIMESTAMP)
                 continue; /* it may be another transaction's */
-            struct plain_text before = found_by(carriage, (uint32_t)(source - carriage->source.transactions), &operation->key);
+            struct plain_text before =
+                found_by(carriage, (uint32_t)(source - carriage->source.transactions), &operation->key);
             if (!side && !other && operation->kind == ISO_DELETE && before.absent)
                 continue; /* nothing was there: no row */
             snprintf(text, sizeof text, "CDC %s %s", client->tid.text, operation->key.text);
@@ -72,7 +75,7 @@ void carriage_compare_writes(struct carriage *carriage, const struct plain_trans
 /* ---- before images ---- */
 
 struct value_of_key *carriage_value_of(struct value_of_key *values, uint32_t *count, const struct carriage *carriage,
-                                     const struct plain_text *key)
+                                       const struct plain_text *key)
 {
     struct plain_text initial = carriage->client.initial_value;
     for (uint32_t i = 0; i < *count; i++)
@@ -90,7 +93,8 @@ bool carriage_same_text(const struct plain_text *left, const struct plain_text *
     return left->absent || right->absent ? left->absent == right->absent : plain_equal(left, right);
 }
 
-/* What the feed says was there before must be what the clients' versions say; so must what a delete without a row found. */
+/* What the feed says was there before must be what the clients' versions say; so must what a delete without a row
+ * found. */
 void carriage_compare_before_images(struct carriage *carriage)
 {
     struct value_of_key values[PLAIN_TRANSACTIONS * PLAIN_OPERATIONS];
@@ -104,23 +108,27 @@ void carriage_compare_before_images(struct carriage *carriage)
         if (t == ISO_NONE)
             return;
         done[t] = true;
-        const struct plain_transaction *source = &carriage->source.transactions[t], *client = &carriage->client.transactions[t];
+        const struct plain_transaction *source = &carriage->source.transactions[t],
+                                       *client = &carriage->client.transactions[t];
         for (uint32_t i = 0; i < source->operation_count; i++) {
             const struct plain_operation *operation = &source->operations[i];
             if (!plain_writes(operation) || carriage_final_write(source, &operation->key) != operation)
                 continue;
             struct value_of_key *value = carriage_value_of(values, &count, carriage, &operation->key);
             char text[FOUND_TEXT];
-            if (carriage->withheld[t] || carriage->told.transactions[t].status != ISO_COMMITTED || carriage_same_text(&value->source, &value->client))
+            if (carriage->withheld[t] || carriage->told.transactions[t].status != ISO_COMMITTED ||
+                carriage_same_text(&value->source, &value->client))
                 continue;
             snprintf(text, sizeof text, "CDC %s %s", client->tid.text, operation->key.text);
             carriage_add_found(&carriage->expected, text);
         }
         for (uint32_t i = 0; i < PLAIN_OPERATIONS; i++) {
             if (i < source->operation_count && plain_writes(&source->operations[i]))
-                carriage_value_of(values, &count, carriage, &source->operations[i].key)->source = carriage_written(&source->operations[i]);
+                carriage_value_of(values, &count, carriage, &source->operations[i].key)->source =
+                    carriage_written(&source->operations[i]);
             if (i < client->operation_count && plain_writes(&client->operations[i]))
-                carriage_value_of(values, &count, carriage, &client->operations[i].key)->client = carriage_written(&client->operations[i]);
+                carriage_value_of(values, &count, carriage, &client->operations[i].key)->client =
+                    carriage_written(&client->operations[i]);
         }
     }
 }
@@ -177,7 +185,8 @@ static bool fits(const struct carriage *carriage, uint32_t u, uint32_t t)
 static bool has_value(const struct plain_transaction *record)
 {
     for (uint32_t i = 0; i < record->operation_count; i++)
-        if (record->operations[i].kind == ISO_WRITE && carriage_final_write(record, &record->operations[i].key) == &record->operations[i])
+        if (record->operations[i].kind == ISO_WRITE &&
+            carriage_final_write(record, &record->operations[i].key) == &record->operations[i])
             return true;
     return false;
 }
@@ -219,7 +228,8 @@ static bool resolve_by_id(const struct carriage *carriage, uint32_t u, uint32_t 
     *found = carriage->commits[u] && leaves_row(carriage, u) ? u : ISO_NONE;
     if (carriage->format->identity == BY_XID)
         return true;
-    for (uint32_t t = 0; t < carriage->source.transaction_count; t++) /* a stream that has shown no start timestamp tells nothing */
+    for (uint32_t t = 0; t < carriage->source.transaction_count;
+         t++) /* a stream that has shown no start timestamp tells nothing */
         if (carriage->commits[t] && leaves_row(carriage, t))
             return carriage->client.transactions[u].sts.given;
     return false;

@@ -67,8 +67,8 @@ static void put_row(struct iso_text *text, const struct iso_atoms *atoms, const 
 
 static void put_event(struct iso_text *text, const struct iso_atoms *atoms, const struct iso_event *event)
 {
-    static const char *const names[] = {"TRANSACTIONS ", "ROW ", "BEGIN ", "END ", "WATERMARK ", "DROP ", "DELETE_IF ",
-                                        "HEARTBEAT ", "SCHEMA ", "IGNORED "};
+    static const char *const names[] = {"TRANSACTIONS ", "ROW ",       "BEGIN ",     "END ",    "WATERMARK ",
+                                        "DROP ",         "DELETE_IF ", "HEARTBEAT ", "SCHEMA ", "IGNORED "};
     iso_text_put(text, names[event->type]);
     if (event->type == ISO_EVENT_ROW) {
         put_row(text, atoms, event);
@@ -100,8 +100,8 @@ char *decoding_describe(const struct iso_events *events)
 
 const char *decoding_of(struct decoding *decoding, const void *key, size_t key_size, const void *payload, size_t size)
 {
-    struct iso_message message = {.topic = "t", .input = 3, .offset = 41, .key = {key, (uint32_t)key_size},
-                                  .payload = {payload, (uint32_t)size}};
+    struct iso_message message = {
+        .topic = "t", .input = 3, .offset = 41, .key = {key, (uint32_t)key_size}, .payload = {payload, (uint32_t)size}};
     iso_events_clear(&decoding->events);
     decoding->error = (struct iso_error){0};
     enum iso_status status =

@@ -4,7 +4,10 @@
 
 #include "base/memory.h"
 
-void feed_init(struct feed *feed) { *feed = (struct feed){0}; }
+void feed_init(struct feed *feed)
+{
+    *feed = (struct feed){0};
+}
 
 void feed_release(struct feed *feed)
 {
@@ -34,9 +37,13 @@ void feed_add(struct feed *feed, const char *topic, int32_t partition, struct is
         feed->places = iso_reallocate(feed->places, feed->capacity * sizeof *feed->places);
     }
     feed->places[feed->count] = feed->bytes.used;
-    feed->list[feed->count++] = (struct iso_message){
-        .topic = topic, .partition = partition, .broker = -1, .offset = feed->inputs[input].next_offset++,
-        .input = input, .key = key, .payload = payload};
+    feed->list[feed->count++] = (struct iso_message){.topic = topic,
+                                                     .partition = partition,
+                                                     .broker = -1,
+                                                     .offset = feed->inputs[input].next_offset++,
+                                                     .input = input,
+                                                     .key = key,
+                                                     .payload = payload};
     iso_text_put_bytes(&feed->bytes, key.data, key.size);
     iso_text_put_bytes(&feed->bytes, payload.data, payload.size);
 }

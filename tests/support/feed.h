@@ -16,7 +16,7 @@ struct feed {
         const char *topic; /* the caller's, for as long as the feed lives */
         int32_t partition;
         int64_t next_offset;
-    } *inputs;
+    } * inputs;
 };
 
 void feed_init(struct feed *feed);

@@ -18,7 +18,7 @@ struct run {
     const struct feed_debezium_options *options;
     struct random random;
     uint32_t *first; /* message of the commits so far */
-    iso_atom *now; /* a key's value */
+    iso_atom *now;   /* a key's value */
     struct feed_stream stream;
     uint64_t previous, lsn, events; /* of the transaction at hand */
     uint32_t written;               /* the key that it wrote last */
@@ -57,7 +57,8 @@ static struct feed_text text_of(const struct iso_history *history, iso_atom atom
 /* The next position in the log: a little further on, or the same for what one statement did, never twice to one row. */
 static void advance(struct run *run, bool further)
 {
-    run->lsn += !further && random_percent(&run->random, 15) && run->events ? 0 : 8 + 8 * random_below(&run->random, 30);
+    run->lsn +=
+        !further && random_percent(&run->random, 15) && run->events ? 0 : 8 + 8 * random_below(&run->random, 30);
 }
 
 static void send_change(struct run *run, uint32_t topic, const struct feed_text *key, struct feed_change *change)
@@ -106,7 +107,10 @@ static bool send_write(struct run *run, uint32_t key, iso_atom value, bool is_sn
     if (before == ISO_ABSENT && value == ISO_ABSENT)
         return true;
     struct feed_change change = {
-        .op = is_snapshot ? 'r' : before == ISO_ABSENT ? 'c' : value == ISO_ABSENT ? 'd' : 'u',
+        .op = is_snapshot            ? 'r'
+              : before == ISO_ABSENT ? 'c'
+              : value == ISO_ABSENT  ? 'd'
+                                     : 'u',
         .is_snapshot = is_snapshot,
         .table = tables[table],
         .before = {before == ISO_ABSENT || is_snapshot, false, text, text_of(history, before, before_buffer)},
@@ -181,8 +185,8 @@ static void send_record(struct run *run, uint32_t transaction)
     put_record(&record, run->history, transaction, run->options->first_xid + transaction);
     run->events++;
     advance(run, false);
-    send_change(run, MESSAGE_TOPIC, NULL, &(struct feed_change){.op = 'm', .record = record.bytes,
-                                                                .record_length = record.used});
+    send_change(run, MESSAGE_TOPIC, NULL,
+                &(struct feed_change){.op = 'm', .record = record.bytes, .record_length = record.used});
     iso_text_release(&record);
 }
 
@@ -192,7 +196,8 @@ static void send_record(struct run *run, uint32_t transaction)
 static bool send_transaction(struct run *run, uint32_t t)
 {
     const struct iso_history *history = run->history;
-    uint64_t back = run->options->binlog ? 0 : random_below(&run->random, 300); /* in a binlog transactions do not interleave */
+    uint64_t back =
+        run->options->binlog ? 0 : random_below(&run->random, 300); /* in a binlog transactions do not interleave */
     bool fine = true;
     run->xid = (uint32_t)(run->options->first_xid + t);
     run->lsn = run->previous > back + 8 ? run->previous - back : run->lsn;
@@ -233,7 +238,8 @@ static void send_snapshot(struct run *run)
     run->previous = 0; /* the first transaction of a slot knows of no other */
 }
 
-bool feed_debezium_write(struct feed *feed, const struct iso_history *history, const struct feed_debezium_options *options)
+bool feed_debezium_write(struct feed *feed, const struct iso_history *history,
+                         const struct feed_debezium_options *options)
 {
     struct run run = {.history = history, .options = options, .random = {options->seed}, .lsn = 26392688};
     uint32_t restarts = options->restarts;

@@ -115,8 +115,9 @@ static void json_content(struct iso_text *text, const struct feed_change *change
 
 static void json_schema(struct iso_text *text)
 {
-    static const char row[] = "{\"type\":\"struct\",\"fields\":[{\"type\":\"string\",\"optional\":false,\"field\":\"k\"},"
-                              "{\"type\":\"string\",\"optional\":true,\"field\":\"v\"},";
+    static const char row[] =
+        "{\"type\":\"struct\",\"fields\":[{\"type\":\"string\",\"optional\":false,\"field\":\"k\"},"
+        "{\"type\":\"string\",\"optional\":true,\"field\":\"v\"},";
     iso_text_put(text, "{\"schema\":{\"type\":\"struct\",\"fields\":[");
     iso_text_put(text, row);
     iso_text_put(text, decimal_schema);
@@ -311,16 +312,18 @@ static enum iso_status find_avro(void *context, uint32_t id, struct iso_schema *
     (void)context;
     if (id < ID_CHANGE || id > ID_MESSAGE)
         return iso_error_set(error, ISO_BAD_INPUT, "schema %u: not found", id);
-    const char *format = id == ID_CHANGE ? "{\"type\":\"record\",\"name\":\"Envelope\",\"namespace\":\"dbz.public.t\",\"fields\":["
-                                           "{\"name\":\"before\",\"type\":[\"null\",%s],\"default\":null},"
-                                           "{\"name\":\"after\",\"type\":[\"null\",\"Value\"],\"default\":null},%s],\"connect.version\":2}"
-                         : id == ID_KEY  ? "{\"type\":\"record\",\"name\":\"Key\",\"fields\":[{\"name\":\"k\",\"type\":\"string\"}]}"
-                         : id == ID_METADATA
-                             ? "{\"type\":\"record\",\"name\":\"TransactionMetadataValue\",\"fields\":[{\"name\":\"status\",\"type\":\"string\"},"
-                               "{\"name\":\"id\",\"type\":\"string\"},{\"name\":\"event_count\",\"type\":[\"null\",\"long\"]}]}"
-                             : "{\"type\":\"record\",\"name\":\"Envelope\",\"fields\":[%.0s%s,{\"name\":\"message\",\"type\":{\"type\":"
-                               "\"record\",\"name\":\"Message\",\"fields\":[{\"name\":\"prefix\",\"type\":\"string\"},"
-                               "{\"name\":\"content\",\"type\":\"bytes\"}]}}]}";
+    const char *format =
+        id == ID_CHANGE
+            ? "{\"type\":\"record\",\"name\":\"Envelope\",\"namespace\":\"dbz.public.t\",\"fields\":["
+              "{\"name\":\"before\",\"type\":[\"null\",%s],\"default\":null},"
+              "{\"name\":\"after\",\"type\":[\"null\",\"Value\"],\"default\":null},%s],\"connect.version\":2}"
+        : id == ID_KEY ? "{\"type\":\"record\",\"name\":\"Key\",\"fields\":[{\"name\":\"k\",\"type\":\"string\"}]}"
+        : id == ID_METADATA
+            ? "{\"type\":\"record\",\"name\":\"TransactionMetadataValue\",\"fields\":[{\"name\":\"status\",\"type\":\"string\"},"
+              "{\"name\":\"id\",\"type\":\"string\"},{\"name\":\"event_count\",\"type\":[\"null\",\"long\"]}]}"
+            : "{\"type\":\"record\",\"name\":\"Envelope\",\"fields\":[%.0s%s,{\"name\":\"message\",\"type\":{\"type\":"
+              "\"record\",\"name\":\"Message\",\"fields\":[{\"name\":\"prefix\",\"type\":\"string\"},"
+              "{\"name\":\"content\",\"type\":\"bytes\"}]}}]}";
     int length = snprintf(texts[id], sizeof texts[id], format, avro_row, avro_source);
     *schema = (struct iso_schema){ISO_SCHEMA_AVRO, texts[id], (size_t)length};
     return ISO_OK;
@@ -331,25 +334,28 @@ const struct iso_schema_provider feed_debezium_avro = {find_avro, NULL};
 /* ---- Protobuf ---- */
 
 #define PROTO_SOURCE                                                                                                   \
-    "  message Source {\n    string connector = 1; string name = 2; optional string snapshot = 3; string db = 4;\n"   \
-    "    optional string sequence = 5; optional string schema = 6; string table = 7; optional int64 txId = 8;\n"      \
+    "  message Source {\n    string connector = 1; string name = 2; optional string snapshot = 3; string db = 4;\n"    \
+    "    optional string sequence = 5; optional string schema = 6; string table = 7; optional int64 txId = 8;\n"       \
     "    optional int64 lsn = 9; optional string gtid = 10; optional string file = 11; optional int64 pos = 12;\n"     \
     "    int32 row = 13;\n  }\n  message block { string id = 1; int64 total_order = 2; int64 data_collection_order = 3; }\n"
 
 static const char *const proto_texts[] = {
-    [ID_CHANGE] = "syntax = \"proto3\";\npackage dbz.public.t;\n\nimport \"confluent/meta.proto\";\n"
-                  "import \"confluent/type/decimal.proto\";\n\nmessage Envelope {\n"
-                  "  option (confluent.message_meta) = { params: [{ key: \"x\", value: \"};\" }] };\n"
-                  "  Value before = 1; Value after = 2; Source source = 3; block transaction = 4; string op = 5;\n"
-                  "  optional int64 ts_ms = 6;\n"
-                  "  message Value { string k = 1; optional string v = 2;\n    .confluent.type.Decimal amt = 3 "
-                  "[(confluent.field_meta) = { params: [ { value: \"12\", key: \"precision\" } ] }]; }\n" PROTO_SOURCE "}\n",
+    [ID_CHANGE] =
+        "syntax = \"proto3\";\npackage dbz.public.t;\n\nimport \"confluent/meta.proto\";\n"
+        "import \"confluent/type/decimal.proto\";\n\nmessage Envelope {\n"
+        "  option (confluent.message_meta) = { params: [{ key: \"x\", value: \"};\" }] };\n"
+        "  Value before = 1; Value after = 2; Source source = 3; block transaction = 4; string op = 5;\n"
+        "  optional int64 ts_ms = 6;\n"
+        "  message Value { string k = 1; optional string v = 2;\n    .confluent.type.Decimal amt = 3 "
+        "[(confluent.field_meta) = { params: [ { value: \"12\", key: \"precision\" } ] }]; }\n" PROTO_SOURCE "}\n",
     [ID_KEY] = "syntax = \"proto3\";\nmessage Key { string k = 1; }\n",
-    [ID_METADATA] = "syntax = \"proto3\"; // metadata\nmessage TransactionMetadataValue { string status = 1; string id = 2;"
-                    " optional int64 event_count = 3; /* no more */ }\n",
-    [ID_MESSAGE] = "syntax = \"proto3\";\nmessage Envelope {\n  Source source = 3; dbz.Envelope.block transaction = 4; string op = 5;\n"
-                   "  optional int64 ts_ms = 6; MessageMessage message = 7;\n"
-                   "  message MessageMessage { string prefix = 1; bytes content = 2; }\n" PROTO_SOURCE "}\npackage dbz;\n",
+    [ID_METADATA] =
+        "syntax = \"proto3\"; // metadata\nmessage TransactionMetadataValue { string status = 1; string id = 2;"
+        " optional int64 event_count = 3; /* no more */ }\n",
+    [ID_MESSAGE] =
+        "syntax = \"proto3\";\nmessage Envelope {\n  Source source = 3; dbz.Envelope.block transaction = 4; string op = 5;\n"
+        "  optional int64 ts_ms = 6; MessageMessage message = 7;\n"
+        "  message MessageMessage { string prefix = 1; bytes content = 2; }\n" PROTO_SOURCE "}\npackage dbz;\n",
 };
 
 static enum iso_status find_protobuf(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
@@ -481,9 +487,15 @@ static void proto_metadata(struct iso_text *text, const struct feed_metadata *me
 void feed_encode_change(struct iso_text *text, enum feed_debezium_format format, const struct feed_change *change)
 {
     switch (format) {
-    case FEED_AVRO: avro_change(text, change); break;
-    case FEED_PROTOBUF: proto_change(text, change); break;
-    default: json_change(text, change, format == FEED_JSON_SCHEMAS); break;
+    case FEED_AVRO:
+        avro_change(text, change);
+        break;
+    case FEED_PROTOBUF:
+        proto_change(text, change);
+        break;
+    default:
+        json_change(text, change, format == FEED_JSON_SCHEMAS);
+        break;
     }
 }
 
@@ -511,9 +523,15 @@ void feed_encode_key(struct iso_text *text, enum feed_debezium_format format, co
 void feed_encode_metadata(struct iso_text *text, enum feed_debezium_format format, const struct feed_metadata *metadata)
 {
     switch (format) {
-    case FEED_AVRO: avro_metadata(text, metadata); break;
-    case FEED_PROTOBUF: proto_metadata(text, metadata); break;
-    default: json_metadata(text, metadata, format == FEED_JSON_SCHEMAS); break;
+    case FEED_AVRO:
+        avro_metadata(text, metadata);
+        break;
+    case FEED_PROTOBUF:
+        proto_metadata(text, metadata);
+        break;
+    default:
+        json_metadata(text, metadata, format == FEED_JSON_SCHEMAS);
+        break;
     }
 }
 
@@ -521,9 +539,12 @@ struct iso_decoder_options feed_debezium_decoding(enum feed_debezium_format form
 {
     switch (format) {
     case FEED_AVRO:
-        return (struct iso_decoder_options){.format = "avro", .framed = true, .value = "v", .registry = &feed_debezium_avro};
+        return (struct iso_decoder_options){
+            .format = "avro", .framed = true, .value = "v", .registry = &feed_debezium_avro};
     case FEED_PROTOBUF:
-        return (struct iso_decoder_options){.format = "protobuf", .framed = true, .value = "v", .registry = &feed_debezium_protobuf};
-    default: return (struct iso_decoder_options){.format = "json", .value = "v"};
+        return (struct iso_decoder_options){
+            .format = "protobuf", .framed = true, .value = "v", .registry = &feed_debezium_protobuf};
+    default:
+        return (struct iso_decoder_options){.format = "json", .value = "v"};
     }
 }

@@ -22,7 +22,7 @@ struct run {
     struct commit {
         uint64_t cts;
         uint32_t transaction;
-    } *order;
+    } * order;
     uint32_t count;
     struct sender *senders;
     uint32_t restarts;
@@ -112,7 +112,8 @@ static uint32_t send_transaction(struct run *run, const struct commit *commit, u
 {
     const struct iso_history *history = run->history;
     uint32_t sent = 0;
-    for (uint32_t o = history->first_operation[commit->transaction]; o < history->first_operation[commit->transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[commit->transaction];
+         o < history->first_operation[commit->transaction + 1]; o++) {
         char predicate[KEY_MAX];
         uint64_t uid;
         if (!iso_kind_writes(history->kind[o]) || !split_key(history, history->key[o], predicate, &uid) ||
@@ -189,8 +190,8 @@ static void interleave(struct run *run)
 
 bool feed_dgraph_write(struct feed *feed, const struct iso_history *history, const struct feed_dgraph_options *options)
 {
-    struct run run = {.feed = feed, .history = history, .options = options, .random = {options->seed},
-                      .restarts = options->restarts};
+    struct run run = {
+        .feed = feed, .history = history, .options = options, .random = {options->seed}, .restarts = options->restarts};
     run.order = iso_allocate((history->transaction_count + 1u) * sizeof *run.order);
     run.senders = iso_allocate(options->groups * sizeof *run.senders);
     bool fits = collect(&run);

@@ -25,8 +25,12 @@ static void add(struct feed_stream *stream, struct feed_sent sent)
 
 void feed_stream_add(struct feed_stream *stream, const char *topic, int32_t partition, size_t key, size_t payload)
 {
-    add(stream, (struct feed_sent){.topic = topic, .partition = partition, .has_key = payload > key, .key = key,
-                                   .key_size = payload - key, .payload = payload,
+    add(stream, (struct feed_sent){.topic = topic,
+                                   .partition = partition,
+                                   .has_key = payload > key,
+                                   .key = key,
+                                   .key_size = payload - key,
+                                   .payload = payload,
                                    .payload_size = stream->bytes.used - payload});
 }
 
@@ -79,7 +83,8 @@ static int compare(const void *left, const void *right)
                                   : (one->transaction > other->transaction) - (one->transaction < other->transaction);
 }
 
-struct feed_commit *feed_commits(const struct iso_history *history, const uint64_t *commits, bool readers, uint32_t *count)
+struct feed_commit *feed_commits(const struct iso_history *history, const uint64_t *commits, bool readers,
+                                 uint32_t *count)
 {
     struct feed_commit *list = iso_allocate_zeroed(history->transaction_count + 1u, sizeof *list);
     *count = 0;

@@ -43,6 +43,7 @@ struct feed_commit {
     uint64_t cts;
     uint32_t transaction;
 };
-struct feed_commit *feed_commits(const struct iso_history *history, const uint64_t *commits, bool readers, uint32_t *count);
+struct feed_commit *feed_commits(const struct iso_history *history, const uint64_t *commits, bool readers,
+                                 uint32_t *count);
 
 #endif

@@ -27,7 +27,7 @@ struct run {
     struct commit {
         uint64_t cts;
         uint32_t transaction;
-    } *order;
+    } * order;
     uint32_t count;
     iso_atom *current; /* a key's value now */
     struct lane *lanes;
@@ -124,7 +124,8 @@ static bool add_rows(struct run *run, const struct commit *commit)
 static int by_cts(const void *left, const void *right)
 {
     const struct commit *a = left, *b = right;
-    return a->cts != b->cts ? (a->cts > b->cts) - (a->cts < b->cts) : (a->transaction > b->transaction) - (a->transaction < b->transaction);
+    return a->cts != b->cts ? (a->cts > b->cts) - (a->cts < b->cts)
+                            : (a->transaction > b->transaction) - (a->transaction < b->transaction);
 }
 
 static void collect(struct run *run)
@@ -177,9 +178,10 @@ static void send(struct run *run, uint32_t partition, const struct item *item)
     struct feed_ticdc_message message = {.has_key = false};
     if (feed_ticdc_encode(run->options->format, run->options->compression, item->is_watermark ? NULL : &item->row,
                           item->cts, item->is_bootstrap, &message))
-        feed_add(run->feed, run->options->topic, (int32_t)partition,
-                 (struct iso_bytes){message.has_key ? (const uint8_t *)message.key.bytes : NULL, (uint32_t)message.key.used},
-                 (struct iso_bytes){(const uint8_t *)message.payload.bytes, (uint32_t)message.payload.used});
+        feed_add(
+            run->feed, run->options->topic, (int32_t)partition,
+            (struct iso_bytes){message.has_key ? (const uint8_t *)message.key.bytes : NULL, (uint32_t)message.key.used},
+            (struct iso_bytes){(const uint8_t *)message.payload.bytes, (uint32_t)message.payload.used});
     iso_text_release(&message.key);
     iso_text_release(&message.payload);
 }
@@ -221,8 +223,8 @@ static void release(struct run *run)
 
 bool feed_ticdc_write(struct feed *feed, const struct iso_history *history, const struct feed_ticdc_options *options)
 {
-    struct run run = {.feed = feed, .history = history, .options = options, .random = {options->seed},
-                      .restarts = options->restarts};
+    struct run run = {
+        .feed = feed, .history = history, .options = options, .random = {options->seed}, .restarts = options->restarts};
     run.order = iso_allocate((history->transaction_count + 1u) * sizeof *run.order);
     run.current = iso_allocate((history->key_count + 1u) * sizeof *run.current);
     run.lanes = iso_allocate_zeroed(options->partitions, sizeof *run.lanes);

@@ -1,5 +1,6 @@
-/* A history as TiCDC would send it, in any of its protocols: one row for each key that a transaction changed, with the row
- * before, over several partitions that are read at different paces, with watermarks, and with repeats after restarts.
+/* A history as TiCDC would send it, in any of its protocols: one row for each key that a transaction changed, with the
+ * row before, over several partitions that are read at different paces, with watermarks, and with repeats after
+ * restarts.
  *
  * Keys must be `db.table/pk` with one column `id`; the value is the column `v`, a text (options->value "v" reads it).
  * Lists and timestamp pairs cannot be carried.
@@ -20,7 +21,8 @@ struct feed_ticdc_options {
     bool start_ts;           /* simple, debezium: rows say it, where the history has it */
     bool drops_unchanged;    /* writes of the value that was there have no row */
     const char *compression; /* NULL, "lz4", "snappy" */
-    const uint64_t *commits; /* a transaction's cts, 0 if it is not to be sent; NULL: of the committed ones, their own */
+    const uint64_t
+        *commits; /* a transaction's cts, 0 if it is not to be sent; NULL: of the committed ones, their own */
 };
 
 /* The formats, NULL at the end: all but csv and avro carry several tables. */

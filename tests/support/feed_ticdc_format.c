@@ -5,7 +5,8 @@
 #include "tests/support/feed_ticdc.h"
 #include "tests/support/pack.h"
 
-const char *const feed_ticdc_formats[] = {"canal-json", "open-protocol", "simple", "simple-avro", "avro", "debezium", "csv", NULL};
+const char *const feed_ticdc_formats[] = {"canal-json", "open-protocol", "simple", "simple-avro",
+                                          "avro",       "debezium",      "csv",    NULL};
 
 static void put(struct iso_text *text, const char *string)
 {
@@ -59,8 +60,11 @@ static void put_list(struct iso_text *text, struct iso_bytes id, struct iso_byte
 static void canal(const struct feed_ticdc_row *row, uint64_t cts, struct iso_text *text)
 {
     if (!row) {
-        put_member(text, "{\"id\":0,\"database\":\"\",\"table\":\"\",\"pkNames\":null,\"isDdl\":false,\"type\":\"TIDB_WATERMARK\",\"es\":1,\"ts\":1,"
-                   "\"sql\":\"\",\"sqlType\":null,\"mysqlType\":null,\"data\":null,\"old\":null,\"_tidb\":{\"watermarkTs\":", cts);
+        put_member(
+            text,
+            "{\"id\":0,\"database\":\"\",\"table\":\"\",\"pkNames\":null,\"isDdl\":false,\"type\":\"TIDB_WATERMARK\",\"es\":1,\"ts\":1,"
+            "\"sql\":\"\",\"sqlType\":null,\"mysqlType\":null,\"data\":null,\"old\":null,\"_tidb\":{\"watermarkTs\":",
+            cts);
         put(text, "}}");
         return;
     }
@@ -70,7 +74,8 @@ static void canal(const struct feed_ticdc_row *row, uint64_t cts, struct iso_tex
     put_json(text, row->table);
     put(text, ",\"pkNames\":[\"id\"],\"isDdl\":false,\"type\":\"");
     put(text, type_of(row, "INSERT", "UPDATE", "DELETE"));
-    put(text, "\",\"es\":1,\"ts\":1,\"sql\":\"\",\"sqlType\":{\"id\":12,\"v\":12},\"mysqlType\":{\"id\":\"varchar\",\"v\":\"varchar\"},\"old\":");
+    put(text,
+        "\",\"es\":1,\"ts\":1,\"sql\":\"\",\"sqlType\":{\"id\":12,\"v\":12},\"mysqlType\":{\"id\":\"varchar\",\"v\":\"varchar\"},\"old\":");
     put_list(text, row->id, row->after.data ? row->before : row->after);
     put(text, ",\"data\":");
     put_list(text, row->id, row->after.data ? row->after : row->before);
@@ -98,7 +103,8 @@ static void put_columns(struct iso_text *text, const char *name, struct iso_byte
     put(text, "}}");
 }
 
-static void open(const struct feed_ticdc_row *row, uint64_t cts, const char *compression, struct feed_ticdc_message *message)
+static void open(const struct feed_ticdc_row *row, uint64_t cts, const char *compression,
+                 struct feed_ticdc_message *message)
 {
     struct iso_text key = {0}, value = {0}, packed = {0};
     put_member(&key, "{\"ts\":", cts);
@@ -134,7 +140,8 @@ static void open(const struct feed_ticdc_row *row, uint64_t cts, const char *com
 
 /* ---- simple ---- */
 
-#define COLUMN(name) "{\"name\":\"" name "\",\"dataType\":{\"mysqlType\":\"varchar\"},\"nullable\":false,\"default\":null}"
+#define COLUMN(name)                                                                                                   \
+    "{\"name\":\"" name "\",\"dataType\":{\"mysqlType\":\"varchar\"},\"nullable\":false,\"default\":null}"
 
 static void simple(const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap, struct iso_text *text)
 {
@@ -143,13 +150,16 @@ static void simple(const struct feed_ticdc_row *row, uint64_t cts, bool bootstra
         put(text, ",\"buildTs\":1}");
         return;
     }
-    put(text, bootstrap ? "{\"version\":1,\"type\":\"BOOTSTRAP\",\"commitTs\":0,\"buildTs\":1,\"tableSchema\":{\"schema\":" : "{\"version\":1,\"database\":");
+    put(text, bootstrap
+                  ? "{\"version\":1,\"type\":\"BOOTSTRAP\",\"commitTs\":0,\"buildTs\":1,\"tableSchema\":{\"schema\":"
+                  : "{\"version\":1,\"database\":");
     put_json(text, row->database);
     put(text, ",\"table\":");
     put_json(text, row->table);
     if (bootstrap) {
-        put(text, ",\"tableID\":1,\"version\":4,\"columns\":[" COLUMN("id") "," COLUMN("v") "],\"indexes\":[{\"name\":\"primary\",\"unique\":true,"
-            "\"primary\":true,\"nullable\":false,\"columns\":[\"id\"]}]}}");
+        put(text, ",\"tableID\":1,\"version\":4,\"columns\":[" COLUMN("id") "," COLUMN(
+                      "v") "],\"indexes\":[{\"name\":\"primary\",\"unique\":true,"
+                           "\"primary\":true,\"nullable\":false,\"columns\":[\"id\"]}]}}");
         return;
     }
     put(text, ",\"tableID\":1,\"type\":\"");
@@ -253,13 +263,15 @@ static void simple_avro(const struct feed_ticdc_row *row, uint64_t cts, bool boo
     put_map(text, row->id, row->before);
 }
 
-#define AVRO_COLUMN(name) "{\"name\":\"" name "\",\"type\":{\"type\":\"string\",\"connect.parameters\":{\"tidb_type\":\"TEXT\"}}}"
-#define AVRO_RECORD(fields) "{\"name\":\"t0\",\"namespace\":\"default.test\",\"type\":\"record\",\"fields\":[" fields "]}"
+#define AVRO_COLUMN(name)                                                                                              \
+    "{\"name\":\"" name "\",\"type\":{\"type\":\"string\",\"connect.parameters\":{\"tidb_type\":\"TEXT\"}}}"
+#define AVRO_RECORD(fields)                                                                                            \
+    "{\"name\":\"t0\",\"namespace\":\"default.test\",\"type\":\"record\",\"fields\":[" fields "]}"
 
-static const char avro_schemas[] =
-    AVRO_RECORD(AVRO_COLUMN("id") "," AVRO_COLUMN("v") ",{\"name\":\"_tidb_op\",\"type\":\"string\"},{\"name\":\"_tidb_commit_ts\",\"type\":\"long\"},"
-                "{\"name\":\"_tidb_commit_physical_time\",\"type\":\"long\"},{\"name\":\"_ticdc_before\",\"type\":[\"null\",{\"type\":\"record\","
-                "\"name\":\"t0_before\",\"fields\":[" AVRO_COLUMN("id") "," AVRO_COLUMN("v") "]}]}")
+static const char avro_schemas[] = AVRO_RECORD(AVRO_COLUMN("id") "," AVRO_COLUMN(
+    "v") ",{\"name\":\"_tidb_op\",\"type\":\"string\"},{\"name\":\"_tidb_commit_ts\",\"type\":\"long\"},"
+         "{\"name\":\"_tidb_commit_physical_time\",\"type\":\"long\"},{\"name\":\"_ticdc_before\",\"type\":[\"null\",{\"type\":\"record\","
+         "\"name\":\"t0_before\",\"fields\":[" AVRO_COLUMN("id") "," AVRO_COLUMN("v") "]}]}")
     AVRO_RECORD(AVRO_COLUMN("id"));
 
 static void avro(const struct feed_ticdc_row *row, uint64_t cts, struct feed_ticdc_message *message)
@@ -288,7 +300,8 @@ static void avro(const struct feed_ticdc_row *row, uint64_t cts, struct feed_tic
 
 /* ---- debezium ---- */
 
-static void debezium(const struct feed_ticdc_row *row, uint64_t cts, const char *compression, struct feed_ticdc_message *message)
+static void debezium(const struct feed_ticdc_row *row, uint64_t cts, const char *compression,
+                     struct feed_ticdc_message *message)
 {
     static const struct iso_bytes nothing = {(const uint8_t *)"", 0};
     struct iso_text key = {0}, value = {0};
@@ -298,7 +311,8 @@ static void debezium(const struct feed_ticdc_row *row, uint64_t cts, const char 
         put_json(&key, row->id);
     }
     put(&key, "}}");
-    put(&value, "{\"payload\":{\"source\":{\"version\":\"2.4.0.Final\",\"connector\":\"TiCDC\",\"name\":\"c1\",\"ts_ms\":1,\"snapshot\":\"false\",\"db\":");
+    put(&value,
+        "{\"payload\":{\"source\":{\"version\":\"2.4.0.Final\",\"connector\":\"TiCDC\",\"name\":\"c1\",\"ts_ms\":1,\"snapshot\":\"false\",\"db\":");
     put_json(&value, row ? row->database : nothing);
     put(&value, ",\"table\":");
     put_json(&value, row ? row->table : nothing);
@@ -328,11 +342,13 @@ static void put_quoted(struct iso_text *text, struct iso_bytes bytes)
 {
     put(text, "\"");
     for (uint32_t i = 0; i < bytes.size; i++)
-        iso_text_put_bytes(text, bytes.data[i] == '"' ? "\"\"" : (const char *)&bytes.data[i], bytes.data[i] == '"' ? 2 : 1);
+        iso_text_put_bytes(text, bytes.data[i] == '"' ? "\"\"" : (const char *)&bytes.data[i],
+                           bytes.data[i] == '"' ? 2 : 1);
     put(text, "\"");
 }
 
-static void put_line(struct iso_text *text, const char *operation, const struct feed_ticdc_row *row, struct iso_bytes value)
+static void put_line(struct iso_text *text, const char *operation, const struct feed_ticdc_row *row,
+                     struct iso_bytes value)
 {
     put(text, operation);
     put_quoted(text, row->table);
@@ -402,8 +418,9 @@ static enum iso_status find_schema(void *context, uint32_t id, struct iso_schema
 void feed_ticdc_decoder_options(const char *format, struct iso_decoder_options *options)
 {
     static const struct iso_schema_provider registry = {find_schema, NULL};
-    static const char csv_schema[] = "{\"Schema\":\"test\",\"Table\":\"t0\",\"TableColumns\":[{\"ColumnName\":\"id\",\"ColumnType\":\"VARCHAR\","
-                                     "\"ColumnIsPk\":\"true\"},{\"ColumnName\":\"v\",\"ColumnType\":\"VARCHAR\"}]}";
+    static const char csv_schema[] =
+        "{\"Schema\":\"test\",\"Table\":\"t0\",\"TableColumns\":[{\"ColumnName\":\"id\",\"ColumnType\":\"VARCHAR\","
+        "\"ColumnIsPk\":\"true\"},{\"ColumnName\":\"v\",\"ColumnType\":\"VARCHAR\"}]}";
     options->format = format;
     options->value = "v";
     if (!strcmp(format, "csv"))

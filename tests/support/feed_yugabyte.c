@@ -16,9 +16,9 @@ struct run {
     const struct feed_yugabyte_options *options;
     struct random random;
     struct feed_stream stream;
-    iso_atom *now;    /* a key's value */
-    uint32_t *first;  /* message of the transactions so far */
-    uint64_t time;    /* the commit's */
+    iso_atom *now;                         /* a key's value */
+    uint32_t *first;                       /* message of the transactions so far */
+    uint64_t time;                         /* the commit's */
     uint64_t previous, lsn, order, number; /* of the logical connector */
     uint64_t writes[64];                   /* of the transaction in each tablet */
     char id[FEED_YUGABYTE_ID];
@@ -100,8 +100,9 @@ static void put_grpc_source(struct run *run, const struct change *change)
     uint64_t write = run->writes[change->tablet]++;
     snprintf(lsn, sizeof lsn, "1:%llu:a2V5:%llu:%llu", (unsigned long long)run->lsn, (unsigned long long)write,
              (unsigned long long)run->time - 1);
-    put(run, "\"source\":{\"version\":\"dz.1.9.5.yb.grpc\",\"connector\":\"yugabytedb\",\"name\":\"yb\",\"ts_ms\":1,"
-             "\"snapshot\":\"false\",\"db\":\"yugabyte\",\"sequence\":\"[\\\"1:4::0:0\\\",\\\"1:6::0:1\\\"]\",\"schema\":\"public\",");
+    put(run,
+        "\"source\":{\"version\":\"dz.1.9.5.yb.grpc\",\"connector\":\"yugabytedb\",\"name\":\"yb\",\"ts_ms\":1,"
+        "\"snapshot\":\"false\",\"db\":\"yugabyte\",\"sequence\":\"[\\\"1:4::0:0\\\",\\\"1:6::0:1\\\"]\",\"schema\":\"public\",");
     put_number(run, "\"table\":\"t", change->table);
     put(run, "\",\"txId\":\"");
     put(run, run->id);
@@ -116,8 +117,9 @@ static void put_grpc_source(struct run *run, const struct change *change)
 
 static void put_logical_source(struct run *run, const struct change *change)
 {
-    put(run, "\"source\":{\"version\":\"2.5.2\",\"connector\":\"postgresql\",\"name\":\"yb\",\"ts_ms\":1,\"snapshot\":\"false\","
-             "\"db\":\"yugabyte\",\"sequence\":\"[");
+    put(run,
+        "\"source\":{\"version\":\"2.5.2\",\"connector\":\"postgresql\",\"name\":\"yb\",\"ts_ms\":1,\"snapshot\":\"false\","
+        "\"db\":\"yugabyte\",\"sequence\":\"[");
     if (run->previous)
         put_number(run, "\\\"", run->previous);
     put(run, run->previous ? "\\\"," : "null,");
@@ -276,7 +278,8 @@ static bool send_logical(struct run *run, uint32_t t, bool begins, bool ends)
     return fine;
 }
 
-bool feed_yugabyte_write(struct feed *feed, const struct iso_history *history, const struct feed_yugabyte_options *options)
+bool feed_yugabyte_write(struct feed *feed, const struct iso_history *history,
+                         const struct feed_yugabyte_options *options)
 {
     struct run run = {.history = history, .options = options, .random = {options->seed}, .number = 1};
     uint32_t restarts = options->restarts, count;
@@ -292,7 +295,8 @@ bool feed_yugabyte_write(struct feed *feed, const struct iso_history *history, c
         bool begins = !i || order[i - 1].cts != order[i].cts, ends = i + 1 == count || order[i + 1].cts != order[i].cts;
         run.time = FEED_YUGABYTE_TIME + order[i].cts;
         run.first[i] = options->logical && !begins ? run.first[i - 1] : run.stream.count;
-        fine = options->logical ? send_logical(&run, order[i].transaction, begins, ends) : send_grpc(&run, order[i].transaction);
+        fine = options->logical ? send_logical(&run, order[i].transaction, begins, ends)
+                                : send_grpc(&run, order[i].transaction);
         if (restarts && (ends || !options->logical) && random_percent(&run.random, 30)) {
             feed_stream_repeat(&run.stream, run.first[i - random_below(&run.random, i < 3 ? i + 1 : 4)]);
             restarts--;

@@ -8,11 +8,11 @@ iso_atom test_atom(struct iso_history *history, const char *text)
     return iso_atoms_text(&history->atoms, text, strlen(text));
 }
 
-#define SAME(field)                                                                                          \
-    do {                                                                                                     \
-        if (left->field != right->field)                                                                     \
-            fail_msg("%s: %s differs: %llu, %llu", what, #field, (unsigned long long)left->field,            \
-                     (unsigned long long)right->field);                                                      \
+#define SAME(field)                                                                                                    \
+    do {                                                                                                               \
+        if (left->field != right->field)                                                                               \
+            fail_msg("%s: %s differs: %llu, %llu", what, #field, (unsigned long long)left->field,                      \
+                     (unsigned long long)right->field);                                                                \
     } while (0)
 
 static void same_atoms(const struct iso_history *left, const struct iso_history *right, const char *what)

@@ -33,7 +33,9 @@ struct iso_event join_bench_row(struct join_bench *bench, const char *key, const
     const char *slash = strchr(key, '/');
     struct iso_event event = {
         .type = ISO_EVENT_ROW,
-        .operation = !after ? ISO_ROW_DELETE : knows_before && !before ? ISO_ROW_INSERT : ISO_ROW_UPDATE,
+        .operation = !after                    ? ISO_ROW_DELETE
+                     : knows_before && !before ? ISO_ROW_INSERT
+                                               : ISO_ROW_UPDATE,
         .flags = (uint16_t)((knows_before ? ISO_EVENT_HAS_BEFORE : 0) | (knows_after ? ISO_EVENT_HAS_AFTER : 0)),
         .source = ISO_ABSENT,
         .table = slash ? iso_atoms_text(&bench->block.atoms, key, (size_t)(slash - key)) : ISO_ABSENT,
@@ -83,8 +85,13 @@ void join_bench_by_xid(struct join_bench *bench, uint32_t xid, uint64_t previous
 
 void join_bench_end(struct join_bench *bench, uint32_t xid, uint32_t count, uint64_t lsn)
 {
-    struct iso_event event = {.type = ISO_EVENT_END, .flags = ISO_EVENT_HAS_COUNT, .count = count,
-                              .position = {0, lsn}, .source = ISO_ABSENT, .table = ISO_ABSENT, .key = ISO_ABSENT};
+    struct iso_event event = {.type = ISO_EVENT_END,
+                              .flags = ISO_EVENT_HAS_COUNT,
+                              .count = count,
+                              .position = {0, lsn},
+                              .source = ISO_ABSENT,
+                              .table = ISO_ABSENT,
+                              .key = ISO_ABSENT};
     set_xid(bench, &event, xid);
     event.origin = iso_origin(bench->input, bench->offset++);
     join_bench_take(bench, &event);
@@ -116,8 +123,13 @@ void join_bench_record(struct join_bench *bench, const char *json)
 
 void join_bench_in_band(struct join_bench *bench, uint32_t xid, uint64_t previous, uint64_t lsn, const char *json)
 {
-    struct iso_event event = {.type = ISO_EVENT_TRANSACTIONS, .flags = ISO_EVENT_IN_BAND, .count = 1, .position = {previous, lsn},
-                              .source = ISO_ABSENT, .table = ISO_ABSENT, .key = ISO_ABSENT};
+    struct iso_event event = {.type = ISO_EVENT_TRANSACTIONS,
+                              .flags = ISO_EVENT_IN_BAND,
+                              .count = 1,
+                              .position = {previous, lsn},
+                              .source = ISO_ABSENT,
+                              .table = ISO_ABSENT,
+                              .key = ISO_ABSENT};
     event.first = read_record(bench, json);
     event.origin = bench->block.origin[event.first];
     set_xid(bench, &event, xid);

@@ -239,8 +239,8 @@ static void fill_operation(struct iso_history *into, const struct plain_operatio
 
 static void fill_transaction(struct iso_history *into, const struct plain_transaction *transaction, uint64_t line)
 {
-    iso_history_begin(into, atom_of(into, &transaction->tid), atom_of(into, &transaction->session),
-                      transaction->status, iso_origin(0, line));
+    iso_history_begin(into, atom_of(into, &transaction->tid), atom_of(into, &transaction->session), transaction->status,
+                      iso_origin(0, line));
     if (transaction->sts.given)
         iso_history_set_sts(into, (struct iso_stamp){transaction->sts.physical, transaction->sts.logical});
     if (transaction->cts.given)

@@ -1,9 +1,9 @@
 /* A small history as plain structs: what the random generator makes, the oracles read and the shrinker cuts down.
  *
  * It is the *unfinished* description, as a file would hold it: timestamps as they were given, snapshots as they were
- * given, no defaults. plain_history_build turns it into an iso_history for the engines; the oracles work on it directly,
- * so that they share nothing with the engines but the meaning. Texts are compared as texts (7 and "7" are equal).
- * Fixed bounds, no pointers: it is copied by assignment.
+ * given, no defaults. plain_history_build turns it into an iso_history for the engines; the oracles work on it
+ * directly, so that they share nothing with the engines but the meaning. Texts are compared as texts (7 and "7" are
+ * equal). Fixed bounds, no pointers: it is copied by assignment.
  */
 #ifndef TESTS_PLAIN_HISTORY_H
 #define TESTS_PLAIN_HISTORY_H

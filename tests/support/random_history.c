@@ -7,11 +7,8 @@
 
 struct random_history_options random_history_defaults(void)
 {
-    return (struct random_history_options){.max_transactions = 10,
-                                           .max_keys = 4,
-                                           .max_sessions = 4,
-                                           .max_operations = 5,
-                                           .timestamps = true};
+    return (struct random_history_options){
+        .max_transactions = 10, .max_keys = 4, .max_sessions = 4, .max_operations = 5, .timestamps = true};
 }
 
 struct plain_text draft_value(struct draft *draft)

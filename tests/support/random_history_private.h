@@ -42,6 +42,6 @@ void draft_give_times(struct draft *draft);
 /* Stage 5: numbers become texts of all kinds. */
 void draft_dress(struct draft *draft);
 
-struct plain_text draft_value(struct draft *draft);   /* any, often used before */
+struct plain_text draft_value(struct draft *draft); /* any, often used before */
 
 #endif

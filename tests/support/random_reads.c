@@ -191,11 +191,21 @@ static void disturb_times(struct draft *draft, uint32_t t)
         &draft->transactions[random_below(&draft->random, draft->history->transaction_count)];
     uint32_t i = random_below(&draft->random, PLAIN_OPERATIONS);
     switch (random_below(&draft->random, 6)) {
-    case 0: times->cts = other->cts; break;
-    case 1: times->sts = times->cts; break;
-    case 2: times->sts = times->cts + 1 + random_below(&draft->random, 3); break;
-    case 3: times->sts = other->cts > 0 ? other->cts - 1 : 0; break;
-    case 4: times->cts += 1 + random_below(&draft->random, 4); break;
+    case 0:
+        times->cts = other->cts;
+        break;
+    case 1:
+        times->sts = times->cts;
+        break;
+    case 2:
+        times->sts = times->cts + 1 + random_below(&draft->random, 3);
+        break;
+    case 3:
+        times->sts = other->cts > 0 ? other->cts - 1 : 0;
+        break;
+    case 4:
+        times->cts += 1 + random_below(&draft->random, 4);
+        break;
     default:
         times->own[i] = true;
         times->ots[i] = random_below(&draft->random, times->cts + 3);

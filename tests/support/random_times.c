@@ -149,9 +149,25 @@ enum dress { NUMBERS, SOMETIMES_QUOTED, NAMES, ODD, DRESSES };
 
 static void dress(struct draft *draft, enum dress style, struct plain_text *text)
 {
-    static const char *const odd[] = {"0",  "7",    "007", "-1", "18446744073709551616", "18446744073709551615",
-                                      "-0", "null", "2147483648", "4294967295", "a b", "B", "aa", "9", "10",
-                                      "-9223372036854775808", "2147483647", "1.0", "-2"};
+    static const char *const odd[] = {"0",
+                                      "7",
+                                      "007",
+                                      "-1",
+                                      "18446744073709551616",
+                                      "18446744073709551615",
+                                      "-0",
+                                      "null",
+                                      "2147483648",
+                                      "4294967295",
+                                      "a b",
+                                      "B",
+                                      "aa",
+                                      "9",
+                                      "10",
+                                      "-9223372036854775808",
+                                      "2147483647",
+                                      "1.0",
+                                      "-2"};
     uint32_t number = 0;
     char changed[PLAIN_TEXT];
     if (text->absent)

@@ -193,7 +193,7 @@ static void rename_text(struct plain_text *text, void *context)
 static void rename_all(struct shrink *shrink)
 {
     void (*const visits[])(struct plain_history *, visit_text *, void *) = {visit_values, visit_keys, visit_tids,
-                                                                             visit_sessions};
+                                                                            visit_sessions};
     for (size_t i = 0; i < sizeof visits / sizeof visits[0]; i++) {
         struct renaming renaming = {.count = 0};
         visits[i](retry(shrink), rename_text, &renaming);

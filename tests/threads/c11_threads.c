@@ -1,9 +1,9 @@
-/* C11 threads by POSIX ones, for programs under the thread sanitizer: it follows pthread_create and the locks of POSIX, and
- * knows nothing of thrd_create and mtx_lock, by which librdkafka works. A thread that it did not see start crashes it, and a
- * lock that it did not see taken looks like a race.
+/* C11 threads by POSIX ones, for programs under the thread sanitizer: it follows pthread_create and the locks of POSIX,
+ * and knows nothing of thrd_create and mtx_lock, by which librdkafka works. A thread that it did not see start crashes
+ * it, and a lock that it did not see taken looks like a race.
  *
- * Linked into each program of that flavour, before the C library, whose types these are: glibc's mtx_t and cnd_t have the
- * size of its POSIX ones, or more.
+ * Linked into each program of that flavour, before the C library, whose types these are: glibc's mtx_t and cnd_t have
+ * the size of its POSIX ones, or more.
  */
 #define _GNU_SOURCE
 #include <assert.h>

@@ -30,19 +30,18 @@ static void note(void *context, const struct iso_aion_event *event)
 {
     struct fixture *fixture = context;
     assert_in_range(fixture->count, 0, MOST_EVENTS - 1);
-    fixture->events[fixture->count++] =
-        (struct told){event->state,
-                      event->axiom,
-                      event->kind,
-                      event->by_deadline,
-                      event->id,
-                      event->transaction.tid,
-                      event->other.tid,
-                      event->cause.tid,
-                      event->expected.count ? event->expected.elements[0] : ISO_ABSENT,
-                      event->actual.count ? event->actual.elements[0] : ISO_ABSENT,
-                      event->writer_expected.tid,
-                      event->writer_actual.tid};
+    fixture->events[fixture->count++] = (struct told){event->state,
+                                                      event->axiom,
+                                                      event->kind,
+                                                      event->by_deadline,
+                                                      event->id,
+                                                      event->transaction.tid,
+                                                      event->other.tid,
+                                                      event->cause.tid,
+                                                      event->expected.count ? event->expected.elements[0] : ISO_ABSENT,
+                                                      event->actual.count ? event->actual.elements[0] : ISO_ABSENT,
+                                                      event->writer_expected.tid,
+                                                      event->writer_actual.tid};
 }
 
 static void start(struct fixture *fixture, enum iso_level level, uint64_t timeout)
@@ -86,8 +85,7 @@ static enum iso_status arrive(struct fixture *fixture)
 }
 
 /* tid writes `value` to `key`. */
-static void writer(struct fixture *fixture, uint32_t tid, uint64_t sts, uint64_t cts, uint32_t key,
-                   uint32_t value)
+static void writer(struct fixture *fixture, uint32_t tid, uint64_t sts, uint64_t cts, uint32_t key, uint32_t value)
 {
     begin(fixture, tid, sts, cts, ISO_COMMITTED);
     iso_history_operation(&fixture->block, ISO_WRITE, key, value);

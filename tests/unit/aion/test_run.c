@@ -164,8 +164,8 @@ static void test_values_come_and_go(void **state)
         }
         if (from.count > 5000)
             iso_atoms_clear(&from);
-        int size = snprintf(texts[at], sizeof texts[at], "a text with number %u",
-                            (unsigned)(test_random(&random) % 100000));
+        int size =
+            snprintf(texts[at], sizeof texts[at], "a text with number %u", (unsigned)(test_random(&random) % 100000));
         held[at] = aion_values_take(&values, &from, iso_atoms_text(&from, texts[at], (size_t)size));
     }
     assert_in_range(values.used, 1, HELD);

@@ -34,11 +34,7 @@ static const struct app_option options[] = {
      .most = 5000000,
      .help = "A number."},
     {.type = APP_SHARE, .name = "share", .argument = "SHARE", .offset = PLACE(share), .help = "A share."},
-    {.type = APP_CHOICE,
-     .name = "choice",
-     .choices = "red|green|blue",
-     .offset = PLACE(choice),
-     .help = "A choice."},
+    {.type = APP_CHOICE, .name = "choice", .choices = "red|green|blue", .offset = PLACE(choice), .help = "A choice."},
     {.type = APP_TEXTS, .name = "more", .argument = "TEXT", .offset = PLACE(texts), .help = "Texts."},
     {.type = APP_END},
 };
@@ -61,8 +57,7 @@ static void parse(struct parsed *parsed, char **arguments)
         count++;
     *parsed = (struct parsed){.app.command = &command};
     test_capture_start(&parsed->app.out);
-    parsed->status =
-        app_parse(&parsed->app, count, arguments, &parsed->target, &parsed->files, &parsed->done);
+    parsed->status = app_parse(&parsed->app, count, arguments, &parsed->target, &parsed->files, &parsed->done);
 }
 
 /* What was printed; the caller frees it. */
@@ -77,8 +72,8 @@ static void all_spellings(void **state)
 {
     (void)state;
     struct parsed parsed;
-    parse(&parsed, (char *[]){"--flag", "a", "--number=3k", "-o", "x", "--share", "0.25", "-",
-                              "--choice=blue", "--more", "1", "--more=2", "--", "--flag", NULL});
+    parse(&parsed, (char *[]){"--flag", "a", "--number=3k", "-o", "x", "--share", "0.25", "-", "--choice=blue",
+                              "--more", "1", "--more=2", "--", "--flag", NULL});
     assert_int_equal(parsed.status, ISO_OK);
     assert_true(parsed.target.flag);
     assert_int_equal(parsed.target.number, 3000);
@@ -115,10 +110,8 @@ static void mistakes(void **state)
         {{"-o"}, "--output needs a value: FILE"},
         {{"--number", "1"}, "--number 1: expected a number from 2 to 5000000"},
         {{"--number", "6M"}, "--number 6M: expected a number from 2 to 5000000"},
-        {{"--number", "18446744073709551617"},
-         "--number 18446744073709551617: expected a number from 2 to 5000000"},
-        {{"--number", "18446744073709552k"},
-         "--number 18446744073709552k: expected a number from 2 to 5000000"},
+        {{"--number", "18446744073709551617"}, "--number 18446744073709551617: expected a number from 2 to 5000000"},
+        {{"--number", "18446744073709552k"}, "--number 18446744073709552k: expected a number from 2 to 5000000"},
         {{"--number", "-3"}, "--number -3: expected a number from 2 to 5000000"},
         {{"--number", " 3"}, "--number  3: expected a number from 2 to 5000000"},
         {{"--number", "3x"}, "--number 3x: expected a number from 2 to 5000000"},

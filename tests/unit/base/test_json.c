@@ -18,8 +18,8 @@ static void expect(const char *text, size_t length, enum iso_json_code code, siz
         iso_json_start(&json, padded, length);
         bool fine = iso_json_skip(&json) && iso_json_finish(&json);
         if (json.code != code || fine != (code == ISO_JSON_FINE) || (code && json.position != position))
-            fail_msg("%.*s: code %d at %zu, expected %d at %zu", (int)length, text, json.code, json.position,
-                     code, position);
+            fail_msg("%.*s: code %d at %zu, expected %d at %zu", (int)length, text, json.code, json.position, code,
+                     position);
         iso_json_release(&json);
         free(padded);
     }
@@ -284,8 +284,7 @@ static void find_special_agrees_with_a_loop(void **state)
     for (int round = 0; round < 200000; round++) {
         unsigned expected = 16;
         for (size_t i = 0; i < sizeof bytes; i++)
-            bytes[i] =
-                (unsigned char)(test_random(&seed) % 40 ? 'a' + test_random(&seed) % 26 : test_random(&seed));
+            bytes[i] = (unsigned char)(test_random(&seed) % 40 ? 'a' + test_random(&seed) % 26 : test_random(&seed));
         for (unsigned i = 16; i-- > 0;) {
             if (bytes[i] < 0x20 || bytes[i] == '"' || bytes[i] == '\\' || bytes[i] >= 0x80)
                 expected = i;

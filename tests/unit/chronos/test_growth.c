@@ -21,8 +21,7 @@ static void begin(struct iso_history *history, uint32_t tid, uint64_t sts, uint6
 /* Finishes and judges; the caller releases verdict and history. */
 static void judge(struct iso_history *history, struct iso_verdict *verdict, uint32_t limit)
 {
-    struct iso_check_options options = {
-        .level = ISO_SI, .session_order = true, .threads = 2, .max_violations = limit};
+    struct iso_check_options options = {.level = ISO_SI, .session_order = true, .threads = 2, .max_violations = limit};
     struct iso_error error = {.status = ISO_OK};
     clock_t start = clock();
     assert_int_equal(iso_history_finish(history, &error), ISO_OK);

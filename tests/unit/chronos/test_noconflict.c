@@ -95,13 +95,11 @@ static void many_at_once(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(overlapping_writers),
-                                       cmocka_unit_test(every_pair_once),
-                                       cmocka_unit_test(blame_at_equal_cts),
-                                       cmocka_unit_test(first_write_counts),
-                                       cmocka_unit_test(locks_are_not_judged),
-                                       cmocka_unit_test(commits_before_it_starts),
-                                       cmocka_unit_test(many_at_once)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(overlapping_writers),  cmocka_unit_test(every_pair_once),
+        cmocka_unit_test(blame_at_equal_cts),   cmocka_unit_test(first_write_counts),
+        cmocka_unit_test(locks_are_not_judged), cmocka_unit_test(commits_before_it_starts),
+        cmocka_unit_test(many_at_once)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

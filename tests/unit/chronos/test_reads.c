@@ -71,7 +71,8 @@ static void first_kind_that_fits(void **state)
                    "10 a 1 2 | w x 5\n11 a 3 4 | w x 6\n12 b 9 9 | r x 5\n13 c 20 30 | w x 5\n"
                    "14 d 40 50 | w x 5 | w x 7\n",
                    "EXT intermediate 12 x: 5 of 14, not 6 of 11\n");
-    chronos_expect(ISO_SI, "10 a 1 2 | w x 5\n11 a 3 4 | w x 6\n12 b 9 9 | r x 5\n13 c 20 30 | w x 5\n14 d 31 32 | w x 5\n",
+    chronos_expect(ISO_SI,
+                   "10 a 1 2 | w x 5\n11 a 3 4 | w x 6\n12 b 9 9 | r x 5\n13 c 20 30 | w x 5\n14 d 31 32 | w x 5\n",
                    "EXT future 12 x: 5 of 13, not 6 of 11\n");
     chronos_expect(ISO_SI, "9 a 0 1 | w x 5\n10 a 1 2 | w x 5\n11 a 3 4 | w x 6\n12 b 9 9 | r x 5\n",
                    "EXT stale 12 x: 5 of 10, not 6 of 11\n");
@@ -110,12 +111,10 @@ static void equal_cts_have_an_order(void **state)
 {
     (void)state;
     /* by the ots of the first write, then tid; NOCONFLICT is not what this is about */
-    chronos_expect(ISO_SI, "1 a 1 9 | w x 1\n2 b 3 9 | w x 2\n3 c 9 - | r x 2\n",
-                   "NOCONFLICT 2 1 x\n");
+    chronos_expect(ISO_SI, "1 a 1 9 | w x 1\n2 b 3 9 | w x 2\n3 c 9 - | r x 2\n", "NOCONFLICT 2 1 x\n");
     chronos_expect(ISO_SI, "2 a 3 9 | w x 1\n1 b 3 9 | w x 2\n3 c 9 - | r x 2\n",
                    "NOCONFLICT 2 1 x\nEXT stale 3 x: 2 of 1, not 1 of 2\n");
-    chronos_expect(ISO_SI, "1 a 1 9 | w x 1 @8\n2 b 3 9 | w x 2\n3 c 9 - | r x 1\n",
-                   "NOCONFLICT 1 2 x\n");
+    chronos_expect(ISO_SI, "1 a 1 9 | w x 1 @8\n2 b 3 9 | w x 2\n3 c 9 - | r x 1\n", "NOCONFLICT 1 2 x\n");
     chronos_expect(ISO_SI, "1 a 1 9 | w x 1 lock\n2 b 3 9 | w x 2 @7\n3 c 9 - | r x 1\n", "");
 }
 
@@ -160,9 +159,9 @@ static void unknown_outcomes(void **state)
 static void unknown_and_wrong_reads_of_one_key(void **state)
 {
     (void)state;
-    struct chronos_counts counts = chronos_expect(
-        ISO_SI, "2 b 3 - unknown | w x 2\n3 c 5 9 | r x 2 | r x 7 @6 | r x 2 @7\n",
-        "EXT uncommitted 3 x: 7 of -, not null of -\n");
+    struct chronos_counts counts =
+        chronos_expect(ISO_SI, "2 b 3 - unknown | w x 2\n3 c 5 9 | r x 2 | r x 7 @6 | r x 2 @7\n",
+                       "EXT uncommitted 3 x: 7 of -, not null of -\n");
     assert_int_equal(counts.unjudged, 0);
     assert_int_equal(counts.judged, 1);
 }

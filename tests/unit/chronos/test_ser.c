@@ -59,7 +59,8 @@ static void equal_cts_with_a_cycle(void **state)
                    "TIMESTAMP shared-cts 1 3\nTIMESTAMP cts-cycle 2\nTIMESTAMP shared-cts 3 1\n");
     chronos_expect(ISO_SER, "1 a 1 5 | r l [] | a m 1\n2 b 2 5 | a m 2 | r m [2] | a l 1\n",
                    "TIMESTAMP shared-cts 1 2\nTIMESTAMP shared-cts 2 1\n");
-    chronos_expect(ISO_SER, "1 a 1 5 | a l 1\n2 b 2 5 | a l 2 | a m 1\n", "TIMESTAMP shared-cts 1 2\nTIMESTAMP shared-cts 2 1\n");
+    chronos_expect(ISO_SER, "1 a 1 5 | a l 1\n2 b 2 5 | a l 2 | a m 1\n",
+                   "TIMESTAMP shared-cts 1 2\nTIMESTAMP shared-cts 2 1\n");
 }
 
 static void one_instance_a_transaction(void **state)

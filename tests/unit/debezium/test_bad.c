@@ -12,8 +12,9 @@
     "{\"type\":\"struct\",\"fields\":[{\"type\":\"int32\",\"field\":\"k\"}," column "],\"field\":\"after\"}],"         \
     "\"optional\":false,\"name\":\"Envelope\"}"
 #define DECIMAL SCHEMA(COLUMN("bytes", "org.apache.kafka.connect.data.Decimal", "\"parameters\":{\"scale\":\"2\"},"))
-#define VARIABLE SCHEMA(COLUMN("struct", "io.debezium.data.VariableScaleDecimal",                                      \
-                               "\"fields\":[{\"type\":\"int32\",\"field\":\"scale\"},{\"type\":\"bytes\",\"field\":\"value\"}],"))
+#define VARIABLE                                                                                                       \
+    SCHEMA(COLUMN("struct", "io.debezium.data.VariableScaleDecimal",                                                   \
+                  "\"fields\":[{\"type\":\"int32\",\"field\":\"scale\"},{\"type\":\"bytes\",\"field\":\"value\"}],"))
 #define STRING SCHEMA("{\"type\":\"string\",\"optional\":true,\"field\":\"n\"}")
 #define WRAPPED(schema, n) "{\"schema\":" schema ",\"payload\":" CREATE("{\"k\":1,\"n\":" n "}") "}"
 
@@ -35,7 +36,8 @@ static void decimals_are_what_the_schema_says(void **state)
     assert_string_equal(value_of(WRAPPED(DECIMAL, "\"/w==\"")), "-0.01");
     assert_string_equal(value_of(WRAPPED(DECIMAL, "1.50")), "1.50"); /* decimal.format=NUMERIC */
     assert_string_equal(value_of(WRAPPED(DECIMAL, "null")), "-");
-    assert_string_equal(value_of(WRAPPED(STRING, "\"AJY=\"")), "AJY="); /* decimal.handling.mode=string: it only looks so */
+    assert_string_equal(value_of(WRAPPED(STRING, "\"AJY=\"")),
+                        "AJY="); /* decimal.handling.mode=string: it only looks so */
     assert_string_equal(value_of(WRAPPED(VARIABLE, "{\"scale\":1,\"value\":\"MDk=\"}")), "1234.5");
     assert_string_equal(value_of(WRAPPED(VARIABLE, "{\"value\":\"MDk=\",\"scale\":-2}")), "1234500");
     assert_string_equal(value_of(CREATE("{\"k\":1,\"n\":\"AJY=\"}")), "AJY=");
@@ -60,8 +62,10 @@ static void many_schemas_are_told_apart(void **state)
     for (int round = 0; round < 3; round++)
         for (int scale = 1; scale <= 40; scale++) {
             snprintf(payload, sizeof payload,
-                     "{\"schema\":" SCHEMA(COLUMN("bytes", "org.apache.kafka.connect.data.Decimal", "\"parameters\":{\"scale\":\"%d\"},"))
-                     ",\"payload\":" CREATE("{\"k\":1,\"n\":\"AQ==\"}") "}", scale, scale);
+                     "{\"schema\":" SCHEMA(COLUMN(
+                         "bytes", "org.apache.kafka.connect.data.Decimal",
+                         "\"parameters\":{\"scale\":\"%d\"},")) ",\"payload\":" CREATE("{\"k\":1,\"n\":\"AQ==\"}") "}",
+                     scale, scale);
             const char *text = case_decode(&test, "{\"k\":1}", payload);
             char expected[128];
             snprintf(expected, sizeof expected, "row c dbz public.kv public.kv/1 before - after 0.%0*d", scale, 1);
@@ -76,9 +80,12 @@ static void takes_both_ways_of_wrapping(void **state)
     struct decoder_case test;
     case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.value = "n"});
     const char *row = "row c dbz public.kv public.kv/1 before - after 5", *plain = CREATE("{\"k\":1,\"n\":5}");
-    assert_string_equal(case_decode(&test, "{\"schema\":{\"type\":\"struct\",\"fields\":[]},\"payload\":{\"k\":1}}", plain), row);
+    assert_string_equal(
+        case_decode(&test, "{\"schema\":{\"type\":\"struct\",\"fields\":[]},\"payload\":{\"k\":1}}", plain), row);
     assert_string_equal(case_decode(&test, "{\"payload\":{\"k\":1},\"schema\":null}", plain), row);
-    assert_string_equal(case_decode(&test, "{\"payload\":{\"k\":1}}", "{\"payload\":" CREATE("{\"k\":1,\"n\":5}") ",\"schema\":" STRING "}"), row);
+    assert_string_equal(case_decode(&test, "{\"payload\":{\"k\":1}}",
+                                    "{\"payload\":" CREATE("{\"k\":1,\"n\":5}") ",\"schema\":" STRING "}"),
+                        row);
     assert_string_equal(case_decode(&test, "{\"k\":1}", "{\"schema\":null,\"payload\":null}"), "ignored: tombstone");
     /* columns may have these names */
     assert_string_equal(case_decode(&test, "{\"payload\":7}", CREATE("{\"payload\":7,\"n\":5}")),
@@ -108,21 +115,26 @@ static void refuses_bad_messages(void **state)
         {"{\"op\":1," SOURCE "}", "op: expected a string"},
         {"{\"op\":\"c\",\"op\":\"d\"," SOURCE "}", "op stands twice, expected it once"},
         {"{\"op\":\"c\",\"source\":{\"lsn\":1,\"lsn\":1}}", "source.lsn stands twice, expected it once"},
-        {"{\"op\":\"c\",\"source\":{\"connector\":\"oracle\"}}", "source.connector: \"oracle\", expected postgresql, mysql or mariadb"},
+        {"{\"op\":\"c\",\"source\":{\"connector\":\"oracle\"}}",
+         "source.connector: \"oracle\", expected postgresql, mysql or mariadb"},
         {"{\"op\":\"c\",\"source\":{\"connector\":\"TiCDC\"}}",
          "source.connector: \"TiCDC\", expected postgresql, mysql or mariadb (TiCDC: a source of kind ticdc)"},
         {"{\"op\":\"c\",\"source\":{\"connector\":\"yugabytedb\"}}",
          "source.connector: \"yugabytedb\", expected postgresql, mysql or mariadb (YugabyteDB: a source of kind yugabyte)"},
-        {"{\"op\":\"c\",\"source\":{\"connector\":null}}", "source.connector: \"\", expected postgresql, mysql or mariadb"},
+        {"{\"op\":\"c\",\"source\":{\"connector\":null}}",
+         "source.connector: \"\", expected postgresql, mysql or mariadb"},
         {"{\"op\":\"c\",\"source\":{\"connector\":\"postgresql\"}}", "source.table: expected the table's name"},
         {"{\"op\":\"c\",\"source\":{\"connector\":\"postgresql\",\"table\":[]}}", "source.table: expected a string"},
-        {"{\"op\":\"c\",\"source\":{\"connector\":\"postgresql\",\"table\":\"t\",\"txId\":-1}}", "source.txId: expected an unsigned integer"},
-        {"{\"op\":\"c\",\"source\":{\"connector\":\"postgresql\",\"table\":\"t\",\"lsn\":1.5}}", "source.lsn: expected an unsigned integer"},
+        {"{\"op\":\"c\",\"source\":{\"connector\":\"postgresql\",\"table\":\"t\",\"txId\":-1}}",
+         "source.txId: expected an unsigned integer"},
+        {"{\"op\":\"c\",\"source\":{\"connector\":\"postgresql\",\"table\":\"t\",\"lsn\":1.5}}",
+         "source.lsn: expected an unsigned integer"},
         {"{\"op\":\"c\",\"source\":{\"connector\":\"postgresql\",\"table\":\"t\",\"lsn\":18446744073709551616}}",
          "source.lsn: expected an unsigned integer"},
         {"{\"op\":\"c\",\"source\":{\"connector\":\"postgresql\",\"table\":\"t\",\"sequence\":\"[1]\"}}",
          "source.sequence: expected [\"LSN\",\"LSN\"], either of them maybe null"},
-        {"{\"op\":\"c\",\"source\":{\"connector\":\"postgresql\",\"table\":\"t\",\"snapshot\":7}}", "source.snapshot: expected a string"},
+        {"{\"op\":\"c\",\"source\":{\"connector\":\"postgresql\",\"table\":\"t\",\"snapshot\":7}}",
+         "source.snapshot: expected a string"},
         {"{\"op\":\"c\",\"source\":{\"connector\":\"mysql\",\"table\":\"t\",\"file\":\"binlog\",\"pos\":1}}",
          "source.file: expected a name that ends in a number, like binlog.000003"},
         {"{\"op\":\"c\",\"source\":{\"connector\":\"mysql\",\"table\":\"t\",\"file\":\"b.1\",\"pos\":1099511627776}}",
@@ -188,9 +200,12 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decimals_are_what_the_schema_says), cmocka_unit_test(many_schemas_are_told_apart),
-        cmocka_unit_test(takes_both_ways_of_wrapping),       cmocka_unit_test(refuses_bad_messages),
-        cmocka_unit_test(refuses_bad_keys),                  cmocka_unit_test(large_messages_are_bounded),
+        cmocka_unit_test(decimals_are_what_the_schema_says),
+        cmocka_unit_test(many_schemas_are_told_apart),
+        cmocka_unit_test(takes_both_ways_of_wrapping),
+        cmocka_unit_test(refuses_bad_messages),
+        cmocka_unit_test(refuses_bad_keys),
+        cmocka_unit_test(large_messages_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

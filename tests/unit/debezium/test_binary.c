@@ -24,13 +24,14 @@ static enum iso_status find(void *context, uint32_t id, struct iso_schema *schem
     return ISO_OK;
 }
 
-static const char key_schema[] = "{\"type\":\"record\",\"name\":\"Key\",\"fields\":[{\"name\":\"k\",\"type\":\"int\"}]}";
+static const char key_schema[] =
+    "{\"type\":\"record\",\"name\":\"Key\",\"fields\":[{\"name\":\"k\",\"type\":\"int\"}]}";
 
-#define ENVELOPE(columns)                                                                                              \
-    "{\"type\":\"record\",\"name\":\"Envelope\",\"namespace\":\"a.b\",\"fields\":[{\"name\":\"before\",\"type\":[\"null\","  \
-    "{\"type\":\"record\",\"name\":\"Value\",\"fields\":[{\"name\":\"k\",\"type\":\"int\"}" columns "]}]},"            \
+#define ENVELOPE(columns)                                                                                                        \
+    "{\"type\":\"record\",\"name\":\"Envelope\",\"namespace\":\"a.b\",\"fields\":[{\"name\":\"before\",\"type\":[\"null\","      \
+    "{\"type\":\"record\",\"name\":\"Value\",\"fields\":[{\"name\":\"k\",\"type\":\"int\"}" columns "]}]},"                      \
     "{\"name\":\"after\",\"type\":[\"null\",\"Value\"]},{\"name\":\"source\",\"type\":{\"type\":\"record\",\"name\":\"Source\"," \
-    "\"fields\":[{\"name\":\"connector\",\"type\":\"string\"},{\"name\":\"table\",\"type\":\"string\"}]}},"             \
+    "\"fields\":[{\"name\":\"connector\",\"type\":\"string\"},{\"name\":\"table\",\"type\":\"string\"}]}},"                      \
     "{\"name\":\"op\",\"type\":\"string\"}]}"
 
 static const char columns_schema[] = ENVELOPE(
@@ -126,15 +127,17 @@ static const struct iso_bytes key_seven = {(const uint8_t *)"\0\0\0\0\2\x0d", 6}
 static void reads_what_libavro_writes(void **state)
 {
     (void)state;
-    static const char row[] = "row c  t t/-7 before - after {\"a\":[4,null],\"b\":true,\"d\":1e-07,\"e\":\"DOWN\",\"f\":0.1,"
-                              "\"l\":-9223372036854775808,\"m\":{\"ke\\\"y\":\"caf\xc3\xa9\"},\"n\":\"-123.45\",\"s\":{\"x\":2.5},"
-                              "\"v\":\"1234.5\",\"x\":\"YWI=\",\"y\":\"/wAB\"}";
+    static const char row[] =
+        "row c  t t/-7 before - after {\"a\":[4,null],\"b\":true,\"d\":1e-07,\"e\":\"DOWN\",\"f\":0.1,"
+        "\"l\":-9223372036854775808,\"m\":{\"ke\\\"y\":\"caf\xc3\xa9\"},\"n\":\"-123.45\",\"s\":{\"x\":2.5},"
+        "\"v\":\"1234.5\",\"x\":\"YWI=\",\"y\":\"/wAB\"}";
     struct schemas schemas = {ISO_SCHEMA_AVRO, key_schema, columns_schema};
     struct iso_schema_provider registry = {find, &schemas};
     struct decoder_case test;
     char bytes[512];
     size_t size = write_with_libavro(bytes, sizeof bytes);
-    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.format = "avro", .framed = true, .registry = &registry});
+    case_open(&test, &iso_debezium_decoder,
+              (struct iso_decoder_options){.format = "avro", .framed = true, .registry = &registry});
     struct iso_bytes payload = {(const uint8_t *)bytes, (uint32_t)size};
     assert_string_equal(case_bytes(&test, "x", key_seven, payload), row);
     /* cut anywhere it is refused, and with a byte more too */
@@ -159,7 +162,8 @@ static void takes_schemas_from_a_file(void **state)
     char bytes[512];
     size_t size = write_with_libavro(bytes, sizeof bytes);
     snprintf(file, sizeof file, "{\"key\":%s,\"payload\":%s}", key_schema, columns_schema);
-    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.format = "avro", .schema = file, .value = "e"});
+    case_open(&test, &iso_debezium_decoder,
+              (struct iso_decoder_options){.format = "avro", .schema = file, .value = "e"});
     assert_string_equal(case_bytes(&test, "x", (struct iso_bytes){key_seven.data + 5, 1},
                                    (struct iso_bytes){(const uint8_t *)bytes + 5, (uint32_t)size - 5}),
                         "row c  t t/-7 before - after DOWN");
@@ -180,7 +184,8 @@ static const char *create_error(struct iso_decoder_options options)
 static void refuses_options(void **state)
 {
     (void)state;
-    assert_string_equal(create_error((struct iso_decoder_options){.format = "xml"}), "format=xml: expected json, avro or protobuf");
+    assert_string_equal(create_error((struct iso_decoder_options){.format = "xml"}),
+                        "format=xml: expected json, avro or protobuf");
     assert_string_equal(create_error((struct iso_decoder_options){.format = "avro"}),
                         "format=avro: expected registry=URL and framing, or schema=FILE");
     assert_string_equal(create_error((struct iso_decoder_options){.format = "protobuf"}),
@@ -196,9 +201,11 @@ static const char *schema_error(enum iso_schema_type type, const char *schema)
     struct iso_schema_provider registry = {find, &schemas};
     struct decoder_case test;
     const char *format = type == ISO_SCHEMA_AVRO ? "avro" : "protobuf";
-    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.format = format, .framed = true, .registry = &registry});
-    snprintf(text, sizeof text, "%s", case_bytes(&test, "x", (struct iso_bytes){NULL, 0},
-                                                 (struct iso_bytes){(const uint8_t *)"\0\0\0\0\1\0", 6}));
+    case_open(&test, &iso_debezium_decoder,
+              (struct iso_decoder_options){.format = format, .framed = true, .registry = &registry});
+    snprintf(
+        text, sizeof text, "%s",
+        case_bytes(&test, "x", (struct iso_bytes){NULL, 0}, (struct iso_bytes){(const uint8_t *)"\0\0\0\0\1\0", 6}));
     case_close(&test);
     return text;
 }
@@ -206,16 +213,22 @@ static const char *schema_error(enum iso_schema_type type, const char *schema)
 static void refuses_avro_schemas(void **state)
 {
     (void)state;
-    assert_string_equal(schema_error(ISO_SCHEMA_AVRO, ""), "schema 1: not an Avro schema: expected a type's name, an object or an array");
-    assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "{"), "schema 1: byte 2: the text ends here, expected a member's name in quotes");
-    assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "\"decimal\""), "schema 1: not an Avro schema: no type is named decimal");
+    assert_string_equal(schema_error(ISO_SCHEMA_AVRO, ""),
+                        "schema 1: not an Avro schema: expected a type's name, an object or an array");
+    assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "{"),
+                        "schema 1: byte 2: the text ends here, expected a member's name in quotes");
+    assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "\"decimal\""),
+                        "schema 1: not an Avro schema: no type is named decimal");
     assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "[]"), "schema 1: not an Avro schema: an empty union");
-    assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "{\"name\":\"x\"}"), "schema 1: not an Avro schema: an object without a type");
+    assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "{\"name\":\"x\"}"),
+                        "schema 1: not an Avro schema: an object without a type");
     assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "{\"type\":\"record\",\"name\":\"x\"}"),
                         "schema 1: not an Avro schema: fields or symbols are missing");
-    assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "[{\"type\":\"fixed\",\"name\":\"x\",\"size\":1},{\"type\":\"enum\",\"name\":\"x\","
-                                                      "\"symbols\":[]}]"),
-                        "schema 1: not an Avro schema: a name stands for two types");
+    assert_string_equal(
+        schema_error(ISO_SCHEMA_AVRO,
+                     "[{\"type\":\"fixed\",\"name\":\"x\",\"size\":1},{\"type\":\"enum\",\"name\":\"x\","
+                     "\"symbols\":[]}]"),
+        "schema 1: not an Avro schema: a name stands for two types");
     assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "\"int\""), "byte 1: expected a record");
     char deep[400];
     memset(deep, '[', sizeof deep);
@@ -226,10 +239,12 @@ static void refuses_avro_schemas(void **state)
 static void refuses_protobuf_schemas(void **state)
 {
     (void)state;
-    assert_string_equal(schema_error(ISO_SCHEMA_PROTOBUF, ""), "schema 1: not a Protobuf schema: found \"\", expected a message");
+    assert_string_equal(schema_error(ISO_SCHEMA_PROTOBUF, ""),
+                        "schema 1: not a Protobuf schema: found \"\", expected a message");
     assert_string_equal(schema_error(ISO_SCHEMA_PROTOBUF, "message X { string a = 0; }"),
                         "schema 1: not a Protobuf schema: found \"0\", expected a field's number");
-    assert_string_equal(schema_error(ISO_SCHEMA_PROTOBUF, "message X { Y a = 1; }"), "schema 1: not a Protobuf schema: no type is named Y");
+    assert_string_equal(schema_error(ISO_SCHEMA_PROTOBUF, "message X { Y a = 1; }"),
+                        "schema 1: not a Protobuf schema: no type is named Y");
     assert_string_equal(schema_error(ISO_SCHEMA_PROTOBUF, "message X { string a 1; }"),
                         "schema 1: not a Protobuf schema: found \"1\", expected =");
     assert_string_equal(schema_error(ISO_SCHEMA_PROTOBUF, "message X { string a = 1"),
@@ -243,15 +258,18 @@ static void refuses_frames(void **state)
     case_open(&test, &iso_debezium_decoder, feed_debezium_decoding(FEED_AVRO));
     struct iso_bytes none = {NULL, 0};
 #define BYTES(text) ((struct iso_bytes){(const uint8_t *)(text), sizeof(text) - 1})
-    assert_string_equal(case_bytes(&test, "x", none, BYTES("\0\0\0")), "expected Confluent framing: a byte 0 and a schema id of four bytes");
+    assert_string_equal(case_bytes(&test, "x", none, BYTES("\0\0\0")),
+                        "expected Confluent framing: a byte 0 and a schema id of four bytes");
     assert_string_equal(case_bytes(&test, "x", none, BYTES("\0\0\0\0\x63")), "schema 99: not found");
     assert_string_equal(case_bytes(&test, "x", none, BYTES("\1\0\0\0\1")),
                         "expected a schema id of four bytes (magic 0); schema GUIDs (magic 1) are not supported");
     case_close(&test);
     struct schemas schemas = {ISO_SCHEMA_JSON, "{}", "{}"};
     struct iso_schema_provider registry = {find, &schemas};
-    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.format = "avro", .framed = true, .registry = &registry});
-    assert_string_equal(case_bytes(&test, "x", none, BYTES("\0\0\0\0\1")), "schema 1 is of another format, expected Avro");
+    case_open(&test, &iso_debezium_decoder,
+              (struct iso_decoder_options){.format = "avro", .framed = true, .registry = &registry});
+    assert_string_equal(case_bytes(&test, "x", none, BYTES("\0\0\0\0\1")),
+                        "schema 1 is of another format, expected Avro");
     case_close(&test);
 }
 
@@ -277,13 +295,17 @@ static void reads_columns_of_protobuf(void **state)
     struct iso_schema_provider registry = {find, &schemas};
     struct decoder_case test;
     struct iso_bytes key = BYTES("\0\0\0\0\2\0\x08\x07");
-    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.format = "protobuf", .framed = true, .registry = &registry});
+    case_open(&test, &iso_debezium_decoder,
+              (struct iso_decoder_options){.format = "protobuf", .framed = true, .registry = &registry});
     /* all of them; list in two packed parts and a single element; field 99 is not in the schema */
     assert_string_equal(
-        case_bytes(&test, "x", key, BYTES(HEAD "\x12\x3e\x08\x07\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x18\x00\x22\x00"
-                                               "\x28\x01\x32\x02\x01\x02\x3a\x06\x08\x02\x12\x02\x00\x96\x40\x01\x48\x03\x55\x01\x00\x00\x00"
-                                               "\x30\x03\x59\x00\x00\x00\x00\x00\x00\xf8\x3f\x6a\x01\xff\x7a\x03\x0a\x01\x78\x98\x06\x05"
-                                               SOURCE "\x22\x01" "c")),
+        case_bytes(
+            &test, "x", key,
+            BYTES(HEAD "\x12\x3e\x08\x07\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x18\x00\x22\x00"
+                       "\x28\x01\x32\x02\x01\x02\x3a\x06\x08\x02\x12\x02\x00\x96\x40\x01\x48\x03\x55\x01\x00\x00\x00"
+                       "\x30\x03\x59\x00\x00\x00\x00\x00\x00\xf8\x3f\x6a\x01\xff\x7a\x03\x0a\x01\x78\x98\x06\x05" SOURCE
+                       "\x22\x01"
+                       "c")),
         "row c  t t/7 before - after {\"b\":true,\"c1\":null,\"c2\":\"/w==\",\"d\":1.5,\"f\":1,\"list\":[1,2,3],\"m\":null,\"mood\":1,"
         "\"n\":{\"a\":\"x\",\"number\":0},\"o\":0,\"plain\":-1,\"v\":\"1.50\",\"w\":0,\"z\":-2}");
     case_close(&test);
@@ -295,8 +317,9 @@ static const char *proto_value(const char *column, struct iso_bytes payload)
     struct schemas schemas = {ISO_SCHEMA_PROTOBUF, "message Key { int32 k = 1; }", proto_schema};
     struct iso_schema_provider registry = {find, &schemas};
     struct decoder_case test;
-    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.format = "protobuf", .framed = true, .registry = &registry,
-                                                                         .value = column});
+    case_open(
+        &test, &iso_debezium_decoder,
+        (struct iso_decoder_options){.format = "protobuf", .framed = true, .registry = &registry, .value = column});
     snprintf(text, sizeof text, "%s", case_bytes(&test, "x", BYTES("\0\0\0\0\2\0\x08\x07"), payload));
     case_close(&test);
     return strncmp(text, "row c  t t/7 before - after ", 28) ? text : text + 28;
@@ -305,8 +328,11 @@ static const char *proto_value(const char *column, struct iso_bytes payload)
 static void reads_each_column_of_protobuf(void **state)
 {
     (void)state;
-#define ROW(length, bytes) BYTES(HEAD "\x12" length bytes SOURCE "\x22\x01" "c")
-    assert_string_equal(proto_value("plain", ROW("\x0d", "\x08\x07\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")), "-1");
+#define ROW(length, bytes)                                                                                             \
+    BYTES(HEAD "\x12" length bytes SOURCE "\x22\x01"                                                                   \
+               "c")
+    assert_string_equal(proto_value("plain", ROW("\x0d", "\x08\x07\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")),
+                        "-1");
     assert_string_equal(proto_value("plain", ROW("\x02", "\x08\x07")), "?"); /* 0 or null */
     assert_string_equal(proto_value("o", ROW("\x02", "\x08\x07")), "-");
     assert_string_equal(proto_value("o", ROW("\x04", "\x08\x07\x18\x00")), "0");
@@ -323,9 +349,11 @@ static void reads_each_column_of_protobuf(void **state)
     assert_string_equal(proto_value("c2", ROW("\x05", "\x08\x07\x6a\x01\xff")), "/w==");
     assert_string_equal(proto_value("c1", ROW("\x02", "\x08\x07")), "-");
     assert_string_equal(proto_value("n", ROW("\x07", "\x08\x07\x7a\x03\x0a\x01\x78")), "{\"a\":\"x\",\"number\":0}");
-    assert_string_equal(proto_value("b", ROW("\x04", "\x08\x07\x98\x06")), "byte 7: expected a number of at most ten bytes");
+    assert_string_equal(proto_value("b", ROW("\x04", "\x08\x07\x98\x06")),
+                        "byte 7: expected a number of at most ten bytes");
     assert_string_equal(proto_value("b", ROW("\x03", "\x08\x07\x43")), "byte 6: expected an encoding of 0, 1, 2 or 5");
-    assert_string_equal(proto_value("b", ROW("\x07", "\x08\x07\x45\x01\x00\x00\x00")), "byte 1: expected fields encoded as the schema says");
+    assert_string_equal(proto_value("b", ROW("\x07", "\x08\x07\x45\x01\x00\x00\x00")),
+                        "byte 1: expected fields encoded as the schema says");
     assert_string_equal(proto_value("c1", ROW("\x05", "\x08\x07\x62\x01\xff")), "byte 7: expected UTF-8");
 }
 
@@ -349,8 +377,12 @@ static void cut_messages_are_refused(void **state)
         iso_history_operation(&history, ISO_DELETE, 1, ISO_ABSENT);
         feed_rename_keys(&history, feed_debezium_name, &tables);
         feed_init(&feed);
-        assert_true(feed_debezium_write(&feed, &history, &(struct feed_debezium_options){
-            .format = (enum feed_debezium_format)format, .partitions = 1, .metadata = true, .in_band = true, .first_xid = 5}));
+        assert_true(feed_debezium_write(&feed, &history,
+                                        &(struct feed_debezium_options){.format = (enum feed_debezium_format)format,
+                                                                        .partitions = 1,
+                                                                        .metadata = true,
+                                                                        .in_band = true,
+                                                                        .first_xid = 5}));
         feed_finish(&feed);
         case_open(&test, &iso_debezium_decoder, feed_debezium_decoding((enum feed_debezium_format)format));
         for (uint32_t i = 0; i < feed.count; i++) {

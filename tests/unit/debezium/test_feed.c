@@ -1,5 +1,6 @@
-/* Histories written as Debezium's feed in every format, and read again: each transaction has the changes that its writes
- * make of the rows there were, once repeats are left out. And every message of a real connector's captures decodes. */
+/* Histories written as Debezium's feed in every format, and read again: each transaction has the changes that its
+ * writes make of the rows there were, once repeats are left out. And every message of a real connector's captures
+ * decodes. */
 #include <inttypes.h>
 
 #include "base/memory.h"
@@ -19,14 +20,18 @@ static void build(struct iso_history *history, uint64_t seed)
     history->clock = ISO_CLOCK_SCALAR;
     for (uint32_t t = 0; t < transactions; t++) {
         uint32_t operations = random_below(&random, 5);
-        iso_history_begin(history, t, random_below(&random, 3), random_percent(&random, 90) ? ISO_COMMITTED : ISO_ABORTED, t);
+        iso_history_begin(history, t, random_below(&random, 3),
+                          random_percent(&random, 90) ? ISO_COMMITTED : ISO_ABORTED, t);
         iso_history_set_cts(history, (struct iso_stamp){1000 - (t * 7919) % 997, 0});
         for (uint32_t o = 0; o < operations; o++) {
             uint32_t kind = random_below(&random, 4);
             iso_atom value = kind == 1   ? ISO_ABSENT
                              : kind == 2 ? iso_atoms_text(&history->atoms, "caf\xc3\xa9 \"18446744073709551615\"", 29)
                                          : random_below(&random, 5);
-            iso_history_operation(history, kind == 0 ? ISO_READ : kind == 1 ? ISO_DELETE : ISO_WRITE,
+            iso_history_operation(history,
+                                  kind == 0   ? ISO_READ
+                                  : kind == 1 ? ISO_DELETE
+                                              : ISO_WRITE,
                                   random_below(&random, KEYS), value);
         }
     }
@@ -49,8 +54,8 @@ static void text_of(const struct iso_atoms *atoms, iso_atom atom, char text[LINE
     snprintf(text, LINE, "%.*s", (int)length, at);
 }
 
-static void put_line(char line[LINE], char op, const struct iso_atoms *atoms, iso_atom key, bool has_before, iso_atom before,
-                     iso_atom after)
+static void put_line(char line[LINE], char op, const struct iso_atoms *atoms, iso_atom key, bool has_before,
+                     iso_atom before, iso_atom after)
 {
     char texts[3][LINE];
     text_of(atoms, key, texts[0]);
@@ -126,8 +131,8 @@ static void take_event(const struct iso_events *events, const struct iso_event *
         char *line = found->rows[t].lines[event->order - 1];
         found->repeated += *line != 0;
         found->rows[t].count += *line == 0;
-        put_line(line, "cud"[event->operation], atoms, event->key, event->flags & ISO_EVENT_HAS_BEFORE, event->before,
-                 event->after);
+        put_line(line, "cud"[event->operation], atoms, event -> key, event -> flags &ISO_EVENT_HAS_BEFORE,
+                 event -> before, event -> after);
     }
 }
 
@@ -187,9 +192,13 @@ static void every_format_carries_the_history(void **state)
     for (uint64_t seed = 1; seed <= HISTORIES; seed++) {
         totals = (struct found){0};
         for (int format = FEED_JSON; format <= FEED_PROTOBUF; format++)
-            round_trip(seed, (struct feed_debezium_options){
-                .format = (enum feed_debezium_format)format, .partitions = 1 + seed % 3, .restarts = seed % 4,
-                .snapshot = seed % 2, .default_identity = seed % 5 == 0, .binlog = seed % 7 == 0, .in_band = seed % 6 == 1});
+            round_trip(seed, (struct feed_debezium_options){.format = (enum feed_debezium_format)format,
+                                                            .partitions = 1 + seed % 3,
+                                                            .restarts = seed % 4,
+                                                            .snapshot = seed % 2,
+                                                            .default_identity = seed % 5 == 0,
+                                                            .binlog = seed % 7 == 0,
+                                                            .in_band = seed % 6 == 1});
     }
 }
 
@@ -255,7 +264,8 @@ static void take_capture(const char *name, struct iso_decoder_options options, s
             tally->rows[event->operation]++;
             tally->whole += event->operation != ISO_ROW_INSERT && (event->flags & ISO_EVENT_HAS_BEFORE);
             assert_true(event->flags & ISO_EVENT_HAS_AFTER && event->flags & ISO_EVENT_HAS_POSITION);
-            assert_true(event->key != ISO_ABSENT && (event->operation == ISO_ROW_DELETE) == (event->after == ISO_ABSENT));
+            assert_true(event->key != ISO_ABSENT &&
+                        (event->operation == ISO_ROW_DELETE) == (event->after == ISO_ABSENT));
             assert_true((event->operation == ISO_ROW_SNAPSHOT) == !(event->flags & ISO_EVENT_HAS_ID));
             assert_true((event->operation == ISO_ROW_SNAPSHOT) == !event->order);
         }
@@ -288,7 +298,8 @@ static void other_captures_are_read(void **state)
     struct tally tally;
     take_capture("schemas", (struct iso_decoder_options){0}, &tally);
     assert_int_equal(tally.rows[ISO_ROW_SNAPSHOT] + tally.rows[ISO_ROW_INSERT] + tally.rows[ISO_ROW_UPDATE] +
-                         tally.rows[ISO_ROW_DELETE], 6 + 57 + 88 + 15);
+                         tally.rows[ISO_ROW_DELETE],
+                     6 + 57 + 88 + 15);
     take_capture("kill", (struct iso_decoder_options){0}, &tally);
     assert_int_equal(tally.ends, 31);
     take_capture("message", (struct iso_decoder_options){0}, &tally);

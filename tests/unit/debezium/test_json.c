@@ -20,9 +20,10 @@ static void takes_rows(void **state)
     case_open(&test, &iso_debezium_decoder, by_column);
     assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("c", "null", "{\"k\":2,\"v\":7,\"note\":\"w\"}")),
                         "row c dbz public.kv public.kv/2 before - after 7 id 749 at 26673544,26673992 #3");
-    assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("u", "{\"k\":2,\"v\":7,\"note\":\"w\"}",
-                                                                 "{\"k\":2,\"v\":8,\"note\":\"w\"}")),
-                        "row u dbz public.kv public.kv/2 before 7 after 8 id 749 at 26673544,26673992 #3");
+    assert_string_equal(
+        case_decode(&test, "{\"k\":2}",
+                    ENVELOPE("u", "{\"k\":2,\"v\":7,\"note\":\"w\"}", "{\"k\":2,\"v\":8,\"note\":\"w\"}")),
+        "row u dbz public.kv public.kv/2 before 7 after 8 id 749 at 26673544,26673992 #3");
     assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("d", "{\"k\":2,\"v\":8,\"note\":\"w\"}", "null")),
                         "row d dbz public.kv public.kv/2 before 8 after - id 749 at 26673544,26673992 #3");
     assert_string_equal(case_decode(&test, "{\"k\":2}", NULL), "ignored: tombstone");
@@ -61,8 +62,8 @@ static void takes_snapshots(void **state)
     struct decoder_case test;
     case_open(&test, &iso_debezium_decoder, by_column);
 #define SNAPSHOT(mark, op)                                                                                             \
-    "{\"before\":null,\"after\":{\"k\":1,\"v\":-1}," SOURCE(mark, "\"[null,\\\"26392688\\\"]\"", "732", "26392688")     \
-        ",\"transaction\":null,\"op\":\"" op "\",\"ts_ms\":1}"
+    "{\"before\":null,\"after\":{\"k\":1,\"v\":-1}," SOURCE(                                                           \
+        mark, "\"[null,\\\"26392688\\\"]\"", "732", "26392688") ",\"transaction\":null,\"op\":\"" op "\",\"ts_ms\":1}"
     const char *row = "row r dbz public.kv public.kv/1 after -1 at 0,26392688";
     assert_string_equal(case_decode(&test, "{\"k\":1}", SNAPSHOT("\"first\"", "r")), row);
     assert_string_equal(case_decode(&test, "{\"k\":1}", SNAPSHOT("\"last_in_data_collection\"", "r")), row);
@@ -85,8 +86,11 @@ static void takes_changes_of_keys(void **state)
     case_open(&test, &iso_debezium_decoder, by_column);
     struct iso_header header = {.name = case_text("__debezium.newkey"), .value = case_text("{\"k\":3}")};
     const char *deleted = ENVELOPE("d", "{\"k\":2,\"v\":8}", "null");
-    struct iso_message message = {.topic = "dbz.public.kv", .headers = &header, .header_count = 1,
-                                  .key = case_text("{\"k\":2}"), .payload = case_text(deleted)};
+    struct iso_message message = {.topic = "dbz.public.kv",
+                                  .headers = &header,
+                                  .header_count = 1,
+                                  .key = case_text("{\"k\":2}"),
+                                  .payload = case_text(deleted)};
     assert_int_equal(iso_debezium_decoder.decode(test.decoder, &message, &test.events, &test.error), ISO_OK);
     event_text(&test.events, test.text, sizeof test.text);
     assert_string_equal(test.text, "row d dbz public.kv public.kv/2 before 8 after - id 749 at 26673544,26673992 #3");
@@ -119,7 +123,8 @@ static void trusts_before_images_by_identity(void **state)
     assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("d", "{\"k\":2,\"v\":null,\"w\":1}", "null")),
                         "row d dbz public.kv public.kv/2 after -" AT);
     case_close(&test);
-    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.value = "v", .identity = ISO_IDENTITY_DEFAULT});
+    case_open(&test, &iso_debezium_decoder,
+              (struct iso_decoder_options){.value = "v", .identity = ISO_IDENTITY_DEFAULT});
     assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("u", "{\"k\":1,\"v\":7}", "{\"k\":2,\"v\":8}")),
                         "row u dbz public.kv public.kv/2 after 8" AT);
     case_close(&test);
@@ -192,14 +197,17 @@ static void takes_transaction_metadata(void **state)
     const char *source = iso_atom_text(&test.events.block.atoms, test.events.list[0].source, digits, &length);
     assert_int_equal(length, 6);
     assert_memory_equal(source, "my.dbz", 6);
-    assert_string_equal(metadata(&test, "{\"status\":\"END\",\"id\":\"571:53195832\",\"event_count\":2,"
-                                        "\"data_collections\":[{\"data_collection\":\"s1.a\",\"event_count\":2}],\"ts_ms\":1}"),
-                        "end id 571 count 2 at 0,53195832");
-    assert_string_equal(metadata(&test, "{\"status\":\"END\",\"id\":\"3E11FA47-71CA-11E1-9E33-C80AA9429562:23\",\"event_count\":0}"),
-                        "end id 3E11FA47-71CA-11E1-9E33-C80AA9429562:23 count 0");
+    assert_string_equal(
+        metadata(&test, "{\"status\":\"END\",\"id\":\"571:53195832\",\"event_count\":2,"
+                        "\"data_collections\":[{\"data_collection\":\"s1.a\",\"event_count\":2}],\"ts_ms\":1}"),
+        "end id 571 count 2 at 0,53195832");
+    assert_string_equal(
+        metadata(&test, "{\"status\":\"END\",\"id\":\"3E11FA47-71CA-11E1-9E33-C80AA9429562:23\",\"event_count\":0}"),
+        "end id 3E11FA47-71CA-11E1-9E33-C80AA9429562:23 count 0");
     assert_string_equal(metadata(&test, "{\"status\":\"BEGIN\",\"id\":\"file=binlog.000002,pos=197\"}"),
                         "begin id file=binlog.000002,pos=197");
-    assert_string_equal(metadata(&test, "{\"status\":\"MAYBE\",\"id\":\"1:2\"}"), "status: \"MAYBE\", expected BEGIN or END");
+    assert_string_equal(metadata(&test, "{\"status\":\"MAYBE\",\"id\":\"1:2\"}"),
+                        "status: \"MAYBE\", expected BEGIN or END");
     assert_string_equal(metadata(&test, "{\"status\":\"END\",\"id\":null}"), "id: expected the transaction's id");
     assert_string_equal(metadata(&test, "{\"status\":\"END\",\"id\":\"1:2\",\"event_count\":-1}"),
                         "event_count: expected an unsigned integer");
@@ -215,11 +223,13 @@ static void takes_transaction_metadata(void **state)
 static const char *logical(struct decoder_case *test, const char *prefix, const char *content, const char *xid)
 {
     static char payload[2048];
-    snprintf(payload, sizeof payload,
-             "{\"op\":\"m\",\"ts_ms\":1,\"source\":{\"version\":\"3.7.0.Final\",\"connector\":\"postgresql\",\"name\":\"dbz\","
-             "\"snapshot\":\"false\",\"db\":\"bank\",\"sequence\":\"[\\\"28570624\\\",\\\"28589448\\\"]\",\"schema\":\"\","
-             "\"table\":\"\",\"txId\":%s,\"lsn\":28589448},\"transaction\":{\"id\":\"4078:28589448\",\"total_order\":2,"
-             "\"data_collection_order\":1},\"message\":{\"prefix\":%s,\"content\":%s}}", xid, prefix, content);
+    snprintf(
+        payload, sizeof payload,
+        "{\"op\":\"m\",\"ts_ms\":1,\"source\":{\"version\":\"3.7.0.Final\",\"connector\":\"postgresql\",\"name\":\"dbz\","
+        "\"snapshot\":\"false\",\"db\":\"bank\",\"sequence\":\"[\\\"28570624\\\",\\\"28589448\\\"]\",\"schema\":\"\","
+        "\"table\":\"\",\"txId\":%s,\"lsn\":28589448},\"transaction\":{\"id\":\"4078:28589448\",\"total_order\":2,"
+        "\"data_collection_order\":1},\"message\":{\"prefix\":%s,\"content\":%s}}",
+        xid, prefix, content);
     return case_decode(test, "{\"prefix\":\"x\"}", payload);
 }
 
@@ -236,7 +246,8 @@ static void takes_logical_messages(void **state)
     assert_int_equal(test.events.block.value[0], 8);
     assert_string_equal(logical(&test, "\"isochron\"", "\"" RECORD "\"", "4078"), taken);
     assert_string_equal(logical(&test, "\"isochron\"", "\"" RECORD_HEX "\"", "4078"), taken);
-    assert_string_equal(logical(&test, "\"isochron\"", "\"{\\\"tid\\\":5,\\\"sid\\\":1,\\\"ops\\\":[]}\"", "4078"), taken);
+    assert_string_equal(logical(&test, "\"isochron\"", "\"{\\\"tid\\\":5,\\\"sid\\\":1,\\\"ops\\\":[]}\"", "4078"),
+                        taken);
     assert_string_equal(logical(&test, "\"si\"", "\"AAAA\"", "4078"),
                         "ignored: logical message of another prefix than isochron id 4078 at 28570624,28589448 #2");
     assert_string_equal(logical(&test, "\"isochron\"", "\"AAAA\"", "4078"),
@@ -256,9 +267,11 @@ static void refuses_records_outside_of_transactions(void **state)
     (void)state;
     struct decoder_case test;
     case_open(&test, &iso_debezium_decoder, by_column);
-    assert_string_equal(case_decode(&test, NULL, "{\"op\":\"m\",\"source\":{\"connector\":\"postgresql\",\"name\":\"dbz\",\"txId\":null},"
-                                                 "\"transaction\":null,\"message\":{\"prefix\":\"isochron\",\"content\":\"" RECORD "\"}}"),
-                        "a record outside of any transaction: expected pg_logical_emit_message(true, 'isochron', record)");
+    assert_string_equal(
+        case_decode(&test, NULL,
+                    "{\"op\":\"m\",\"source\":{\"connector\":\"postgresql\",\"name\":\"dbz\",\"txId\":null},"
+                    "\"transaction\":null,\"message\":{\"prefix\":\"isochron\",\"content\":\"" RECORD "\"}}"),
+        "a record outside of any transaction: expected pg_logical_emit_message(true, 'isochron', record)");
     assert_string_equal(case_decode(&test, NULL, "{\"op\":\"m\",\"source\":{\"connector\":\"postgresql\"}}"),
                         "op m without message, expected {prefix, content}");
     case_close(&test);
@@ -291,18 +304,19 @@ static void takes_heartbeats_and_schema_changes(void **state)
     struct decoder_case test;
     case_open(&test, &iso_debezium_decoder, by_column);
     assert_string_equal(case_decode(&test, "{\"serverName\":\"dbz\"}", "{\"ts_ms\":1700000000000}"), "heartbeat");
-    assert_string_equal(case_decode(&test, "{\"databaseName\":\"bank\"}",
-                                    "{\"source\":{\"connector\":\"mysql\",\"name\":\"dbz\",\"db\":\"bank\",\"table\":\"kv\","
-                                    "\"file\":\"binlog.000003\",\"pos\":911,\"row\":0},\"ts_ms\":1,\"databaseName\":\"bank\","
-                                    "\"schemaName\":null,\"ddl\":\"ALTER TABLE kv ADD w INT\",\"tableChanges\":[]}"),
-                        "schema bank.kv at 3,15284043776");
+    assert_string_equal(
+        case_decode(&test, "{\"databaseName\":\"bank\"}",
+                    "{\"source\":{\"connector\":\"mysql\",\"name\":\"dbz\",\"db\":\"bank\",\"table\":\"kv\","
+                    "\"file\":\"binlog.000003\",\"pos\":911,\"row\":0},\"ts_ms\":1,\"databaseName\":\"bank\","
+                    "\"schemaName\":null,\"ddl\":\"ALTER TABLE kv ADD w INT\",\"tableChanges\":[]}"),
+        "schema bank.kv at 3,15284043776");
     case_close(&test);
 }
 
 #define BINLOG(gtid)                                                                                                   \
     "{\"before\":{\"k\":2,\"v\":null},\"after\":{\"k\":2,\"v\":8},\"source\":{\"version\":\"3.0.0.Final\","            \
-    "\"connector\":\"mariadb\",\"name\":\"m\",\"ts_ms\":1,\"snapshot\":\"false\",\"db\":\"bank\",\"sequence\":null,"  \
-    "\"table\":\"kv\",\"server_id\":223344,\"gtid\":" gtid ",\"file\":\"binlog.000003\",\"pos\":911,\"row\":2,"       \
+    "\"connector\":\"mariadb\",\"name\":\"m\",\"ts_ms\":1,\"snapshot\":\"false\",\"db\":\"bank\",\"sequence\":null,"   \
+    "\"table\":\"kv\",\"server_id\":223344,\"gtid\":" gtid ",\"file\":\"binlog.000003\",\"pos\":911,\"row\":2,"        \
     "\"thread\":7,\"query\":null},\"op\":\"u\",\"ts_ms\":1,\"transaction\":"
 
 static void takes_binlog_rows(void **state)
@@ -314,8 +328,9 @@ static void takes_binlog_rows(void **state)
                         "row u m bank.kv bank.kv/2 before - after 8 id 0-1-23 at 3,15284043778 #1");
     assert_string_equal(case_decode(&test, "{\"k\":2}", BINLOG("\"0-1-23\"") "null}"),
                         "row u m bank.kv bank.kv/2 before - after 8 id 0-1-23 at 3,15284043778");
-    assert_string_equal(case_decode(&test, "{\"k\":2}", BINLOG("null") "{\"id\":\"file=binlog.000003,pos=700\",\"total_order\":1}}"),
-                        "row u m bank.kv bank.kv/2 before - after 8 id file=binlog.000003,pos=700 at 3,15284043778 #1");
+    assert_string_equal(
+        case_decode(&test, "{\"k\":2}", BINLOG("null") "{\"id\":\"file=binlog.000003,pos=700\",\"total_order\":1}}"),
+        "row u m bank.kv bank.kv/2 before - after 8 id file=binlog.000003,pos=700 at 3,15284043778 #1");
     assert_string_equal(case_decode(&test, "{\"k\":2}", BINLOG("null") "null}"),
                         "row u m bank.kv bank.kv/2 before - after 8 at 3,15284043778");
     case_close(&test);
@@ -332,7 +347,8 @@ static void takes_listed_tables_only(void **state)
     case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.value = "v", .tables = "public.k;kv"});
     assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("c", "null", "{\"k\":2,\"v\":7}")),
                         "ignored: a table that is not in tables=" AT);
-    assert_string_equal(case_decode(&test, NULL, ENVELOPE("t", "null", "null")), "ignored: a table that is not in tables=" AT);
+    assert_string_equal(case_decode(&test, NULL, ENVELOPE("t", "null", "null")),
+                        "ignored: a table that is not in tables=" AT);
     case_close(&test);
 }
 
@@ -341,9 +357,11 @@ static void ignores_unknown_members(void **state)
     (void)state;
     struct decoder_case test;
     case_open(&test, &iso_debezium_decoder, by_column);
-    assert_string_equal(case_decode(&test, " {\"k\":2}", "{\"new\":[{}],\"op\":\"c\",\"ts_ns\":1,\"after\":{\"k\":2,\"v\":7},"
-                                                         "\"source\":{\"connector\":\"postgresql\",\"table\":\"kv\",\"lsn\":5,\"more\":{\"a\":[1]}}}"),
-                        "row c  kv kv/2 before - after 7");
+    assert_string_equal(
+        case_decode(&test, " {\"k\":2}",
+                    "{\"new\":[{}],\"op\":\"c\",\"ts_ns\":1,\"after\":{\"k\":2,\"v\":7},"
+                    "\"source\":{\"connector\":\"postgresql\",\"table\":\"kv\",\"lsn\":5,\"more\":{\"a\":[1]}}}"),
+        "row c  kv kv/2 before - after 7");
     case_close(&test);
 }
 

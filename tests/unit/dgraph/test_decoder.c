@@ -26,8 +26,8 @@ static const char *mutation(struct decoding *decoding, const char *members)
 static const char *set(struct decoding *decoding, const char *value, const char *type)
 {
     char members[256];
-    snprintf(members, sizeof members, "\"operation\":\"set\",\"uid\":31,\"attr\":\"p\",\"value\":%s,\"value_type\":\"%s\"",
-             value, type);
+    snprintf(members, sizeof members,
+             "\"operation\":\"set\",\"uid\":31,\"attr\":\"p\",\"value\":%s,\"value_type\":\"%s\"", value, type);
     return mutation(decoding, members);
 }
 
@@ -80,7 +80,8 @@ static void samples(void **state)
         for (uint32_t i = 0; i < count; i++, total++) {
             assert_in_range(total, 0, sizeof expected / sizeof *expected - 1);
             assert_string_equal(decoding_of(&decoding, messages[i].key.data, messages[i].key.size,
-                                            messages[i].payload.data, messages[i].payload.size), expected[total]);
+                                            messages[i].payload.data, messages[i].payload.size),
+                                expected[total]);
         }
     assert_int_equal(total, sizeof expected / sizeof *expected);
     iso_capture_reader_free(reader);
@@ -131,7 +132,8 @@ static void edges(void **state)
     start(&decoding, (struct iso_decoder_options){.schema = "p: uid ."});
     assert_string_equal(set(&decoding, "18446744073709551615", "uid"),
                         "ROW update p/0x1f: ? -> 0xffffffffffffffff cts 9\n");
-    assert_string_equal(set(&decoding, "-1", "uid"), "ERROR event.value of type \"uid\": expected an unsigned integer\n");
+    assert_string_equal(set(&decoding, "-1", "uid"),
+                        "ERROR event.value of type \"uid\": expected an unsigned integer\n");
     decoding_end(&decoding);
     start(&decoding, (struct iso_decoder_options){0});
     assert_string_equal(set(&decoding, "2", "uid"), "ERROR attr \"p\": expected a schema that says whether this "
@@ -165,17 +167,19 @@ static void members_in_another_order(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){0});
-    assert_string_equal(decoding_of_text(&decoding, " { \"event\" : {\"value_type\":\"string\",\"value\":\"\\n\",\"attr\":\"\\u0070\","
-                                                    "\"uid\":1,\"operation\":\"set\"} , \"new\":1, \"type\":\"mutation\","
-                                                    "\"meta\":{\"later\":null,\"commit_ts\":18446744073709551615}}"),
-                        "ROW update p/0x1: ? -> \n cts 18446744073709551615\n");
+    assert_string_equal(
+        decoding_of_text(&decoding, " { \"event\" : {\"value_type\":\"string\",\"value\":\"\\n\",\"attr\":\"\\u0070\","
+                                    "\"uid\":1,\"operation\":\"set\"} , \"new\":1, \"type\":\"mutation\","
+                                    "\"meta\":{\"later\":null,\"commit_ts\":18446744073709551615}}"),
+        "ROW update p/0x1: ? -> \n cts 18446744073709551615\n");
     decoding_end(&decoding);
 }
 
 /* ---- namespaces, tables, drops ---- */
 
-static const char plain[] = "{\"meta\":{\"commit_ts\":9},\"type\":\"mutation\",\"event\":{\"operation\":\"set\",\"uid\":1,"
-                            "\"attr\":\"p\",\"value\":1,\"value_type\":\"int\"}}";
+static const char plain[] =
+    "{\"meta\":{\"commit_ts\":9},\"type\":\"mutation\",\"event\":{\"operation\":\"set\",\"uid\":1,"
+    "\"attr\":\"p\",\"value\":1,\"value_type\":\"int\"}}";
 
 static void namespaces(void **state)
 {
@@ -187,8 +191,9 @@ static void namespaces(void **state)
     assert_string_equal(decoding_of(&decoding, other, 8, plain, strlen(plain)), "ROW update 260.p/0x1: ? -> 1 cts 9\n");
     assert_string_equal(decoding_of(&decoding, other, 7, plain, strlen(plain)),
                         "ERROR the message's key: 7 bytes, expected the 8 of a namespace\n");
-    static const char member[] = "{\"meta\":{\"namespace\":5,\"commit_ts\":9},\"type\":\"drop\",\"event\":{\"operation\":"
-                                 "\"predicate\",\"type\":\"\",\"pred\":\"p\"}}";
+    static const char member[] =
+        "{\"meta\":{\"namespace\":5,\"commit_ts\":9},\"type\":\"drop\",\"event\":{\"operation\":"
+        "\"predicate\",\"type\":\"\",\"pred\":\"p\"}}";
     assert_string_equal(decoding_of(&decoding, other, 8, member, strlen(member)), "DROP 5.p cts 9\n");
     static const char data[] = "{\"meta\":{\"commit_ts\":9},\"type\":\"drop\",\"event\":{\"operation\":\"data\"}}";
     assert_string_equal(decoding_of(&decoding, other, 8, data, strlen(data)),
@@ -263,10 +268,12 @@ static void wrong_values(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char expected[200];
-        snprintf(expected, sizeof expected, "ERROR event.value of type \"%s\": expected %s\n", cases[i].type, cases[i].expected);
+        snprintf(expected, sizeof expected, "ERROR event.value of type \"%s\": expected %s\n", cases[i].type,
+                 cases[i].expected);
         assert_string_equal(set(&decoding, cases[i].value, cases[i].type), expected);
     }
-    assert_string_equal(set(&decoding, "1", "int64"), "ERROR event.value_type \"int64\": expected a type of Dgraph's\n");
+    assert_string_equal(set(&decoding, "1", "int64"),
+                        "ERROR event.value_type \"int64\": expected a type of Dgraph's\n");
     decoding_end(&decoding);
 }
 
@@ -279,17 +286,21 @@ static void wrong_messages(void **state)
         {"{}", "ERROR expected the members meta with a commit_ts above 0, type and event\n"},
         {"{\"meta\":{\"commit_ts\":0},\"type\":\"drop\",\"event\":{}}",
          "ERROR expected the members meta with a commit_ts above 0, type and event\n"},
-        {"{\"meta\":{\"commit_ts\":-3},\"type\":\"drop\",\"event\":{}}", "ERROR byte 22: found '-', expected an unsigned integer\n"},
-        {"{\"meta\":{\"commit_ts\":\"3\"},\"type\":\"drop\",\"event\":{}}", "ERROR byte 22: found '\"', expected a number\n"},
+        {"{\"meta\":{\"commit_ts\":-3},\"type\":\"drop\",\"event\":{}}",
+         "ERROR byte 22: found '-', expected an unsigned integer\n"},
+        {"{\"meta\":{\"commit_ts\":\"3\"},\"type\":\"drop\",\"event\":{}}",
+         "ERROR byte 22: found '\"', expected a number\n"},
         {"{\"meta\":{\"commit_ts\":18446744073709551616}}",
          "ERROR byte 22: a number beyond 64 bits, expected an integer from -2^63 to 2^64-1\n"},
         {"{\"meta\":7}", "ERROR byte 9: found '7', expected '{'\n"},
         {"{\"meta\":{\"commit_ts\":3},\"meta\":{}}", "ERROR byte 32: found '{', expected each member once\n"},
-        {"{\"meta\":{\"commit_ts\":3},\"type\":\"mutations\",\"event\":{}}", "ERROR type \"mutations\": expected mutation or drop\n"},
+        {"{\"meta\":{\"commit_ts\":3},\"type\":\"mutations\",\"event\":{}}",
+         "ERROR type \"mutations\": expected mutation or drop\n"},
         {"{\"meta\":{\"commit_ts\":3},\"type\":\"mutation\",\"event\":{\"operation\":\"set\",\"uid\":1,\"attr\":\"p\",\"value\":1}}",
          "ERROR event lacks its member \"value_type\"\n"},
         {"{\"meta\":{\"commit_ts\":3},\"type\":\"mutation\",\"event\":{\"operation\":\"set\",\"uid\":0,\"attr\":\"p\",\"value\":1,"
-         "\"value_type\":\"int\"}}", "ERROR event: expected a uid above 0 and an attr\n"},
+         "\"value_type\":\"int\"}}",
+         "ERROR event: expected a uid above 0 and an attr\n"},
         {"{\"meta\":{\"commit_ts\":3},\"type\":\"mutation\",\"event\":{\"uid\":-1}}",
          "ERROR byte 58: found '-', expected an unsigned integer\n"},
         {"{\"meta\":{\"commit_ts\":3},\"type\":\"mutation\",\"event\":{\"uid\":1,\"uid\":1}}",
@@ -335,11 +346,19 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples), cmocka_unit_test(values_of_every_type),
-        cmocka_unit_test(a_number_and_its_text_are_one_value), cmocka_unit_test(edges), cmocka_unit_test(operations),
-        cmocka_unit_test(members_in_another_order), cmocka_unit_test(namespaces), cmocka_unit_test(drops),
-        cmocka_unit_test(every_truncation), cmocka_unit_test(wrong_values), cmocka_unit_test(wrong_messages),
-        cmocka_unit_test(an_oversized_payload), cmocka_unit_test(options),
+        cmocka_unit_test(samples),
+        cmocka_unit_test(values_of_every_type),
+        cmocka_unit_test(a_number_and_its_text_are_one_value),
+        cmocka_unit_test(edges),
+        cmocka_unit_test(operations),
+        cmocka_unit_test(members_in_another_order),
+        cmocka_unit_test(namespaces),
+        cmocka_unit_test(drops),
+        cmocka_unit_test(every_truncation),
+        cmocka_unit_test(wrong_values),
+        cmocka_unit_test(wrong_messages),
+        cmocka_unit_test(an_oversized_payload),
+        cmocka_unit_test(options),
     };
     return cmocka_run_group_tests_name("dgraph decoder", tests, NULL, NULL);
 }

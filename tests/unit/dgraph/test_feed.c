@@ -23,13 +23,19 @@ static void build(struct iso_history *history, uint64_t seed, uint32_t predicate
     history->clock = ISO_CLOCK_SCALAR;
     for (uint32_t t = 0; t < transactions; t++) {
         uint32_t operations = random_below(&random, 5);
-        iso_history_begin(history, t, random_below(&random, 3), random_percent(&random, 90) ? ISO_COMMITTED : ISO_ABORTED, t);
+        iso_history_begin(history, t, random_below(&random, 3),
+                          random_percent(&random, 90) ? ISO_COMMITTED : ISO_ABORTED, t);
         iso_history_set_cts(history, (struct iso_stamp){1000 - (t * 7919) % 997, 0});
         for (uint32_t o = 0; o < operations; o++) {
             uint32_t kind = random_below(&random, 4);
-            iso_history_operation(history, kind == 0 ? ISO_READ : kind == 1 ? ISO_DELETE : ISO_WRITE,
-                                  random_below(&random, KEYS), kind == 1 ? ISO_ABSENT :
-                                  kind == 2 ? test_atom(history, "18446744073709551615") : random_below(&random, 5));
+            iso_history_operation(history,
+                                  kind == 0   ? ISO_READ
+                                  : kind == 1 ? ISO_DELETE
+                                              : ISO_WRITE,
+                                  random_below(&random, KEYS),
+                                  kind == 1   ? ISO_ABSENT
+                                  : kind == 2 ? test_atom(history, "18446744073709551615")
+                                              : random_below(&random, 5));
         }
     }
     feed_rename_keys(history, feed_dgraph_name, &predicates);
@@ -42,13 +48,15 @@ static char *expected_of(const struct iso_history *history)
     char line[200], key[ISO_ATOM_TEXT_MAX], value[ISO_ATOM_TEXT_MAX];
     for (uint64_t cts = 0; cts <= 1000; cts++)
         for (uint32_t t = 0; t < history->transaction_count; t++)
-            for (uint32_t o = history->first_operation[t]; history->cts[t] == cts && o < history->first_operation[t + 1]; o++) {
+            for (uint32_t o = history->first_operation[t];
+                 history->cts[t] == cts && o < history->first_operation[t + 1]; o++) {
                 size_t key_length, value_length = 0;
                 if (iso_status_of(history, t) != ISO_COMMITTED || !iso_kind_writes(history->kind[o]))
                     continue;
                 bool deletes = iso_kind_of(history, o) == ISO_DELETE;
                 const char *name = iso_atom_text(&history->atoms, history->key_atom[history->key[o]], key, &key_length);
-                const char *to = deletes ? "-" : iso_atom_text(&history->atoms, history->value[o], value, &value_length);
+                const char *to =
+                    deletes ? "-" : iso_atom_text(&history->atoms, history->value[o], value, &value_length);
                 snprintf(line, sizeof line, "ROW %s %.*s: ? -> %.*s cts %llu\n", deletes ? "delete" : "update",
                          (int)key_length, name, deletes ? 1 : (int)value_length, to, (unsigned long long)cts);
                 iso_text_put(&text, line);

@@ -40,12 +40,8 @@ static void run_release(struct run *run)
 
 static struct iso_generate_options small_run(uint64_t seed)
 {
-    return (struct iso_generate_options){.sessions = 8,
-                                         .transactions = 400,
-                                         .operations = 6,
-                                         .keys = 25,
-                                         .read_share = (uint64_t)1 << 31,
-                                         .seed = seed};
+    return (struct iso_generate_options){
+        .sessions = 8, .transactions = 400, .operations = 6, .keys = 25, .read_share = (uint64_t)1 << 31, .seed = seed};
 }
 
 static void judge(const struct iso_history *history, enum iso_level level, struct iso_verdict *verdict)
@@ -73,9 +69,8 @@ static bool is_found(const struct iso_verdict *verdict, const struct iso_planted
             has_tid(history, violation->transaction, planted->first_tid + finding->transaction) &&
             (finding->other == ISO_SCRIPT_NOBODY ||
              has_tid(history, violation->other, planted->first_tid + finding->other)) &&
-            (finding->key
-                 ? history->key_atom[violation->key] == planted->first_key + (uint64_t)(finding->key - 'x')
-                 : violation->key == ISO_NONE))
+            (finding->key ? history->key_atom[violation->key] == planted->first_key + (uint64_t)(finding->key - 'x')
+                          : violation->key == ISO_NONE))
             return true;
     }
     return false;
@@ -265,12 +260,8 @@ static void places(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_mix),
-        cmocka_unit_test(every_anomaly),
-        cmocka_unit_test(extremes),
-        cmocka_unit_test(orders),
-        cmocka_unit_test(the_same_for_a_seed),
-        cmocka_unit_test(a_sink_ends_the_run),
+        cmocka_unit_test(every_mix), cmocka_unit_test(every_anomaly),       cmocka_unit_test(extremes),
+        cmocka_unit_test(orders),    cmocka_unit_test(the_same_for_a_seed), cmocka_unit_test(a_sink_ends_the_run),
         cmocka_unit_test(places),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

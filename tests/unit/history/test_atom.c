@@ -24,14 +24,13 @@ static void comes_back_as(struct iso_atoms *atoms, const char *text)
     assert_int_equal(found, atom);
 }
 
-static const char *const edges[] = {"0", "1", "7", "2147483646", "2147483647", "2147483648", "2147483649",
-                                    "4294967295", "4294967296", "9223372036854775807", "9223372036854775808",
-                                    "18446744073709551614", "18446744073709551615", "-1", "-2147483648",
-                                    "-9223372036854775807", "-9223372036854775808",
-                                    /* not canonical, or beyond 64 bits: strings */
-                                    "", "-0", "-", "007", "00", "+7", "7 ", " 7", "7.0", "1e3",
-                                    "18446744073709551616", "-9223372036854775809", "99999999999999999999",
-                                    "123456789012345678901234567890", "-00", "-07", "0x7", "null", "x"};
+static const char *const edges[] = {
+    "0", "1", "7", "2147483646", "2147483647", "2147483648", "2147483649", "4294967295", "4294967296",
+    "9223372036854775807", "9223372036854775808", "18446744073709551614", "18446744073709551615", "-1", "-2147483648",
+    "-9223372036854775807", "-9223372036854775808",
+    /* not canonical, or beyond 64 bits: strings */
+    "", "-0", "-", "007", "00", "+7", "7 ", " 7", "7.0", "1e3", "18446744073709551616", "-9223372036854775809",
+    "99999999999999999999", "123456789012345678901234567890", "-00", "-07", "0x7", "null", "x"};
 enum { EDGES = sizeof edges / sizeof *edges, FIRST_STRING = 17, FIRST_IN_TABLE = 5 };
 
 static void texts_come_back(void **state)
@@ -145,8 +144,8 @@ static void order_of_reports(void **state)
 static void index_numbers_by_first_appearance(void **state)
 {
     (void)state;
-    static const iso_atom atoms[] = {
-        0, 5, 4000000, 0x7fffffff, ISO_ATOM_TABLE, 5000000, ISO_ATOM_TABLE | 77, 1, 4194303, 4194304};
+    static const iso_atom atoms[] = {0, 5,       4000000, 0x7fffffff, ISO_ATOM_TABLE, 5000000, ISO_ATOM_TABLE | 77,
+                                     1, 4194303, 4194304};
     enum { COUNT = sizeof atoms / sizeof *atoms };
     struct iso_atom_index *index = iso_atom_index_new();
     for (int round = 0; round < 2; round++) {

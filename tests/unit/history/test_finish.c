@@ -17,8 +17,7 @@ static struct iso_history empty(void)
 
 static uint32_t begin(struct iso_history *history, const char *tid, const char *session, uint64_t line)
 {
-    return iso_history_begin(history, test_atom(history, tid), test_atom(history, session), ISO_COMMITTED,
-                             line);
+    return iso_history_begin(history, test_atom(history, tid), test_atom(history, session), ISO_COMMITTED, line);
 }
 
 static void scalar(struct iso_history *history, uint64_t sts, uint64_t cts)
@@ -49,11 +48,10 @@ static void a_tid_is_one_transaction(void **state)
     (void)state;
     static const char *const pairs[][2] = {
         {"7", "7"}, {"4000000000", "4000000000"}, {"x", "x"}, {"2000000000", "2000000000"}};
-    static const char *const messages[] = {
-        "h:9: tid 7 stands here and at h:4; a tid must be unique",
-        "h:9: tid 4000000000 stands here and at h:4; a tid must be unique",
-        "h:9: tid x stands here and at h:4; a tid must be unique",
-        "h:9: tid 2000000000 stands here and at h:4; a tid must be unique"};
+    static const char *const messages[] = {"h:9: tid 7 stands here and at h:4; a tid must be unique",
+                                           "h:9: tid 4000000000 stands here and at h:4; a tid must be unique",
+                                           "h:9: tid x stands here and at h:4; a tid must be unique",
+                                           "h:9: tid 2000000000 stands here and at h:4; a tid must be unique"};
     for (size_t i = 0; i < 4; i++) {
         struct iso_history history = empty();
         begin(&history, "1", "s", 3);
@@ -79,8 +77,7 @@ static void a_key_is_list_or_register(void **state)
     begin(&history, "2", "s", 2);
     iso_history_operation(&history, ISO_READ, 5, ISO_ABSENT);
     iso_history_operation(&history, ISO_APPEND, 5, 2);
-    refuses(&history,
-            "h:2: key 5 is used as a list here and as a single value at h:1; a key is one or the other");
+    refuses(&history, "h:2: key 5 is used as a list here and as a single value at h:1; a key is one or the other");
 
     history = empty();
     iso_history_initial(&history, 5, 1, false);
@@ -211,8 +208,7 @@ static void scalars_stay(void **state)
         finishes(&history);
         assert_int_equal(history.rank_count, largest ? 3 : 0);
         assert_true(history.cts[0] == (largest ? 3 : UINT64_MAX - 1));
-        assert_true(history.sts[0] < history.sts[1] && history.sts[1] < history.cts[0] &&
-                    history.cts[0] < UINT64_MAX);
+        assert_true(history.sts[0] < history.sts[1] && history.sts[1] < history.cts[0] && history.cts[0] < UINT64_MAX);
         stamp_is(&history, history.sts[1], "7");
         stamp_is(&history, history.cts[0], largest ? "18446744073709551615" : "18446744073709551614");
         iso_history_release(&history);

@@ -16,11 +16,9 @@ static void add_random(struct iso_history *history, uint64_t *seed, uint32_t num
     iso_history_begin(history, tid, test_atom(history, choice & 1 ? "s" : "3000000000"), choice % 3,
                       iso_origin(0, line));
     if (choice & 0x10)
-        iso_history_set_sts(history,
-                            (struct iso_stamp){choice >> 20, clock == ISO_CLOCK_PAIR ? choice & 7 : 0});
+        iso_history_set_sts(history, (struct iso_stamp){choice >> 20, clock == ISO_CLOCK_PAIR ? choice & 7 : 0});
     if (choice & 0x20)
-        iso_history_set_cts(history,
-                            (struct iso_stamp){choice >> 19, clock == ISO_CLOCK_PAIR ? choice & 3 : 0});
+        iso_history_set_cts(history, (struct iso_stamp){choice >> 19, clock == ISO_CLOCK_PAIR ? choice & 3 : 0});
     if (choice & 0x40)
         iso_history_set_sno(history, choice >> 40);
     if (choice & 0x80)
@@ -39,12 +37,10 @@ static void add_random(struct iso_history *history, uint64_t *seed, uint32_t num
             iso_history_operation(history, ISO_READ_LIST, key, list);
         } else {
             iso_history_operation(history, (enum iso_operation_kind)(what >> 4 & 3), key,
-                                  what & 4 ? ISO_ABSENT
-                                           : iso_atoms_unsigned(&history->atoms, what >> (what & 0x3f)));
+                                  what & 4 ? ISO_ABSENT : iso_atoms_unsigned(&history->atoms, what >> (what & 0x3f)));
         }
         if (what & 0x100)
-            iso_history_set_ots(history,
-                                (struct iso_stamp){what >> 30, clock == ISO_CLOCK_PAIR ? what & 7 : 0});
+            iso_history_set_ots(history, (struct iso_stamp){what >> 30, clock == ISO_CLOCK_PAIR ? what & 7 : 0});
         else if (what & 0x200 && iso_history_snapshot(history, "7:7:", 4, &snapshot))
             iso_history_set_operation_snapshot(history, snapshot);
         if (what & 0x400)

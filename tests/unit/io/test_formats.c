@@ -129,24 +129,25 @@ static void hist(void **state)
 
 /* ---- newer dbcop ---- */
 
-#define TWO_SESSIONS                                                                                                      \
-    "[[{\"events\":[{\"Write\":{\"variable\":1,\"version\":2}},{\"Read\":{\"version\":null,\"variable\":3}}],"            \
-    "\"committed\":true}],\n[{\"committed\":false,\"events\":[{\"Write\":{\"variable\":18446744073709551615,"            \
+#define TWO_SESSIONS                                                                                                   \
+    "[[{\"events\":[{\"Write\":{\"variable\":1,\"version\":2}},{\"Read\":{\"version\":null,\"variable\":3}}],"         \
+    "\"committed\":true}],\n[{\"committed\":false,\"events\":[{\"Write\":{\"variable\":18446744073709551615,"          \
     "\"version\":4}}]}]]"
 
 static void dbcop_json(void **state)
 {
     static const char *const expected =
         "{\"tid\":0,\"sid\":0,\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":2},{\"t\":\"r\",\"k\":3,\"v\":null}]}\n"
-        "{\"tid\":1,\"sid\":1,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":\"18446744073709551615\",\"v\":4}]}\n"
-        NO_INITIAL;
+        "{\"tid\":1,\"sid\":1,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":\"18446744073709551615\",\"v\":4}]}\n" NO_INITIAL;
     (void)state;
     check(ISO_FORMAT_DBCOP_JSON, TWO_SESSIONS, expected);
-    check(ISO_FORMAT_DBCOP_JSON, "{\"params\":{\"id\":0},\"info\":\"x\",\"data\":" TWO_SESSIONS ",\"end\":\"\"}", expected);
+    check(ISO_FORMAT_DBCOP_JSON, "{\"params\":{\"id\":0},\"info\":\"x\",\"data\":" TWO_SESSIONS ",\"end\":\"\"}",
+          expected);
     check_bad(ISO_FORMAT_DBCOP_JSON, "{\"params\":{}}", "an object with \"data\"");
     check_bad(ISO_FORMAT_DBCOP_JSON, "[[{\"committed\":true}]]", "a transaction with \"events\"");
     check_bad(ISO_FORMAT_DBCOP_JSON, "[[{\"events\":[{\"Cas\":{}}]}]]", "expected \"Write\" or \"Read\"");
-    check_bad(ISO_FORMAT_DBCOP_JSON, "[[{\"events\":[{\"Write\":{\"variable\":1,\"version\":null}}]}]]", "expected a number");
+    check_bad(ISO_FORMAT_DBCOP_JSON, "[[{\"events\":[{\"Write\":{\"variable\":1,\"version\":null}}]}]]",
+              "expected a number");
     check_bad(ISO_FORMAT_DBCOP_JSON, "[[{\"events\":[{\"Read\":{\"variable\":1}}]}]]", "\"version\":number");
     check_bad(ISO_FORMAT_DBCOP_JSON, "[[{\"events\":[]}]", "the text ends here");
 }
@@ -174,9 +175,11 @@ static void elle_edn(void **state)
           "{\"tid\":\"#5\",\"sid\":1,\"status\":\"unknown\",\"ops\":[{\"t\":\"w\",\"k\":\"y\",\"v\":-3}]}\n"
           "{\"tid\":\"#6\",\"sid\":2,\"status\":\"unknown\",\"ops\":[{\"t\":\"w\",\"k\":\"z\",\"v\":1}]}\n" NO_INITIAL);
     /* Viper's EDN: a fourth member; a failed write is one of an aborted transaction */
-    check(ISO_FORMAT_ELLE_EDN, "{:type :ok, :f :txn, :process 3, :index 1 :value [[:r 7241 -80 false] [:w 5 9 true] [:w 6 9 false]]}",
-          "{\"tid\":1,\"sid\":3,\"ops\":[{\"t\":\"r\",\"k\":7241,\"v\":-80},{\"t\":\"w\",\"k\":5,\"v\":9}]}\n"
-          "{\"tid\":\"1.failed\",\"sid\":3,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":6,\"v\":9}]}\n" NO_INITIAL);
+    check(
+        ISO_FORMAT_ELLE_EDN,
+        "{:type :ok, :f :txn, :process 3, :index 1 :value [[:r 7241 -80 false] [:w 5 9 true] [:w 6 9 false]]}",
+        "{\"tid\":1,\"sid\":3,\"ops\":[{\"t\":\"r\",\"k\":7241,\"v\":-80},{\"t\":\"w\",\"k\":5,\"v\":9}]}\n"
+        "{\"tid\":\"1.failed\",\"sid\":3,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":6,\"v\":9}]}\n" NO_INITIAL);
     check(ISO_FORMAT_ELLE_EDN, "{:type :ok :index 1 :value [[:w \"a\\\"\\\\\" 1]]}",
           "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"w\",\"k\":\"a\\\"\\\\\",\"v\":1}]}\n" NO_INITIAL);
 }
@@ -184,14 +187,17 @@ static void elle_edn(void **state)
 static void elle_edn_is_refused(void **state)
 {
     (void)state;
-    check_bad(ISO_FORMAT_ELLE_EDN, "[{:type :ok, :f :add, :value 0, :process 0}]", "not a read/write history: 1 operations (the first is :add)");
+    check_bad(ISO_FORMAT_ELLE_EDN, "[{:type :ok, :f :add, :value 0, :process 0}]",
+              "not a read/write history: 1 operations (the first is :add)");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok, :f :read, :value [[1 2] [3 4]]}", "not a read/write history");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok, :f :txn, :value [[:w :x\254 2]]}", "UTF-8");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok, :f :txn, :value 7}", "is no vector of operations");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:f :txn, :value []}", "without a :type");
-    check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok\n :value [[:cas 1 2]]}", ":2: byte 11: found ':cas', expected an operation");
+    check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok\n :value [[:cas 1 2]]}",
+              ":2: byte 11: found ':cas', expected an operation");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok :value [[:r 1 2}]}", "expected the bracket that matches");
-    check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok :value [[:r 1 2]]", "the text ends here, expected the brackets that are open");
+    check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok :value [[:r 1 2]]",
+              "the text ends here, expected the brackets that are open");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok :value [[:w 1 99999999999999999999]]}", "an integer of 64 bits");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:type}", "a value for each key of the map");
     check_bad(ISO_FORMAT_ELLE_EDN,
@@ -202,16 +208,19 @@ static void elle_edn_is_refused(void **state)
 static void elle_json(void **state)
 {
     (void)state;
-    check(ISO_FORMAT_ELLE_JSON,
-          "[{\"type\":\"invoke\",\"f\":\"txn\",\"value\":[[\"w\",\"x\",2]],\"process\":0,\"index\":1},\n"
-          " {\"type\":\"ok\",\"f\":\"txn\",\"value\":[[\"w\",\"x\",2],[\"r\",\"y\",null]],\"process\":0,\"index\":2},\n"
-          " {\"type\":\"ok\",\"f\":\"txn\",\"value\":[[\"append\",253,1],[\"r\",255,[2,3]]],\"process\":1,\"index\":4}]\n",
-          "{\"tid\":2,\"sid\":0,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":2},{\"t\":\"r\",\"k\":\"y\",\"v\":null}]}\n"
-          "{\"tid\":4,\"sid\":1,\"ops\":[{\"t\":\"a\",\"k\":253,\"v\":1},{\"t\":\"r\",\"k\":255,\"v\":[2,3]}]}\n" NO_INITIAL);
+    check(
+        ISO_FORMAT_ELLE_JSON,
+        "[{\"type\":\"invoke\",\"f\":\"txn\",\"value\":[[\"w\",\"x\",2]],\"process\":0,\"index\":1},\n"
+        " {\"type\":\"ok\",\"f\":\"txn\",\"value\":[[\"w\",\"x\",2],[\"r\",\"y\",null]],\"process\":0,\"index\":2},\n"
+        " {\"type\":\"ok\",\"f\":\"txn\",\"value\":[[\"append\",253,1],[\"r\",255,[2,3]]],\"process\":1,\"index\":4}]\n",
+        "{\"tid\":2,\"sid\":0,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":2},{\"t\":\"r\",\"k\":\"y\",\"v\":null}]}\n"
+        "{\"tid\":4,\"sid\":1,\"ops\":[{\"t\":\"a\",\"k\":253,\"v\":1},{\"t\":\"r\",\"k\":255,\"v\":[2,3]}]}\n" NO_INITIAL);
     check_bad(ISO_FORMAT_ELLE_JSON, "[{\"type\":\"ok\",\"f\":\"transfer\",\"value\":{\"from\":1},\"process\":0}]",
               "not a read/write history");
-    check_bad(ISO_FORMAT_ELLE_JSON, "[{\"type\":\"ok\",\"f\":\"txn\",\"value\":[[\"cas\",1,2]]}]", "an operation [\"r\"");
-    check_bad(ISO_FORMAT_ELLE_JSON, "[{\"type\":\"ok\",\"f\":\"txn\",\"value\":[[\"w\",1,[2]]]}]", "one value to write");
+    check_bad(ISO_FORMAT_ELLE_JSON, "[{\"type\":\"ok\",\"f\":\"txn\",\"value\":[[\"cas\",1,2]]}]",
+              "an operation [\"r\"");
+    check_bad(ISO_FORMAT_ELLE_JSON, "[{\"type\":\"ok\",\"f\":\"txn\",\"value\":[[\"w\",1,[2]]]}]",
+              "one value to write");
     check_bad(ISO_FORMAT_ELLE_JSON, "[{\"type\":\"ok\"", "the text ends here");
 }
 
@@ -242,9 +251,10 @@ static void remove_file(const char *directory, const char *name)
 
 static void viper(void **state)
 {
-    static const char one[] = "{\"value\": [[\"r\", 3848, 105, false], [\"w\", 9696, -20, true], [\"w\", 1, 1, false]]}\n"
-                              "{\"value\": [[\"d\", 9696, -5, -20, false, true, true]]}\n",
-                      two[] = "{\"value\": [[\"i\", 3, 30, \"nil\", false, true, true, \"i\"], [\"r\", 3848, 106, false]]}\n";
+    static const char
+        one[] = "{\"value\": [[\"r\", 3848, 105, false], [\"w\", 9696, -20, true], [\"w\", 1, 1, false]]}\n"
+                "{\"value\": [[\"d\", 9696, -5, -20, false, true, true]]}\n",
+        two[] = "{\"value\": [[\"i\", 3, 30, \"nil\", false, true, true, \"i\"], [\"r\", 3848, 106, false]]}\n";
     static const char initial[] = "{\"value\": [[\"w\", 3848, 105, true]], \"isInitial\": true}\n";
     char path[TEST_PATH];
     (void)state;
@@ -281,10 +291,14 @@ static void viper(void **state)
 /* A range read is a read of every key in it that the logs know, also of those that only later ones do. */
 static void viper_ranges(void **state)
 {
-    static const char one[] = "{\"value\": [[\"w\", 1, 10, true], [\"range\", -3, 7, [{\"id\": 1, \"val\": 10}], []]]}\n"
-                              "{\"value\": [[\"range\", \"nil\", null, [{\"id\": 1, \"val\": 10}], [{\"id\": 9, \"val\": -1}], true]]}\n",
-                      two[] = "{\"value\": [[\"w\", -3, 30, true], [\"w\", 7, 70, true], [\"w\", 9, -1, true], [\"w\", -4, 1, false]]}\n";
-    static const char initial[] = "{\"value\": [[\"range\", null, null, [{\"id\": 20, \"val\": 5}], []]], \"isInitial\": true}\n";
+    static const char
+        one[] =
+            "{\"value\": [[\"w\", 1, 10, true], [\"range\", -3, 7, [{\"id\": 1, \"val\": 10}], []]]}\n"
+            "{\"value\": [[\"range\", \"nil\", null, [{\"id\": 1, \"val\": 10}], [{\"id\": 9, \"val\": -1}], true]]}\n",
+        two[] =
+            "{\"value\": [[\"w\", -3, 30, true], [\"w\", 7, 70, true], [\"w\", 9, -1, true], [\"w\", -4, 1, false]]}\n";
+    static const char initial[] =
+        "{\"value\": [[\"range\", null, null, [{\"id\": 20, \"val\": 5}], []]], \"isInitial\": true}\n";
     char path[TEST_PATH];
     (void)state;
     make_directory(path);
@@ -342,10 +356,11 @@ static void cobra(void **state)
     put_file(path, "T2.log", one.at, one.length);
     put_file(path, "T10.log", two.at, two.length);
     put_file(path, "T10.wlog", "?", 1);
-    check_path(ISO_FORMAT_COBRA, path,
-               "{\"tid\":11,\"sid\":0,\"ops\":[{\"t\":\"w\",\"k\":7,\"v\":501},{\"t\":\"r\",\"k\":8,\"v\":null}]}\n"
-               "{\"tid\":12,\"sid\":1,\"ops\":[{\"t\":\"r\",\"k\":7,\"v\":501},"
-               "{\"t\":\"r\",\"k\":7,\"v\":\"write 1f5 of transaction b, value 47\"},{\"t\":\"d\",\"k\":7}]}\n" NO_INITIAL);
+    check_path(
+        ISO_FORMAT_COBRA, path,
+        "{\"tid\":11,\"sid\":0,\"ops\":[{\"t\":\"w\",\"k\":7,\"v\":501},{\"t\":\"r\",\"k\":8,\"v\":null}]}\n"
+        "{\"tid\":12,\"sid\":1,\"ops\":[{\"t\":\"r\",\"k\":7,\"v\":501},"
+        "{\"t\":\"r\",\"k\":7,\"v\":\"write 1f5 of transaction b, value 47\"},{\"t\":\"d\",\"k\":7}]}\n" NO_INITIAL);
     enum iso_format format;
     struct iso_error error = {.status = ISO_OK};
     assert_int_equal(iso_format_guess(path, &format, &error), ISO_OK);
@@ -450,8 +465,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text),       cmocka_unit_test(awdit),    cmocka_unit_test(hist),
         cmocka_unit_test(dbcop_json), cmocka_unit_test(elle_edn), cmocka_unit_test(elle_edn_is_refused),
-        cmocka_unit_test(elle_json),  cmocka_unit_test(viper), cmocka_unit_test(viper_ranges),    cmocka_unit_test(cobra),
-        cmocka_unit_test(dbcop),      cmocka_unit_test(are_told_apart),
+        cmocka_unit_test(elle_json),  cmocka_unit_test(viper),    cmocka_unit_test(viper_ranges),
+        cmocka_unit_test(cobra),      cmocka_unit_test(dbcop),    cmocka_unit_test(are_told_apart),
     };
     return cmocka_run_group_tests_name("formats", tests, NULL, NULL);
 }

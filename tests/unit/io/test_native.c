@@ -34,8 +34,8 @@ static int tear_down(void **state)
 static enum iso_status read_text(struct fixture *fixture, const char *text)
 {
     char *padded = test_padded(text, strlen(text), '}');
-    enum iso_status status = iso_native_read_transaction(&fixture->native, padded, strlen(text), 1,
-                                                         &fixture->history, &fixture->fault);
+    enum iso_status status =
+        iso_native_read_transaction(&fixture->native, padded, strlen(text), 1, &fixture->history, &fixture->fault);
     free(padded);
     return status;
 }
@@ -50,14 +50,13 @@ static void every_member(void **state)
 {
     struct fixture *fixture = *state;
     struct iso_history *history = &fixture->history;
-    reads(
-        fixture,
-        "{\"tid\":67,\"sid\":\"s\",\"sno\":4,\"sts\":\"467257846263971800\",\"cts\":467257846263971855,"
-        "\"status\":\"unknown\",\"xid\":\"99\",\"snapshot\":\"5:9:6\",\"ops\":[{\"t\":\"w\",\"k\":7,\"v\":2},"
-        "{\"t\":\"r\",\"k\":\"user:8\",\"v\":null},{\"t\":\"r\",\"k\":5,\"v\":1,\"ots\":"
-        "\"467257846263971801\"},"
-        "{\"t\":\"a\",\"k\":3,\"v\":1},{\"t\":\"r\",\"k\":3,\"v\":[4,\"x\"]},{\"t\":\"d\",\"k\":9},"
-        "{\"t\":\"w\",\"k\":1,\"v\":-2,\"lock\":true},{\"t\":\"r\",\"k\":1,\"snapshot\":\"6:6:\"}]}");
+    reads(fixture,
+          "{\"tid\":67,\"sid\":\"s\",\"sno\":4,\"sts\":\"467257846263971800\",\"cts\":467257846263971855,"
+          "\"status\":\"unknown\",\"xid\":\"99\",\"snapshot\":\"5:9:6\",\"ops\":[{\"t\":\"w\",\"k\":7,\"v\":2},"
+          "{\"t\":\"r\",\"k\":\"user:8\",\"v\":null},{\"t\":\"r\",\"k\":5,\"v\":1,\"ots\":"
+          "\"467257846263971801\"},"
+          "{\"t\":\"a\",\"k\":3,\"v\":1},{\"t\":\"r\",\"k\":3,\"v\":[4,\"x\"]},{\"t\":\"d\",\"k\":9},"
+          "{\"t\":\"w\",\"k\":1,\"v\":-2,\"lock\":true},{\"t\":\"r\",\"k\":1,\"snapshot\":\"6:6:\"}]}");
     assert_int_equal(history->transaction_count, 1);
     assert_int_equal(history->tid[0], 67);
     assert_int_equal(history->session_atom[history->session[0]], test_atom(history, "s"));
@@ -125,8 +124,7 @@ static void ids_keys_and_values_at_the_edges(void **state)
 {
     struct fixture *fixture = *state;
     static const char *const texts[] = {
-        "0",  "2147483647",           "2147483648", "9999999999", "18446744073709551615",
-        "-1", "-9223372036854775808", "-0"};
+        "0", "2147483647", "2147483648", "9999999999", "18446744073709551615", "-1", "-9223372036854775808", "-0"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         for (int quoted = 0; quoted < 4; quoted++) {
             char text[300], digit[32];
@@ -188,8 +186,7 @@ static void kinds_of_timestamps_do_not_mix(void **state)
 {
     struct fixture *fixture = *state;
     reads(fixture, "{\"tid\":1,\"sid\":1,\"sts\":1,\"ops\":[]}");
-    assert_int_equal(read_text(fixture, "{\"tid\":2,\"sid\":1,\"sts\":{\"p\":1,\"l\":2},\"ops\":[]}"),
-                     ISO_BAD_INPUT);
+    assert_int_equal(read_text(fixture, "{\"tid\":2,\"sid\":1,\"sts\":{\"p\":1,\"l\":2},\"ops\":[]}"), ISO_BAD_INPUT);
     assert_int_equal(fixture->fault.kind, ISO_FAULT_CLOCK);
     assert_int_equal(
         read_text(fixture, "{\"tid\":2,\"sid\":1,\"ops\":[{\"t\":\"r\",\"k\":1,\"ots\":{\"p\":1,\"l\":2}}]}"),
@@ -211,8 +208,7 @@ static const struct mistake mistakes[] = {
     {"{\"tid\":1,\"ops\":[]}", "a transaction lacks \"sid\", expected tid, sid and ops", 0},
     {"{\"tid\":1,\"sid\":1}", "a transaction lacks \"ops\", expected tid, sid and ops", 0},
     {"{\"tid\":null,\"sid\":1,\"ops\":[]}", "tid is null, expected an integer or a string", 7},
-    {"{\"tid\":1.5,\"sid\":1,\"ops\":[]}", "tid is a number with a fraction or exponent, expected an integer",
-     7},
+    {"{\"tid\":1.5,\"sid\":1,\"ops\":[]}", "tid is a number with a fraction or exponent, expected an integer", 7},
     {"{\"tid\":1,\"sid\":[],\"ops\":[]}", "sid is a list, expected an integer or a string", 15},
     {"{\"tid\":18446744073709551616,\"sid\":1,\"ops\":[]}",
      "tid is a number beyond 64 bits, expected an integer from -2^63 to 2^64-1", 7},
@@ -221,28 +217,25 @@ static const struct mistake mistakes[] = {
     {TX "\"ops\":{}}", "ops is an object, expected a list of operations", 23},
     {TX "\"sts\":-1,\"ops\":[]}", "sts is negative, expected an integer from 0 to 2^64-1", 23},
     {TX "\"sts\":-0,\"ops\":[]}", "sts is negative, expected an integer from 0 to 2^64-1", 23},
-    {TX "\"sts\":\"-1\",\"ops\":[]}", "sts is \"-1\", expected decimal digits for a number from 0 to 2^64-1",
-     23},
+    {TX "\"sts\":\"-1\",\"ops\":[]}", "sts is \"-1\", expected decimal digits for a number from 0 to 2^64-1", 23},
     {TX "\"sts\":\"\",\"ops\":[]}", "sts is \"\", expected decimal digits for a number from 0 to 2^64-1", 23},
     {TX "\"cts\":\"18446744073709551616\",\"ops\":[]}",
      "cts is \"18446744073709551616\", expected decimal digits for a number from 0 to 2^64-1", 23},
     {TX "\"cts\":1e3,\"ops\":[]}", "cts is a number with a fraction or exponent, expected an integer", 23},
-    {TX "\"sts\":true,\"ops\":[]}",
-     "sts is true, expected an integer, a decimal string or {\"p\":..,\"l\":..}", 23},
+    {TX "\"sts\":true,\"ops\":[]}", "sts is true, expected an integer, a decimal string or {\"p\":..,\"l\":..}", 23},
     {TX "\"sts\":{\"p\":1},\"ops\":[]}", "sts lacks \"l\", expected {\"p\":..,\"l\":..}", 23},
     {TX "\"sts\":{\"l\":1},\"ops\":[]}", "sts lacks \"p\", expected {\"p\":..,\"l\":..}", 23},
     {TX "\"sts\":{\"p\":1,\"l\":-2},\"ops\":[]}", "l is negative, expected an integer from 0 to 2^64-1", 34},
-    {TX "\"sts\":{\"p\":1,\"p\":2,\"l\":2},\"ops\":[]}",
-     "member \"p\" stands here a second time, expected it once", 34},
+    {TX "\"sts\":{\"p\":1,\"p\":2,\"l\":2},\"ops\":[]}", "member \"p\" stands here a second time, expected it once",
+     34},
     {TX "\"sts\":1,\"cts\":{\"p\":1,\"l\":2},\"ops\":[]}",
      "cts is a pair {p,l}, expected the same kind of timestamp as before it", 31},
     {TX "\"sno\":-3,\"ops\":[]}", "sno is negative, expected an integer from 0 to 2^64-1", 23},
     {TX "\"sno\":[],\"ops\":[]}", "sno is a list, expected an integer or a decimal string", 23},
     {TX "\"xid\":0,\"ops\":[]}", "xid is 0, expected an integer from 1 to 2^64-1", 23},
-    {TX "\"status\":\"done\",\"ops\":[]}",
-     "status is \"done\", expected \"committed\", \"aborted\" or \"unknown\"", 26},
-    {TX "\"status\":1,\"ops\":[]}", "status is a number, expected \"committed\", \"aborted\" or \"unknown\"",
+    {TX "\"status\":\"done\",\"ops\":[]}", "status is \"done\", expected \"committed\", \"aborted\" or \"unknown\"",
      26},
+    {TX "\"status\":1,\"ops\":[]}", "status is a number, expected \"committed\", \"aborted\" or \"unknown\"", 26},
     {TX "\"snapshot\":\"5:4:\",\"ops\":[]}", "snapshot is \"5:4:\", expected \"xmin:xmax:xip,...\"", 28},
     {TX "\"snapshot\":5,\"ops\":[]}", "snapshot is a number, expected a string \"xmin:xmax:xip,...\"", 28},
     {OP "7]}", "an operation is a number, expected {\"t\":..,\"k\":..,\"v\":..}", 24},
@@ -252,15 +245,12 @@ static const struct mistake mistakes[] = {
     {OP "{\"t\":1,\"k\":1}]}", "t is a number, expected \"r\", \"w\", \"a\" or \"d\"", 29},
     {OP "{\"t\":\"r\",\"k\":null}]}", "k is null, expected an integer or a string", 37},
     {OP "{\"t\":\"r\",\"k\":{}}]}", "k is an object, expected an integer or a string", 37},
-    {OP "{\"t\":\"w\",\"k\":1,\"v\":2.0}]}", "v is a number with a fraction or exponent, expected an integer",
-     43},
+    {OP "{\"t\":\"w\",\"k\":1,\"v\":2.0}]}", "v is a number with a fraction or exponent, expected an integer", 43},
     {OP "{\"t\":\"w\",\"k\":1,\"v\":true}]}", "v is true, expected an integer or a string", 43},
     {OP "{\"t\":\"w\",\"k\":1,\"v\":99999999999999999999}]}",
      "v is a number beyond 64 bits, expected an integer from -2^63 to 2^64-1", 43},
-    {OP "{\"t\":\"w\",\"k\":01,\"v\":2}]}", "found '1' in a number, expected no digit after a leading zero",
-     38},
-    {OP "{\"t\":\"r\",\"k\":1,\"v\":[null]}]}", "an element of v is null, expected an integer or a string",
-     44},
+    {OP "{\"t\":\"w\",\"k\":01,\"v\":2}]}", "found '1' in a number, expected no digit after a leading zero", 38},
+    {OP "{\"t\":\"r\",\"k\":1,\"v\":[null]}]}", "an element of v is null, expected an integer or a string", 44},
     {OP "{\"t\":\"w\",\"k\":1,\"v\":[1]}]}", "a write of a list, expected an integer, a string or null", 24},
     {OP "{\"t\":\"a\",\"k\":1}]}", "an append of nothing, expected one element", 24},
     {OP "{\"t\":\"a\",\"k\":1,\"v\":null}]}", "an append of nothing, expected one element", 24},
@@ -268,8 +258,8 @@ static const struct mistake mistakes[] = {
     {OP "{\"t\":\"d\",\"k\":1,\"v\":1}]}", "a delete with a value, expected none", 24},
     {OP "{\"t\":\"r\",\"k\":1,\"k\":1}]}", "member \"k\" stands here a second time, expected it once", 43},
     {OP "{\"t\":\"r\",\"k\":1,\"lock\":1}]}", "lock is a number, expected true or false", 46},
-    {OP "{\"t\":\"r\",\"k\":1,\"ots\":\"x\"}]}",
-     "ots is \"x\", expected decimal digits for a number from 0 to 2^64-1", 45},
+    {OP "{\"t\":\"r\",\"k\":1,\"ots\":\"x\"}]}", "ots is \"x\", expected decimal digits for a number from 0 to 2^64-1",
+     45},
     {OP "{\"t\":\"w\",\"k\":1,\"v\":2},]}", "found ']', expected {\"t\":..,\"k\":..,\"v\":..}", 46},
     {OP "{\"t\":\"w\",\"k\":1,\"v\":2} {", "found '{', expected ',' or ']'", 46},
     {OP "{\"t\":\"w\",\"k\":1,\"v\":2}", "the text ends here, expected ',' or ']'", 45},
@@ -309,9 +299,9 @@ static void every_cut_is_noticed(void **state)
     for (size_t length = 0; length < sizeof text - 1; length++) {
         char *padded = test_padded(text, length, text[length]);
         memcpy(padded + length, text + length, sizeof text - length < 64 ? sizeof text - length : 64);
-        assert_int_equal(iso_native_read_transaction(&fixture->native, padded, length, 1, &fixture->history,
-                                                     &fixture->fault),
-                         ISO_BAD_INPUT);
+        assert_int_equal(
+            iso_native_read_transaction(&fixture->native, padded, length, 1, &fixture->history, &fixture->fault),
+            ISO_BAD_INPUT);
         assert_true(fixture->fault.position <= length);
         free(padded);
     }
@@ -321,12 +311,10 @@ static void initial_writes(void **state)
 {
     struct fixture *fixture = *state;
     struct iso_history *history = &fixture->history;
-    static const char text[] =
-        "{\"tid\":0,\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":5},{\"t\":\"w\",\"k\":\"x\",\"v\":null},"
-        "{\"t\":\"w\",\"k\":2,\"v\":[6,\"y\"]},{\"t\":\"a\",\"k\":2,\"v\":7}]} ";
+    static const char text[] = "{\"tid\":0,\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":5},{\"t\":\"w\",\"k\":\"x\",\"v\":null},"
+                               "{\"t\":\"w\",\"k\":2,\"v\":[6,\"y\"]},{\"t\":\"a\",\"k\":2,\"v\":7}]} ";
     char *padded = test_padded(text, strlen(text), 0);
-    assert_int_equal(
-        iso_native_read_initial(&fixture->native, padded, strlen(text), history, &fixture->fault), ISO_OK);
+    assert_int_equal(iso_native_read_initial(&fixture->native, padded, strlen(text), history, &fixture->fault), ISO_OK);
     free(padded);
     assert_int_equal(history->initial_count, 5);
     assert_int_equal(history->initial_of_key[0], 5);
@@ -339,10 +327,9 @@ static void initial_writes(void **state)
     assert_int_equal(history->initial_key[2], history->initial_key[4]);
     assert_int_equal(history->transaction_count, 0);
     static const struct mistake bad[] = {
-        {"{\"ops\":[{\"t\":\"r\",\"k\":1}]}",
-         "a read in the initial transaction, expected writes and appends only", 8},
-        {"{\"ops\":[{\"t\":\"d\",\"k\":1}]}",
-         "a delete in the initial transaction, expected writes and appends only", 8},
+        {"{\"ops\":[{\"t\":\"r\",\"k\":1}]}", "a read in the initial transaction, expected writes and appends only", 8},
+        {"{\"ops\":[{\"t\":\"d\",\"k\":1}]}", "a delete in the initial transaction, expected writes and appends only",
+         8},
         {"{}", "the initial transaction lacks \"ops\", expected {\"ops\":[..]}", 0},
         {"[]", "the initial transaction is a list, expected {\"ops\":[..]}", 0},
         {"{\"ops\":[]} x", "found 'x', expected nothing more", 11},

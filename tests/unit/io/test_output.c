@@ -32,9 +32,8 @@ static void numbers(void **state)
         iso_output_exact(&output, all[i]);
         iso_output_char(&output, ' ');
     }
-    assert_prints(&output,
-                  "0=0 9=9 10=10 9007199254740992=9007199254740992 9007199254740993=\"9007199254740993\" "
-                  "18446744073709551615=\"18446744073709551615\" ");
+    assert_prints(&output, "0=0 9=9 10=10 9007199254740992=9007199254740992 9007199254740993=\"9007199254740993\" "
+                           "18446744073709551615=\"18446744073709551615\" ");
 }
 
 static void strings_are_escaped(void **state)
@@ -49,8 +48,7 @@ static void strings_are_escaped(void **state)
 static void atoms(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"7",    "-7", "007", "9007199254740993", "-9007199254740993",
-                                        "null", ""};
+    static const char *const texts[] = {"7", "-7", "007", "9007199254740993", "-9007199254740993", "null", ""};
     struct iso_output output;
     struct iso_atoms table;
     iso_atoms_init(&table);
@@ -62,8 +60,7 @@ static void atoms(void **state)
     iso_output_atom(&output, &table, ISO_ABSENT);
     iso_output_atom_string(&output, &table, 7);
     iso_output_atom_string(&output, &table, ISO_ABSENT);
-    assert_prints(&output,
-                  "7 -7 \"007\" \"9007199254740993\" \"-9007199254740993\" \"null\" \"\" null\"7\"null");
+    assert_prints(&output, "7 -7 \"007\" \"9007199254740993\" \"-9007199254740993\" \"null\" \"\" null\"7\"null");
     iso_atoms_release(&table);
 }
 

@@ -65,15 +65,14 @@ static void write_text(char path[TEST_PATH], const char *name, const char *text)
  * stumble over. */
 static size_t put_transaction(char *text, uint64_t *seed, unsigned tid, const char *gap)
 {
-    static const char *const names[] = {"7",        "\"a]}\"",    "\"\\\"[{\"",
-                                        "\"\\\\\"", "4000000000", "\"\xc3\xa9,\""};
-    size_t used = (size_t)sprintf(text, "{\"tid\":%u,%s\"sid\":%u,\"sts\":{\"p\":%u,\"l\":\"%u\"},\"ops\":[",
-                                  tid, gap, (unsigned)(test_random(seed) % 3), tid * 2, tid % 2);
+    static const char *const names[] = {"7", "\"a]}\"", "\"\\\"[{\"", "\"\\\\\"", "4000000000", "\"\xc3\xa9,\""};
+    size_t used = (size_t)sprintf(text, "{\"tid\":%u,%s\"sid\":%u,\"sts\":{\"p\":%u,\"l\":\"%u\"},\"ops\":[", tid, gap,
+                                  (unsigned)(test_random(seed) % 3), tid * 2, tid % 2);
     for (unsigned i = 0, count = test_random(seed) % 5; i < count; i++) {
         unsigned choice = test_random(seed) >> 40;
         const char *key = names[choice % 6], *value = names[choice / 6 % 6];
-        used += (size_t)sprintf(text + used, "%s{\"t\":\"%s\",\"k\":%s,%s\"v\":", i ? "," : "",
-                                choice & 1 ? "w" : "r", key, gap);
+        used += (size_t)sprintf(text + used, "%s{\"t\":\"%s\",\"k\":%s,%s\"v\":", i ? "," : "", choice & 1 ? "w" : "r",
+                                key, gap);
         used += (size_t)sprintf(text + used, choice & 1 ? "%s}" : "[0,%s]}", value);
     }
     return used + (size_t)sprintf(text + used, "]}");
@@ -157,8 +156,7 @@ static void arrays_are_cut_anywhere(void **state)
 static void nothing_gives_nothing(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"",       "\n",           " \r\n\n",       "[]",
-                                        " [ ]\n", "\xef\xbb\xbf", "\xef\xbb\xbf[]"};
+    static const char *const texts[] = {"", "\n", " \r\n\n", "[]", " [ ]\n", "\xef\xbb\xbf", "\xef\xbb\xbf[]"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char path[TEST_PATH];
         write_text(path, "nothing", texts[i]);
@@ -201,17 +199,15 @@ static void the_first_error_in_the_input_wins(void **state)
 {
     (void)state;
     char good[TEST_PATH], bad[TEST_PATH], worse[TEST_PATH], expected[800];
-    write_text(good, "good",
-               "{\"tid\":1,\"sid\":1,\"ops\":[]}\n{\"tid\":2,\"sid\":1,\"sts\":5,\"ops\":[]}\n");
-    write_text(
-        bad, "bad",
-        "[{\"tid\":3,\"sid\":1,\"ops\":[]},\n\n {\"tid\":4,\"sid\":1,\"sts\":{\"p\":1,\"l\":1},\"ops\":[]}]");
+    write_text(good, "good", "{\"tid\":1,\"sid\":1,\"ops\":[]}\n{\"tid\":2,\"sid\":1,\"sts\":5,\"ops\":[]}\n");
+    write_text(bad, "bad",
+               "[{\"tid\":3,\"sid\":1,\"ops\":[]},\n\n {\"tid\":4,\"sid\":1,\"sts\":{\"p\":1,\"l\":1},\"ops\":[]}]");
     write_text(worse, "worse", "{\"tid\":1,\"sid\":1,\"ops\":[]}\nx\n");
-    snprintf(expected, sizeof expected,
-             "%s:3: timestamps are pairs {p,l}, expected single numbers as at %s:2", bad, good);
+    snprintf(expected, sizeof expected, "%s:3: timestamps are pairs {p,l}, expected single numbers as at %s:2", bad,
+             good);
     error_however_read((const char *const[]){good, bad, worse}, 3, expected);
-    snprintf(expected, sizeof expected,
-             "%s:2: byte 1: found 'x', expected {\"tid\":..,\"sid\":..,\"ops\":[..]}", worse);
+    snprintf(expected, sizeof expected, "%s:2: byte 1: found 'x', expected {\"tid\":..,\"sid\":..,\"ops\":[..]}",
+             worse);
     error_however_read((const char *const[]){good, worse, bad}, 3, expected);
     snprintf(expected, sizeof expected, "/no/such/file: cannot be opened: No such file or directory");
     error_however_read((const char *const[]){good, "/no/such/file", worse}, 3, expected);
@@ -296,13 +292,11 @@ static void too_large(const char *before, const char *after, const char *place)
     memcpy(text + size - strlen(after), after, strlen(after));
     test_write_file(path, "large", text, size);
     free(text);
-    snprintf(expected, sizeof expected, "%s:%s: a transaction of more than 64 MiB, expected less", path,
-             place);
+    snprintf(expected, sizeof expected, "%s:%s: a transaction of more than 64 MiB, expected less", path, place);
     for (unsigned threads = 1; threads <= 2; threads++) {
         struct iso_history history;
         struct iso_error error;
-        assert_int_equal(read_with((const char *const[]){path}, 1, threads, 0, &history, &error),
-                         ISO_BAD_INPUT);
+        assert_int_equal(read_with((const char *const[]){path}, 1, threads, 0, &history, &error), ISO_BAD_INPUT);
         assert_string_equal(error.text, expected);
         iso_history_release(&history);
     }
@@ -312,10 +306,8 @@ static void too_large(const char *before, const char *after, const char *place)
 static void transactions_have_a_limit(void **state)
 {
     (void)state;
-    too_large("{\"tid\":1,\"sid\":1,\"ops\":[]}\n{\"tid\":2,\"sid\":1,\"ops\":[],\"x\":\"", "\"}\n",
-              "2: byte 1");
-    too_large("[{\"tid\":1,\"sid\":1,\"ops\":[]},\n {\"tid\":2,\"sid\":1,\"ops\":[],\"x\":\"", "\"}]",
-              "2: byte 2");
+    too_large("{\"tid\":1,\"sid\":1,\"ops\":[]}\n{\"tid\":2,\"sid\":1,\"ops\":[],\"x\":\"", "\"}\n", "2: byte 1");
+    too_large("[{\"tid\":1,\"sid\":1,\"ops\":[]},\n {\"tid\":2,\"sid\":1,\"ops\":[],\"x\":\"", "\"}]", "2: byte 2");
 }
 
 struct progress {
@@ -340,8 +332,7 @@ static void progress_ends_at_the_total(void **state)
     struct iso_history history;
     struct iso_error error = {.status = ISO_OK};
     iso_history_init(&history);
-    assert_int_equal(iso_read_history((const char *const[]){path, path}, 2, &options, &history, &error),
-                     ISO_OK);
+    assert_int_equal(iso_read_history((const char *const[]){path, path}, 2, &options, &history, &error), ISO_OK);
     assert_true(progress.calls >= 4);
     assert_int_equal(progress.total, 2 * 2 * 27);
     assert_int_equal(progress.done, progress.total);

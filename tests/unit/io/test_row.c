@@ -97,7 +97,8 @@ static void makes_identities(void **state)
     assert_string_equal(key(world, "d", "t", "{\"a\":null}"), "-");
     assert_string_equal(key(world, "d", "t", "{}"), "-");
     assert_string_equal(text_of(world, iso_row_table(&world->row, &world->atoms, (struct iso_json_text){"d", 1},
-                                                     (struct iso_json_text){"t", 1})), "d.t");
+                                                     (struct iso_json_text){"t", 1})),
+                        "d.t");
 }
 
 /* Where some cells of a row are its key, only they are. */
@@ -106,7 +107,8 @@ static void takes_the_key_out_of_a_row(void **state)
     struct world *world = *state;
     assert_true(read(world, "{\"v\":1,\"b\":\"2\",\"a\":3}", "{\"b\":0,\"a\":0}"));
     assert_string_equal(text_of(world, iso_row_key(&world->row, &world->atoms, (struct iso_json_text){"d", 1},
-                                                   (struct iso_json_text){"t", 1})), "d.t/2,3");
+                                                   (struct iso_json_text){"t", 1})),
+                        "d.t/2,3");
     assert_false(read(world, "{\"v\":1}", "{\"k\":1}"));
 }
 
@@ -124,7 +126,8 @@ static void makes_values_of_columns(void **state)
     assert_string_equal(value(world, "{\"k\":1,\"v\":-0}", "{\"k\":1}", "v"), "0");
     assert_string_equal(value(world, "{\"k\":1,\"v\":1.50}", "{\"k\":1}", "v"), "1.5");
     assert_string_equal(value(world, "{\"k\":1,\"v\":1.5E2}", "{\"k\":1}", "v"), "150");
-    assert_string_equal(value(world, "{\"k\":1,\"v\":0.1234567890123456789}", "{\"k\":1}", "v"), "0.1234567890123456789");
+    assert_string_equal(value(world, "{\"k\":1,\"v\":0.1234567890123456789}", "{\"k\":1}", "v"),
+                        "0.1234567890123456789");
     assert_string_equal(value(world, "{\"k\":1,\"v\":[ 1 , \"a \\\" b\" ]}", "{\"k\":1}", "v"), "[1,\"a \\\" b\"]");
     iso_atom number, text;
     assert_true(read(world, "{\"a\":7,\"b\":\"7\"}", "{}"));
@@ -136,7 +139,8 @@ static void makes_values_of_columns(void **state)
 static void makes_values_of_whole_rows(void **state)
 {
     struct world *world = *state;
-    assert_string_equal(value(world, "{\"v\" : -1 ,\"k\":1,\"amt\":\"1.50\",\"n\":null,\"ab\":[ 1, {\"x\" :2} ],\"b\":true}",
+    assert_string_equal(value(world,
+                              "{\"v\" : -1 ,\"k\":1,\"amt\":\"1.50\",\"n\":null,\"ab\":[ 1, {\"x\" :2} ],\"b\":true}",
                               "{\"k\":1}", NULL),
                         "{\"ab\":[1,{\"x\":2}],\"amt\":\"1.50\",\"b\":true,\"n\":null,\"v\":-1}");
     assert_string_equal(value(world, "{\"k\":1}", "{\"k\":1}", NULL), "{}");
@@ -196,9 +200,10 @@ static void writes_decimals(void **state)
     assert_string_equal(decimal(world, "\xff\x00\x00\x00\x00\x00\x00\x00\x00", 9, 0), "-18446744073709551616");
     assert_string_equal(decimal(world, "\xff\xff\xff\xff\xff\xff\xff\xff\xff", 9, 0), "-1");
     char most[ISO_CELL_DECIMAL_BYTES] = {(char)0x80};
-    assert_string_equal(decimal(world, most, sizeof most, 0), /* -2^511 */
-                        "-6703903964971298549787012499102923063739682910296196688861780721860882015036773488400937149083451"
-                        "713845015929093243025426876941405973284973216824503042048");
+    assert_string_equal(
+        decimal(world, most, sizeof most, 0), /* -2^511 */
+        "-6703903964971298549787012499102923063739682910296196688861780721860882015036773488400937149083451"
+        "713845015929093243025426876941405973284973216824503042048");
 }
 
 static const char *number(struct world *world, double value, enum iso_cell_kind kind)
@@ -238,14 +243,26 @@ static void writes_bytes(void **state)
     cell->text = "\xff\xff\xff";
     cell->length = 3;
     assert_string_equal(text_of(world, iso_row_key(&world->keys, &world->atoms, (struct iso_json_text){"d", 1},
-                                                   (struct iso_json_text){"t", 1})), "d.t/%2F%2F%2F%2F");
+                                                   (struct iso_json_text){"t", 1})),
+                        "d.t/%2F%2F%2F%2F");
 }
 
 static void refuses_what_is_no_row(void **state)
 {
     struct world *world = *state;
-    static const char *const bad[] = {"", "{", "[]", "{\"a\"}", "{\"a\":}", "{\"a\":tru}", "{\"a\":1,}", "{\"a\":01}",
-                                      "{\"a\":\"\\ud800\"}", "{\"a\":[1}", "{\"a\":{\"b\":}}", "{\"a\":1.}", "null"};
+    static const char *const bad[] = {"",
+                                      "{",
+                                      "[]",
+                                      "{\"a\"}",
+                                      "{\"a\":}",
+                                      "{\"a\":tru}",
+                                      "{\"a\":1,}",
+                                      "{\"a\":01}",
+                                      "{\"a\":\"\\ud800\"}",
+                                      "{\"a\":[1}",
+                                      "{\"a\":{\"b\":}}",
+                                      "{\"a\":1.}",
+                                      "null"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_false(read(world, bad[i], "{}"));
 }
@@ -255,9 +272,11 @@ int main(void)
     cmocka_set_message_output(CM_OUTPUT_TAP);
 #define WORLD(test) cmocka_unit_test_setup_teardown(test, open_world, close_world)
     const struct CMUnitTest tests[] = {
-        WORLD(makes_identities),         WORLD(takes_the_key_out_of_a_row), WORLD(makes_values_of_columns),
-        WORLD(makes_values_of_whole_rows), WORLD(says_why_there_is_no_value), WORLD(writes_decimals),
-        WORLD(writes_floating_point),    WORLD(writes_bytes),               WORLD(refuses_what_is_no_row),
+        WORLD(makes_identities),           WORLD(takes_the_key_out_of_a_row),
+        WORLD(makes_values_of_columns),    WORLD(makes_values_of_whole_rows),
+        WORLD(says_why_there_is_no_value), WORLD(writes_decimals),
+        WORLD(writes_floating_point),      WORLD(writes_bytes),
+        WORLD(refuses_what_is_no_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,8 +10,8 @@
 #include "tests/support/capture.h"
 #include "tests/support/history.h"
 
-static char *write_text(const struct iso_history *history, enum iso_format format,
-                        struct iso_history_loss *loss, struct iso_error *error)
+static char *write_text(const struct iso_history *history, enum iso_format format, struct iso_history_loss *loss,
+                        struct iso_error *error)
 {
     struct iso_output output;
     struct iso_history_writer writer;
@@ -67,13 +67,11 @@ static void native_keeps_everything(void **state)
     round_trip("{\"tid\":1,\"sid\":1,\"sts\":5,\"cts\":9,\"status\":\"unknown\",\"ops\":[{\"t\":\"w\",\"k\":"
                "1,\"v\":2,"
                "\"ots\":7},{\"t\":\"r\",\"k\":3,\"v\":18446744073709551615,\"lock\":true}]}\n");
-    round_trip(
-        "{\"tid\":1,\"sid\":1,\"sts\":{\"p\":9007199254740993,\"l\":1},\"cts\":{\"p\":\"9007199254740993\","
-        "\"l\":\"2\"},\"ops\":[{\"t\":\"a\",\"k\":1,\"v\":2,\"ots\":{\"p\":1,\"l\":0}},"
-        "{\"t\":\"r\",\"k\":1,\"v\":[1,\"x\"]},{\"t\":\"r\",\"k\":1,\"v\":[]}]}\n");
-    round_trip(
-        "{\"tid\":1,\"sid\":1,\"xid\":700,\"snapshot\":\"600:900:650,700\",\"ops\":[{\"t\":\"r\",\"k\":1,"
-        "\"snapshot\":\"600:901:\"},{\"t\":\"w\",\"k\":1,\"v\":1}]}\n{\"tid\":2,\"sid\":1,\"ops\":[]}\n");
+    round_trip("{\"tid\":1,\"sid\":1,\"sts\":{\"p\":9007199254740993,\"l\":1},\"cts\":{\"p\":\"9007199254740993\","
+               "\"l\":\"2\"},\"ops\":[{\"t\":\"a\",\"k\":1,\"v\":2,\"ots\":{\"p\":1,\"l\":0}},"
+               "{\"t\":\"r\",\"k\":1,\"v\":[1,\"x\"]},{\"t\":\"r\",\"k\":1,\"v\":[]}]}\n");
+    round_trip("{\"tid\":1,\"sid\":1,\"xid\":700,\"snapshot\":\"600:900:650,700\",\"ops\":[{\"t\":\"r\",\"k\":1,"
+               "\"snapshot\":\"600:901:\"},{\"t\":\"w\",\"k\":1,\"v\":1}]}\n{\"tid\":2,\"sid\":1,\"ops\":[]}\n");
 }
 
 static void timekiller_counts_what_it_leaves_out(void **state)
@@ -90,13 +88,12 @@ static void timekiller_counts_what_it_leaves_out(void **state)
               &history);
     assert_int_equal(iso_history_finish(&history, &error), ISO_OK);
     char *text = write_text(&history, ISO_FORMAT_TIMEKILLER, &loss, &error);
-    assert_string_equal(text,
-                        "[\n"
-                        "{\"tid\":2,\"sid\":1,\"sts\":{\"p\":0,\"l\":0},\"cts\":{\"p\":0,\"l\":0},\"ops\":["
-                        "{\"t\":\"r\",\"k\":3,\"v\":4}]},\n"
-                        "{\"tid\":1,\"sid\":1,\"sts\":{\"p\":1,\"l\":0},\"cts\":{\"p\":2,\"l\":0},\"ops\":["
-                        "{\"t\":\"w\",\"k\":\"k\",\"v\":1},{\"t\":\"w\",\"k\":2,\"v\":null},"
-                        "{\"t\":\"r\",\"k\":3,\"v\":4}]}\n]\n");
+    assert_string_equal(text, "[\n"
+                              "{\"tid\":2,\"sid\":1,\"sts\":{\"p\":0,\"l\":0},\"cts\":{\"p\":0,\"l\":0},\"ops\":["
+                              "{\"t\":\"r\",\"k\":3,\"v\":4}]},\n"
+                              "{\"tid\":1,\"sid\":1,\"sts\":{\"p\":1,\"l\":0},\"cts\":{\"p\":2,\"l\":0},\"ops\":["
+                              "{\"t\":\"w\",\"k\":\"k\",\"v\":1},{\"t\":\"w\",\"k\":2,\"v\":null},"
+                              "{\"t\":\"r\",\"k\":3,\"v\":4}]}\n]\n");
     assert_int_equal(loss.aborted, 1);
     assert_int_equal(loss.unknown, 1);
     assert_int_equal(loss.snos, 2);

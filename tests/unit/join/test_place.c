@@ -113,7 +113,7 @@ static void places_are_final_below_the_horizon(void **state)
     deliver(&bench, 700, 10, 20, "t/1", "1");
     STEPS(&bench, "");
     iso_join_advance(bench.join, 702, 0); /* clients promise; but what has been delivered says nothing of 700 yet */
-    STEPS(&bench, "watermark 1"); /* the first snapshot has its place */
+    STEPS(&bench, "watermark 1");         /* the first snapshot has its place */
     join_bench_record(&bench, "{'tid':3,'sid':1,'xid':701,'snapshot':'701:701:','ops':[{'t':'w','k':'t/1','v':2}]}");
     deliver(&bench, 701, 20, 30, "t/1", "2");
     STEPS(&bench, "add 1[2,3]{w:t/1=1} add 2[4,]{r:t/1=1} watermark 3");
@@ -147,7 +147,9 @@ static void transaction_of_somebody_else_holds_nothing_up(void **state)
     join_bench_open(&bench, &live);
     deliver(&bench, 699, 5, 10, "t/9", "9"); /* there will never be a record */
     join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':1,'xid':701,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1},{'t':'w','k':'t/1','v':2}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':2,'sid':1,'xid':701,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1},{'t':'w','k':'t/1','v':2}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
     deliver(&bench, 701, 20, 30, "t/1", "2");
     iso_join_advance(bench.join, 699, 0);
@@ -163,8 +165,12 @@ static void outcome_shows_below_the_horizon(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &live);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','status':'unknown','ops':[{'t':'w','k':'t/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':2,'xid':701,'snapshot':'700:700:','status':'unknown','ops':[{'t':'w','k':'t/2','v':2}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','status':'unknown','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':2,'sid':2,'xid':701,'snapshot':'700:700:','status':'unknown','ops':[{'t':'w','k':'t/2','v':2}]}");
     join_bench_record(&bench, "{'tid':3,'sid':3,'xid':702,'snapshot':'702:702:','ops':[{'t':'w','k':'t/3','v':3}]}");
     deliver(&bench, 701, 10, 20, "t/2", "2");
     deliver(&bench, 702, 20, 30, "t/3", "3");
@@ -182,7 +188,8 @@ static void unknown_reader_leaves_no_place_behind(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'snapshot':'701:701:','status':'unknown','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'snapshot':'701:701:','status':'unknown','ops':[{'t':'r','k':'t/1','v':1}]}");
     join_bench_record(&bench, "{'tid':2,'sid':2,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
     END(&bench);
@@ -197,13 +204,15 @@ static void in_band_reader_has_one_place(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &in_band);
-    join_bench_in_band(&bench, 701, 10, 18, "{'tid':1,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':null}]}");
+    join_bench_in_band(&bench, 701, 10, 18,
+                       "{'tid':1,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':null}]}");
     join_bench_end(&bench, 701, 1, 20);
     join_bench_by_xid(&bench, 702, 20, 27, "t/1", "-", "1");
     join_bench_in_band(&bench, 702, 20, 28,
                        "{'tid':2,'sid':2,'xid':702,'snapshot':'702:702:','ops':[{'t':'w','k':'t/1','v':1}]}");
     join_bench_end(&bench, 702, 2, 30);
-    join_bench_in_band(&bench, 703, 30, 38, "{'tid':3,'sid':1,'xid':703,'snapshot':'703:703:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_in_band(&bench, 703, 30, 38,
+                       "{'tid':3,'sid':1,'xid':703,'snapshot':'703:703:','ops':[{'t':'r','k':'t/1','v':1}]}");
     join_bench_end(&bench, 703, 1, 40);
     END(&bench);
     STEPS(&bench, "add 1[2,3]{r:t/1=-} add 2[4,5]{w:t/1=1} add 3[6,7]{r:t/1=1}");
@@ -235,12 +244,14 @@ static void xids_wrap_around(void **state)
     for (uint32_t i = 0; i < 4; i++) {
         uint64_t xid = epoch - 2 + i;
         snprintf(json, sizeof json,
-                 "{'tid':%u,'sid':%u,'xid':'%" PRIu64 "','snapshot':'%" PRIu64 ":%" PRIu64 ":','ops':[{'t':'w','k':'t/%u','v':%u}]}",
+                 "{'tid':%u,'sid':%u,'xid':'%" PRIu64 "','snapshot':'%" PRIu64 ":%" PRIu64
+                 ":','ops':[{'t':'w','k':'t/%u','v':%u}]}",
                  i, i, xid, xid, xid, i, i);
         join_bench_record(&bench, json);
     }
-    snprintf(json, sizeof json, "{'tid':9,'sid':9,'snapshot':'%" PRIu64 ":%" PRIu64 ":','ops':[{'t':'r','k':'u/1','v':5}]}",
-             epoch + 3, epoch + 3);
+    snprintf(json, sizeof json,
+             "{'tid':9,'sid':9,'snapshot':'%" PRIu64 ":%" PRIu64 ":','ops':[{'t':'r','k':'u/1','v':5}]}", epoch + 3,
+             epoch + 3);
     join_bench_record(&bench, json);
     deliver(&bench, 0xfffffffe, 10, 20, "t/0", "0");
     deliver(&bench, 0xffffffff, 20, 30, "t/1", "1");

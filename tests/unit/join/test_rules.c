@@ -27,7 +27,8 @@ static void record_and_rows_agree(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &dgraph);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'r','k':'p/1','v':0},{'t':'w','k':'p/1','v':7}]}");
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'r','k':'p/1','v':0},{'t':'w','k':'p/1','v':7}]}");
     STEPS(&bench, "add 1[3,5]{r:p/1=0,w:p/1=7}"); /* the engine has it at once */
     join_bench_by_cts(&bench, 5, "p/1", "7");
     assert_int_equal(stats_of(&bench).waiting_transactions, 1);
@@ -43,7 +44,8 @@ static void only_final_writes_are_compared(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &dgraph_file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'p/1','v':2}]}");
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'p/1','v':2}]}");
     join_bench_by_cts(&bench, 5, "p/1", "9"); /* statements of the client's own may have been others */
     join_bench_by_cts(&bench, 5, "p/1", "2");
     STEPS(&bench, "add 1[3,5]{w:p/1=1,w:p/1=2}");
@@ -57,8 +59,9 @@ static void differences_wait_until_nothing_can_be_added(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &dgraph_file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'p/2','v':2},"
-                              "{'t':'w','k':'p/3','v':3}]}");
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'p/2','v':2},"
+                      "{'t':'w','k':'p/3','v':3}]}");
     join_bench_steps(&bench);
     join_bench_by_cts(&bench, 5, "p/1", "1");
     join_bench_by_cts(&bench, 5, "p/2", "22");
@@ -173,7 +176,8 @@ static void restart_repeats_runs(void **state)
     (void)state;
     join_bench_open(&bench, &dgraph_file);
     join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':'a'}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':1,'sts':6,'cts':8,'ops':[{'t':'w','k':'p/2','v':'c'},{'t':'w','k':'p/3','v':'d'}]}");
+    join_bench_record(
+        &bench, "{'tid':2,'sid':1,'sts':6,'cts':8,'ops':[{'t':'w','k':'p/2','v':'c'},{'t':'w','k':'p/3','v':'d'}]}");
     join_bench_steps(&bench);
     join_bench_by_cts(&bench, 5, "p/1", "a"); /* a, b, a are three writes, not one and repeats */
     join_bench_by_cts(&bench, 5, "p/1", "b");
@@ -199,7 +203,8 @@ static void cut_transaction_is_not_judged_as_whole(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &dgraph_file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'p/2','v':2}]}");
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'p/2','v':2}]}");
     join_bench_steps(&bench);
     join_bench_by_cts(&bench, 5, "p/1", "1");
     join_bench_by_cts(&bench, 4, "p/9", "9"); /* back: the sender restarted */
@@ -217,7 +222,8 @@ static void two_groups_interleave(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &dgraph_file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'q/1','v':2}]}");
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'q/1','v':2}]}");
     join_bench_steps(&bench);
     join_bench_by_cts(&bench, 5, "p/1", "1");
     join_bench_by_cts(&bench, 7, "p/1", "3");
@@ -279,7 +285,9 @@ static void unknown_is_resolved_by_its_write_set(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &dgraph_file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'sts':6,'status':'unknown','ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'p/2','v':2}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'sts':6,'status':'unknown','ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'p/2','v':2}]}");
     join_bench_record(&bench, "{'tid':2,'sid':2,'sts':6,'status':'unknown','ops':[{'t':'w','k':'p/3','v':1}]}");
     join_bench_record(&bench, "{'tid':3,'sid':3,'sts':6,'status':'unknown','ops':[{'t':'w','k':'p/5','v':1}]}");
     join_bench_record(&bench, "{'tid':4,'sid':4,'sts':7,'cts':12,'ops':[{'t':'w','k':'p/3','v':1}]}");
@@ -288,11 +296,12 @@ static void unknown_is_resolved_by_its_write_set(void **state)
     join_bench_by_cts(&bench, 5, "p/2", "2");
     join_bench_by_cts(&bench, 8, "p/1", "1"); /* not its whole write set */
     join_bench_by_cts(&bench, 9, "p/1", "1");
-    join_bench_by_cts(&bench, 9, "p/2", "2"); /* this one */
+    join_bench_by_cts(&bench, 9, "p/2", "2");  /* this one */
     join_bench_by_cts(&bench, 12, "p/3", "1"); /* another client's */
     STEPS(&bench, "");
     END(&bench);
-    STEPS(&bench, "add cdc:5[,5]{w:p/1=1,w:p/2=2} add cdc:8[,8]{w:p/1=1} resolve 1 9 resolve 2 aborted resolve 3 aborted");
+    STEPS(&bench,
+          "add cdc:5[,5]{w:p/1=1,w:p/2=2} add cdc:8[,8]{w:p/1=1} resolve 1 9 resolve 2 aborted resolve 3 aborted");
     join_bench_close(&bench);
 }
 
@@ -424,8 +433,10 @@ static void before_images_are_checked_where_they_are_known(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &debezium_file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'sts':3,'cts':30,'ops':[{'t':'w','k':'t/1','v':2},{'t':'w','k':'t/2','v':2},"
-                              "{'t':'w','k':'t/3','v':2}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'xid':700,'sts':3,'cts':30,'ops':[{'t':'w','k':'t/1','v':2},{'t':'w','k':'t/2','v':2},"
+        "{'t':'w','k':'t/3','v':2}]}");
     join_bench_steps(&bench);
     join_bench_by_xid(&bench, 700, 10, 20, "t/1", "0", "1");
     join_bench_by_xid(&bench, 700, 10, 21, "t/1", "1", "2");
@@ -476,7 +487,7 @@ static void positions_are_watermarks_without_clients(void **state)
     join_bench_open(&bench, &debezium_alone);
     join_bench_by_xid(&bench, 700, 10, 20, "t/1", NULL, "1");
     join_bench_end(&bench, 701, 1, 40); /* its row is on the way */
-    STEPS(&bench, "watermark 9"); /* 700 commits after that */
+    STEPS(&bench, "watermark 9");       /* 700 commits after that */
     join_bench_end(&bench, 700, 1, 30);
     STEPS(&bench, "add cdc:700[,30]{r:t/1=-^,w:t/1=1} watermark 38");
     join_bench_by_xid(&bench, 701, 30, 35, "t/1", "1", "2");
@@ -497,11 +508,20 @@ static void text_ids_join_by_tid(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &yugabyte);
-    join_bench_record(&bench, "{'tid':'7b1f-0d0e','sid':1,'sts':3,'cts':9,'ops':[{'t':'w','k':'t/1','v':1},{'t':'w','k':'t/2','v':2}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':'7b1f-0d0e','sid':1,'sts':3,'cts':9,'ops':[{'t':'w','k':'t/1','v':1},{'t':'w','k':'t/2','v':2}]}");
     join_bench_record(&bench, "{'tid':'7b1f-0d0f','sid':2,'sts':3,'cts':12,'ops':[{'t':'w','k':'t/3','v':3}]}");
     join_bench_steps(&bench);
     for (int i = 0; i < 3; i++) {
-        struct iso_event row = join_bench_row(&bench, i == 0 ? "t/1" : i == 1 ? "t/2" : "t/3", "-", i == 0 ? "1" : i == 1 ? "2" : "3");
+        struct iso_event row = join_bench_row(&bench,
+                                              i == 0   ? "t/1"
+                                              : i == 1 ? "t/2"
+                                                       : "t/3",
+                                              "-",
+                                              i == 0   ? "1"
+                                              : i == 1 ? "2"
+                                                       : "3");
         row.flags |= ISO_EVENT_HAS_CTS;
         row.cts.physical = i < 2 ? 9 : 12;
         if (i < 2) { /* a single-row write has no id: its commit time joins */
@@ -527,8 +547,12 @@ static void record_inside_its_transaction(void **state)
     struct iso_native_fault fault = {.kind = ISO_FAULT_NONE};
     char json[256] = "{\"tid\":5,\"sid\":1,\"sts\":12,\"cts\":30,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":1}]}";
     assert_int_equal(iso_native_read_transaction(&bench.native, json, strlen(json), 0, &bench.block, &fault), ISO_OK);
-    struct iso_event event = {.type = ISO_EVENT_TRANSACTIONS, .first = 0, .count = 1, .order = 2,
-                              .flags = ISO_EVENT_IN_BAND | ISO_EVENT_HAS_ID, .transaction_id = 700};
+    struct iso_event event = {.type = ISO_EVENT_TRANSACTIONS,
+                              .first = 0,
+                              .count = 1,
+                              .order = 2,
+                              .flags = ISO_EVENT_IN_BAND | ISO_EVENT_HAS_ID,
+                              .transaction_id = 700};
     join_bench_take(&bench, &event);
     join_bench_end(&bench, 700, 2, 30); /* the message counts */
     STEPS(&bench, "add 5[12,30]{w:t/1=1} probe before-image 5 t/1=-@29");

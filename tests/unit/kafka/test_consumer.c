@@ -54,8 +54,11 @@ static void produce(struct world *world, const char *topic, uint64_t from, uint6
             uint8_t digit = (uint8_t)('0' + p);
             struct iso_header header = {{(const uint8_t *)"p", 1}, {&digit, 1}};
             struct iso_message message = {
-                .partition = p, .headers = &header, .header_count = 1,
-                .payload = {(const uint8_t *)text, (uint32_t)snprintf(text, sizeof text, "%llu", (unsigned long long)i)},
+                .partition = p,
+                .headers = &header,
+                .header_count = 1,
+                .payload = {(const uint8_t *)text,
+                            (uint32_t)snprintf(text, sizeof text, "%llu", (unsigned long long)i)},
             };
             assert_int_equal(iso_kafka_producer_send(producer, &message, &world->error), ISO_OK);
         }
@@ -129,7 +132,8 @@ static void starts_at_end_and_at_positions(void **state)
 {
     struct world *world = *state;
     produce(world, "t", 0, 100);
-    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){.start = ISO_KAFKA_END});
+    struct iso_kafka_consumer *consumer =
+        open_consumer(world, (struct iso_kafka_consumer_options){.start = ISO_KAFKA_END});
     assert_non_null(consumer);
     produce(world, "t", 100, 200);
     for (int p = 0; p < PARTITIONS; p++)
@@ -138,7 +142,7 @@ static void starts_at_end_and_at_positions(void **state)
     iso_kafka_consumer_free(consumer);
     const struct iso_kafka_position positions[] = {{"t", 0, 150}, {"t", 1, 150}, {"t", 2, 150}, {"t", 3, 150}};
     consumer = open_consumer(world, (struct iso_kafka_consumer_options){
-        .start = ISO_KAFKA_POSITIONS, .positions = positions, .position_count = 4});
+                                        .start = ISO_KAFKA_POSITIONS, .positions = positions, .position_count = 4});
     assert_non_null(consumer);
     for (int p = 0; p < PARTITIONS; p++)
         world->seen[p][1] = 150;
@@ -153,8 +157,8 @@ static void commit(struct world *world, const char *group, const int64_t *offset
     static const char *const defaults[] = {NULL};
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(count);
     iso_kafka_properties_set(&world->properties, "group.id", group);
-    assert_int_equal(iso_kafka_client_open(&client, RD_KAFKA_CONSUMER, &world->properties, defaults, NULL, &world->error),
-                     ISO_OK);
+    assert_int_equal(
+        iso_kafka_client_open(&client, RD_KAFKA_CONSUMER, &world->properties, defaults, NULL, &world->error), ISO_OK);
     for (int32_t p = 0; p < count; p++)
         rd_kafka_topic_partition_list_add(list, "t", p)->offset = offsets[p];
     assert_int_equal(rd_kafka_commit(client.handle, list, 0), RD_KAFKA_RESP_ERR_NO_ERROR);
@@ -171,8 +175,8 @@ static void starts_where_the_group_has_committed(void **state)
     uint32_t got;
     produce(world, "t", 0, 100);
     commit(world, "auditors", offsets, 3);
-    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){
-        .start = ISO_KAFKA_STORED, .until_eof = true});
+    struct iso_kafka_consumer *consumer =
+        open_consumer(world, (struct iso_kafka_consumer_options){.start = ISO_KAFKA_STORED, .until_eof = true});
     assert_string_equal(world->error.text, "");
     for (int p = 0; p < PARTITIONS; p++)
         world->seen[p][1] = 100 - due[p];
@@ -211,7 +215,7 @@ static void stored_offset_that_is_gone(void **state)
     produce(world, "t", 0, 10);
     const struct iso_kafka_position positions[] = {{"t", 2, 11}};
     assert_null(open_consumer(world, (struct iso_kafka_consumer_options){
-        .start = ISO_KAFKA_POSITIONS, .positions = positions, .position_count = 1}));
+                                         .start = ISO_KAFKA_POSITIONS, .positions = positions, .position_count = 1}));
     assert_int_equal(world->error.status, ISO_FAILED);
     assert_string_equal(world->error.text, "topic t partition 2 offset 11: not on the broker, which has 0 to 10");
 }
@@ -220,8 +224,8 @@ static void pausing_and_resuming_loses_nothing(void **state)
 {
     struct world *world = *state;
     produce(world, "t", 0, 10000);
-    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){
-        .until_eof = true, .high_water = 10, .low_water = 1});
+    struct iso_kafka_consumer *consumer =
+        open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true, .high_water = 10, .low_water = 1});
     const struct iso_message *messages;
     uint32_t got;
     int64_t deadline = iso_kafka_now() + PATIENCE_MS;
@@ -316,7 +320,8 @@ static void full_queues_do_not_slow_it_down(void **state)
     produce(world, "t", 0, MESSAGES);
     struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
     int64_t since = iso_kafka_now();
-    for (int64_t deadline = since + PATIENCE_MS; !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline;) {
+    for (int64_t deadline = since + PATIENCE_MS;
+         !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline;) {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 1000, &messages, &got, &world->error), ISO_OK);
         int64_t now = iso_kafka_now();
         longest = now - since > longest ? now - since : longest;
@@ -339,8 +344,8 @@ static void slow_topic_pauses_the_consumer(void **state)
     uint32_t got;
     uint64_t most = 0, total = 0;
     produce(world, "t", 0, 5000);
-    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){
-        .until_eof = true, .high_water = 1000, .low_water = 100});
+    struct iso_kafka_consumer *consumer = open_consumer(
+        world, (struct iso_kafka_consumer_options){.until_eof = true, .high_water = 1000, .low_water = 100});
     struct iso_kafka_producer *producer = iso_kafka_producer_new(&world->properties, "verdicts", 1, &world->error);
     assert_string_equal(world->error.text, "");
     for (int32_t broker = 1; broker <= 3; broker++)
@@ -360,8 +365,8 @@ static void slow_topic_pauses_the_consumer(void **state)
     }
     assert_int_equal(total, 5000 * PARTITIONS);
     assert_true(iso_kafka_consumer_counters(consumer)->pauses > 0);
-    printf("# %llu pauses, at most %llu waiting\n",
-           (unsigned long long)iso_kafka_consumer_counters(consumer)->pauses, (unsigned long long)most);
+    printf("# %llu pauses, at most %llu waiting\n", (unsigned long long)iso_kafka_consumer_counters(consumer)->pauses,
+           (unsigned long long)most);
     assert_int_equal(iso_kafka_producer_flush(producer, 10, &world->error), ISO_OK);
     assert_int_equal(iso_kafka_producer_delivered(producer), total);
     assert_int_equal(iso_kafka_producer_waiting(producer), 0);
@@ -438,8 +443,9 @@ static void topic_that_appears_later(void **state)
     static const char *const later[] = {"later"};
     const struct iso_message *messages;
     uint32_t got;
-    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){
-        .topics = later, .wait_for_topics = true, .refresh_seconds = 1, .start = ISO_KAFKA_END});
+    struct iso_kafka_consumer *consumer = open_consumer(
+        world, (struct iso_kafka_consumer_options){
+                   .topics = later, .wait_for_topics = true, .refresh_seconds = 1, .start = ISO_KAFKA_END});
     if (!consumer)
         fail_msg("%s", world->error.text);
     assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
@@ -455,8 +461,10 @@ static void broker_that_never_answers(void **state)
     struct iso_kafka_properties properties = {0};
     iso_kafka_properties_set(&properties, "bootstrap.servers", "127.0.0.1:1");
     int64_t begin = iso_kafka_now();
-    assert_null(iso_kafka_consumer_new(&(struct iso_kafka_consumer_options){
-        .properties = &properties, .topics = topics, .topic_count = 1, .connect_seconds = 2}, &world->inputs, &world->error));
+    assert_null(iso_kafka_consumer_new(
+        &(struct iso_kafka_consumer_options){
+            .properties = &properties, .topics = topics, .topic_count = 1, .connect_seconds = 2},
+        &world->inputs, &world->error));
     assert_in_range(iso_kafka_now() - begin, 1500, 5000);
     assert_int_equal(world->error.status, ISO_FAILED);
     assert_non_null(strstr(world->error.text, "Kafka broker 127.0.0.1:1 did not answer within 2 s: "));

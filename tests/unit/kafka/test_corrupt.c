@@ -54,17 +54,17 @@ static uint32_t checksum(const uint8_t *at, size_t size)
 static void put_batch(struct bytes *batch, const char *payload, bool damaged)
 {
     size_t length = strlen(payload);
-    put(batch, 0, 8);                                   /* base offset: the broker's to set */
+    put(batch, 0, 8);                                     /* base offset: the broker's to set */
     put(batch, AFTER_CHECKSUM - 12 + 40 + 7 + length, 4); /* bytes that follows */
-    put(batch, 0, 4), put(batch, 2, 1);                 /* leader epoch, magic */
-    put(batch, 0, 4);                                   /* the checksum, below */
-    put(batch, 0, 2), put(batch, 0, 4);                 /* attributes, last offset delta */
-    put(batch, 1000, 8), put(batch, 1000, 8);           /* first and last time */
+    put(batch, 0, 4), put(batch, 2, 1);                   /* leader epoch, magic */
+    put(batch, 0, 4);                                     /* the checksum, below */
+    put(batch, 0, 2), put(batch, 0, 4);                   /* attributes, last offset delta */
+    put(batch, 1000, 8), put(batch, 1000, 8);             /* first and last time */
     put(batch, UINT64_MAX, 8), put(batch, UINT64_MAX, 2), put(batch, UINT64_MAX, 4); /* no producer id */
-    put(batch, 1, 4);                                   /* records */
-    put(batch, (6 + length) * 2, 1);                    /* length of the record */
-    put(batch, 0, 3), put(batch, 1, 1);                 /* attributes, deltas; no key */
-    put(batch, length * 2, 1), put_text(batch, payload), put(batch, 0, 1); /* no headers */
+    put(batch, 1, 4);                                                                /* records */
+    put(batch, (6 + length) * 2, 1);                                                 /* length of the record */
+    put(batch, 0, 3), put(batch, 1, 1);                                              /* attributes, deltas; no key */
+    put(batch, length * 2, 1), put_text(batch, payload), put(batch, 0, 1);           /* no headers */
     uint32_t crc = checksum(batch->at + AFTER_CHECKSUM, batch->used - AFTER_CHECKSUM) ^ (damaged ? 1 : 0);
     for (int i = 0; i < 4; i++)
         batch->at[BEFORE_CHECKSUM + i] = (uint8_t)(crc >> (24 - 8 * i));
@@ -75,9 +75,9 @@ static void send_batch(int connection, const char *payload, bool damaged)
     struct bytes batch = {.used = 0}, request = {.used = 0};
     uint8_t answer[256];
     put_batch(&batch, payload, damaged);
-    put(&request, 0, 4); /* the size, below */
+    put(&request, 0, 4);                                                                         /* the size, below */
     put(&request, 0, 2), put(&request, 3, 2), put(&request, 7, 4), put(&request, UINT16_MAX, 2); /* Produce; no name */
-    put(&request, UINT16_MAX, 2), put(&request, UINT16_MAX, 2), put(&request, 5000, 4); /* acks: all */
+    put(&request, UINT16_MAX, 2), put(&request, UINT16_MAX, 2), put(&request, 5000, 4);          /* acks: all */
     put(&request, 1, 4), put(&request, 1, 2), put_text(&request, "t");
     put(&request, 1, 4), put(&request, 0, 4), put(&request, batch.used, 4);
     memcpy(request.at + request.used, batch.at, batch.used);
@@ -94,8 +94,8 @@ static int connect_to(const char *address)
     char host[64];
     unsigned port;
     assert_int_equal(sscanf(address, "%63[^:]:%u", host, &port), 2);
-    struct sockaddr_in broker = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
-                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in broker = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int connection = socket(AF_INET, SOCK_STREAM, 0);
     assert_int_equal(connect(connection, (struct sockaddr *)&broker, sizeof broker), 0);
     return connection;
@@ -133,7 +133,8 @@ static void run(const char *check_crcs, bool damaged, char *seen, struct iso_err
     if (check_crcs)
         iso_kafka_properties_set(&properties, "check.crcs", check_crcs);
     struct iso_kafka_consumer *consumer = iso_kafka_consumer_new(
-        &(struct iso_kafka_consumer_options){.properties = &properties, .topics = topics, .topic_count = 1}, &inputs, error);
+        &(struct iso_kafka_consumer_options){.properties = &properties, .topics = topics, .topic_count = 1}, &inputs,
+        error);
     assert_non_null(consumer);
     consume(consumer, 3, seen, error);
     iso_kafka_consumer_free(consumer);

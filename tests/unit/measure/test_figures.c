@@ -31,7 +31,8 @@ static void fill(struct iso_figures *figures, double rate, double delay)
     row->numbers[2] = 1000;
 }
 
-__attribute__((noinline)) static char *written(const struct iso_figures *figures, void (*write)(const struct iso_figures *, FILE *))
+__attribute__((noinline)) static char *written(const struct iso_figures *figures,
+                                               void (*write)(const struct iso_figures *, FILE *))
 {
     char *text = NULL;
     size_t size = 0;
@@ -43,9 +44,19 @@ __attribute__((noinline)) static char *written(const struct iso_figures *figures
 
 static void texts_have_three_digits(void **state)
 {
-    static const struct { double number; const char *text; } cases[] = {
-        {0, "0"}, {7, "7"}, {0.1234, "0.123"}, {9999, "9999"}, {12345, "12.3 k"}, {1234567, "1.23 M"},
-        {123456789, "123 M"}, {4.5e9, "4.50 G"}, {NAN, "-"},
+    static const struct {
+        double number;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {7, "7"},
+        {0.1234, "0.123"},
+        {9999, "9999"},
+        {12345, "12.3 k"},
+        {1234567, "1.23 M"},
+        {123456789, "123 M"},
+        {4.5e9, "4.50 G"},
+        {NAN, "-"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -156,9 +167,9 @@ static void percentiles_are_close(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_have_three_digits),      cmocka_unit_test(json_reads_back),
-        cmocka_unit_test(bad_baseline_is_refused),      cmocka_unit_test(comparison_counts_what_got_worse),
-        cmocka_unit_test(csv_quotes_and_svg_draws),     cmocka_unit_test(percentiles_are_close),
+        cmocka_unit_test(texts_have_three_digits),  cmocka_unit_test(json_reads_back),
+        cmocka_unit_test(bad_baseline_is_refused),  cmocka_unit_test(comparison_counts_what_got_worse),
+        cmocka_unit_test(csv_quotes_and_svg_draws), cmocka_unit_test(percentiles_are_close),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests_name("measure/figures", tests, NULL, NULL);

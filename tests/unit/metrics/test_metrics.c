@@ -28,24 +28,25 @@ static void prometheus_text(void **state)
     fill(&metrics);
     iso_metrics_prometheus(&metrics, &text);
     iso_text_put_bytes(&text, "", 1);
-    assert_string_equal(text.bytes,
-                        "# HELP isochron_build_info Always 1; what runs, and what it checks.\n"
-                        "# TYPE isochron_build_info gauge\n"
-                        "isochron_build_info{version=\"0.1.0\",level=\"si\"} 1\n"
-                        "# HELP isochron_start_time_seconds When this process began to watch.\n"
-                        "# TYPE isochron_start_time_seconds gauge\n"
-                        "isochron_start_time_seconds 1.5\n"
-                        "# HELP isochron_violations_total Violations found; those of EXT may still be tentative.\n"
-                        "# TYPE isochron_violations_total counter\n"
-                        "isochron_violations_total{axiom=\"EXT\"} 2\n"
-                        "isochron_violations_total{axiom=\"INT\"} 0\n"
-                        "# HELP isochron_watermark The pipeline's watermark, in the database's own timestamps; absent until "
-                        "there is one.\n"
-                        "# TYPE isochron_watermark gauge\n"
-                        "isochron_watermark 18446744073709551615\n"
-                        "# HELP isochron_partition_lag Messages of the partition not yet read.\n"
-                        "# TYPE isochron_partition_lag gauge\n"
-                        "isochron_partition_lag{topic=\"a\\\"b\\\\c\\nd\",partition=\"7\"} 12\n");
+    assert_string_equal(
+        text.bytes,
+        "# HELP isochron_build_info Always 1; what runs, and what it checks.\n"
+        "# TYPE isochron_build_info gauge\n"
+        "isochron_build_info{version=\"0.1.0\",level=\"si\"} 1\n"
+        "# HELP isochron_start_time_seconds When this process began to watch.\n"
+        "# TYPE isochron_start_time_seconds gauge\n"
+        "isochron_start_time_seconds 1.5\n"
+        "# HELP isochron_violations_total Violations found; those of EXT may still be tentative.\n"
+        "# TYPE isochron_violations_total counter\n"
+        "isochron_violations_total{axiom=\"EXT\"} 2\n"
+        "isochron_violations_total{axiom=\"INT\"} 0\n"
+        "# HELP isochron_watermark The pipeline's watermark, in the database's own timestamps; absent until "
+        "there is one.\n"
+        "# TYPE isochron_watermark gauge\n"
+        "isochron_watermark 18446744073709551615\n"
+        "# HELP isochron_partition_lag Messages of the partition not yet read.\n"
+        "# TYPE isochron_partition_lag gauge\n"
+        "isochron_partition_lag{topic=\"a\\\"b\\\\c\\nd\",partition=\"7\"} 12\n");
     iso_text_release(&text);
     iso_metrics_release(&metrics);
 }

@@ -112,9 +112,9 @@ static void interval(void **state)
                  {11, 10, 10, false, true}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct bench *bench = fresh(state);
-        struct plain_operation *operation = operate(begin(bench, "1", cases[i].sts, cases[i].cts),
-                                                    cases[i].writes ? ISO_WRITE : ISO_READ, "x",
-                                                    cases[i].writes ? "1" : NULL);
+        struct plain_operation *operation =
+            operate(begin(bench, "1", cases[i].sts, cases[i].cts), cases[i].writes ? ISO_WRITE : ISO_READ, "x",
+                    cases[i].writes ? "1" : NULL);
         operation->ots = plain_stamp(cases[i].ots);
         if (cases[i].broken)
             only(bench, ISO_SI, ISO_TIMESTAMP, ISO_INTERVAL, 0);
@@ -446,8 +446,12 @@ static void list_kinds(void **state)
         const char *read;
         enum iso_violation_kind kind;
         uint32_t writer;
-    } cases[] = {{"az", ISO_UNCOMMITTED, ISO_NONE}, {"ae", ISO_UNCOMMITTED, 2}, {"ab", ISO_INTERMEDIATE, 0},
-                 {"abcd", ISO_FUTURE, 1},           {"", ISO_ABSENT_READ, ISO_NONE}, {"a", ISO_STALE, ISO_NONE},
+    } cases[] = {{"az", ISO_UNCOMMITTED, ISO_NONE},
+                 {"ae", ISO_UNCOMMITTED, 2},
+                 {"ab", ISO_INTERMEDIATE, 0},
+                 {"abcd", ISO_FUTURE, 1},
+                 {"", ISO_ABSENT_READ, ISO_NONE},
+                 {"a", ISO_STALE, ISO_NONE},
                  {"acb", ISO_STALE, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct bench *bench = fresh(state);
@@ -515,16 +519,26 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interval),         cmocka_unit_test(shared_cts),
-        cmocka_unit_test(cts_cycle),        cmocka_unit_test(snapshots),
-        cmocka_unit_test(session),          cmocka_unit_test(session_points),
-        cmocka_unit_test(internal),         cmocka_unit_test(external_again),
-        cmocka_unit_test(external),         cmocka_unit_test(intermediate_and_aborted),
-        cmocka_unit_test(deletes_and_initials), cmocka_unit_test(texts),
-        cmocka_unit_test(unknown_writer),   cmocka_unit_test(version_order),
-        cmocka_unit_test(conflicts),        cmocka_unit_test(locked_read),
-        cmocka_unit_test(lists),            cmocka_unit_test(list_kinds),
-        cmocka_unit_test(refusals),         cmocka_unit_test(pairs_and_largest),
+        cmocka_unit_test(interval),
+        cmocka_unit_test(shared_cts),
+        cmocka_unit_test(cts_cycle),
+        cmocka_unit_test(snapshots),
+        cmocka_unit_test(session),
+        cmocka_unit_test(session_points),
+        cmocka_unit_test(internal),
+        cmocka_unit_test(external_again),
+        cmocka_unit_test(external),
+        cmocka_unit_test(intermediate_and_aborted),
+        cmocka_unit_test(deletes_and_initials),
+        cmocka_unit_test(texts),
+        cmocka_unit_test(unknown_writer),
+        cmocka_unit_test(version_order),
+        cmocka_unit_test(conflicts),
+        cmocka_unit_test(locked_read),
+        cmocka_unit_test(lists),
+        cmocka_unit_test(list_kinds),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(pairs_and_largest),
     };
     return cmocka_run_group_tests_name("timestamp oracle", tests, set_up, tear_down);
 }

@@ -43,9 +43,11 @@ static void open_bench(struct bench *bench, uint64_t idle_timeout_ms)
     options.sink_context = options.context = bench;
     options.on_idle = on_idle;
     bench->pipeline = iso_pipeline_new(&options);
-    iso_pipeline_route(bench->pipeline, "t", iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
+    iso_pipeline_route(bench->pipeline, "t",
+                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
     for (int32_t partition = 0; partition < 2; partition++)
-        iso_pipeline_declare(bench->pipeline, iso_inputs_number(iso_pipeline_inputs(bench->pipeline), "t", 1, partition), 0);
+        iso_pipeline_declare(bench->pipeline,
+                             iso_inputs_number(iso_pipeline_inputs(bench->pipeline), "t", 1, partition), 0);
 }
 
 static void close_bench(struct bench *bench)
@@ -57,7 +59,9 @@ static void close_bench(struct bench *bench)
 static void feed(struct bench *bench, int32_t partition, uint64_t now, const char *record)
 {
     struct iso_error error = {.status = ISO_OK};
-    struct iso_message message = {.topic = "t", .partition = partition, .input = (uint32_t)partition,
+    struct iso_message message = {.topic = "t",
+                                  .partition = partition,
+                                  .input = (uint32_t)partition,
                                   .offset = bench->offsets[partition]++,
                                   .payload = {(const uint8_t *)record, (uint32_t)strlen(record)}};
     iso_pipeline_feed(bench->pipeline, &message, 1, now, &error);
@@ -104,7 +108,8 @@ static void silent_partition_is_left_out_aloud(void **state)
     struct bench bench;
     (void)state;
     open_bench(&bench, IDLE_MS);
-    feed(&bench, 0, IDLE_MS / 2, "{\"tid\":1,\"sid\":1,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
+    feed(&bench, 0, IDLE_MS / 2,
+         "{\"tid\":1,\"sid\":1,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
     feed(&bench, 0, IDLE_MS / 2, "{\"watermark\":100}");
     tick(&bench, IDLE_MS - 1);
     assert_string_equal(bench.idle, "");
@@ -144,12 +149,14 @@ static void late_message_of_an_idle_partition(void **state)
     const char *reason;
     (void)state;
     open_bench(&bench, IDLE_MS);
-    feed(&bench, 0, IDLE_MS / 2, "{\"tid\":1,\"sid\":1,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
+    feed(&bench, 0, IDLE_MS / 2,
+         "{\"tid\":1,\"sid\":1,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
     feed(&bench, 0, IDLE_MS / 2, "{\"watermark\":100}");
     tick(&bench, IDLE_MS);
     assert_non_null(strstr(lines(&bench), "\"state\":\"final\""));
     assert_int_equal(iso_pipeline_outcome(bench.pipeline, false, &reason), ISO_VIOLATED);
-    feed(&bench, 1, IDLE_MS + 10, "{\"tid\":2,\"sid\":2,\"sts\":30,\"cts\":40,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
+    feed(&bench, 1, IDLE_MS + 10,
+         "{\"tid\":2,\"sid\":2,\"sts\":30,\"cts\":40,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
     assert_string_equal(bench.idle, "t[1] idle;t[1] back;");
     assert_int_equal(stats_of(&bench).engine.below_watermark, 1);
     assert_int_equal(iso_pipeline_outcome(bench.pipeline, false, &reason), ISO_UNDECIDED);
@@ -180,17 +187,19 @@ static void clock_that_jumps_a_year(void **state)
     options.sink = sink;
     options.sink_context = options.context = &bench;
     bench.pipeline = iso_pipeline_new(&options);
-    iso_pipeline_route(bench.pipeline, "t", iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
+    iso_pipeline_route(bench.pipeline, "t",
+                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
     iso_pipeline_declare(bench.pipeline, iso_inputs_number(iso_pipeline_inputs(bench.pipeline), "t", 1, 0), 0);
     for (uint64_t i = 1; i <= TRANSACTIONS; i++) {
         char record[256];
         bool jumps = i > TRANSACTIONS / 4 && i <= TRANSACTIONS / 4 + JUMPED;
         uint64_t sts = i * STEP + (jumps ? YEAR : 0);
         /* Those that jumped write keys of their own, which the two reads at the end look at. */
-        snprintf(record, sizeof record,
-                 "{\"tid\":%llu,\"sid\":1,\"sts\":%llu,\"cts\":%llu,\"ops\":[{\"t\":\"w\",\"k\":\"%s%llu\",\"v\":%llu}]}",
-                 (unsigned long long)i, (unsigned long long)sts, (unsigned long long)sts + 1, jumps ? "j" : "",
-                 (unsigned long long)i % KEYS, (unsigned long long)i);
+        snprintf(
+            record, sizeof record,
+            "{\"tid\":%llu,\"sid\":1,\"sts\":%llu,\"cts\":%llu,\"ops\":[{\"t\":\"w\",\"k\":\"%s%llu\",\"v\":%llu}]}",
+            (unsigned long long)i, (unsigned long long)sts, (unsigned long long)sts + 1, jumps ? "j" : "",
+            (unsigned long long)i % KEYS, (unsigned long long)i);
         feed(&bench, 0, i, record);
         if (!jumps && i % 100 == 0) {
             snprintf(record, sizeof record, "{\"watermark\":%llu}", (unsigned long long)i * STEP - 500);
@@ -204,10 +213,12 @@ static void clock_that_jumps_a_year(void **state)
     }
     assert_true(most <= half + half / 4);
     /* A read of the future sees them, one of the present does not. */
-    feed(&bench, 0, TRANSACTIONS + 1, "{\"tid\":\"present\",\"sid\":2,\"sts\":400010,\"cts\":400010,"
-                                      "\"ops\":[{\"t\":\"r\",\"k\":\"j7\",\"v\":10157}]}");
-    feed(&bench, 0, TRANSACTIONS + 1, "{\"tid\":\"future\",\"sid\":2,\"sts\":32000000,\"cts\":32000000,"
-                                      "\"ops\":[{\"t\":\"r\",\"k\":\"j7\",\"v\":10157}]}");
+    feed(&bench, 0, TRANSACTIONS + 1,
+         "{\"tid\":\"present\",\"sid\":2,\"sts\":400010,\"cts\":400010,"
+         "\"ops\":[{\"t\":\"r\",\"k\":\"j7\",\"v\":10157}]}");
+    feed(&bench, 0, TRANSACTIONS + 1,
+         "{\"tid\":\"future\",\"sid\":2,\"sts\":32000000,\"cts\":32000000,"
+         "\"ops\":[{\"t\":\"r\",\"k\":\"j7\",\"v\":10157}]}");
     assert_int_equal(iso_pipeline_end(bench.pipeline, TRANSACTIONS + 2, &error), ISO_OK);
     assert_int_equal(stats_of(&bench).engine.below_watermark, 0);
     assert_int_equal(stats_of(&bench).engine.beyond_retention, 0);
@@ -217,7 +228,8 @@ static void clock_that_jumps_a_year(void **state)
     const char *told = lines(&bench);
     assert_non_null(strstr(told, "\"kind\":\"future\",\"tids\":[\"present\"]"));
     assert_null(strstr(told, "\"tids\":[\"future\"]"));
-    printf("# at most %llu bytes in the first half, %llu in the second\n", (unsigned long long)half, (unsigned long long)most);
+    printf("# at most %llu bytes in the first half, %llu in the second\n", (unsigned long long)half,
+           (unsigned long long)most);
     close_bench(&bench);
 }
 
@@ -244,16 +256,19 @@ static void open_single(struct bench *bench)
     options.on_far_ahead = on_far_ahead;
     options.on_bad_record = ISO_BAD_SKIP;
     bench->pipeline = iso_pipeline_new(&options);
-    iso_pipeline_route(bench->pipeline, "t", iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
+    iso_pipeline_route(bench->pipeline, "t",
+                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
     iso_pipeline_declare(bench->pipeline, iso_inputs_number(iso_pipeline_inputs(bench->pipeline), "t", 1, 0), 0);
 }
 
 static void write_at(struct bench *bench, uint64_t tid, uint64_t sts)
 {
     char record[200];
-    snprintf(record, sizeof record, "{\"tid\":%llu,\"sid\":%llu,\"sts\":%llu,\"cts\":%llu,"
-             "\"ops\":[{\"t\":\"w\",\"k\":%llu,\"v\":1}]}", (unsigned long long)tid, (unsigned long long)tid,
-             (unsigned long long)sts, (unsigned long long)sts + 1, (unsigned long long)tid);
+    snprintf(record, sizeof record,
+             "{\"tid\":%llu,\"sid\":%llu,\"sts\":%llu,\"cts\":%llu,"
+             "\"ops\":[{\"t\":\"w\",\"k\":%llu,\"v\":1}]}",
+             (unsigned long long)tid, (unsigned long long)tid, (unsigned long long)sts, (unsigned long long)sts + 1,
+             (unsigned long long)tid);
     feed(bench, 0, 0, record);
 }
 
@@ -321,7 +336,8 @@ static void clock_that_jumps_back(void **state)
 
 static void late_arrival_makes_lines_doubtful(void **state)
 {
-    static const char reader[] = "{\"tid\":%d,\"sid\":%d,\"sts\":%d,\"cts\":%d,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":%d}]}";
+    static const char reader[] =
+        "{\"tid\":%d,\"sid\":%d,\"sts\":%d,\"cts\":%d,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":%d}]}";
     struct bench bench;
     char record[200];
     (void)state;
@@ -337,7 +353,8 @@ static void late_arrival_makes_lines_doubtful(void **state)
     feed(&bench, 0, 0, record);
     watermark_at(&bench, 200);
     told = lines(&bench);
-    const char *final = strstr(told, "\"state\":\"final\",\"doubtful\":\"below-watermark\",\"level\":\"si\",\"axiom\":\"EXT\"");
+    const char *final =
+        strstr(told, "\"state\":\"final\",\"doubtful\":\"below-watermark\",\"level\":\"si\",\"axiom\":\"EXT\"");
     assert_non_null(strstr(told, "\"state\":\"tentative\",\"doubtful\":\"below-watermark\","));
     assert_non_null(final);
     /* A record that was left out is the graver doubt; other axioms do not rest on what others wrote. */
@@ -416,9 +433,12 @@ static void timestamp_that_is_absent(void **state)
     options.sink = sink;
     options.sink_context = options.context = &bench;
     bench.pipeline = iso_pipeline_new(&options);
-    iso_pipeline_route(bench.pipeline, "t", iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
+    iso_pipeline_route(bench.pipeline, "t",
+                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
     iso_inputs_number(iso_pipeline_inputs(bench.pipeline), "t", 1, 0);
-    feed(&bench, 0, 0, "{\"tid\":1,\"sid\":1,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1},{\"t\":\"w\",\"k\":\"y\",\"v\":1}]}");
+    feed(
+        &bench, 0, 0,
+        "{\"tid\":1,\"sid\":1,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1},{\"t\":\"w\",\"k\":\"y\",\"v\":1}]}");
     watermark_at(&bench, 100);
     const char *told = lines(&bench);
     assert_non_null(strstr(told, "\"state\":\"final\""));

@@ -46,8 +46,8 @@ static int tear_down(void **state)
 static void check(struct fixture *fixture)
 {
     assert_int_equal(iso_history_finish(&fixture->history, &fixture->error), ISO_OK);
-    assert_int_equal(
-        iso_polygraph_check(&fixture->history, &fixture->options, &fixture->result, &fixture->error), ISO_OK);
+    assert_int_equal(iso_polygraph_check(&fixture->history, &fixture->options, &fixture->result, &fixture->error),
+                     ISO_OK);
 }
 
 static void make(struct fixture *fixture, const char *name, uint32_t transactions, uint32_t sessions)
@@ -113,9 +113,8 @@ static void keeps_to_memory(void **state)
     for (uint64_t more = 4; more <= 64; more *= 2) {
         fixture->options.memory = start + (more << 20);
         most = 0;
-        assert_int_equal(
-            iso_polygraph_check(&fixture->history, &fixture->options, &fixture->result, &fixture->error),
-            ISO_OK);
+        assert_int_equal(iso_polygraph_check(&fixture->history, &fixture->options, &fixture->result, &fixture->error),
+                         ISO_OK);
         if (fixture->result.outcome == ISO_IS_UNDECIDED)
             assert_string_equal(fixture->result.reason, "memory");
         if (most > fixture->options.memory + fixture->options.memory / 20)

@@ -79,18 +79,17 @@ static void writes_every_member(void **state)
     iso_recorder_unknown(session);
     iso_recorder_session_free(session);
     iso_recorder_free(recorder);
-    assert_file(
-        path,
-        "{\"sid\":\"a \\\"b\\\"\\u000a\",\"tid\":\"a \\\"b\\\"\\u000a.0\",\"sno\":0,\"ops\":["
-        "{\"t\":\"r\",\"k\":\"t/1\",\"v\":null},{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"\\u0001\\\\\"},"
-        "{\"t\":\"r\",\"k\":\"t/2\",\"v\":\"ü\",\"snapshot\":\"746:750:747\"},{\"t\":\"d\",\"k\":\"t/2\"}],"
-        "\"xid\":\"751\",\"snapshot\":\"745:750:747,748\",\"status\":\"committed\"}\n"
-        "{\"sid\":\"a \\\"b\\\"\\u000a\",\"tid\":\"a \\\"b\\\"\\u000a.1\",\"sno\":1,\"ops\":["
-        "{\"t\":\"a\",\"k\":\"l\",\"v\":\"3\",\"ots\":\"7\"},{\"t\":\"r\",\"k\":\"l\",\"v\":[\"1\",\"2\"],"
-        "\"lock\":true}],"
-        "\"sts\":\"18446744073709551614\",\"cts\":\"18446744073709551615\",\"status\":\"aborted\"}\n"
-        "{\"sid\":\"a \\\"b\\\"\\u000a\",\"tid\":\"a "
-        "\\\"b\\\"\\u000a.2\",\"sno\":2,\"ops\":[],\"status\":\"unknown\"}\n");
+    assert_file(path,
+                "{\"sid\":\"a \\\"b\\\"\\u000a\",\"tid\":\"a \\\"b\\\"\\u000a.0\",\"sno\":0,\"ops\":["
+                "{\"t\":\"r\",\"k\":\"t/1\",\"v\":null},{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"\\u0001\\\\\"},"
+                "{\"t\":\"r\",\"k\":\"t/2\",\"v\":\"ü\",\"snapshot\":\"746:750:747\"},{\"t\":\"d\",\"k\":\"t/2\"}],"
+                "\"xid\":\"751\",\"snapshot\":\"745:750:747,748\",\"status\":\"committed\"}\n"
+                "{\"sid\":\"a \\\"b\\\"\\u000a\",\"tid\":\"a \\\"b\\\"\\u000a.1\",\"sno\":1,\"ops\":["
+                "{\"t\":\"a\",\"k\":\"l\",\"v\":\"3\",\"ots\":\"7\"},{\"t\":\"r\",\"k\":\"l\",\"v\":[\"1\",\"2\"],"
+                "\"lock\":true}],"
+                "\"sts\":\"18446744073709551614\",\"cts\":\"18446744073709551615\",\"status\":\"aborted\"}\n"
+                "{\"sid\":\"a \\\"b\\\"\\u000a\",\"tid\":\"a "
+                "\\\"b\\\"\\u000a.2\",\"sno\":2,\"ops\":[],\"status\":\"unknown\"}\n");
     unlink(path);
 }
 
@@ -113,9 +112,8 @@ static void rolls_back_to_a_savepoint(void **state)
     iso_recorder_commit(session);
     iso_recorder_session_free(session);
     iso_recorder_free(recorder);
-    assert_file(path,
-                "{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":\"2\"},"
-                "{\"t\":\"w\",\"k\":\"z\",\"v\":\"4\"}],\"status\":\"committed\"}\n");
+    assert_file(path, "{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":\"2\"},"
+                      "{\"t\":\"w\",\"k\":\"z\",\"v\":\"4\"}],\"status\":\"committed\"}\n");
     unlink(path);
 }
 
@@ -145,9 +143,8 @@ static void gives_records_in_band(void **state)
     assert_null(iso_recorder_in_band(session));
     iso_recorder_begin(session);
     iso_recorder_write(session, "x", "1");
-    const char *expected =
-        "{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":\"1\"}],"
-        "\"status\":\"committed\"}";
+    const char *expected = "{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":\"1\"}],"
+                           "\"status\":\"committed\"}";
     assert_string_equal(iso_recorder_in_band(session), expected);
     assert_string_equal(iso_recorder_in_band(session), expected);
     iso_recorder_commit(session);
@@ -186,9 +183,8 @@ static void refuses_what_it_cannot_say(void **state)
     assert_int_equal(seen.recorded, 1);
     assert_int_equal(seen.written, 1);
     iso_recorder_free(recorder);
-    assert_file(path,
-                "{\"sid\":\"s\",\"tid\":\"s.2\",\"sno\":2,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"2\"}],"
-                "\"status\":\"committed\"}\n");
+    assert_file(path, "{\"sid\":\"s\",\"tid\":\"s.2\",\"sno\":2,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"2\"}],"
+                      "\"status\":\"committed\"}\n");
     unlink(path);
 }
 
@@ -359,8 +355,8 @@ static void check_mended(const char *found, const char *expected)
     iso_recorder_commit(session);
     iso_recorder_session_free(session);
     iso_recorder_free(recorder);
-    snprintf(text, sizeof text,
-             "%s{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[],\"status\":\"committed\"}\n", expected);
+    snprintf(text, sizeof text, "%s{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[],\"status\":\"committed\"}\n",
+             expected);
     assert_file(path, text);
     unlink(path);
 }

@@ -91,8 +91,7 @@ static void sends_to_a_topic(void **state)
 }
 
 /* The watermarks of a topic's partition, in their order; returns how many there are. */
-static uint32_t watermarks(const struct iso_kafka_mock *mock, int32_t partition, uint64_t found[],
-                           uint32_t most)
+static uint32_t watermarks(const struct iso_kafka_mock *mock, int32_t partition, uint64_t found[], uint32_t most)
 {
     static const char *const topics[] = {"records"};
     struct iso_error error = {0};
@@ -110,8 +109,7 @@ static uint32_t watermarks(const struct iso_kafka_mock *mock, int32_t partition,
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &error), ISO_OK);
         for (uint32_t i = 0; i < got; i++) {
             char text[64] = "";
-            memcpy(text, messages[i].payload.data,
-                   messages[i].payload.size < 63 ? messages[i].payload.size : 63);
+            memcpy(text, messages[i].payload.data, messages[i].payload.size < 63 ? messages[i].payload.size : 63);
             if (messages[i].partition == partition && count < most &&
                 sscanf(text, "{\"watermark\":\"%" SCNu64 "\"}", &found[count]) == 1)
                 count++;

@@ -107,7 +107,8 @@ static void json_watermarks_and_tombstones(void **state)
     (void)state;
     struct world world;
     open_world(&world, (struct iso_decoder_options){0});
-    static const char watermark[] = " { \"watermark\" : \"467257846263971800\", \"by\":[1] }", plain[] = "{\"watermark\":7}";
+    static const char watermark[] = " { \"watermark\" : \"467257846263971800\", \"by\":[1] }",
+                      plain[] = "{\"watermark\":7}";
     assert_int_equal(decode(&world, watermark, strlen(watermark)), ISO_OK);
     assert_int_equal(decode(&world, plain, strlen(plain)), ISO_OK);
     assert_int_equal(decode(&world, NULL, 0), ISO_OK);
@@ -123,8 +124,15 @@ static void json_watermarks_and_tombstones(void **state)
 static void json_that_is_refused_leaves_nothing(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"", "{", "[]", "{\"tid\":1}", "{\"watermark\":-1}", "{\"watermark\":\"x\"}",
-                                        "{\"watermark\":1", "{\"watermark\":1.5}", "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"q\",\"k\":1}]}",
+    static const char *const wrong[] = {"",
+                                        "{",
+                                        "[]",
+                                        "{\"tid\":1}",
+                                        "{\"watermark\":-1}",
+                                        "{\"watermark\":\"x\"}",
+                                        "{\"watermark\":1",
+                                        "{\"watermark\":1.5}",
+                                        "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"q\",\"k\":1}]}",
                                         "{\"tid\":1,\"sid\":1,\"sts\":{\"p\":1,\"l\":2},\"ops\":[]}"};
     struct world world;
     open_world(&world, (struct iso_decoder_options){0});
@@ -166,8 +174,9 @@ static Isochron__Timestamp *stamp(Isochron__Timestamp *timestamp, uint64_t physi
 /* The sample, packed behind `head` bytes; returns the size of all. */
 static size_t pack_sample(uint8_t *bytes, size_t head)
 {
-    static const Isochron__Kind kinds[] = {ISOCHRON__KIND__READ, ISOCHRON__KIND__WRITE, ISOCHRON__KIND__READ,
-        ISOCHRON__KIND__READ, ISOCHRON__KIND__DELETE, ISOCHRON__KIND__APPEND, ISOCHRON__KIND__WRITE};
+    static const Isochron__Kind kinds[] = {ISOCHRON__KIND__READ, ISOCHRON__KIND__WRITE,  ISOCHRON__KIND__READ,
+                                           ISOCHRON__KIND__READ, ISOCHRON__KIND__DELETE, ISOCHRON__KIND__APPEND,
+                                           ISOCHRON__KIND__WRITE};
     Isochron__Operation operations[7], *pointers[7];
     Isochron__Value keys[7], values[7], elements[2], *element_pointers[2], tid, sid;
     Isochron__Timestamp sts, cts, ots;
@@ -230,10 +239,10 @@ static void protobuf_in_confluent_framing(void **state)
         size_t size;
         enum iso_status status;
     } heads[] = {
-        {"\0\0\1\x86\xa1\0", 6, ISO_OK},          /* id 100001, indexes [0] */
-        {"\0\0\0\0\7\2\0", 7, ISO_OK},            /* [0], written out */
-        {"\0\0\0\0\7\2\2", 7, ISO_BAD_INPUT},     /* [1] */
-        {"\1\0\0\0\7\0", 6, ISO_BAD_INPUT},       /* magic 1 */
+        {"\0\0\1\x86\xa1\0", 6, ISO_OK},      /* id 100001, indexes [0] */
+        {"\0\0\0\0\7\2\0", 7, ISO_OK},        /* [0], written out */
+        {"\0\0\0\0\7\2\2", 7, ISO_BAD_INPUT}, /* [1] */
+        {"\1\0\0\0\7\0", 6, ISO_BAD_INPUT},   /* magic 1 */
         {"\0\0\0\0\7\x80", 6, ISO_BAD_INPUT},
     };
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
@@ -343,7 +352,8 @@ static void avro_cut_anywhere_is_no_crash(void **state)
     close_world(&world);
 }
 
-/* A writer's own schema: other order, other types, more members, one of them recursive, operations before what they belong to. */
+/* A writer's own schema: other order, other types, more members, one of them recursive, operations before what they
+ * belong to. */
 static const char own_schema[] =
     "{\"type\":\"record\",\"name\":\"R\",\"fields\":["
     "{\"name\":\"note\",\"type\":{\"type\":\"map\",\"values\":[\"null\",\"double\",{\"type\":\"array\",\"items\":\"bytes\"}]}},"
@@ -372,20 +382,22 @@ static size_t write_own(uint8_t *bytes)
     put_long(&at, 0), put_bytes(&at, "x"), put_long(&at, 0), put_bytes(&at, "Write"), put_long(&at, 3);
     *start = (uint8_t)((at - start - 1) << 1);
     put_long(&at, 2); /* and one of two */
-    put_long(&at, 1), put_long(&at, 1), put_long(&at, 2), put_long(&at, 7), put_long(&at, 0), put_bytes(&at, "r"), put_long(&at, 9),
-        put_bytes(&at, "d"), put_long(&at, -4);
+    put_long(&at, 1), put_long(&at, 1), put_long(&at, 2), put_long(&at, 7), put_long(&at, 0), put_bytes(&at, "r"),
+        put_long(&at, 9), put_bytes(&at, "d"), put_long(&at, -4);
     put_long(&at, 2), put_long(&at, 1000000), put_long(&at, 0), put_bytes(&at, "READ"), put_long(&at, 300);
     put_long(&at, 0);
     at += 3 + 4;
-    put_bytes(&at, "Aborted"), put_bytes(&at, "s"), put_long(&at, 10), put_long(&at, 5), put_branch(&at, 0, 467257846263971855);
+    put_bytes(&at, "Aborted"), put_bytes(&at, "s"), put_long(&at, 10), put_long(&at, 5),
+        put_branch(&at, 0, 467257846263971855);
     *at++ = 1;
     return (size_t)(at - bytes);
 }
 
 static void avro_under_the_writers_own_schema(void **state)
 {
-    static const char json[] = "{\"tid\":5,\"sid\":\"s\",\"sts\":10,\"cts\":467257846263971855,\"status\":\"aborted\",\"ops\":["
-                               "{\"t\":\"w\",\"k\":3,\"v\":\"x\"},{\"t\":\"d\",\"k\":-4},{\"t\":\"r\",\"k\":300,\"v\":1000000}]}";
+    static const char json[] =
+        "{\"tid\":5,\"sid\":\"s\",\"sts\":10,\"cts\":467257846263971855,\"status\":\"aborted\",\"ops\":["
+        "{\"t\":\"w\",\"k\":3,\"v\":\"x\"},{\"t\":\"d\",\"k\":-4},{\"t\":\"r\",\"k\":300,\"v\":1000000}]}";
     (void)state;
     uint8_t bytes[1024] = {0};
     char expected[2048], actual[2048];
@@ -422,8 +434,8 @@ static void avro_members_of_other_types(void **state)
         size_t size;
         const char *wrong;
     } cases[] = {
-        {"{\"name\":\"sid\",\"type\":\"int\"},{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":\"null\"}}", "\2\0", 2,
-         "tid: expected a long or a UTF-8 string"},
+        {"{\"name\":\"sid\",\"type\":\"int\"},{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":\"null\"}}",
+         "\2\0", 2, "tid: expected a long or a UTF-8 string"},
         {"{\"name\":\"tid\",\"type\":\"null\"},{\"name\":\"sid\",\"type\":\"int\"}", "\2", 1,
          "tid: expected a long or a UTF-8 string"},
         {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"boolean\"}", "\2\1", 2,
@@ -432,21 +444,23 @@ static void avro_members_of_other_types(void **state)
          "sid: expected a long or a UTF-8 string"},
         {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"}", "\2\2", 2,
          "ops: expected an array of operations"},
-        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"},{\"name\":\"ops\",\"type\":\"int\"}", "\2\2\2", 3,
-         "ops: expected an array of operations"},
+        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"},{\"name\":\"ops\",\"type\":\"int\"}",
+         "\2\2\2", 3, "ops: expected an array of operations"},
         {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"},{\"name\":\"cts\",\"type\":\"long\"},"
-         "{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":\"int\"}}", "\2\2\1\0", 4, "cts: expected an unsigned long"},
-        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"},{\"name\":\"status\",\"type\":\"string\"}", "\2\2\2x", 4,
-         "status: expected COMMITTED, ABORTED or UNKNOWN"},
+         "{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":\"int\"}}",
+         "\2\2\1\0", 4, "cts: expected an unsigned long"},
+        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"},{\"name\":\"status\",\"type\":\"string\"}",
+         "\2\2\2x", 4, "status: expected COMMITTED, ABORTED or UNKNOWN"},
         {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"},"
-         "{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":\"int\"}}", "\2\2\2\2\0", 5,
-         "t of an operation: expected READ, WRITE, DELETE or APPEND"},
+         "{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":\"int\"}}",
+         "\2\2\2\2\0", 5, "t of an operation: expected READ, WRITE, DELETE or APPEND"},
         {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"},{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":"
-         "{\"type\":\"record\",\"name\":\"O\",\"fields\":[{\"name\":\"t\",\"type\":\"string\"}]}}}", "\2\2\2\2r\0", 6,
-         "k: expected a long or a UTF-8 string"},
+         "{\"type\":\"record\",\"name\":\"O\",\"fields\":[{\"name\":\"t\",\"type\":\"string\"}]}}}",
+         "\2\2\2\2r\0", 6, "k: expected a long or a UTF-8 string"},
         {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"watermark\",\"type\":\"long\"}", "\2\1", 2,
          "watermark: expected an unsigned long"},
-        {"{\"name\":\"tid\",\"type\":\"int\"}", "\x80\x80\x80\x80\x10", 5, "not one Avro value of its schema"}, /* 2^31 */
+        {"{\"name\":\"tid\",\"type\":\"int\"}", "\x80\x80\x80\x80\x10", 5,
+         "not one Avro value of its schema"}, /* 2^31 */
         {"{\"name\":\"all\",\"type\":{\"type\":\"array\",\"items\":\"null\"}}", "\xfe\xff\xff\x0f\0", 5,
          "not one Avro value of its schema"}, /* more items than bytes */
     };

@@ -132,8 +132,7 @@ static void long_texts_and_large_numbers_come_back(void **state)
                               iso_atoms_unsigned(atoms, i));
     iso_history_operation(&history, ISO_WRITE, iso_atoms_unsigned(atoms, INT64_MAX),
                           iso_atoms_unsigned(atoms, (uint64_t)INT64_MAX + 1));
-    char *expected = native_text(&history), *avro = through(&history, true),
-         *protobuf = through(&history, false);
+    char *expected = native_text(&history), *avro = through(&history, true), *protobuf = through(&history, false);
     assert_non_null(strstr(expected, "\"9223372036854775808\""));
     assert_string_equal(avro, expected);
     assert_string_equal(protobuf, expected);

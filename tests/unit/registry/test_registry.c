@@ -152,7 +152,8 @@ static const char *reason(const struct stub *stub)
     return stub->error.text + length;
 }
 
-#define HTTP(status) "HTTP/1.1 " status "\r\nContent-Type: application/vnd.schemaregistry.v1+json\r\nConnection: close\r\n\r\n"
+#define HTTP(status)                                                                                                   \
+    "HTTP/1.1 " status "\r\nContent-Type: application/vnd.schemaregistry.v1+json\r\nConnection: close\r\n\r\n"
 
 static void schema_by_id(void **state)
 {
@@ -166,7 +167,8 @@ static void schema_by_id(void **state)
     assert_string_equal(schema.text, "\"string\"");
     assert_int_equal(schema.length, 8);
     end(stub);
-    int length = snprintf(expected, sizeof expected, "GET /schemas/ids/4294967295 HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n", stub->port);
+    int length = snprintf(expected, sizeof expected, "GET /schemas/ids/4294967295 HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n",
+                          stub->port);
     assert_memory_equal(stub->request, expected, length);
     assert_non_null(strstr(stub->request, "Accept: application/vnd.schemaregistry.v1+json"));
 }

@@ -87,8 +87,8 @@ static void all_are_well_formed(void **state)
 static void options_are_kept(void **state)
 {
     struct bench *bench = *state;
-    struct random_history_options options = {.max_transactions = 6, .max_keys = 2, .max_sessions = 3,
-                                             .max_operations = 3, .plain_sessions = true};
+    struct random_history_options options = {
+        .max_transactions = 6, .max_keys = 2, .max_sessions = 3, .max_operations = 3, .plain_sessions = true};
     for (uint64_t seed = 0; seed < HISTORIES; seed++) {
         random_history(seed, &options, &bench->history);
         assert_int_equal(plain_clock(&bench->history), ISO_CLOCK_NONE);
@@ -196,8 +196,9 @@ static void printed_as_json_lines(void **state)
 static void texts_in_order(void **state)
 {
     (void)state;
-    static const char *const order[] = {"-9223372036854775808", "-2", "-1", "0", "7", "10", "18446744073709551615",
-                                        "-0", "007", "18446744073709551616", "a", "aa", "b"};
+    static const char *const order[] = {
+        "-9223372036854775808", "-2", "-1", "0", "7", "10", "18446744073709551615", "-0", "007",
+        "18446744073709551616", "a",  "aa", "b"};
     size_t count = sizeof order / sizeof order[0];
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < count; j++) {

@@ -15,8 +15,10 @@ static void start(struct decoding *decoding, struct iso_decoder_options options)
 static const char *row(struct decoding *decoding, const char *type, const char *members)
 {
     char text[2048];
-    snprintf(text, sizeof text, "{\"id\":0,\"database\":\"db\",\"table\":\"t\",\"pkNames\":[\"id\"],\"isDdl\":false,\"type\":\"%s\","
-             "\"es\":1,\"ts\":2,\"sql\":\"\",%s}", type, members);
+    snprintf(text, sizeof text,
+             "{\"id\":0,\"database\":\"db\",\"table\":\"t\",\"pkNames\":[\"id\"],\"isDdl\":false,\"type\":\"%s\","
+             "\"es\":1,\"ts\":2,\"sql\":\"\",%s}",
+             type, members);
     return decoding_of_text(decoding, text);
 }
 
@@ -30,14 +32,18 @@ static void rows(void **state)
     start(&decoding, (struct iso_decoder_options){.format = "canal-json"});
     assert_string_equal(row(&decoding, "INSERT", TYPES "\"data\":[{\"id\":\"1\",\"v\":\"10\"}],\"old\":null" COMMIT),
                         "ROW insert db.t/1: - -> {\"v\":10} cts 447984099186180098\n");
-    assert_string_equal(row(&decoding, "UPDATE", TYPES "\"old\":[{\"id\":\"1\",\"v\":\"10\"}],\"data\":[{\"id\":\"1\",\"v\":\"11\"}]" COMMIT),
+    assert_string_equal(row(&decoding, "UPDATE",
+                            TYPES
+                            "\"old\":[{\"id\":\"1\",\"v\":\"10\"}],\"data\":[{\"id\":\"1\",\"v\":\"11\"}]" COMMIT),
                         "ROW update db.t/1: {\"v\":10} -> {\"v\":11} cts 447984099186180098\n");
-    assert_string_equal(row(&decoding, "DELETE", "\"_tidb\":{\"commitTs\":\"5\",\"x\":1},\"data\":[{\"id\":\"1\",\"v\":null}],\"old\":null,"
+    assert_string_equal(row(&decoding, "DELETE",
+                            "\"_tidb\":{\"commitTs\":\"5\",\"x\":1},\"data\":[{\"id\":\"1\",\"v\":null}],\"old\":null,"
                             "\"mysqlType\":{\"id\":\"int\",\"v\":\"int\"}"),
                         "ROW delete db.t/1: {\"v\":null} -> - cts 5\n");
     decoding_end(&decoding);
     start(&decoding, (struct iso_decoder_options){.value = "v"});
-    assert_string_equal(row(&decoding, "UPDATE", TYPES "\"old\":[{\"id\":\"1\",\"v\":\"10\"}],\"data\":[{\"id\":\"1\",\"v\":null}]" COMMIT),
+    assert_string_equal(row(&decoding, "UPDATE",
+                            TYPES "\"old\":[{\"id\":\"1\",\"v\":\"10\"}],\"data\":[{\"id\":\"1\",\"v\":null}]" COMMIT),
                         "ROW update db.t/1: 10 -> - cts 447984099186180098\n");
     assert_string_equal(row(&decoding, "INSERT", TYPES "\"data\":[{\"id\":\"1\",\"w\":\"10\"}]" COMMIT),
                         "ERROR db.t: the row lacks the column \"v\"\n");
@@ -52,10 +58,12 @@ static void without_the_extension(void **state)
     start(&decoding, (struct iso_decoder_options){0});
     assert_string_equal(row(&decoding, "INSERT", TYPES "\"data\":[{\"id\":\"1\",\"v\":\"10\"}],\"old\":null"),
                         "ROW insert db.t/1: - -> {\"v\":10}\n");
-    assert_string_equal(decoding_of_text(&decoding, "{\"database\":\"db\",\"table\":\"t\",\"isDdl\":true,\"type\":\"CREATE\"}"),
-                        "IGNORED a DDL at an unknown time\n");
-    assert_string_equal(decoding_of_text(&decoding, "{\"database\":\"db\",\"table\":\"t\",\"isDdl\":true,\"type\":\"ERASE\"}"),
-                        "ERROR rows dropped at an unknown time: expected _tidb.commitTs (enable-tidb-extension=true)\n");
+    assert_string_equal(
+        decoding_of_text(&decoding, "{\"database\":\"db\",\"table\":\"t\",\"isDdl\":true,\"type\":\"CREATE\"}"),
+        "IGNORED a DDL at an unknown time\n");
+    assert_string_equal(
+        decoding_of_text(&decoding, "{\"database\":\"db\",\"table\":\"t\",\"isDdl\":true,\"type\":\"ERASE\"}"),
+        "ERROR rows dropped at an unknown time: expected _tidb.commitTs (enable-tidb-extension=true)\n");
     assert_string_equal(decoding_of_text(&decoding, "{\"type\":\"TIDB_WATERMARK\"}"),
                         "ERROR a watermark: expected _tidb.watermarkTs\n");
     decoding_end(&decoding);
@@ -66,7 +74,8 @@ static void only_what_changed(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){0});
-    assert_string_equal(row(&decoding, "UPDATE", "\"mysqlType\":{\"id\":\"int\",\"v\":\"int\",\"w\":\"text\"},\"old\":[{\"v\":\"10\"}],"
+    assert_string_equal(row(&decoding, "UPDATE",
+                            "\"mysqlType\":{\"id\":\"int\",\"v\":\"int\",\"w\":\"text\"},\"old\":[{\"v\":\"10\"}],"
                             "\"data\":[{\"id\":\"1\",\"v\":\"11\",\"w\":\"a\"}]" COMMIT),
                         "ROW update db.t/1: {\"v\":10,\"w\":\"a\"} -> {\"v\":11,\"w\":\"a\"} cts 447984099186180098\n");
     assert_string_equal(row(&decoding, "UPDATE", TYPES "\"old\":null,\"data\":[{\"id\":\"1\",\"v\":\"11\"}]" COMMIT),
@@ -75,7 +84,9 @@ static void only_what_changed(void **state)
                         "ROW delete db.t/1: ? -> - cts 447984099186180098\n");
     decoding_end(&decoding);
     start(&decoding, (struct iso_decoder_options){.identity = ISO_IDENTITY_DEFAULT});
-    assert_string_equal(row(&decoding, "UPDATE", TYPES "\"old\":[{\"id\":\"1\",\"v\":\"10\"}],\"data\":[{\"id\":\"1\",\"v\":\"11\"}]" COMMIT),
+    assert_string_equal(row(&decoding, "UPDATE",
+                            TYPES
+                            "\"old\":[{\"id\":\"1\",\"v\":\"10\"}],\"data\":[{\"id\":\"1\",\"v\":\"11\"}]" COMMIT),
                         "ROW update db.t/1: ? -> {\"v\":11} cts 447984099186180098\n");
     decoding_end(&decoding);
 }
@@ -85,9 +96,10 @@ static void a_key_that_changes(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){.value = "v"});
-    assert_string_equal(row(&decoding, "UPDATE", TYPES "\"old\":[{\"id\":\"1\"}],\"data\":[{\"id\":\"2\",\"v\":\"11\"}]" COMMIT),
-                        "ROW delete db.t/1: 11 -> - cts 447984099186180098\n"
-                        "ROW insert db.t/2: - -> 11 cts 447984099186180098\n");
+    assert_string_equal(
+        row(&decoding, "UPDATE", TYPES "\"old\":[{\"id\":\"1\"}],\"data\":[{\"id\":\"2\",\"v\":\"11\"}]" COMMIT),
+        "ROW delete db.t/1: 11 -> - cts 447984099186180098\n"
+        "ROW insert db.t/2: - -> 11 cts 447984099186180098\n");
     decoding_end(&decoding);
 }
 
@@ -109,16 +121,21 @@ static void identities(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){.value = "v"});
-    assert_string_equal(decoding_of_text(&decoding, "{\"database\":\"a.b\",\"table\":\"t/1\",\"pkNames\":[\"k2\",\"k1\"],\"type\":\"INSERT\","
-                                         "\"data\":[{\"k1\":\"x,y\",\"k2\":\"50%\",\"v\":\"1\"}],\"_tidb\":{\"commitTs\":7}}"),
-                        "ROW insert a.b.t%2F1/50%25,x%2Cy: - -> 1 cts 7\n");
-    assert_string_equal(decoding_of_text(&decoding, "{\"database\":\"d\",\"table\":\"t\",\"pkNames\":null,\"type\":\"INSERT\","
+    assert_string_equal(
+        decoding_of_text(&decoding,
+                         "{\"database\":\"a.b\",\"table\":\"t/1\",\"pkNames\":[\"k2\",\"k1\"],\"type\":\"INSERT\","
+                         "\"data\":[{\"k1\":\"x,y\",\"k2\":\"50%\",\"v\":\"1\"}],\"_tidb\":{\"commitTs\":7}}"),
+        "ROW insert a.b.t%2F1/50%25,x%2Cy: - -> 1 cts 7\n");
+    assert_string_equal(decoding_of_text(&decoding,
+                                         "{\"database\":\"d\",\"table\":\"t\",\"pkNames\":null,\"type\":\"INSERT\","
                                          "\"data\":[{\"v\":\"1\"}],\"_tidb\":{\"commitTs\":7}}"),
                         "ERROR d.t: a table without a key; expected a primary key or a unique one without NULL \"\"\n");
-    assert_string_equal(decoding_of_text(&decoding, "{\"database\":\"d\",\"table\":\"t\",\"pkNames\":[\"a\"],\"type\":\"INSERT\","
+    assert_string_equal(decoding_of_text(&decoding,
+                                         "{\"database\":\"d\",\"table\":\"t\",\"pkNames\":[\"a\"],\"type\":\"INSERT\","
                                          "\"data\":[{\"v\":\"1\"}],\"_tidb\":{\"commitTs\":7}}"),
                         "ERROR d.t: the row lacks its key's column \"a\"\n");
-    assert_string_equal(decoding_of_text(&decoding, "{\"database\":\"d\",\"table\":\"t\",\"pkNames\":[\"a\"],\"type\":\"INSERT\","
+    assert_string_equal(decoding_of_text(&decoding,
+                                         "{\"database\":\"d\",\"table\":\"t\",\"pkNames\":[\"a\"],\"type\":\"INSERT\","
                                          "\"data\":[{\"a\":null,\"v\":\"1\"}],\"_tidb\":{\"commitTs\":7}}"),
                         "ERROR d.t: NULL in the key's column \"a\"\n");
     decoding_end(&decoding);
@@ -127,8 +144,10 @@ static void identities(void **state)
 static const char *column(struct decoding *decoding, const char *mysql_type, const char *value)
 {
     char members[512];
-    snprintf(members, sizeof members, "\"mysqlType\":{\"id\":\"int\",\"v\":\"%s\"},\"data\":[{\"id\":\"1\",\"v\":%s}],\"_tidb\":{\"commitTs\":9}",
-             mysql_type, value);
+    snprintf(
+        members, sizeof members,
+        "\"mysqlType\":{\"id\":\"int\",\"v\":\"%s\"},\"data\":[{\"id\":\"1\",\"v\":%s}],\"_tidb\":{\"commitTs\":9}",
+        mysql_type, value);
     return row(decoding, "INSERT", members);
 }
 
@@ -168,7 +187,8 @@ static void columns(void **state)
         snprintf(expected, sizeof expected, "ROW insert db.t/1: - -> {\"v\":%s} cts 9\n", cases[i].expected);
         assert_string_equal(column(&decoding, cases[i].type, cases[i].value), expected);
     }
-    assert_string_equal(column(&decoding, "blob", "\"\xe4\xbd\xa0\""), "ERROR binary column \"v\": expected characters up to U+00FF\n");
+    assert_string_equal(column(&decoding, "blob", "\"\xe4\xbd\xa0\""),
+                        "ERROR binary column \"v\": expected characters up to U+00FF\n");
     assert_string_equal(column(&decoding, "int", "7"), "ERROR column \"v\": expected a string or null\n");
     decoding_end(&decoding);
 }
@@ -178,9 +198,11 @@ static void java_types_where_there_are_no_others(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){0});
-    assert_string_equal(row(&decoding, "INSERT", "\"data\":[{\"id\":\"1\",\"a\":\"7\",\"b\":\"7\",\"c\":\"\xc3\xbf\",\"d\":\"7.50\"}],"
-                            "\"sqlType\":{\"id\":-5,\"a\":-6,\"b\":12,\"c\":2004,\"d\":8},\"mysqlType\":null" COMMIT),
-                        "ROW insert db.t/1: - -> {\"a\":7,\"b\":\"7\",\"c\":\"/w==\",\"d\":7.5} cts 447984099186180098\n");
+    assert_string_equal(
+        row(&decoding, "INSERT",
+            "\"data\":[{\"id\":\"1\",\"a\":\"7\",\"b\":\"7\",\"c\":\"\xc3\xbf\",\"d\":\"7.50\"}],"
+            "\"sqlType\":{\"id\":-5,\"a\":-6,\"b\":12,\"c\":2004,\"d\":8},\"mysqlType\":null" COMMIT),
+        "ROW insert db.t/1: - -> {\"a\":7,\"b\":\"7\",\"c\":\"/w==\",\"d\":7.5} cts 447984099186180098\n");
     decoding_end(&decoding);
 }
 
@@ -189,13 +211,16 @@ static void values_that_were_left_out(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){.value = "v"});
-    assert_string_equal(row(&decoding, "INSERT", "\"data\":[{\"id\":\"1\"}],\"_tidb\":{\"commitTs\":9,\"onlyHandleKey\":true}"),
-                        "ROW insert db.t/1: - -> ? cts 9\n");
-    assert_string_equal(row(&decoding, "UPDATE", "\"old\":[{\"id\":\"1\"}],\"data\":[{\"id\":\"1\"}],"
+    assert_string_equal(
+        row(&decoding, "INSERT", "\"data\":[{\"id\":\"1\"}],\"_tidb\":{\"commitTs\":9,\"onlyHandleKey\":true}"),
+        "ROW insert db.t/1: - -> ? cts 9\n");
+    assert_string_equal(row(&decoding, "UPDATE",
+                            "\"old\":[{\"id\":\"1\"}],\"data\":[{\"id\":\"1\"}],"
                             "\"_tidb\":{\"commitTs\":9,\"claimCheckLocation\":\"file:///x\"}"),
                         "ROW update db.t/1: ? -> ? cts 9\n");
-    assert_string_equal(row(&decoding, "DELETE", "\"data\":[{\"id\":\"1\"}],\"_tidb\":{\"commitTs\":9,\"onlyHandleKey\":true}"),
-                        "ROW delete db.t/1: ? -> - cts 9\n");
+    assert_string_equal(
+        row(&decoding, "DELETE", "\"data\":[{\"id\":\"1\"}],\"_tidb\":{\"commitTs\":9,\"onlyHandleKey\":true}"),
+        "ROW delete db.t/1: ? -> - cts 9\n");
     decoding_end(&decoding);
 }
 
@@ -204,35 +229,42 @@ static void watermarks_and_ddls(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){.tables = "db.t;db."});
-    assert_string_equal(decoding_of_text(&decoding, "{\"id\":0,\"database\":\"\",\"table\":\"\",\"pkNames\":null,\"isDdl\":false,"
-                                         "\"type\":\"TIDB_WATERMARK\",\"es\":1,\"ts\":1,\"sql\":\"\",\"sqlType\":null,\"mysqlType\":null,"
-                                         "\"data\":null,\"old\":null,\"_tidb\":{\"watermarkTs\":447984124732375041}}"),
-                        "WATERMARK 447984124732375041\n");
-#define DDL(type, table) "{\"database\":\"db\",\"table\":\"" table "\",\"isDdl\":true,\"type\":\"" type "\",\"sql\":\"x\"," \
-                         "\"data\":null,\"_tidb\":{\"commitTs\":8}}"
+    assert_string_equal(
+        decoding_of_text(
+            &decoding, "{\"id\":0,\"database\":\"\",\"table\":\"\",\"pkNames\":null,\"isDdl\":false,"
+                       "\"type\":\"TIDB_WATERMARK\",\"es\":1,\"ts\":1,\"sql\":\"\",\"sqlType\":null,\"mysqlType\":null,"
+                       "\"data\":null,\"old\":null,\"_tidb\":{\"watermarkTs\":447984124732375041}}"),
+        "WATERMARK 447984124732375041\n");
+#define DDL(type, table)                                                                                               \
+    "{\"database\":\"db\",\"table\":\"" table "\",\"isDdl\":true,\"type\":\"" type "\",\"sql\":\"x\","                 \
+    "\"data\":null,\"_tidb\":{\"commitTs\":8}}"
     assert_string_equal(decoding_of_text(&decoding, DDL("TRUNCATE", "t")), "DROP db.t cts 8\n");
     assert_string_equal(decoding_of_text(&decoding, DDL("ERASE", "t")), "DROP db.t cts 8\n");
     assert_string_equal(decoding_of_text(&decoding, DDL("CREATE", "t")), "SCHEMA db.t cts 8\n");
     assert_string_equal(decoding_of_text(&decoding, DDL("QUERY", "")), "SCHEMA db. cts 8\n");
     assert_string_equal(decoding_of_text(&decoding, DDL("ERASE", "u")), "IGNORED a table that is not in tables=\n");
-    assert_string_equal(decoding_of_text(&decoding, DDL("DROP", "t")),
-                        "ERROR type of a DDL \"DROP\": expected CREATE, RENAME, CINDEX, DINDEX, ALTER, ERASE, TRUNCATE or QUERY\n");
-    assert_string_equal(decoding_of_text(&decoding, "{\"database\":\"db\",\"table\":\"u\",\"pkNames\":[\"id\"],\"type\":\"INSERT\"}"),
-                        "IGNORED a table that is not in tables=\n");
+    assert_string_equal(
+        decoding_of_text(&decoding, DDL("DROP", "t")),
+        "ERROR type of a DDL \"DROP\": expected CREATE, RENAME, CINDEX, DINDEX, ALTER, ERASE, TRUNCATE or QUERY\n");
+    assert_string_equal(
+        decoding_of_text(&decoding, "{\"database\":\"db\",\"table\":\"u\",\"pkNames\":[\"id\"],\"type\":\"INSERT\"}"),
+        "IGNORED a table that is not in tables=\n");
     assert_string_equal(decoding_of_text(&decoding, NULL), "IGNORED tombstone\n");
     decoding_end(&decoding);
 }
 
-static const char whole[] = "{\"database\":\"db\",\"table\":\"t\",\"pkNames\":[\"id\"],\"isDdl\":false,\"type\":\"UPDATE\","
-                            "\"mysqlType\":{\"id\":\"int\",\"v\":\"blob\"},\"old\":[{\"id\":\"1\",\"v\":\"\xc3\xbf\"}],"
-                            "\"data\":[{\"id\":\"1\",\"v\":\"1\"}],\"_tidb\":{\"commitTs\":447984099186180098}}";
+static const char whole[] =
+    "{\"database\":\"db\",\"table\":\"t\",\"pkNames\":[\"id\"],\"isDdl\":false,\"type\":\"UPDATE\","
+    "\"mysqlType\":{\"id\":\"int\",\"v\":\"blob\"},\"old\":[{\"id\":\"1\",\"v\":\"\xc3\xbf\"}],"
+    "\"data\":[{\"id\":\"1\",\"v\":\"1\"}],\"_tidb\":{\"commitTs\":447984099186180098}}";
 
 static void every_truncation(void **state)
 {
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){0});
-    assert_string_equal(decoding_of_text(&decoding, whole), "ROW update db.t/1: {\"v\":\"/w==\"} -> {\"v\":\"MQ==\"} cts 447984099186180098\n");
+    assert_string_equal(decoding_of_text(&decoding, whole),
+                        "ROW update db.t/1: {\"v\":\"/w==\"} -> {\"v\":\"MQ==\"} cts 447984099186180098\n");
     for (size_t length = 0; length < strlen(whole); length++)
         assert_memory_equal(decoding_of(&decoding, NULL, 0, whole, length), "ERROR byte ", 11);
     decoding_end(&decoding);
@@ -243,7 +275,8 @@ static void wrong_messages(void **state)
     (void)state;
     static const char *const cases[][2] = {
         {"{}", "ERROR expected the member \"type\"\n"},
-        {"{\"type\":\"REPLACE\"}", "ERROR type \"REPLACE\": expected INSERT, UPDATE, DELETE, TIDB_WATERMARK or a DDL's\n"},
+        {"{\"type\":\"REPLACE\"}",
+         "ERROR type \"REPLACE\": expected INSERT, UPDATE, DELETE, TIDB_WATERMARK or a DDL's\n"},
         {"{\"type\":\"INSERT\",\"database\":\"d\",\"table\":\"t\"}", "ERROR type \"INSERT\": expected a row in data\n"},
         {"{\"type\":7}", "ERROR byte 9: found '7', expected a string\n"},
         {"{\"type\":\"INSERT\",\"data\":{}}", "ERROR byte 25: found '{', expected '['\n"},
@@ -254,8 +287,10 @@ static void wrong_messages(void **state)
         {"{\"type\":\"INSERT\",\"type\":\"INSERT\"}", "ERROR byte 25: found '\"', expected each member once\n"},
         {"{\"_tidb\":{\"commitTs\":-1}}", "ERROR byte 22: found '-', expected an unsigned integer\n"},
         {"{\"_tidb\":{\"commitTs\":\"1.5\"}}", "ERROR byte 22: found '\"', expected an unsigned integer\n"},
-        {"{\"_tidb\":{\"commitTs\":18446744073709551616}}", "ERROR byte 22: a number beyond 64 bits, expected an integer from -2^63 to 2^64-1\n"},
-        {"{\"_tidb\":{\"commitTs\":1.5}}", "ERROR byte 22: a number with a fraction or exponent, expected an integer\n"},
+        {"{\"_tidb\":{\"commitTs\":18446744073709551616}}",
+         "ERROR byte 22: a number beyond 64 bits, expected an integer from -2^63 to 2^64-1\n"},
+        {"{\"_tidb\":{\"commitTs\":1.5}}",
+         "ERROR byte 22: a number with a fraction or exponent, expected an integer\n"},
         {"{\"isDdl\":1}", "ERROR byte 10: found '1', expected true or false\n"},
     };
     struct decoding decoding;
@@ -263,7 +298,8 @@ static void wrong_messages(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(decoding_of_text(&decoding, cases[i][0]), cases[i][1]);
     static uint8_t large[(64 << 20) + 1];
-    assert_string_equal(decoding_of(&decoding, NULL, 0, large, sizeof large), "ERROR a message of more than 67108864 bytes\n");
+    assert_string_equal(decoding_of(&decoding, NULL, 0, large, sizeof large),
+                        "ERROR a message of more than 67108864 bytes\n");
     assert_string_equal(row(&decoding, "INSERT", "\"data\":[{\"id\":\"1\",\"v\":\"1\",\"v\":\"2\"}]" COMMIT),
                         "ERROR db.t: a column stands twice in the row \"\"\n");
     decoding_end(&decoding);
@@ -272,9 +308,10 @@ static void wrong_messages(void **state)
 static void options(void **state)
 {
     (void)state;
-    assert_string_equal(decoding_refused(&iso_ticdc_decoder, &(struct iso_decoder_options){.format = "maxwell"}),
-                        "format=maxwell of a ticdc source: expected canal-json, open-protocol, simple, simple-avro, avro, "
-                        "debezium or csv");
+    assert_string_equal(
+        decoding_refused(&iso_ticdc_decoder, &(struct iso_decoder_options){.format = "maxwell"}),
+        "format=maxwell of a ticdc source: expected canal-json, open-protocol, simple, simple-avro, avro, "
+        "debezium or csv");
     assert_string_equal(decoding_refused(&iso_ticdc_decoder, &(struct iso_decoder_options){.compression = "gzip"}),
                         "compression=gzip of a ticdc source: expected none, lz4 or snappy");
     assert_string_equal(decoding_refused(&iso_ticdc_decoder, &(struct iso_decoder_options){.framed = true}),
@@ -285,11 +322,19 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows), cmocka_unit_test(without_the_extension), cmocka_unit_test(only_what_changed),
-        cmocka_unit_test(a_key_that_changes), cmocka_unit_test(a_split_update), cmocka_unit_test(identities),
-        cmocka_unit_test(columns), cmocka_unit_test(java_types_where_there_are_no_others),
-        cmocka_unit_test(values_that_were_left_out), cmocka_unit_test(watermarks_and_ddls),
-        cmocka_unit_test(every_truncation), cmocka_unit_test(wrong_messages), cmocka_unit_test(options),
+        cmocka_unit_test(rows),
+        cmocka_unit_test(without_the_extension),
+        cmocka_unit_test(only_what_changed),
+        cmocka_unit_test(a_key_that_changes),
+        cmocka_unit_test(a_split_update),
+        cmocka_unit_test(identities),
+        cmocka_unit_test(columns),
+        cmocka_unit_test(java_types_where_there_are_no_others),
+        cmocka_unit_test(values_that_were_left_out),
+        cmocka_unit_test(watermarks_and_ddls),
+        cmocka_unit_test(every_truncation),
+        cmocka_unit_test(wrong_messages),
+        cmocka_unit_test(options),
     };
     return cmocka_run_group_tests_name("ticdc canal-json", tests, NULL, NULL);
 }

@@ -8,8 +8,9 @@
 #include "tests/support/pack.h"
 #include "tests/support/test.h"
 
-static const char canal[] = "{\"database\":\"db\",\"table\":\"t\",\"pkNames\":[\"id\"],\"type\":\"INSERT\",\"data\":[{\"id\":\"1\",\"v\":\"1\"}],"
-                            "\"_tidb\":{\"commitTs\":9}}";
+static const char canal[] =
+    "{\"database\":\"db\",\"table\":\"t\",\"pkNames\":[\"id\"],\"type\":\"INSERT\",\"data\":[{\"id\":\"1\",\"v\":\"1\"}],"
+    "\"_tidb\":{\"commitTs\":9}}";
 
 static void start(struct decoding *decoding, const char *format, const char *compression)
 {
@@ -27,7 +28,8 @@ static void payloads(void **state)
         start(&decoding, "canal-json", kinds[k]);
         pack(&packed, kinds[k], canal, sizeof canal - 1);
         for (int twice = 0; twice < 2; twice++)
-            assert_string_equal(decoding_of(&decoding, NULL, 0, packed.bytes, packed.used), "ROW insert db.t/1: - -> 1 cts 9\n");
+            assert_string_equal(decoding_of(&decoding, NULL, 0, packed.bytes, packed.used),
+                                "ROW insert db.t/1: - -> 1 cts 9\n");
         for (size_t length = 0; length < packed.used; length++)
             assert_memory_equal(decoding_of(&decoding, NULL, 0, packed.bytes, length), "ERROR ", 6);
         assert_memory_equal(decoding_of(&decoding, NULL, 0, canal, sizeof canal - 1), "ERROR ", 6);
@@ -40,14 +42,17 @@ static void payloads(void **state)
 static void keys_of_debezium(void **state)
 {
     (void)state;
-    static const char key[] = "{\"payload\":{\"id\":1}}",
-                      value[] = "{\"payload\":{\"source\":{\"commit_ts\":9,\"db\":\"db\",\"table\":\"t\"},\"op\":\"c\",\"after\":{\"id\":1,\"v\":1}}}";
+    static const char key
+        [] = "{\"payload\":{\"id\":1}}",
+     value[] =
+         "{\"payload\":{\"source\":{\"commit_ts\":9,\"db\":\"db\",\"table\":\"t\"},\"op\":\"c\",\"after\":{\"id\":1,\"v\":1}}}";
     struct decoding decoding;
     struct iso_text packed = {0}, packed_key = {0};
     start(&decoding, "debezium", "snappy");
     pack(&packed_key, "snappy", key, sizeof key - 1);
     pack(&packed, "snappy", value, sizeof value - 1);
-    assert_string_equal(decoding_of(&decoding, packed_key.bytes, packed_key.used, packed.bytes, packed.used), "ROW insert db.t/1: - -> 1 cts 9\n");
+    assert_string_equal(decoding_of(&decoding, packed_key.bytes, packed_key.used, packed.bytes, packed.used),
+                        "ROW insert db.t/1: - -> 1 cts 9\n");
     assert_string_equal(decoding_of(&decoding, NULL, 0, packed.bytes, packed.used), "ERROR a row without a key\n");
     iso_text_release(&packed);
     iso_text_release(&packed_key);
@@ -58,7 +63,8 @@ static void keys_of_debezium(void **state)
 static void values_of_open(void **state)
 {
     (void)state;
-    static const char key[] = "\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\x29{\"ts\":9,\"scm\":\"db\",\"tbl\":\"t\",\"t\":1,\"r\":0}",
+    static const char key[] =
+        "\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\x29{\"ts\":9,\"scm\":\"db\",\"tbl\":\"t\",\"t\":1,\"r\":0}",
                       resolved[] = "\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\x0e{\"ts\":9,\"t\":3}",
                       row[] = "{\"u\":{\"id\":{\"t\":3,\"h\":true,\"f\":11,\"v\":1},\"v\":{\"t\":3,\"f\":0,\"v\":1}}}";
     struct decoding decoding;
@@ -68,7 +74,8 @@ static void values_of_open(void **state)
     iso_text_put_bytes(&value, "\0\0\0\0\0\0\0", 7);
     iso_text_put_bytes(&value, &(uint8_t){(uint8_t)packed.used}, 1);
     iso_text_put_bytes(&value, packed.bytes, packed.used);
-    assert_string_equal(decoding_of(&decoding, key, sizeof key - 1, value.bytes, value.used), "ROW update db.t/1: ? -> 1 cts 9\n");
+    assert_string_equal(decoding_of(&decoding, key, sizeof key - 1, value.bytes, value.used),
+                        "ROW update db.t/1: ? -> 1 cts 9\n");
     assert_string_equal(decoding_of(&decoding, resolved, sizeof resolved - 1, "\0\0\0\0\0\0\0", 8), "WATERMARK 9\n");
     iso_text_release(&packed);
     iso_text_release(&value);
@@ -89,7 +96,8 @@ static void what_grows_too_large(void **state)
         struct iso_text packed = {0};
         start(&decoding, "canal-json", kinds[k]);
         pack(&packed, kinds[k], spaces, size);
-        assert_string_equal(decoding_of(&decoding, NULL, 0, packed.bytes, packed.used), "ERROR a payload of more than 67108864 bytes when unpacked\n");
+        assert_string_equal(decoding_of(&decoding, NULL, 0, packed.bytes, packed.used),
+                            "ERROR a payload of more than 67108864 bytes when unpacked\n");
         iso_text_release(&packed);
         decoding_end(&decoding);
     }

@@ -7,11 +7,14 @@
 #include "tests/support/test.h"
 
 #define COLUMN(name, type, more) "{\"ColumnName\":\"" name "\",\"ColumnType\":\"" type "\"" more "}"
-#define TABLE(columns, count) "{\"Table\":\"t\",\"Schema\":\"test\",\"Version\":1,\"TableVersion\":4,\"Query\":\"\",\"Type\":0," \
+#define TABLE(columns, count)                                                                                          \
+    "{\"Table\":\"t\",\"Schema\":\"test\",\"Version\":1,\"TableVersion\":4,\"Query\":\"\",\"Type\":0,"                 \
     "\"TableColumns\":[" columns "],\"TableColumnsTotal\":" #count "}\n"
 
-static const char schema[] = TABLE(COLUMN("id", "INT", ",\"ColumnIsPk\":\"true\",\"ColumnNullable\":\"false\"") "," COLUMN("v", "VARCHAR", "") ","
-                                   COLUMN("n", "BIGINT UNSIGNED", ""), 3);
+static const char schema[] =
+    TABLE(COLUMN("id", "INT", ",\"ColumnIsPk\":\"true\",\"ColumnNullable\":\"false\"") "," COLUMN(
+              "v", "VARCHAR", "") "," COLUMN("n", "BIGINT UNSIGNED", ""),
+          3);
 
 static void start(struct decoding *decoding, struct iso_decoder_options options)
 {
@@ -25,17 +28,23 @@ static void rows(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){0});
-    assert_string_equal(decoding_of_text(&decoding, "\"I\",\"t\",\"test\",435661838416609281,1,\"hello,\"\"world\"\"\n\",18446744073709551615\n"
-                                         "\"U\",\"t\",\"test\",7,1,\"\\N\",\\N\r\n\"D\",\"t\",\"test\",8,1,\\N,5"),
-                        "ROW insert test.t/1: - -> {\"n\":18446744073709551615,\"v\":\"hello,\\\"world\\\"\\n\"} cts 435661838416609281\n"
-                        "ROW update test.t/1: ? -> {\"n\":null,\"v\":\"\\\\N\"} cts 7\n"
-                        "ROW delete test.t/1: {\"n\":5,\"v\":null} -> - cts 8\n");
-    assert_string_equal(decoding_of_text(&decoding, "\"ticdc-meta$operation\",\"ticdc-meta$table\",\"ticdc-meta$schema\",\"ticdc-meta$commit-ts\",\"id\",\"v\",\"n\"\n"
-                                         "\"D\",\"t\",\"test\",9,true,1,\"a\",5\n\"I\",\"t\",\"test\",9,true,1,\"b\",5\n"),
-                        "IGNORED a header\n"
-                        "ROW delete test.t/1: {\"n\":5,\"v\":\"a\"} -> - cts 9\n"
-                        "ROW insert test.t/1: - -> {\"n\":5,\"v\":\"b\"} cts 9\n");
-    assert_string_equal(decoding_of_text(&decoding, "{\"checkpoint-ts\":447984124732375041}"), "WATERMARK 447984124732375041\n");
+    assert_string_equal(
+        decoding_of_text(&decoding,
+                         "\"I\",\"t\",\"test\",435661838416609281,1,\"hello,\"\"world\"\"\n\",18446744073709551615\n"
+                         "\"U\",\"t\",\"test\",7,1,\"\\N\",\\N\r\n\"D\",\"t\",\"test\",8,1,\\N,5"),
+        "ROW insert test.t/1: - -> {\"n\":18446744073709551615,\"v\":\"hello,\\\"world\\\"\\n\"} cts 435661838416609281\n"
+        "ROW update test.t/1: ? -> {\"n\":null,\"v\":\"\\\\N\"} cts 7\n"
+        "ROW delete test.t/1: {\"n\":5,\"v\":null} -> - cts 8\n");
+    assert_string_equal(
+        decoding_of_text(
+            &decoding,
+            "\"ticdc-meta$operation\",\"ticdc-meta$table\",\"ticdc-meta$schema\",\"ticdc-meta$commit-ts\",\"id\",\"v\",\"n\"\n"
+            "\"D\",\"t\",\"test\",9,true,1,\"a\",5\n\"I\",\"t\",\"test\",9,true,1,\"b\",5\n"),
+        "IGNORED a header\n"
+        "ROW delete test.t/1: {\"n\":5,\"v\":\"a\"} -> - cts 9\n"
+        "ROW insert test.t/1: - -> {\"n\":5,\"v\":\"b\"} cts 9\n");
+    assert_string_equal(decoding_of_text(&decoding, "{\"checkpoint-ts\":447984124732375041}"),
+                        "WATERMARK 447984124732375041\n");
     decoding_end(&decoding);
 }
 
@@ -44,12 +53,16 @@ static void other_characters(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){.delimiter = "[*]", .quote = "", .null = "NULL", .value = "v"});
-    assert_string_equal(decoding_of_text(&decoding, "U[*]t[*]test[*]7[*]1[*]a\\[\\*\\]b\\n\\\\n[*]2\n"), "ROW update test.t/1: ? -> a[*]b\n\\n cts 7\n");
-    assert_string_equal(decoding_of_text(&decoding, "U[*]t[*]test[*]7[*]1[*]NULL[*]2\n"), "ROW update test.t/1: ? -> - cts 7\n");
-    assert_string_equal(decoding_of_text(&decoding, "U[*]t[*]test[*]7[*]1[*]a\\"), "ERROR line 1: an escape that is cut off\n");
+    assert_string_equal(decoding_of_text(&decoding, "U[*]t[*]test[*]7[*]1[*]a\\[\\*\\]b\\n\\\\n[*]2\n"),
+                        "ROW update test.t/1: ? -> a[*]b\n\\n cts 7\n");
+    assert_string_equal(decoding_of_text(&decoding, "U[*]t[*]test[*]7[*]1[*]NULL[*]2\n"),
+                        "ROW update test.t/1: ? -> - cts 7\n");
+    assert_string_equal(decoding_of_text(&decoding, "U[*]t[*]test[*]7[*]1[*]a\\"),
+                        "ERROR line 1: an escape that is cut off\n");
     decoding_end(&decoding);
     start(&decoding, (struct iso_decoder_options){.delimiter = "\t", .quote = "'", .value = "v"});
-    assert_string_equal(decoding_of_text(&decoding, "'U'\t't'\t'test'\t7\t1\t'\\''\t'\t2\n"), "ROW update test.t/1: ? -> \\'\t cts 7\n");
+    assert_string_equal(decoding_of_text(&decoding, "'U'\t't'\t'test'\t7\t1\t'\\''\t'\t2\n"),
+                        "ROW update test.t/1: ? -> \\'\t cts 7\n");
     decoding_end(&decoding);
 }
 
@@ -60,10 +73,14 @@ static void wrong_messages(void **state)
         {"", "ERROR line 1: no fields\n"},
         {"{}", "ERROR expected the member checkpoint-ts\n"},
         {"{\"checkpoint-ts\":-1}", "ERROR byte 18: found '-', expected an unsigned integer\n"},
-        {"\n", "ERROR line 1: expected operation, table, database, commit timestamp (include-commit-ts=true) and columns\n"},
-        {"I,t,test,1,\"a\",2\nI,t,test,1\n", "ERROR line 1: 6 fields, expected 4 (include-commit-ts=true), maybe is-update, and the 3 columns of the table's schema\n"},
-        {"I,t,test,7,1,a,2\nI,t,test,x,1,a,2\n", "ERROR line 2: expected operation, table, database, commit timestamp (include-commit-ts=true) and columns\n"},
-        {"I,t,test,7,maybe,1,a,2\n", "ERROR line 1: 8 fields, expected 4 (include-commit-ts=true), maybe is-update, and the 3 columns of the table's schema\n"},
+        {"\n",
+         "ERROR line 1: expected operation, table, database, commit timestamp (include-commit-ts=true) and columns\n"},
+        {"I,t,test,1,\"a\",2\nI,t,test,1\n",
+         "ERROR line 1: 6 fields, expected 4 (include-commit-ts=true), maybe is-update, and the 3 columns of the table's schema\n"},
+        {"I,t,test,7,1,a,2\nI,t,test,x,1,a,2\n",
+         "ERROR line 2: expected operation, table, database, commit timestamp (include-commit-ts=true) and columns\n"},
+        {"I,t,test,7,maybe,1,a,2\n",
+         "ERROR line 1: 8 fields, expected 4 (include-commit-ts=true), maybe is-update, and the 3 columns of the table's schema\n"},
         {"X,t,test,7,1,a,2\n", "ERROR line 1: operation \"X\": expected I, U or D\n"},
         {"I,u,test,7,1,a,2\n", "ERROR line 1: table \"u\": expected one whose schema schema=FILE has\n"},
         {"I,t,test,7,1,\"a,2\n", "ERROR line 1: a quote that is not closed\n"},
@@ -76,14 +93,21 @@ static void wrong_messages(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(decoding_of_text(&decoding, cases[i][0]), cases[i][1]);
     decoding_end(&decoding);
-    assert_memory_equal(decoding_refused(&iso_ticdc_decoder, &(struct iso_decoder_options){.format = "csv"}), "format=csv of a ticdc source: expected schema=FILE", 50);
-    assert_memory_equal(decoding_refused(&iso_ticdc_decoder, &(struct iso_decoder_options){.format = "csv", .schema = schema, .delimiter = ""}), "delimiter of csv", 16);
-    assert_memory_equal(decoding_refused(&iso_ticdc_decoder, &(struct iso_decoder_options){.format = "csv", .schema = "{\"Table\":\"t\"}"}), "a table's schema, byte 1", 24);
+    assert_memory_equal(decoding_refused(&iso_ticdc_decoder, &(struct iso_decoder_options){.format = "csv"}),
+                        "format=csv of a ticdc source: expected schema=FILE", 50);
+    assert_memory_equal(
+        decoding_refused(&iso_ticdc_decoder,
+                         &(struct iso_decoder_options){.format = "csv", .schema = schema, .delimiter = ""}),
+        "delimiter of csv", 16);
+    assert_memory_equal(decoding_refused(&iso_ticdc_decoder,
+                                         &(struct iso_decoder_options){.format = "csv", .schema = "{\"Table\":\"t\"}"}),
+                        "a table's schema, byte 1", 24);
 }
 
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows), cmocka_unit_test(other_characters), cmocka_unit_test(wrong_messages)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows), cmocka_unit_test(other_characters),
+                                       cmocka_unit_test(wrong_messages)};
     return cmocka_run_group_tests_name("ticdc csv", tests, NULL, NULL);
 }

@@ -6,7 +6,8 @@
 #include "tests/support/decoding.h"
 #include "tests/support/test.h"
 
-static const char key[] = "{\"payload\":{\"id\":1},\"schema\":{\"type\":\"struct\",\"fields\":[{\"field\":\"id\",\"type\":\"int32\"}]}}";
+static const char key[] =
+    "{\"payload\":{\"id\":1},\"schema\":{\"type\":\"struct\",\"fields\":[{\"field\":\"id\",\"type\":\"int32\"}]}}";
 
 static void start(struct decoding *decoding, struct iso_decoder_options options)
 {
@@ -18,9 +19,12 @@ static void start(struct decoding *decoding, struct iso_decoder_options options)
 static const char *say(struct decoding *decoding, const char *stamps, const char *members)
 {
     char text[2048];
-    snprintf(text, sizeof text, "{\"schema\":{\"type\":\"struct\",\"fields\":[{}]},\"payload\":{\"source\":{\"version\":\"2.4.0.Final\",\"connector\":\"TiCDC\","
-             "\"name\":\"c1\",\"ts_ms\":1,\"snapshot\":\"false\",\"db\":\"db\",\"table\":\"t\",\"gtid\":null,%s\"cluster_id\":\"c1\"},"
-             "\"ts_ms\":2,\"transaction\":null,%s}}", stamps, members);
+    snprintf(
+        text, sizeof text,
+        "{\"schema\":{\"type\":\"struct\",\"fields\":[{}]},\"payload\":{\"source\":{\"version\":\"2.4.0.Final\",\"connector\":\"TiCDC\","
+        "\"name\":\"c1\",\"ts_ms\":1,\"snapshot\":\"false\",\"db\":\"db\",\"table\":\"t\",\"gtid\":null,%s\"cluster_id\":\"c1\"},"
+        "\"ts_ms\":2,\"transaction\":null,%s}}",
+        stamps, members);
     return decoding_of(decoding, key, sizeof key - 1, text, strlen(text));
 }
 
@@ -31,17 +35,20 @@ static void rows(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){0});
-    assert_string_equal(say(&decoding, COMMIT, "\"op\":\"c\",\"before\":null,\"after\":{\"id\":1,\"v\":9007199254740993}"),
-                        "ROW insert db.t/1: - -> {\"v\":9007199254740993} cts 447984099186180098\n");
-    assert_string_equal(say(&decoding, COMMIT "\"start_ts\":447984099186180097,", "\"after\":{\"id\":1,\"v\":11},\"before\":{\"id\":1,\"v\":10},\"op\":\"u\""),
+    assert_string_equal(
+        say(&decoding, COMMIT, "\"op\":\"c\",\"before\":null,\"after\":{\"id\":1,\"v\":9007199254740993}"),
+        "ROW insert db.t/1: - -> {\"v\":9007199254740993} cts 447984099186180098\n");
+    assert_string_equal(say(&decoding, COMMIT "\"start_ts\":447984099186180097,",
+                            "\"after\":{\"id\":1,\"v\":11},\"before\":{\"id\":1,\"v\":10},\"op\":\"u\""),
                         "ROW update db.t/1: {\"v\":10} -> {\"v\":11} sts 447984099186180097 cts 447984099186180098\n");
     assert_string_equal(say(&decoding, COMMIT, "\"op\":\"u\",\"after\":{\"id\":1,\"v\":1.50}"),
                         "ROW update db.t/1: ? -> {\"v\":1.5} cts 447984099186180098\n");
     assert_string_equal(say(&decoding, COMMIT, "\"op\":\"d\",\"before\":{\"id\":1,\"v\":\"a\"},\"after\":null"),
                         "ROW delete db.t/1: {\"v\":\"a\"} -> - cts 447984099186180098\n");
-    assert_string_equal(say(&decoding, COMMIT, "\"op\":\"u\",\"before\":{\"id\":2,\"v\":10},\"after\":{\"id\":1,\"v\":11}"),
-                        "ROW delete db.t/2: {\"v\":10} -> - cts 447984099186180098\n"
-                        "ROW insert db.t/1: - -> {\"v\":11} cts 447984099186180098\n");
+    assert_string_equal(
+        say(&decoding, COMMIT, "\"op\":\"u\",\"before\":{\"id\":2,\"v\":10},\"after\":{\"id\":1,\"v\":11}"),
+        "ROW delete db.t/2: {\"v\":10} -> - cts 447984099186180098\n"
+        "ROW insert db.t/1: - -> {\"v\":11} cts 447984099186180098\n");
     assert_string_equal(decoding_of_text(&decoding, NULL), "IGNORED tombstone\n");
     decoding_end(&decoding);
 }
@@ -52,10 +59,13 @@ static void watermarks_and_ddls(void **state)
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){0});
     assert_string_equal(say(&decoding, COMMIT, "\"op\":\"m\""), "WATERMARK 447984099186180098\n");
-    assert_string_equal(say(&decoding, COMMIT, "\"databaseName\":\"db\",\"ddl\":\"DROP TABLE db.t\",\"tableChanges\":[{\"type\":\"DROP\",\"id\":\"x\",\"table\":null}]"),
-                        "DROP db.t cts 447984099186180098\n");
+    assert_string_equal(
+        say(&decoding, COMMIT,
+            "\"databaseName\":\"db\",\"ddl\":\"DROP TABLE db.t\",\"tableChanges\":[{\"type\":\"DROP\",\"id\":\"x\",\"table\":null}]"),
+        "DROP db.t cts 447984099186180098\n");
     assert_string_equal(say(&decoding, COMMIT, "\"ddl\":\"truncate table t\""), "DROP db.t cts 447984099186180098\n");
-    assert_string_equal(say(&decoding, COMMIT, "\"ddl\":\"CREATE TABLE db.t(id int(10) primary key)\""), "SCHEMA db.t cts 447984099186180098\n");
+    assert_string_equal(say(&decoding, COMMIT, "\"ddl\":\"CREATE TABLE db.t(id int(10) primary key)\""),
+                        "SCHEMA db.t cts 447984099186180098\n");
     decoding_end(&decoding);
 }
 
@@ -64,32 +74,46 @@ static void wrong_messages(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){.tables = "db.t"});
-    assert_string_equal(say(&decoding, COMMIT, "\"op\":\"r\",\"after\":{\"id\":1}"), "ERROR op \"r\": expected c, u, d or m\n");
-    assert_string_equal(say(&decoding, COMMIT, "\"op\":\"c\",\"after\":null"), "ERROR op \"c\": expected a row in after (d: in before)\n");
-    assert_string_equal(say(&decoding, COMMIT, "\"op\":\"d\",\"after\":{\"id\":1}"), "ERROR op \"d\": expected a row in after (d: in before)\n");
-    assert_string_equal(say(&decoding, "", "\"op\":\"c\",\"after\":{\"id\":1}"), "ERROR expected payload.source.commit_ts\n");
+    assert_string_equal(say(&decoding, COMMIT, "\"op\":\"r\",\"after\":{\"id\":1}"),
+                        "ERROR op \"r\": expected c, u, d or m\n");
+    assert_string_equal(say(&decoding, COMMIT, "\"op\":\"c\",\"after\":null"),
+                        "ERROR op \"c\": expected a row in after (d: in before)\n");
+    assert_string_equal(say(&decoding, COMMIT, "\"op\":\"d\",\"after\":{\"id\":1}"),
+                        "ERROR op \"d\": expected a row in after (d: in before)\n");
+    assert_string_equal(say(&decoding, "", "\"op\":\"c\",\"after\":{\"id\":1}"),
+                        "ERROR expected payload.source.commit_ts\n");
     assert_string_equal(say(&decoding, COMMIT, "\"x\":1"), "ERROR expected payload.op, or payload.ddl\n");
-    assert_string_equal(say(&decoding, COMMIT, "\"op\":\"c\",\"after\":{\"v\":1}"), "ERROR db.t: the row lacks its key's column \"id\"\n");
+    assert_string_equal(say(&decoding, COMMIT, "\"op\":\"c\",\"after\":{\"v\":1}"),
+                        "ERROR db.t: the row lacks its key's column \"id\"\n");
     assert_string_equal(decoding_of_text(&decoding, "{\"op\":\"c\"}"), "ERROR expected payload.source.commit_ts\n");
     assert_string_equal(decoding_of_text(&decoding, "{\"payload\":{\"source\":{\"connector\":\"mysql\"}}}"),
                         "ERROR byte 35: found '\"', expected \"TiCDC\" (for other connectors: --source debezium:)\n");
-    assert_string_equal(decoding_of_text(&decoding, "{\"payload\":{\"source\":{\"commit_ts\":1,\"db\":\"db\",\"table\":\"t\"},\"op\":\"c\",\"after\":{\"id\":1}}}"),
-                        "ERROR a row without a key\n");
-    assert_string_equal(decoding_of_text(&decoding, "{\"payload\":{\"source\":{\"commit_ts\":1,\"db\":\"db\",\"table\":\"u\"},\"op\":\"c\",\"after\":{\"id\":1}}}"),
-                        "IGNORED a table that is not in tables=\n");
-    static const char whole[] = "{\"payload\":{\"source\":{\"commit_ts\":1,\"db\":\"db\",\"table\":\"t\"},\"op\":\"c\",\"after\":{\"id\":1}}}";
+    assert_string_equal(
+        decoding_of_text(
+            &decoding,
+            "{\"payload\":{\"source\":{\"commit_ts\":1,\"db\":\"db\",\"table\":\"t\"},\"op\":\"c\",\"after\":{\"id\":1}}}"),
+        "ERROR a row without a key\n");
+    assert_string_equal(
+        decoding_of_text(
+            &decoding,
+            "{\"payload\":{\"source\":{\"commit_ts\":1,\"db\":\"db\",\"table\":\"u\"},\"op\":\"c\",\"after\":{\"id\":1}}}"),
+        "IGNORED a table that is not in tables=\n");
+    static const char whole[] =
+        "{\"payload\":{\"source\":{\"commit_ts\":1,\"db\":\"db\",\"table\":\"t\"},\"op\":\"c\",\"after\":{\"id\":1}}}";
     for (size_t length = 0; length < sizeof whole - 1; length++)
         assert_memory_equal(decoding_of(&decoding, key, sizeof key - 1, whole, length), "ERROR byte ", 11);
     for (size_t length = 0; length < sizeof key - 1; length++)
         assert_memory_equal(decoding_of(&decoding, key, length, whole, sizeof whole - 1), "ERROR key, byte ", 16);
-    assert_string_equal(decoding_of(&decoding, "{}", 2, whole, sizeof whole - 1),
-                        "ERROR db.t: a table without a key; expected a primary key or a unique one without NULL \"\"\n");
+    assert_string_equal(
+        decoding_of(&decoding, "{}", 2, whole, sizeof whole - 1),
+        "ERROR db.t: a table without a key; expected a primary key or a unique one without NULL \"\"\n");
     decoding_end(&decoding);
 }
 
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows), cmocka_unit_test(watermarks_and_ddls), cmocka_unit_test(wrong_messages)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows), cmocka_unit_test(watermarks_and_ddls),
+                                       cmocka_unit_test(wrong_messages)};
     return cmocka_run_group_tests_name("ticdc debezium", tests, NULL, NULL);
 }

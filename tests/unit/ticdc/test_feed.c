@@ -1,5 +1,5 @@
-/* Histories written as TiCDC's feeds, in every protocol, and read again: the rows that come are the changes that were made,
- * each with the row before, whatever was repeated and however the partitions interleave; and watermarks hold. */
+/* Histories written as TiCDC's feeds, in every protocol, and read again: the rows that come are the changes that were
+ * made, each with the row before, whatever was repeated and however the partitions interleave; and watermarks hold. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,13 +21,20 @@ static void build(struct iso_history *history, uint64_t seed, uint32_t tables)
     history->clock = ISO_CLOCK_SCALAR;
     for (uint32_t t = 0; t < TRANSACTIONS; t++) {
         uint32_t operations = random_below(&random, 5), slot = (t / 2 * 7919) % 997;
-        iso_history_begin(history, t, random_below(&random, 3), random_percent(&random, 90) ? ISO_COMMITTED : ISO_ABORTED, t);
+        iso_history_begin(history, t, random_below(&random, 3),
+                          random_percent(&random, 90) ? ISO_COMMITTED : ISO_ABORTED, t);
         iso_history_set_sts(history, (struct iso_stamp){(1000 + 10 * slot) - 1 - t % 2, 0});
         iso_history_set_cts(history, (struct iso_stamp){(UINT64_C(447984099186180098) + 10 * slot), 0});
         for (uint32_t o = 0; o < operations; o++) {
             uint32_t kind = random_below(&random, 6), key = random_below(&random, KEYS / 2) * 2 + t % 2;
-            iso_history_operation(history, kind == 0 ? ISO_READ : kind == 1 ? ISO_DELETE : ISO_WRITE, key,
-                                  kind == 1 ? ISO_ABSENT : kind == 2 ? test_atom(history, "a\"\\,\n\xc3\xa9") : random_below(&random, 3));
+            iso_history_operation(history,
+                                  kind == 0   ? ISO_READ
+                                  : kind == 1 ? ISO_DELETE
+                                              : ISO_WRITE,
+                                  key,
+                                  kind == 1   ? ISO_ABSENT
+                                  : kind == 2 ? test_atom(history, "a\"\\,\n\xc3\xa9")
+                                              : random_below(&random, 3));
         }
     }
     feed_rename_keys(history, feed_ticdc_name, &tables);
@@ -69,8 +76,8 @@ static const struct change *find_change(const struct changes *changes, const str
     return NULL;
 }
 
-/* Adds it unless it is there; what is there must be the same. csv sends an update as two halves: the second one goes on from
- * the first. */
+/* Adds it unless it is there; what is there must be the same. csv sends an update as two halves: the second one goes on
+ * from the first. */
 static bool note(struct changes *changes, const struct change *change, bool halves)
 {
     struct change *known = (struct change *)(uintptr_t)find_change(changes, change);
@@ -100,7 +107,8 @@ static void expect(const struct iso_history *history, bool drops_unchanged, bool
         strcpy(current[k], "-");
     for (uint64_t slot = 0; slot < 1000; slot++)
         for (uint32_t t = 0; t < history->transaction_count; t++) {
-            if (history->cts[t] != UINT64_C(447984099186180098) + 10 * slot || iso_status_of(history, t) != ISO_COMMITTED)
+            if (history->cts[t] != UINT64_C(447984099186180098) + 10 * slot ||
+                iso_status_of(history, t) != ISO_COMMITTED)
                 continue;
             for (uint32_t k = 0; k < history->key_count; k++) {
                 struct change change = {.cts = history->cts[t], .sts = start_ts ? history->sts[t] : 0};
@@ -126,7 +134,8 @@ static void take(struct changes *found, const struct iso_events *events, uint64_
 {
     for (uint32_t i = 0; i < events->count; i++) {
         const struct iso_event *event = &events->list[i];
-        struct change change = {.cts = event->cts.physical, .sts = event->flags & ISO_EVENT_HAS_STS ? event->sts.physical : 0};
+        struct change change = {.cts = event->cts.physical,
+                                .sts = event->flags & ISO_EVENT_HAS_STS ? event->sts.physical : 0};
         uint64_t *watermark = &watermarks[iso_origin_input(event->origin)];
         if (event->type == ISO_EVENT_IGNORED)
             continue;
@@ -154,9 +163,15 @@ static void round_trip(const char *format, const char *compression, uint64_t see
 {
     bool start_ts = seed % 2 && (!strcmp(format, "simple") || !strcmp(format, "debezium"));
     struct iso_decoder_options decoder = {.compression = compression};
-    struct feed_ticdc_options options = {.seed = seed, .format = format, .topic = "t", .partitions = 1 + (uint32_t)(seed % 3),
-                                         .restarts = (uint32_t)(seed % 5), .every = (uint32_t)(seed % 4), .start_ts = start_ts,
-                                         .drops_unchanged = seed % 2, .compression = compression};
+    struct feed_ticdc_options options = {.seed = seed,
+                                         .format = format,
+                                         .topic = "t",
+                                         .partitions = 1 + (uint32_t)(seed % 3),
+                                         .restarts = (uint32_t)(seed % 5),
+                                         .every = (uint32_t)(seed % 4),
+                                         .start_ts = start_ts,
+                                         .drops_unchanged = seed % 2,
+                                         .compression = compression};
     struct changes *expected = malloc(sizeof *expected), *found = malloc(sizeof *found);
     bool one_table = !strcmp(format, "avro") || !strcmp(format, "csv");
     uint64_t watermarks[4] = {0};

@@ -34,7 +34,8 @@ static char *part(const json_t *line, const char *text, const char *object, cons
 }
 
 /* Decodes the file's lines; `expected` is what comes of each. */
-static void compare(const char *name, const struct iso_decoder_options *options, const char *const *expected, size_t count)
+static void compare(const char *name, const struct iso_decoder_options *options, const char *const *expected,
+                    size_t count)
 {
     char path[128], *line = NULL;
     size_t capacity = 0, number = 0;
@@ -61,13 +62,14 @@ static void compare(const char *name, const struct iso_decoder_options *options,
     fclose(file);
     decoding_end(&decoding);
 }
-#define COMPARE(name, expected, ...) \
+#define COMPARE(name, expected, ...)                                                                                   \
     compare(name, &(struct iso_decoder_options){__VA_ARGS__}, expected, sizeof expected / sizeof *expected)
 
 static void canal_json(void **state)
 {
     (void)state;
-#define BOB(place, date) "{\"FirstName\":\"Bob\",\"HireDate\":\"" date "\",\"LastName\":\"Smith\",\"OfficeLocation\":\"" place "\"}"
+#define BOB(place, date)                                                                                               \
+    "{\"FirstName\":\"Bob\",\"HireDate\":\"" date "\",\"LastName\":\"Smith\",\"OfficeLocation\":\"" place "\"}"
     static const char *const expected[] = {
         "ROW insert test.employee/101: - -> " BOB("New York", "2014-06-04") "\n",
         "ROW update test.employee/101: " BOB("New York", "2014-06-04") " -> " BOB("Los Angeles", "2015-10-08") "\n",
@@ -106,22 +108,29 @@ static void simple(void **state)
         "ROW delete simple.user/1: {\"age\":25,\"name\":\"John Doe\",\"score\":95} -> - cts 447984114259722243\n",
         "WATERMARK 447984124732375041\n",
     };
-    COMPARE("simple", expected, .format = "simple",
-            .schema = "{\"schema\":\"simple\",\"table\":\"user\",\"version\":1,\"columns\":[{\"name\":\"id\",\"dataType\":{\"mysqlType\":\"int\"}},"
-                      "{\"name\":\"name\",\"dataType\":{\"mysqlType\":\"varchar\"}},{\"name\":\"age\",\"dataType\":{\"mysqlType\":\"int\"}},"
-                      "{\"name\":\"score\",\"dataType\":{\"mysqlType\":\"float\"}}],"
-                      "\"indexes\":[{\"primary\":true,\"unique\":true,\"nullable\":false,\"columns\":[\"id\"]}]}");
+    COMPARE(
+        "simple", expected, .format = "simple",
+        .schema =
+            "{\"schema\":\"simple\",\"table\":\"user\",\"version\":1,\"columns\":[{\"name\":\"id\",\"dataType\":{\"mysqlType\":\"int\"}},"
+            "{\"name\":\"name\",\"dataType\":{\"mysqlType\":\"varchar\"}},{\"name\":\"age\",\"dataType\":{\"mysqlType\":\"int\"}},"
+            "{\"name\":\"score\",\"dataType\":{\"mysqlType\":\"float\"}}],"
+            "\"indexes\":[{\"primary\":true,\"unique\":true,\"nullable\":false,\"columns\":[\"id\"]}]}");
 }
 
 static void debezium(void **state)
 {
     (void)state;
     static const char *const expected[] = {
-        "SCHEMA test.table2 cts 1\n", "SCHEMA test.table1 cts 1\n", "DROP test.table2 cts 1\n", "WATERMARK 3\n",
-        "ROW insert test.table1/1: - -> 1 cts 1\n", "ROW insert test.table1/1: - -> 1 cts 1\n",
+        "SCHEMA test.table2 cts 1\n",
+        "SCHEMA test.table1 cts 1\n",
+        "DROP test.table2 cts 1\n",
+        "WATERMARK 3\n",
+        "ROW insert test.table1/1: - -> 1 cts 1\n",
+        "ROW insert test.table1/1: - -> 1 cts 1\n",
         "ROW delete test.table1/2: 2 -> - cts 1\nROW insert test.table1/1: - -> 1 cts 1\n",
         "ROW delete test.table1/2: 2 -> - cts 1\nROW insert test.table1/1: - -> 1 cts 1\n",
-        "ROW update test.table1/1: ? -> 1 cts 1\n", "ROW delete test.table1/2: 2 -> - cts 1\n",
+        "ROW update test.table1/1: ? -> 1 cts 1\n",
+        "ROW delete test.table1/2: 2 -> - cts 1\n",
         "ROW delete test.table1/2: 2 -> - cts 1\n",
     };
     COMPARE("debezium", expected, .format = "debezium", .value = "tiny");
@@ -134,25 +143,28 @@ static void csv(void **state)
 #define TABLE(name, columns) "{\"Schema\":\"test\",\"Table\":\"" name "\",\"TableColumns\":[" columns "]}"
 #define KEY(name) "{\"ColumnName\":\"" name "\",\"ColumnType\":\"VARCHAR\",\"ColumnIsPk\":\"true\"}"
 #define OTHER(name) "{\"ColumnName\":\"" name "\",\"ColumnType\":\"VARCHAR\"}"
-#define SHORT "ERROR line 1: expected operation, table, database, commit timestamp (include-commit-ts=true) and columns\n"
+#define SHORT                                                                                                          \
+    "ERROR line 1: expected operation, table, database, commit timestamp (include-commit-ts=true) and columns\n"
     static const char *const expected[] = {
         "ROW insert test.table1/123: - -> {\"b\":\"hello,world\"} cts 435661838416609281\n",
-        SHORT, SHORT,
+        SHORT,
+        SHORT,
         "ROW update test.table3/a%2Cb%2Cc: ? -> {\"b\":\"def\",\"c\":\"2022-08-31 17:07:00\"} cts 435661838416609281\n",
-        SHORT, SHORT,
+        SHORT,
+        SHORT,
         "ROW update test.table6/a\\\\b\\\\c: ? -> {\"b\":\"def\\\\n\"} cts 435661838416609281\n",
         SHORT,
         "ERROR line 1: something behind a closing quote\n",
     };
     COMPARE("csv", expected, .format = "csv",
             .schema = TABLE("table1", KEY("a") "," OTHER("b")) TABLE("table3", KEY("a") "," OTHER("b") "," OTHER("c"))
-                      TABLE("table6", KEY("a") "," OTHER("b")));
+                TABLE("table6", KEY("a") "," OTHER("b")));
 }
 
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(canal_json), cmocka_unit_test(open_protocol), cmocka_unit_test(simple),
-                                       cmocka_unit_test(debezium), cmocka_unit_test(csv)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(canal_json), cmocka_unit_test(open_protocol),
+                                       cmocka_unit_test(simple), cmocka_unit_test(debezium), cmocka_unit_test(csv)};
     return cmocka_run_group_tests_name("ticdc reference", tests, NULL, NULL);
 }

@@ -12,18 +12,25 @@ static void start(struct decoding *decoding, struct iso_decoder_options options)
     decoding_start(decoding, &iso_ticdc_decoder, &options);
 }
 
-#define COLUMN(name, type) "{\"name\":\"" name "\",\"dataType\":{\"mysqlType\":\"" type "\",\"length\":11},\"nullable\":true,\"default\":null}"
-#define SCHEMA(version, keys) "{\"schema\":\"db\",\"table\":\"t\",\"tableID\":148,\"version\":" #version ",\"columns\":[" \
-    COLUMN("id", "int") "," COLUMN("n", "varchar") "," COLUMN("f", "double") "," COLUMN("b", "varbinary") "," \
-    COLUMN("ts", "timestamp") "],\"indexes\":[{\"name\":\"x\",\"unique\":true,\"primary\":false,\"nullable\":true,\"columns\":[\"f\"]}," \
-    "{\"name\":\"u\",\"unique\":true,\"primary\":false,\"nullable\":false,\"columns\":[\"n\"]}," keys "]}"
+#define COLUMN(name, type)                                                                                             \
+    "{\"name\":\"" name "\",\"dataType\":{\"mysqlType\":\"" type "\",\"length\":11},\"nullable\":true,\"default\":null}"
+#define SCHEMA(version, keys)                                                                                                          \
+    "{\"schema\":\"db\",\"table\":\"t\",\"tableID\":148,\"version\":" #version                                                         \
+    ",\"columns\":[" COLUMN("id", "int") "," COLUMN("n", "varchar") "," COLUMN("f", "double") "," COLUMN("b", "varbinary") "," COLUMN( \
+        "ts",                                                                                                                          \
+        "timestamp") "],\"indexes\":[{\"name\":\"x\",\"unique\":true,\"primary\":false,\"nullable\":true,\"columns\":[\"f\"]},"        \
+                     "{\"name\":\"u\",\"unique\":true,\"primary\":false,\"nullable\":false,\"columns\":[\"n\"]}," keys                 \
+                     "]}"
 #define PRIMARY "{\"name\":\"primary\",\"unique\":true,\"primary\":true,\"nullable\":false,\"columns\":[\"id\"]}"
-#define BOOTSTRAP "{\"version\":1,\"type\":\"BOOTSTRAP\",\"commitTs\":0,\"buildTs\":1,\"tableSchema\":" SCHEMA(4, PRIMARY) "}"
+#define BOOTSTRAP                                                                                                      \
+    "{\"version\":1,\"type\":\"BOOTSTRAP\",\"commitTs\":0,\"buildTs\":1,\"tableSchema\":" SCHEMA(4, PRIMARY) "}"
 
 static const char *row(struct decoding *decoding, const char *members)
 {
     char text[1024];
-    snprintf(text, sizeof text, "{\"version\":1,\"database\":\"db\",\"table\":\"t\",\"tableID\":148,\"buildTs\":1,\"schemaVersion\":4,%s}", members);
+    snprintf(text, sizeof text,
+             "{\"version\":1,\"database\":\"db\",\"table\":\"t\",\"tableID\":148,\"buildTs\":1,\"schemaVersion\":4,%s}",
+             members);
     return decoding_of_text(decoding, text);
 }
 
@@ -32,23 +39,32 @@ static void rows(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){.format = "simple"});
-    assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\"}"),
-                        "ERROR no schema of db.t, version 4: expected a BOOTSTRAP or DDL message before, or schema=FILE\n");
+    assert_string_equal(
+        row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\"}"),
+        "ERROR no schema of db.t, version 4: expected a BOOTSTRAP or DDL message before, or schema=FILE\n");
     assert_string_equal(decoding_of_text(&decoding, BOOTSTRAP), "IGNORED a bootstrap: the table's schema\n");
-    assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":447984099186180098,\"startTs\":447984099186180097,"
-                            "\"data\":{\"id\":\"1\",\"n\":\"7\",\"f\":\"1.50\",\"b\":\"AP8=\",\"ts\":{\"location\":\"Asia/Shanghai\",\"value\":\"2024-01-01 00:00:00\"}}"),
-                        "ROW insert db.t/1: - -> {\"b\":\"AP8=\",\"f\":1.5,\"n\":\"7\",\"ts\":\"2024-01-01 00:00:00\"} "
-                        "sts 447984099186180097 cts 447984099186180098\n");
-    assert_string_equal(row(&decoding, "\"type\":\"UPDATE\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":null},\"old\":{\"id\":\"1\",\"n\":\"a\"}"),
-                        "ROW update db.t/1: {\"n\":\"a\"} -> {\"n\":null} cts 9\n");
-    assert_string_equal(row(&decoding, "\"type\":\"UPDATE\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":\"b\"},\"old\":null"),
-                        "ROW update db.t/1: ? -> {\"n\":\"b\"} cts 9\n");
+    assert_string_equal(
+        row(&decoding,
+            "\"type\":\"INSERT\",\"commitTs\":447984099186180098,\"startTs\":447984099186180097,"
+            "\"data\":{\"id\":\"1\",\"n\":\"7\",\"f\":\"1.50\",\"b\":\"AP8=\",\"ts\":{\"location\":\"Asia/Shanghai\",\"value\":\"2024-01-01 00:00:00\"}}"),
+        "ROW insert db.t/1: - -> {\"b\":\"AP8=\",\"f\":1.5,\"n\":\"7\",\"ts\":\"2024-01-01 00:00:00\"} "
+        "sts 447984099186180097 cts 447984099186180098\n");
+    assert_string_equal(
+        row(&decoding,
+            "\"type\":\"UPDATE\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":null},\"old\":{\"id\":\"1\",\"n\":\"a\"}"),
+        "ROW update db.t/1: {\"n\":\"a\"} -> {\"n\":null} cts 9\n");
+    assert_string_equal(
+        row(&decoding, "\"type\":\"UPDATE\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":\"b\"},\"old\":null"),
+        "ROW update db.t/1: ? -> {\"n\":\"b\"} cts 9\n");
     assert_string_equal(row(&decoding, "\"type\":\"DELETE\",\"commitTs\":9,\"old\":{\"id\":\"1\",\"n\":\"a\"}"),
                         "ROW delete db.t/1: {\"n\":\"a\"} -> - cts 9\n");
-    assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"handleKeyOnly\":true,\"data\":{\"id\":\"1\"}"),
-                        "ROW insert db.t/1: - -> ? cts 9\n");
-    assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"claimCheckLocation\":\"x\",\"handleKeyOnly\":false,\"data\":{\"id\":\"1\"}"),
-                        "ROW insert db.t/1: - -> ? cts 9\n");
+    assert_string_equal(
+        row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"handleKeyOnly\":true,\"data\":{\"id\":\"1\"}"),
+        "ROW insert db.t/1: - -> ? cts 9\n");
+    assert_string_equal(
+        row(&decoding,
+            "\"type\":\"INSERT\",\"commitTs\":9,\"claimCheckLocation\":\"x\",\"handleKeyOnly\":false,\"data\":{\"id\":\"1\"}"),
+        "ROW insert db.t/1: - -> ? cts 9\n");
     decoding_end(&decoding);
 }
 
@@ -59,25 +75,36 @@ static void versions_of_schemas(void **state)
     start(&decoding, (struct iso_decoder_options){.format = "simple", .value = "n"});
     decoding_of_text(&decoding, BOOTSTRAP);
     /* A newer schema without a primary key: the unique one without NULL identifies. Rows of both versions come. */
-    assert_string_equal(decoding_of_text(&decoding, "{\"version\":1,\"type\":\"ALTER\",\"sql\":\"x\",\"commitTs\":8,\"buildTs\":1,\"tableSchema\":"
-                                         SCHEMA(5, "{\"name\":\"y\",\"unique\":true,\"primary\":false,\"nullable\":false,\"columns\":[\"b\"]}") "}"),
-                        "SCHEMA db.t cts 8\n");
-    assert_string_equal(decoding_of_text(&decoding, "{\"version\":1,\"database\":\"db\",\"table\":\"t\",\"type\":\"INSERT\",\"commitTs\":9,"
-                                         "\"schemaVersion\":5,\"data\":{\"id\":\"1\",\"n\":\"a/b\"}}"),
-                        "ROW insert db.t/a%2Fb: - -> a/b cts 9\n");
+    assert_string_equal(
+        decoding_of_text(
+            &decoding,
+            "{\"version\":1,\"type\":\"ALTER\",\"sql\":\"x\",\"commitTs\":8,\"buildTs\":1,\"tableSchema\":" SCHEMA(
+                5, "{\"name\":\"y\",\"unique\":true,\"primary\":false,\"nullable\":false,\"columns\":[\"b\"]}") "}"),
+        "SCHEMA db.t cts 8\n");
+    assert_string_equal(
+        decoding_of_text(&decoding,
+                         "{\"version\":1,\"database\":\"db\",\"table\":\"t\",\"type\":\"INSERT\",\"commitTs\":9,"
+                         "\"schemaVersion\":5,\"data\":{\"id\":\"1\",\"n\":\"a/b\"}}"),
+        "ROW insert db.t/a%2Fb: - -> a/b cts 9\n");
     assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":\"a/b\"}"),
                         "ROW insert db.t/1: - -> a/b cts 9\n");
     for (unsigned version = 10; version < 20; version++) {
         char text[2048];
-        snprintf(text, sizeof text, "{\"version\":1,\"type\":\"BOOTSTRAP\",\"tableSchema\":{\"schema\":\"db\",\"table\":\"t\",\"version\":%u,"
-                 "\"columns\":[" COLUMN("id", "int") "],\"indexes\":[" PRIMARY "]}}", version);
+        snprintf(
+            text, sizeof text,
+            "{\"version\":1,\"type\":\"BOOTSTRAP\",\"tableSchema\":{\"schema\":\"db\",\"table\":\"t\",\"version\":%u,"
+            "\"columns\":[" COLUMN("id", "int") "],\"indexes\":[" PRIMARY "]}}",
+            version);
         decoding_of_text(&decoding, text);
     }
-    assert_memory_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\"}"), "ERROR no schema", 15);
+    assert_memory_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\"}"), "ERROR no schema",
+                        15);
     decoding_end(&decoding);
     /* From a file: for every version. */
-    start(&decoding, (struct iso_decoder_options){.format = "simple", .value = "n", .schema = SCHEMA(1, PRIMARY) "\n" SCHEMA(2, PRIMARY)});
-    assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":\"a\"}"), "ROW insert db.t/1: - -> a cts 9\n");
+    start(&decoding, (struct iso_decoder_options){
+                         .format = "simple", .value = "n", .schema = SCHEMA(1, PRIMARY) "\n" SCHEMA(2, PRIMARY)});
+    assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":\"a\"}"),
+                        "ROW insert db.t/1: - -> a cts 9\n");
     decoding_end(&decoding);
 }
 
@@ -86,13 +113,21 @@ static void watermarks_and_ddls(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){.format = "simple"});
-    assert_string_equal(decoding_of_text(&decoding, "{\"version\":1,\"type\":\"WATERMARK\",\"commitTs\":447984124732375041,\"buildTs\":1708923816911}"),
-                        "WATERMARK 447984124732375041\n");
+    assert_string_equal(
+        decoding_of_text(
+            &decoding,
+            "{\"version\":1,\"type\":\"WATERMARK\",\"commitTs\":447984124732375041,\"buildTs\":1708923816911}"),
+        "WATERMARK 447984124732375041\n");
 #define DDL(type, schemas) "{\"version\":1,\"type\":\"" type "\",\"sql\":\"x\",\"commitTs\":8,\"buildTs\":1" schemas "}"
-    assert_string_equal(decoding_of_text(&decoding, DDL("TRUNCATE", ",\"tableSchema\":" SCHEMA(4, PRIMARY) ",\"preTableSchema\":" SCHEMA(3, PRIMARY))),
-                        "DROP db.t cts 8\n");
-    assert_string_equal(decoding_of_text(&decoding, DDL("ERASE", ",\"tableSchema\":null,\"preTableSchema\":" SCHEMA(3, PRIMARY))), "DROP db.t cts 8\n");
-    assert_string_equal(decoding_of_text(&decoding, DDL("ERASE", "")), "ERROR a table that is dropped: expected tableSchema\n");
+    assert_string_equal(
+        decoding_of_text(&decoding, DDL("TRUNCATE", ",\"tableSchema\":" SCHEMA(
+                                                        4, PRIMARY) ",\"preTableSchema\":" SCHEMA(3, PRIMARY))),
+        "DROP db.t cts 8\n");
+    assert_string_equal(
+        decoding_of_text(&decoding, DDL("ERASE", ",\"tableSchema\":null,\"preTableSchema\":" SCHEMA(3, PRIMARY))),
+        "DROP db.t cts 8\n");
+    assert_string_equal(decoding_of_text(&decoding, DDL("ERASE", "")),
+                        "ERROR a table that is dropped: expected tableSchema\n");
     assert_string_equal(decoding_of_text(&decoding, DDL("QUERY", "")), "SCHEMA  cts 8\n");
     assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":\"a\"}"),
                         "ROW insert db.t/1: - -> {\"n\":\"a\"} cts 9\n");
@@ -104,9 +139,11 @@ static void wrong_messages(void **state)
     (void)state;
     static const char *const cases[][2] = {
         {"{}", "ERROR version 0 of the simple protocol, expected 1\n"},
-        {"{\"version\":2,\"type\":\"WATERMARK\",\"commitTs\":1}", "ERROR version 2 of the simple protocol, expected 1\n"},
+        {"{\"version\":2,\"type\":\"WATERMARK\",\"commitTs\":1}",
+         "ERROR version 2 of the simple protocol, expected 1\n"},
         {"{\"version\":1}", "ERROR expected the member type\n"},
-        {"{\"version\":1,\"type\":\"MERGE\"}", "ERROR byte 21: found '\"', expected a type: INSERT, UPDATE, DELETE, WATERMARK, BOOTSTRAP or a DDL's\n"},
+        {"{\"version\":1,\"type\":\"MERGE\"}",
+         "ERROR byte 21: found '\"', expected a type: INSERT, UPDATE, DELETE, WATERMARK, BOOTSTRAP or a DDL's\n"},
         {"{\"version\":1,\"type\":\"WATERMARK\"}", "ERROR expected the member commitTs\n"},
         {"{\"version\":1,\"type\":\"BOOTSTRAP\"}", "ERROR a bootstrap: expected tableSchema\n"},
         {"{\"version\":1,\"type\":\"INSERT\",\"commitTs\":1,\"old\":{}}",
@@ -114,9 +151,12 @@ static void wrong_messages(void **state)
         {"{\"version\":1,\"type\":\"DELETE\",\"commitTs\":1,\"data\":{}}",
          "ERROR a row: expected data, for an update also old, for a delete old alone\n"},
         {"{\"version\":1,\"type\":\"INSERT\",\"commitTs\":1,\"data\":{}}", "ERROR a row: expected schemaVersion\n"},
-        {"{\"version\":1,\"type\":\"BOOTSTRAP\",\"tableSchema\":{}}", "ERROR byte 47: found '{', expected a table's schema with the table's name and columns\n"},
-        {"{\"version\":1,\"type\":\"BOOTSTRAP\",\"tableSchema\":{\"table\":\"t\",\"columns\":[{}]}}", "ERROR byte 71: found '{', expected a column with a name\n"},
-        {"{\"version\":1,\"type\":\"BOOTSTRAP\",\"tableSchema\":{\"indexes\":7}}", "ERROR byte 58: found '7', expected '['\n"},
+        {"{\"version\":1,\"type\":\"BOOTSTRAP\",\"tableSchema\":{}}",
+         "ERROR byte 47: found '{', expected a table's schema with the table's name and columns\n"},
+        {"{\"version\":1,\"type\":\"BOOTSTRAP\",\"tableSchema\":{\"table\":\"t\",\"columns\":[{}]}}",
+         "ERROR byte 71: found '{', expected a column with a name\n"},
+        {"{\"version\":1,\"type\":\"BOOTSTRAP\",\"tableSchema\":{\"indexes\":7}}",
+         "ERROR byte 58: found '7', expected '['\n"},
     };
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){.format = "simple"});
@@ -125,7 +165,8 @@ static void wrong_messages(void **state)
     decoding_of_text(&decoding, BOOTSTRAP);
     assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"z\":\"a\"}"),
                         "ERROR column \"z\": expected one that the table's schema has\n");
-    assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"b\":\"?\"}"), "ERROR column \"b\": expected base64\n");
+    assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"b\":\"?\"}"),
+                        "ERROR column \"b\": expected base64\n");
     assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":1}"),
                         "ERROR column \"id\": expected a string, null or a timestamp's location and value\n");
     assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"ts\":{}}"),
@@ -133,7 +174,8 @@ static void wrong_messages(void **state)
     static const char whole[] = BOOTSTRAP;
     for (size_t length = 0; length < strlen(whole); length++)
         assert_memory_equal(decoding_of(&decoding, NULL, 0, whole, length), "ERROR byte ", 11);
-    assert_string_equal(decoding_refused(&iso_ticdc_decoder, &(struct iso_decoder_options){.format = "simple", .schema = "{\"table\":7}"}),
+    assert_string_equal(decoding_refused(&iso_ticdc_decoder,
+                                         &(struct iso_decoder_options){.format = "simple", .schema = "{\"table\":7}"}),
                         "a table's schema, byte 10: found '7', expected a string");
     decoding_end(&decoding);
 }
@@ -159,9 +201,9 @@ static void put_string(struct iso_text *text, const char *string)
 static void put_column(struct iso_text *text, const char *name, const char *type)
 {
     static const uint8_t rest[] = {
-        2, 2, 2, 4, 2, 'a', 2, 'b', 0, /* decimal 1; elements [a, b] */
-        2, 1, 2, 0,                 /* unsigned, zerofill */
-        1, 2, 2, 'x',               /* nullable, default "x" */
+        2, 2, 2, 4,   2, 'a', 2, 'b', 0, /* decimal 1; elements [a, b] */
+        2, 1, 2, 0,                      /* unsigned, zerofill */
+        1, 2, 2, 'x',                    /* nullable, default "x" */
     };
     put_string(text, name);
     put_string(text, type);
@@ -216,7 +258,8 @@ static const char *decode(struct decoding *decoding, const struct iso_text *text
 }
 
 /* A row whose map stands in `map`, with `old` null or the same map. */
-static void put_dml(struct iso_text *text, int64_t type, const struct iso_text *data, const struct iso_text *old, int flags)
+static void put_dml(struct iso_text *text, int64_t type, const struct iso_text *data, const struct iso_text *old,
+                    int flags)
 {
     put_head(text, 3);
     put_string(text, "db");
@@ -285,7 +328,8 @@ static void avro_rows(void **state)
 #define VALUE(n) "{\"b\":\"/w==\",\"e\":2,\"n\":\"" n "\"}"
     assert_string_equal(decode(&decoding, &text), "ROW insert " KEY ": - -> " VALUE("new") " cts 447984099186180098\n");
     put_dml(&text, 1, &now, &old, 0);
-    assert_string_equal(decode(&decoding, &text), "ROW update " KEY ": " VALUE("old") " -> " VALUE("new") " cts 447984099186180098\n");
+    assert_string_equal(decode(&decoding, &text),
+                        "ROW update " KEY ": " VALUE("old") " -> " VALUE("new") " cts 447984099186180098\n");
     put_dml(&text, 2, NULL, &old, 0);
     assert_string_equal(decode(&decoding, &text), "ROW delete " KEY ": " VALUE("old") " -> - cts 447984099186180098\n");
     put_dml(&text, 0, &now, NULL, 1);
@@ -344,7 +388,8 @@ static void avro_columns(void **state)
         iso_text_put_bytes(&map, cases[i].bytes, cases[i].size);
         put_long(&map, 0);
         put_dml(&text, 0, &map, NULL, 0);
-        snprintf(expected, sizeof expected, "ROW insert db.t/3: - -> {\"n\":%s} cts 447984099186180098\n", cases[i].expected);
+        snprintf(expected, sizeof expected, "ROW insert db.t/3: - -> {\"n\":%s} cts 447984099186180098\n",
+                 cases[i].expected);
         assert_string_equal(decode(&decoding, &text), expected);
     }
     iso_text_release(&text);
@@ -381,7 +426,9 @@ static void avro_other_messages(void **state)
         {"\x16\0\2\2\2\2", "ERROR byte 4: a Message whose payload is not of its type\n", 6},
         {"\x16\0\0\4\2\2", "ERROR version 2 of the simple protocol, expected 1\n", 6},
         {"\x16\2\2\2\2\x02\xff", "ERROR byte 8: a string that is not UTF-8\n", 7},
-        {"\x16\2\2\2\2\x40" "ab", "ERROR byte 7: a length beyond the message's end\n", 8},
+        {"\x16\2\2\2\2\x40"
+         "ab",
+         "ERROR byte 7: a length beyond the message's end\n", 8},
         {"\x16\2\2\2\2\0\0\2\2\xfe\xff\xff\xff\x0f", "ERROR byte 15: more items than bytes\n", 14},
         {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1", "ERROR byte 11: a number that is cut off or too long\n", 12},
     };
@@ -395,8 +442,12 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows), cmocka_unit_test(versions_of_schemas), cmocka_unit_test(watermarks_and_ddls),
-        cmocka_unit_test(wrong_messages), cmocka_unit_test(avro_rows), cmocka_unit_test(avro_columns),
+        cmocka_unit_test(rows),
+        cmocka_unit_test(versions_of_schemas),
+        cmocka_unit_test(watermarks_and_ddls),
+        cmocka_unit_test(wrong_messages),
+        cmocka_unit_test(avro_rows),
+        cmocka_unit_test(avro_columns),
         cmocka_unit_test(avro_other_messages),
     };
     return cmocka_run_group_tests_name("ticdc simple", tests, NULL, NULL);

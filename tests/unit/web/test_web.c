@@ -65,7 +65,8 @@ static void health(void **state)
     strcpy(asked->state.trouble, "broker down");
     assert_string_equal(ask(asked, 503, NULL, 6000, (struct iso_web_request){.path = "/readyz"}), "broker down\n");
     /* a checker that hangs is not alive, however well its server answers */
-    assert_string_equal(ask(asked, 503, NULL, 5000 + 30001, (struct iso_web_request){.path = "/livez"}), "no progress\n");
+    assert_string_equal(ask(asked, 503, NULL, 5000 + 30001, (struct iso_web_request){.path = "/livez"}),
+                        "no progress\n");
 }
 
 static void paths_and_methods(void **state)
@@ -82,12 +83,19 @@ static void paths_and_methods(void **state)
 static void tokens(void **state)
 {
     struct asked *asked = *state;
-    static const char *const wrong[] = {NULL, "", "Bearer", "Bearer ", "Bearer a-token", "bearer a-token-of-enough-length",
-                                        "Bearer a-token-of-enough-lengtH", "Bearer a-token-of-enough-length ",
+    static const char *const wrong[] = {NULL,
+                                        "",
+                                        "Bearer",
+                                        "Bearer ",
+                                        "Bearer a-token",
+                                        "bearer a-token-of-enough-length",
+                                        "Bearer a-token-of-enough-lengtH",
+                                        "Bearer a-token-of-enough-length ",
                                         "Bearer a-token-of-enough-lengtha-token-of-enough-length"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         ask(asked, 401, token, 1, (struct iso_web_request){.path = "/status", .authorization = wrong[i]});
-    ask(asked, 200, token, 1, (struct iso_web_request){.path = "/status", .authorization = "Bearer a-token-of-enough-length"});
+    ask(asked, 200, token, 1,
+        (struct iso_web_request){.path = "/status", .authorization = "Bearer a-token-of-enough-length"});
     ask(asked, 200, token, 1, (struct iso_web_request){.path = "/"});
     ask(asked, 503, token, 1, (struct iso_web_request){.path = "/livez"});
 }
@@ -95,8 +103,9 @@ static void tokens(void **state)
 static json_t *violations(struct asked *asked, const char *since, uint64_t next, uint64_t lost)
 {
     json_error_t error;
-    json_t *object = json_loads(ask(asked, 200, NULL, 1, (struct iso_web_request){.path = "/violations", .since = since}),
-                                JSON_REJECT_DUPLICATES, &error);
+    json_t *object =
+        json_loads(ask(asked, 200, NULL, 1, (struct iso_web_request){.path = "/violations", .since = since}),
+                   JSON_REJECT_DUPLICATES, &error);
     assert_non_null(object);
     assert_int_equal(json_integer_value(json_object_get(object, "next")), next);
     assert_int_equal(json_integer_value(json_object_get(object, "lost")), lost);
@@ -150,7 +159,8 @@ static void long_lines_are_bounded(void **state)
 static int open_connection(uint16_t port)
 {
     int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     assert_int_equal(connect(descriptor, (const struct sockaddr *)&address, sizeof address), 0);
     struct timeval patience = {.tv_sec = 20};
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -203,7 +213,8 @@ static void addresses(void **state)
     (void)state;
     char taken[32], path[] = "/tmp/test-web-token-XXXXXX";
     int file = mkstemp(path);
-    static const char *const wrong[] = {"", "x", ":80", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:8x", "256.1.1.1:80"};
+    static const char *const wrong[] = {
+        "", "x", ":80", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:8x", "256.1.1.1:80"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct iso_error error = {.status = ISO_OK};
         assert_null(iso_web_new(wrong[i], NULL, &error));

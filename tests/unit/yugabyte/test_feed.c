@@ -1,5 +1,5 @@
-/* Histories written as the feeds of YugabyteDB's connectors, and read again: with repeats left out, each transaction has
- * the changes that its writes make, at its commit time. */
+/* Histories written as the feeds of YugabyteDB's connectors, and read again: with repeats left out, each transaction
+ * has the changes that its writes make, at its commit time. */
 #include <inttypes.h>
 
 #include "connectors/yugabyte/yugabyte.h"
@@ -18,13 +18,18 @@ static void build(struct iso_history *history, uint64_t seed)
     history->clock = ISO_CLOCK_SCALAR;
     for (uint32_t t = 0; t < transactions; t++) {
         uint32_t operations = random_below(&random, 5);
-        iso_history_begin(history, t, random_below(&random, 3), random_percent(&random, 90) ? ISO_COMMITTED : ISO_ABORTED, t);
+        iso_history_begin(history, t, random_below(&random, 3),
+                          random_percent(&random, 90) ? ISO_COMMITTED : ISO_ABORTED, t);
         /* some commit times are shared */
-        iso_history_set_cts(history, (struct iso_stamp){random_percent(&random, 20) ? 500 : 1000 - (t * 7919) % 997, 0});
+        iso_history_set_cts(history,
+                            (struct iso_stamp){random_percent(&random, 20) ? 500 : 1000 - (t * 7919) % 997, 0});
         for (uint32_t o = 0; o < operations; o++) {
             uint32_t kind = random_below(&random, 4);
-            iso_history_operation(history, kind == 0 ? ISO_READ : kind == 1 ? ISO_DELETE : ISO_WRITE, random_below(&random, KEYS),
-                                  kind == 1 ? ISO_ABSENT : random_below(&random, 5));
+            iso_history_operation(history,
+                                  kind == 0   ? ISO_READ
+                                  : kind == 1 ? ISO_DELETE
+                                              : ISO_WRITE,
+                                  random_below(&random, KEYS), kind == 1 ? ISO_ABSENT : random_below(&random, 5));
         }
     }
     feed_rename_keys(history, feed_debezium_name, &tables);
@@ -69,7 +74,8 @@ static void put_line(struct lines *lines, char op, const struct iso_atoms *atoms
     char line[LINE], keys[64], afters[64];
     text_of(atoms, key, keys);
     text_of(atoms, after, afters);
-    snprintf(line, sizeof line, "%c %.40s %.20s %.20s of %.40s at %" PRIu64 " #%" PRIu64, op, keys, before, afters, id, cts, order);
+    snprintf(line, sizeof line, "%c %.40s %.20s %.20s of %.40s at %" PRIu64 " #%" PRIu64, op, keys, before, afters, id,
+             cts, order);
     add_line(lines, line);
 }
 
@@ -112,8 +118,11 @@ static void expect(const struct iso_history *history, const struct feed_yugabyte
                 if (old == ISO_ABSENT && now[key] == ISO_ABSENT)
                     continue;
                 text_of(&history->atoms, old, before);
-                put_line(lines, old == ISO_ABSENT ? 'c' : now[key] == ISO_ABSENT ? 'd' : 'u', &history->atoms,
-                         history->key_atom[key], options->changes_only ? "?" : before, now[key], id,
+                put_line(lines,
+                         old == ISO_ABSENT        ? 'c'
+                         : now[key] == ISO_ABSENT ? 'd'
+                                                  : 'u',
+                         &history->atoms, history->key_atom[key], options->changes_only ? "?" : before, now[key], id,
                          options->sequence ? 0 : cts, ++order);
             }
         }
@@ -141,7 +150,7 @@ static void read_feed(const struct feed *feed, struct iso_decoder_options option
             text_of(atoms, event->before, before);
         assert_true(event->flags & ISO_EVENT_HAS_AFTER);
         uint64_t cts = event->flags & ISO_EVENT_HAS_CTS ? event->cts.physical - FEED_YUGABYTE_TIME : 0;
-        put_line(lines, "cud"[event->operation], atoms, event->key, before, event->after, id, cts, event->order);
+        put_line(lines, "cud"[event->operation], atoms, event -> key, before, event -> after, id, cts, event -> order);
     }
     case_close(&test);
 }
@@ -159,8 +168,10 @@ static uint32_t round_trip(uint64_t seed, struct feed_yugabyte_options options)
     assert_true(feed_yugabyte_write(&feed, &history, &options));
     feed_finish(&feed);
     expect(&history, &options, &expected);
-    read_feed(&feed, (struct iso_decoder_options){
-        .value = "v", .identity = options.changes_only ? ISO_IDENTITY_LEARN : ISO_IDENTITY_FULL}, options.logical, &found);
+    read_feed(&feed,
+              (struct iso_decoder_options){.value = "v",
+                                           .identity = options.changes_only ? ISO_IDENTITY_LEARN : ISO_IDENTITY_FULL},
+              options.logical, &found);
     assert_int_equal(found.count, expected.count);
     for (uint32_t i = 0; i < expected.count; i++)
         assert_true(has_line(&found, expected.text[i]));
@@ -175,8 +186,9 @@ static void grpc_carries_the_history(void **state)
     (void)state;
     uint32_t repeats = 0;
     for (uint64_t seed = 1; seed <= HISTORIES; seed++)
-        repeats += round_trip(seed, (struct feed_yugabyte_options){
-            .tablets = 1, .restarts = seed % 4, .changes_only = seed % 3 == 0, .fast_path = seed % 2});
+        repeats += round_trip(
+            seed, (struct feed_yugabyte_options){
+                      .tablets = 1, .restarts = seed % 4, .changes_only = seed % 3 == 0, .fast_path = seed % 2});
     assert_true(repeats > HISTORIES);
 }
 
@@ -185,8 +197,11 @@ static void logical_replication_carries_the_history(void **state)
     (void)state;
     uint32_t repeats = 0;
     for (uint64_t seed = 1; seed <= HISTORIES; seed++)
-        repeats += round_trip(seed, (struct feed_yugabyte_options){
-            .logical = true, .cells = seed % 2, .sequence = seed % 3 == 0, .tablets = 1 + seed % 3, .restarts = seed % 4});
+        repeats += round_trip(seed, (struct feed_yugabyte_options){.logical = true,
+                                                                   .cells = seed % 2,
+                                                                   .sequence = seed % 3 == 0,
+                                                                   .tablets = 1 + seed % 3,
+                                                                   .restarts = seed % 4});
     assert_true(repeats > HISTORIES);
 }
 
