@@ -8,6 +8,7 @@
 #include "polygraph/polygraph_private.h"
 
 #define OWN_EDGE 0xffffffffu /* in a path: begin to commit of one transaction */
+#define ORDER_NONE UINT64_MAX
 
 struct explanation {
     struct engine *engine;
@@ -23,6 +24,8 @@ struct explanation {
     } * heap;
     uint32_t heap_count, heap_capacity;
     uint32_t *path, path_count, path_capacity; /* facts, from the first edge on */
+    uint64_t *orders; /* that lemmas have concluded, a hash table: earlier, later; ORDER_NONE: empty */
+    uint32_t order_count, order_capacity;
 };
 
 uint32_t event_of(const struct engine *engine, uint32_t node)
@@ -124,6 +127,7 @@ void explanation_free(struct explanation *explanation)
     iso_free(explanation->by);
     iso_free(explanation->heap);
     iso_free(explanation->path);
+    iso_free(explanation->orders);
     iso_free(explanation);
 }
 
@@ -403,11 +407,45 @@ void explanation_edges(struct explanation *explanation, uint32_t from, uint32_t 
     write_edges(explanation, from, to, explanation->engine->fact_count);
 }
 
+static uint64_t *place_of_order(const struct explanation *explanation, uint64_t order)
+{
+    uint32_t mask = explanation->order_capacity - 1, slot = (uint32_t)(order * 0x9e3779b97f4a7c15u >> 32) & mask;
+    while (explanation->orders[slot] != ORDER_NONE && explanation->orders[slot] != order)
+        slot = (slot + 1) & mask;
+    return &explanation->orders[slot];
+}
+
+static void grow_orders(struct explanation *explanation)
+{
+    uint64_t *old = explanation->orders;
+    uint32_t count = explanation->order_capacity;
+    explanation->order_capacity = count ? 2 * count : 64;
+    explanation->orders = iso_allocate(explanation->order_capacity * sizeof *explanation->orders);
+    memset(explanation->orders, 0xff, explanation->order_capacity * sizeof *explanation->orders);
+    for (uint32_t i = 0; i < count; i++)
+        if (old[i] != ORDER_NONE)
+            *place_of_order(explanation, old[i]) = old[i];
+    iso_free(old);
+}
+
+/* Several facts may say one order: the first of them has its lemma, the others would add nothing. */
+static bool is_new_order(struct explanation *explanation, uint32_t earlier, uint32_t later)
+{
+    if (2 * explanation->order_count >= explanation->order_capacity)
+        grow_orders(explanation);
+    uint64_t order = (uint64_t)earlier << 32 | later, *place = place_of_order(explanation, order);
+    if (*place == order)
+        return false;
+    *place = order;
+    explanation->order_count++;
+    return true;
+}
+
 /* "earlier before later": were it the other way round, that edge and the path close a cycle. */
 static void write_order(struct explanation *explanation, uint32_t earlier, uint32_t later, uint32_t limit)
 {
     const struct engine *engine = explanation->engine;
-    if (earlier == INITIAL)
+    if (earlier == INITIAL || !is_new_order(explanation, earlier, later))
         return;
     start_lemma(explanation, ISO_LEMMA_CYCLE);
     write_literal(explanation, literal_order(engine, earlier, later));
@@ -470,10 +508,14 @@ static void write_fact(struct explanation *explanation, uint32_t number)
     const struct fact *fact = &engine->facts[number];
     switch ((enum fact_kind)fact->kind) {
     case FACT_LIST:
+        if (!is_new_order(explanation, fact->other, fact->version))
+            break;
         iso_evidence_lemma(&engine->result->evidence, ISO_LEMMA_LIST, fact->read);
         write_literal(explanation, literal_order(engine, fact->other, fact->version));
         break;
     case FACT_HIDES:
+        if (!is_new_order(explanation, fact->other, fact->version))
+            break;
         start_lemma(explanation, ISO_LEMMA_CYCLE);
         write_literal(explanation, literal_order(engine, fact->other, fact->version));
         write_edge(explanation, edge_rw(engine, fact->read, fact->version, fact->other));

@@ -110,8 +110,8 @@ static bool is_confirmed(struct run *run, const char *text, size_t length, struc
 }
 
 /* Damage that may leave other evidence. Of an order: events that change places and nothing else, an event
- * less, of a transaction of unknown outcome, or another level at which it does. Of a reject: names that are
- * as true as those that they replace; lemmas, literals and edges in another order; what is said twice.
+ * less, or in place of another, of a transaction of unknown outcome, or another level at which it does. Of a reject:
+ * names that are as true as those that they replace; lemmas, literals and edges in another order; what is said twice.
  * Nothing is left out without harm. */
 static bool may_be_evidence(const struct run *run, enum damage damage, const char *name,
                             const struct iso_evidence *evidence)
@@ -119,10 +119,10 @@ static bool may_be_evidence(const struct run *run, enum damage damage, const cha
     bool order = !strcmp(name, "order"), missing = damage == REMOVED || damage == LINE_REMOVED || damage == CUT;
     if (!evidence->accepts)
         return !missing;
+    bool spare = order && run->history.unknown_count && iso_model_is_serial(evidence->model);
     if (damage == REPLACED)
-        return !strcmp(name, "level");
-    return order && (damage == SWAPPED ||
-                     (damage == REMOVED && run->history.unknown_count && iso_model_is_serial(evidence->model)));
+        return spare || !strcmp(name, "level");
+    return (order && damage == SWAPPED) || (damage == REMOVED && spare);
 }
 
 static void print_text(const char *text, size_t length)
