@@ -211,14 +211,16 @@ static uint64_t place_in_session(struct iso_aion *engine, struct aion_block *blo
     return history->flags[t] & ISO_HAS_SNO ? history->sno[t] : arrived;
 }
 
+/* One whose outcome came later was counted as unknown, with its operations. */
 static void count(struct iso_aion *engine, const struct iso_history *history, uint32_t t,
-                  const struct aion_times *times)
+                  const struct aion_times *times, bool resolved)
 {
     uint8_t status = iso_status_of(history, t);
     engine->stats.transactions += status == ISO_COMMITTED;
     engine->stats.aborted += status == ISO_ABORTED;
     engine->stats.unknown += status == ISO_UNKNOWN;
-    engine->stats.operations += history->first_operation[t + 1] - history->first_operation[t];
+    if (!resolved)
+        engine->stats.operations += history->first_operation[t + 1] - history->first_operation[t];
     if (status == ISO_COMMITTED)
         engine->stats.below_watermark += times->cts < engine->limit;
 }
@@ -264,7 +266,7 @@ enum iso_status aion_accept(struct iso_aion *engine, struct aion_block *block, u
                                .transaction = t,
                                .number = engine->accepted++,
                                .plain = survey.plain && state == ISO_COMMITTED && !aion_is_foreign(engine, flags)};
-    count(engine, history, t, &times);
+    count(engine, history, t, &times, resolved);
     return ISO_OK;
 }
 

@@ -221,7 +221,9 @@ static void test_unknown_outcome(void **state)
         reader(&f, 2, 20, 7, 100);
         assert_int_equal(f.count, 0); /* held: no alarm */
         assert_int_equal(stats_of(&f).open_unknown, 1);
+        uint64_t operations = stats_of(&f).operations;
         assert_true(iso_aion_resolve(f.engine, &f.block.atoms, 1, outcomes[i], 10, 0));
+        assert_int_equal(stats_of(&f).operations, operations); /* it did no more of them */
         assert_false(iso_aion_resolve(f.engine, &f.block.atoms, 1, outcomes[i], 10, 0));
         iso_aion_watermark(f.engine, 100, 0);
         assert_int_equal(stats_of(&f).counts[ISO_EXT], outcomes[i] ? 0 : 1);
