@@ -21,9 +21,9 @@ char *iso_text_reserve(struct iso_text *text, size_t size)
 
 void iso_text_put_bytes(struct iso_text *text, const void *bytes, size_t size)
 {
-    char *room = iso_text_reserve(text, size);
-    if (size)
-        memcpy(room, bytes, size);
+    if (!size)
+        return;
+    memcpy(iso_text_reserve(text, size), bytes, size);
     text->used += size;
 }
 

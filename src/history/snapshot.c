@@ -105,11 +105,12 @@ void history_hide_own(struct iso_history *history, uint32_t transaction)
 uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *from, uint32_t snapshot)
 {
     struct iso_snapshot one = from->snapshots[snapshot];
-    const uint64_t *xips = from->snapshot_xips + one.first_xip;
+    uint64_t first = one.first_xip;
     history_reserve_snapshots(into, 1, one.xip_count);
     one.first_xip = into->xip_count;
     if (one.xip_count)
-        memcpy(into->snapshot_xips + into->xip_count, xips, one.xip_count * sizeof *xips);
+        memcpy(into->snapshot_xips + into->xip_count, from->snapshot_xips + first,
+               one.xip_count * sizeof *into->snapshot_xips);
     into->xip_count += one.xip_count;
     into->snapshots[into->snapshot_count] = one;
     return into->snapshot_count++;

@@ -158,7 +158,7 @@ static void order_for_watching(struct clauses *clauses, int *clause, uint32_t co
 
 void clauses_add(struct clauses *clauses, const int *literals, uint32_t count)
 {
-    if (clauses->literal_count + count > clauses->literal_capacity) {
+    if (clauses->literal_count + count >= clauses->literal_capacity) { /* room also where there is nothing to put */
         clauses->literal_capacity = 2 * clauses->literal_capacity + count + 64;
         clauses->literals = iso_reallocate(clauses->literals, clauses->literal_capacity * sizeof *clauses->literals);
     }

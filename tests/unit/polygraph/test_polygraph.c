@@ -64,6 +64,18 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* Sanitizers make everything slower by an order of magnitude, and keep memory that was freed. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SANITIZED 1
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
 /* What runs long stops soon after the time is up: measured as the thread's own time, since the machine may be
  * busy. */
 static void stops_in_time(void **state)
@@ -76,7 +88,7 @@ static void stops_in_time(void **state)
     check(fixture);
     assert_int_equal(fixture->result.outcome, ISO_IS_UNDECIDED);
     assert_string_equal(fixture->result.reason, "timeout");
-    assert_true(seconds() - before < 1.5);
+    assert_true(seconds() - before < (SANITIZED ? 30 : 1.5));
     assert_true(fixture->result.counters.known_edges > 0); /* what was decided so far */
     assert_int_equal(fixture->result.evidence.lemma_count, 0);
 }
@@ -117,7 +129,7 @@ static void keeps_to_memory(void **state)
                          ISO_OK);
         if (fixture->result.outcome == ISO_IS_UNDECIDED)
             assert_string_equal(fixture->result.reason, "memory");
-        if (most > fixture->options.memory + fixture->options.memory / 20)
+        if (!SANITIZED && most > fixture->options.memory + fixture->options.memory / 20)
             fail_msg("%llu MB more: %llu of %llu bytes", (unsigned long long)more, (unsigned long long)most,
                      (unsigned long long)fixture->options.memory);
         if (more == 4)
