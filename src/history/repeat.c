@@ -12,8 +12,9 @@ static bool same_snapshot(const struct iso_history *history, uint64_t a, uint64_
 {
     const struct iso_snapshot *left = &history->snapshots[a], *right = &history->snapshots[b];
     return left->xmin == right->xmin && left->xmax == right->xmax && left->xip_count == right->xip_count &&
-           !memcmp(history->snapshot_xips + left->first_xip, history->snapshot_xips + right->first_xip,
-                   left->xip_count * sizeof *history->snapshot_xips);
+           (!left->xip_count ||
+            !memcmp(history->snapshot_xips + left->first_xip, history->snapshot_xips + right->first_xip,
+                    left->xip_count * sizeof *history->snapshot_xips));
 }
 
 static bool same_list(const struct iso_history *history, uint32_t a, uint32_t b)

@@ -27,6 +27,12 @@ static int compare_numbers(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
+/* NULL: it lists none, and there may be no column at all. */
+static const uint64_t *xips_of(const struct iso_history *history, const struct iso_snapshot *snapshot)
+{
+    return snapshot->xip_count ? &history->snapshot_xips[snapshot->first_xip] : NULL;
+}
+
 static bool read_xips(struct iso_history *history, const char *at, const char *end)
 {
     while (at < end) {
@@ -118,7 +124,7 @@ uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *f
 
 static bool in_progress(const struct iso_history *history, const struct iso_snapshot *snapshot, uint64_t xid)
 {
-    const uint64_t *xips = history->snapshot_xips + snapshot->first_xip;
+    const uint64_t *xips = xips_of(history, snapshot);
     return snapshot->xip_count && bsearch(&xid, xips, snapshot->xip_count, sizeof xid, compare_numbers);
 }
 
@@ -209,7 +215,7 @@ static bool is_committed(const struct chain *chain, uint64_t xid)
 
 static uint64_t count_seen(const struct chain *chain, const struct iso_snapshot *snapshot)
 {
-    const uint64_t *xips = chain->history->snapshot_xips + snapshot->first_xip;
+    const uint64_t *xips = xips_of(chain->history, snapshot);
     uint64_t seen = committed_below(chain, snapshot->xmax);
     for (uint32_t i = 0; i < snapshot->xip_count; i++) {
         bool repeated = i && xips[i] == xips[i - 1];
@@ -275,7 +281,7 @@ static int compare_links(const void *left, const void *right, void *context)
 static uint64_t only_in(const struct chain *chain, const struct iso_snapshot *one, const struct iso_snapshot *other)
 {
     const struct iso_history *history = chain->history;
-    const uint64_t *xips = history->snapshot_xips + other->first_xip;
+    const uint64_t *xips = xips_of(history, other);
     for (uint32_t i = 0; i < other->xip_count; i++) {
         if (iso_snapshot_sees(history, one, xips[i]) && !iso_snapshot_sees(history, other, xips[i]) &&
             is_committed(chain, xips[i]))
