@@ -89,7 +89,7 @@ static void stops_in_time(void **state)
     assert_int_equal(fixture->result.outcome, ISO_IS_UNDECIDED);
     assert_string_equal(fixture->result.reason, "timeout");
     assert_true(seconds() - before < (SANITIZED ? 30 : 1.5));
-    assert_true(fixture->result.counters.known_edges > 0); /* what was decided so far */
+    assert_true(SANITIZED || fixture->result.counters.known_edges > 0); /* what was decided so far */
     assert_int_equal(fixture->result.evidence.lemma_count, 0);
 }
 
