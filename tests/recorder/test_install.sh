@@ -9,7 +9,7 @@ number=0
 . tests/support/tap.sh
 plan 4
 
-${MAKE:-make} --no-print-directory install BUILD="${BUILD:-build}" PREFIX=/usr DESTDIR="$work/root" >"$work/install.log" 2>&1
+${MAKE:-make} --no-print-directory install BUILD="${BUILD:-build}" PREFIX=/usr DESTDIR="$work/installed" >"$work/install.log" 2>&1
 result $? "make install" || sed 's/^/# /' "$work/install.log"
 
 cat >"$work/application.c" <<'END'
@@ -35,11 +35,11 @@ int main(int count, char **arguments)
     return error.status;
 }
 END
-"${CC:-gcc}" -std=c11 -Wall -Werror -I"$work/root/usr/include" "$work/application.c" -L"$work/root/usr/lib" -lisochron -lrdkafka \
+"${CC:-gcc}" -std=c11 -Wall -Werror -I"$work/installed/usr/include" "$work/application.c" -L"$work/installed/usr/lib" -lisochron -lrdkafka \
     -pthread -o "$work/application" 2>"$work/compile.log"
 result $? "an application links with what is installed, and librdkafka" || sed 's/^/# /' "$work/compile.log"
 "$work/application" "$work/history.jsonl"
 result $? "it records itself"
-"$work/root/usr/bin/isochron" check --json "$work/history.jsonl" >"$work/verdict"
+"$work/installed/usr/bin/isochron" check --json "$work/history.jsonl" >"$work/verdict"
 [ "$(jq -c '[.transactions, .counts.EXT, .violations[0].tids]' "$work/verdict")" = '[3,1,["application.2"]]' ]
 result $? "and the record is judged" || sed 's/^/# /' "$work/verdict"
