@@ -5,6 +5,7 @@
 
 #include "iso/source.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/feed_debezium.h"
 
 /* The first byte is the length of the key, 255: none; the rest is the payload. Copies, so that overruns are seen. */
 static inline void fuzz_decode(struct iso_decoder *decoder, struct iso_events *events, const uint8_t *data, size_t size)
@@ -29,5 +30,25 @@ static inline void fuzz_decode(struct iso_decoder *decoder, struct iso_events *e
     free(key);
     free(payload);
 }
+
+/* Two decoders of Debezium's: of one column, and of whole rows. */
+#define FUZZ_DEBEZIUM(format)                                                                                          \
+    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)                                                       \
+    {                                                                                                                  \
+        static struct iso_decoder *decoders[2];                                                                        \
+        static struct iso_events events;                                                                               \
+        struct iso_error error = {0};                                                                                  \
+        if (!decoders[0]) {                                                                                            \
+            struct iso_decoder_options options = feed_debezium_decoding(format);                                       \
+            decoders[0] = iso_debezium_decoder.create(&options, &error);                                               \
+            options.value = NULL;                                                                                      \
+            decoders[1] = iso_debezium_decoder.create(&options, &error);                                               \
+            iso_events_init(&events);                                                                                  \
+            FUZZ_CHECK(decoders[0] && decoders[1]);                                                                    \
+        }                                                                                                              \
+        for (int i = 0; i < 2; i++)                                                                                    \
+            fuzz_decode(decoders[i], &events, data, size);                                                             \
+        return 0;                                                                                                      \
+    }
 
 #endif

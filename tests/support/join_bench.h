@@ -44,4 +44,15 @@ void join_bench_in_band(struct join_bench *bench, uint32_t xid, uint64_t previou
 /* All steps since the last call. */
 const char *join_bench_steps(struct join_bench *bench);
 
+static inline struct iso_join_stats stats_of(const struct join_bench *bench)
+{
+    struct iso_join_stats stats;
+    iso_join_stats(bench->join, &stats);
+    return stats;
+}
+
+/* For tests: what came since the last call, and the end of all that comes. */
+#define STEPS(bench, text) assert_string_equal(join_bench_steps(bench), text)
+#define END(bench) iso_join_end((bench)->join, (bench)->now)
+
 #endif

@@ -9,16 +9,6 @@
 static const struct iso_join_options file = {.kind = "debezium", .clients = true, .records_first = true};
 static const struct iso_join_options live = {.kind = "debezium", .clients = true};
 
-#define STEPS(bench, text) assert_string_equal(join_bench_steps(bench), text)
-#define END(bench) iso_join_end((bench)->join, (bench)->now)
-
-static struct iso_join_stats stats_of(const struct join_bench *bench)
-{
-    struct iso_join_stats stats;
-    iso_join_stats(bench->join, &stats);
-    return stats;
-}
-
 /* A whole transaction of one row, committed at `lsn`, the one before at `previous`. */
 static void deliver(struct join_bench *bench, uint32_t xid, uint64_t previous, uint64_t lsn, const char *key,
                     const char *after)

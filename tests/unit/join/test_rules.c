@@ -10,16 +10,6 @@ static const struct iso_join_options debezium = {.kind = "debezium", .clients = 
 static const struct iso_join_options debezium_file = {.kind = "debezium", .clients = true, .records_first = true};
 static const struct iso_join_options debezium_alone = {.kind = "debezium"};
 
-#define STEPS(bench, text) assert_string_equal(join_bench_steps(bench), text)
-#define END(bench) iso_join_end((bench)->join, (bench)->now)
-
-static struct iso_join_stats stats_of(const struct join_bench *bench)
-{
-    struct iso_join_stats stats;
-    iso_join_stats(bench->join, &stats);
-    return stats;
-}
-
 /* ---- what is compared ---- */
 
 static void record_and_rows_agree(void **state)
