@@ -188,7 +188,7 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
 {
     struct debezium *debezium = (struct debezium *)decoder;
     struct iso_envelope *envelope = &debezium->envelope;
-    struct iso_event event = iso_change_event(message, ISO_EVENT_HEARTBEAT);
+    struct iso_event event = iso_event_of(message, ISO_EVENT_HEARTBEAT);
     if (iso_envelope_read(debezium->reader, message, envelope, error) != ISO_OK)
         return error->status;
     if (envelope->is_tombstone) {

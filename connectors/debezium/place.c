@@ -74,7 +74,7 @@ enum iso_status debezium_place(struct debezium *debezium, const struct iso_messa
     const struct iso_envelope *envelope = &debezium->envelope;
     struct iso_json_text name;
     bool has_schema = iso_envelope_has(envelope, ISO_MEMBER_SCHEMA);
-    *event = iso_change_event(message, ISO_EVENT_ROW);
+    *event = iso_event_of(message, ISO_EVENT_ROW);
     if (take_database(envelope, place, error) != ISO_OK ||
         iso_change_snapshot(envelope, &place->is_snapshot, &place->is_incremental, error) != ISO_OK ||
         !iso_envelope_text(envelope, ISO_MEMBER_NAME, &name, error) ||

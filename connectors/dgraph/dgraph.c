@@ -172,18 +172,10 @@ static bool take_value(struct dgraph_decoder *dgraph, struct iso_atoms *atoms, e
 static struct iso_event new_event(enum iso_event_type type, const struct iso_message *message,
                                   const struct change *change)
 {
-    return (struct iso_event){
-        .type = type,
-        .flags = ISO_EVENT_HAS_CTS,
-        .source = ISO_ABSENT,
-        .table = ISO_ABSENT,
-        .key = ISO_ABSENT,
-        .before = ISO_ABSENT,
-        .after = ISO_ABSENT,
-        .transaction_id = ISO_ABSENT,
-        .cts = {.physical = change->commit_ts},
-        .origin = iso_origin(message->input, (uint64_t)message->offset),
-    };
+    struct iso_event event = iso_event_of(message, type);
+    event.flags = ISO_EVENT_HAS_CTS;
+    event.cts.physical = change->commit_ts;
+    return event;
 }
 
 static void ignore(struct iso_events *events, const struct iso_message *message, const struct change *change,

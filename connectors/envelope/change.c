@@ -120,18 +120,6 @@ enum iso_status iso_change_value(struct iso_row *row, const char *part, const ch
     }
 }
 
-struct iso_event iso_change_event(const struct iso_message *message, enum iso_event_type type)
-{
-    return (struct iso_event){.type = (uint8_t)type,
-                              .source = ISO_ABSENT,
-                              .table = ISO_ABSENT,
-                              .key = ISO_ABSENT,
-                              .before = ISO_ABSENT,
-                              .after = ISO_ABSENT,
-                              .transaction_id = ISO_ABSENT,
-                              .origin = iso_origin(message->input, (uint64_t)message->offset)};
-}
-
 /* The connector's name: the topic is "<name>.transaction", and the payload does not say it. */
 static iso_atom source_of(struct iso_history *block, const char *topic)
 {
@@ -156,7 +144,7 @@ enum iso_status iso_change_metadata(const struct iso_envelope *envelope, const s
         return iso_error_set(error, ISO_BAD_INPUT, "id: expected the transaction's id");
     if (count > UINT32_MAX)
         return iso_error_set(error, ISO_BAD_INPUT, "event_count: more than 2^32 - 1");
-    *event = iso_change_event(message, is_end ? ISO_EVENT_END : ISO_EVENT_BEGIN);
+    *event = iso_event_of(message, is_end ? ISO_EVENT_END : ISO_EVENT_BEGIN);
     event->flags = ISO_EVENT_HAS_ID;
     event->source = source_of(block, message->topic);
     event->transaction_id = iso_change_transaction(block, id, &lsn);

@@ -25,9 +25,6 @@ enum iso_status iso_change_form(const struct iso_envelope *envelope, char op, st
 enum iso_status iso_change_value(struct iso_row *row, const char *part, const char *column, struct iso_history *block,
                                  iso_atom *value, uint16_t flag, struct iso_event *event, struct iso_error *error);
 
-/* An event of the message that has nothing yet. */
-struct iso_event iso_change_event(const struct iso_message *message, enum iso_event_type type);
-
 /* Transaction metadata as a BEGIN or an END. */
 enum iso_status iso_change_metadata(const struct iso_envelope *envelope, const struct iso_message *message,
                                     struct iso_history *block, struct iso_event *event, struct iso_error *error);

@@ -3,23 +3,19 @@
 
 #include "connectors/ticdc/ticdc_private.h"
 
-struct iso_event ticdc_event(enum iso_event_type type, const struct iso_message *message)
+bool ticdc_start_json(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events)
 {
-    return (struct iso_event){
-        .type = type,
-        .source = ISO_ABSENT,
-        .table = ISO_ABSENT,
-        .key = ISO_ABSENT,
-        .before = ISO_ABSENT,
-        .after = ISO_ABSENT,
-        .transaction_id = ISO_ABSENT,
-        .origin = iso_origin(message->input, (uint64_t)message->offset),
-    };
+    const struct iso_bytes *payload = &message->payload;
+    if (payload->data)
+        iso_json_start(&ticdc->json, iso_payload_copy(&ticdc->payload, payload->data, payload->size), payload->size);
+    else
+        ticdc_add_ignored(events, message, "tombstone");
+    return payload->data != NULL;
 }
 
 void ticdc_add_watermark(struct iso_events *events, const struct iso_message *message, uint64_t timestamp)
 {
-    struct iso_event event = ticdc_event(ISO_EVENT_WATERMARK, message);
+    struct iso_event event = iso_event_of(message, ISO_EVENT_WATERMARK);
     event.flags = ISO_EVENT_HAS_CTS;
     event.cts.physical = timestamp;
     iso_events_add(events, &event);
@@ -27,7 +23,7 @@ void ticdc_add_watermark(struct iso_events *events, const struct iso_message *me
 
 void ticdc_add_ignored(struct iso_events *events, const struct iso_message *message, const char *reason)
 {
-    struct iso_event event = ticdc_event(ISO_EVENT_IGNORED, message);
+    struct iso_event event = iso_event_of(message, ISO_EVENT_IGNORED);
     event.reason = reason;
     iso_events_add(events, &event);
 }
@@ -55,7 +51,7 @@ bool ticdc_pass_over(struct ticdc *ticdc, const struct iso_message *message, str
 void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message, struct iso_json_text database,
                    struct iso_json_text table, uint64_t commit_ts, bool drops, struct iso_events *events)
 {
-    struct iso_event event = ticdc_event(drops ? ISO_EVENT_DROP : ISO_EVENT_SCHEMA, message);
+    struct iso_event event = iso_event_of(message, drops ? ISO_EVENT_DROP : ISO_EVENT_SCHEMA);
     event.table = iso_row_table(&ticdc->keys, &events->block.atoms, database, table);
     event.flags = ISO_EVENT_HAS_CTS;
     event.cts.physical = commit_ts;
@@ -204,7 +200,7 @@ static void take_before(struct ticdc *ticdc, const struct ticdc_change *change, 
 static struct iso_event row_event(enum iso_row_operation operation, const struct iso_message *message,
                                   const struct ticdc_change *change, iso_atom table, iso_atom key)
 {
-    struct iso_event event = ticdc_event(ISO_EVENT_ROW, message);
+    struct iso_event event = iso_event_of(message, ISO_EVENT_ROW);
     event.operation = operation;
     event.table = table;
     event.key = key;

@@ -268,12 +268,8 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     struct simple simple = {.database = {"", 0}, .table = {"", 0}};
     struct iso_json *json = &ticdc->json;
     struct iso_json_text name;
-    if (!message->payload.data) {
-        ticdc_add_ignored(events, message, "tombstone");
+    if (!ticdc_start_json(ticdc, message, events))
         return ISO_OK;
-    }
-    iso_json_start(json, iso_payload_copy(&ticdc->payload, message->payload.data, message->payload.size),
-                   message->payload.size);
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name))
         read_member(ticdc, &simple, name);

@@ -57,7 +57,8 @@ struct ticdc_change {
 
 /* ---- events (events.c) ---- */
 
-struct iso_event ticdc_event(enum iso_event_type type, const struct iso_message *message);
+/* Sets the scanner to the payload. False: there is none, and that is told as an event. */
+bool ticdc_start_json(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events);
 enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *message, const struct ticdc_change *change,
                               struct iso_events *events, struct iso_error *error);
 void ticdc_add_watermark(struct iso_events *events, const struct iso_message *message, uint64_t timestamp);

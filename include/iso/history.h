@@ -248,6 +248,9 @@ static inline uint8_t iso_status_of(const struct iso_history *history, uint32_t 
     return history->flags[transaction] & ISO_STATUS_MASK;
 }
 
+/* The transaction of an operation, by a search. */
+uint32_t iso_history_owner(const struct iso_history *history, uint32_t operation);
+
 static inline uint8_t iso_kind_of(const struct iso_history *history, uint32_t operation)
 {
     return history->kind[operation] & ISO_KIND_MASK;

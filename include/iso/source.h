@@ -65,6 +65,9 @@ struct iso_events {
     struct iso_event *list;
 };
 
+/* An event of the message, with nothing in it yet. */
+struct iso_event iso_event_of(const struct iso_message *message, enum iso_event_type type);
+
 void iso_events_init(struct iso_events *events);
 void iso_events_release(struct iso_events *events);
 void iso_events_clear(struct iso_events *events);

@@ -3,29 +3,9 @@
 
 #include "aion/engine_private.h"
 #include "base/memory.h"
+#include "history/copy.h"
 
 enum { REBUILD_FROM = 1024 };
-
-static uint32_t copy_list(struct iso_history *into, const struct iso_history *from, uint32_t list)
-{
-    uint32_t copy = iso_history_list(into);
-    for (uint64_t i = from->list_first[list]; i < from->list_first[list + 1]; i++)
-        iso_history_element(into, iso_atoms_copy(&into->atoms, &from->atoms, from->element[i]));
-    return copy;
-}
-
-static void copy_operation(struct iso_history *into, const struct iso_history *from, uint32_t operation)
-{
-    enum iso_operation_kind kind = iso_kind_of(from, operation);
-    uint32_t value = from->value[operation];
-    value = kind == ISO_READ_LIST ? copy_list(into, from, value) : iso_atoms_copy(&into->atoms, &from->atoms, value);
-    iso_history_operation(into, kind, iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->key[operation]]),
-                          value);
-    if (from->kind[operation] & ISO_OPERATION_OTS)
-        iso_history_set_ots(into, (struct iso_stamp){.physical = from->ots[operation]});
-    else if (from->kind[operation] & ISO_OPERATION_LOCK)
-        iso_history_set_lock(into);
-}
 
 static uint32_t copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t t, uint64_t origin,
                                  uint64_t sno)
@@ -41,8 +21,7 @@ static uint32_t copy_transaction(struct iso_history *into, const struct iso_hist
     if (from->flags[t] & ISO_HAS_CTS)
         iso_history_set_cts(into, (struct iso_stamp){.physical = from->cts[t]});
     iso_history_set_sno(into, sno);
-    for (uint32_t o = from->first_operation[t]; o < from->first_operation[t + 1]; o++)
-        copy_operation(into, from, o);
+    iso_history_copy_operations(into, from, t, true);
     return copy;
 }
 

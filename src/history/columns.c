@@ -176,7 +176,7 @@ void history_reserve_snapshots(struct iso_history *history, uint32_t count, uint
     }
     need = history->xip_count + xips;
     old = history->xip_capacity;
-    if (need > old || !history->snapshot_xips) { /* also an empty list of a snapshot has its place */
+    if (need > old) {
         size_t next = iso_column_capacity(old, need);
         ISO_GROW(history->snapshot_xips, old, next);
         history->xip_capacity = next;

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "history/snapshot.h"
+
 static uint32_t copy_list(struct iso_history *into, const struct iso_history *from, uint32_t list)
 {
     uint32_t copy = iso_history_list(into);
@@ -10,13 +12,27 @@ static uint32_t copy_list(struct iso_history *into, const struct iso_history *fr
     return copy;
 }
 
-static void copy_operation(struct iso_history *into, const struct iso_history *from, uint32_t o)
+static void copy_moment(struct iso_history *into, const struct iso_history *from, uint32_t o)
 {
-    uint8_t kind = iso_kind_of(from, o);
-    iso_atom key = iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->key[o]]);
-    uint32_t value = kind == ISO_READ_LIST ? copy_list(into, from, from->value[o])
-                                           : iso_atoms_copy(&into->atoms, &from->atoms, from->value[o]);
-    iso_history_operation(into, (enum iso_operation_kind)kind, key, value);
+    if (from->kind[o] & ISO_OPERATION_SNAPSHOT)
+        iso_history_set_operation_snapshot(into, iso_snapshot_copy(into, from, (uint32_t)from->ots[o]));
+    else if (from->kind[o] & ISO_OPERATION_OTS)
+        iso_history_set_ots(into, (struct iso_stamp){.physical = from->ots[o]});
+    else if (from->kind[o] & ISO_OPERATION_LOCK)
+        iso_history_set_lock(into);
+}
+
+void iso_history_copy_operations(struct iso_history *into, const struct iso_history *from, uint32_t t, bool timed)
+{
+    for (uint32_t o = from->first_operation[t]; o < from->first_operation[t + 1]; o++) {
+        enum iso_operation_kind kind = (enum iso_operation_kind)iso_kind_of(from, o);
+        iso_atom key = iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->key[o]]);
+        uint32_t value = kind == ISO_READ_LIST ? copy_list(into, from, from->value[o])
+                                               : iso_atoms_copy(&into->atoms, &from->atoms, from->value[o]);
+        iso_history_operation(into, kind, key, value);
+        if (timed)
+            copy_moment(into, from, o);
+    }
 }
 
 void iso_history_copy_initial(struct iso_history *into, const struct iso_history *from)
@@ -42,8 +58,7 @@ void iso_history_copy(struct iso_history *into, const struct iso_history *from, 
         iso_history_set_begun(into, from->begun[t] - 1);
     if (from->ended && from->ended[t])
         iso_history_set_ended(into, from->ended[t] - 1);
-    for (uint32_t o = from->first_operation[t]; o < from->first_operation[t + 1]; o++)
-        copy_operation(into, from, o);
+    iso_history_copy_operations(into, from, t, false);
 }
 
 uint64_t iso_history_size(const struct iso_history *history)

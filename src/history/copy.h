@@ -1,5 +1,5 @@
-/* Copying single transactions between histories in building, with their place in the input and without
- * timestamps: for what is to be judged without them.
+/* Copying single transactions between histories: whole operations, and transactions without their timestamps, for what
+ * is to be judged without them. `into` is building.
  */
 #ifndef ISO_HISTORY_COPY_H
 #define ISO_HISTORY_COPY_H
@@ -9,6 +9,10 @@
 /* Adds transaction `t` of `from` to `into`. Inputs that `from` has and `into` does not are named first, so
  * that origins mean the same in both: `from` must know all that `into` knows, in the same order. */
 void iso_history_copy(struct iso_history *into, const struct iso_history *from, uint32_t t);
+
+/* Adds the operations of transaction `t` to the one that `into` began last; `timed`: with their own timestamps,
+ * snapshots and locks. */
+void iso_history_copy_operations(struct iso_history *into, const struct iso_history *from, uint32_t t, bool timed);
 
 /* Adds the initial values. */
 void iso_history_copy_initial(struct iso_history *into, const struct iso_history *from);

@@ -347,3 +347,16 @@ void iso_history_stamp_text(const struct iso_history *history, uint64_t timestam
                  (unsigned long long)history->rank_logical[timestamp]);
     }
 }
+
+uint32_t iso_history_owner(const struct iso_history *history, uint32_t operation)
+{
+    uint32_t low = 0, high = history->transaction_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (history->first_operation[middle] <= operation)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}

@@ -27,12 +27,6 @@ static int compare_numbers(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* NULL: it lists none, and there may be no column at all. */
-static const uint64_t *xips_of(const struct iso_history *history, const struct iso_snapshot *snapshot)
-{
-    return snapshot->xip_count ? &history->snapshot_xips[snapshot->first_xip] : NULL;
-}
-
 static bool read_xips(struct iso_history *history, const char *at, const char *end)
 {
     while (at < end) {
@@ -115,7 +109,7 @@ uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *f
     history_reserve_snapshots(into, 1, one.xip_count);
     one.first_xip = into->xip_count;
     if (one.xip_count)
-        memcpy(into->snapshot_xips + into->xip_count, from->snapshot_xips + first,
+        memcpy(into->snapshot_xips + into->xip_count, &from->snapshot_xips[first],
                one.xip_count * sizeof *into->snapshot_xips);
     into->xip_count += one.xip_count;
     into->snapshots[into->snapshot_count] = one;
@@ -124,7 +118,7 @@ uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *f
 
 static bool in_progress(const struct iso_history *history, const struct iso_snapshot *snapshot, uint64_t xid)
 {
-    const uint64_t *xips = xips_of(history, snapshot);
+    const uint64_t *xips = iso_snapshot_xips(history, snapshot);
     return snapshot->xip_count && bsearch(&xid, xips, snapshot->xip_count, sizeof xid, compare_numbers);
 }
 
@@ -215,7 +209,7 @@ static bool is_committed(const struct chain *chain, uint64_t xid)
 
 static uint64_t count_seen(const struct chain *chain, const struct iso_snapshot *snapshot)
 {
-    const uint64_t *xips = xips_of(chain->history, snapshot);
+    const uint64_t *xips = iso_snapshot_xips(chain->history, snapshot);
     uint64_t seen = committed_below(chain, snapshot->xmax);
     for (uint32_t i = 0; i < snapshot->xip_count; i++) {
         bool repeated = i && xips[i] == xips[i - 1];
@@ -281,7 +275,7 @@ static int compare_links(const void *left, const void *right, void *context)
 static uint64_t only_in(const struct chain *chain, const struct iso_snapshot *one, const struct iso_snapshot *other)
 {
     const struct iso_history *history = chain->history;
-    const uint64_t *xips = xips_of(history, other);
+    const uint64_t *xips = iso_snapshot_xips(history, other);
     for (uint32_t i = 0; i < other->xip_count; i++) {
         if (iso_snapshot_sees(history, one, xips[i]) && !iso_snapshot_sees(history, other, xips[i]) &&
             is_committed(chain, xips[i]))

@@ -9,6 +9,8 @@
 #ifndef ISO_HISTORY_SNAPSHOT_H
 #define ISO_HISTORY_SNAPSHOT_H
 
+#include <stddef.h>
+
 #include "iso/history.h"
 
 /* A later snapshot that lacks a committed xid which the earlier one sees. */
@@ -18,6 +20,12 @@ struct iso_snapshot_breach {
     uint64_t only_earlier;   /* a committed xid that only the earlier one sees */
     uint64_t only_later;     /* and one that only the later one sees */
 };
+
+/* The xids that a snapshot lists as in progress, sorted; NULL: it lists none, and there may be no column at all. */
+static inline const uint64_t *iso_snapshot_xips(const struct iso_history *history, const struct iso_snapshot *snapshot)
+{
+    return snapshot->xip_count ? &history->snapshot_xips[snapshot->first_xip] : NULL;
+}
 
 /* True if the snapshot sees `xid`, provided that it committed. */
 bool iso_snapshot_sees(const struct iso_history *history, const struct iso_snapshot *snapshot, uint64_t xid);

@@ -39,3 +39,15 @@ void iso_events_add_transaction(struct iso_events *events, uint32_t index, uint6
         iso_events_add(
             events, &(struct iso_event){.type = ISO_EVENT_TRANSACTIONS, .first = index, .count = 1, .origin = origin});
 }
+
+struct iso_event iso_event_of(const struct iso_message *message, enum iso_event_type type)
+{
+    return (struct iso_event){.type = (uint8_t)type,
+                              .source = ISO_ABSENT,
+                              .table = ISO_ABSENT,
+                              .key = ISO_ABSENT,
+                              .before = ISO_ABSENT,
+                              .after = ISO_ABSENT,
+                              .transaction_id = ISO_ABSENT,
+                              .origin = iso_origin(message->input, (uint64_t)message->offset)};
+}

@@ -78,20 +78,6 @@ static void write_edge(struct writer *writer, const struct iso_edge *edge)
     iso_output_char(writer->output, '}');
 }
 
-/* The transaction of an operation. */
-static uint32_t owner_of(const struct iso_history *history, uint32_t operation)
-{
-    uint32_t low = 0, high = history->transaction_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (history->first_operation[middle] <= operation)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static void write_lemma(struct writer *writer, const struct iso_lemma *lemma)
 {
     iso_output_format(writer->output, "{\"lemma\":\"%s\",\"literals\":[", evidence_lemma_names[lemma->kind]);
@@ -111,7 +97,7 @@ static void write_lemma(struct writer *writer, const struct iso_lemma *lemma)
         iso_output_char(writer->output, ']');
     }
     if (lemma->kind == ISO_LEMMA_LIST)
-        write_read(writer, owner_of(writer->history, lemma->operation), lemma->operation);
+        write_read(writer, iso_history_owner(writer->history, lemma->operation), lemma->operation);
     LITERAL(writer->output, "}\n");
 }
 

@@ -55,19 +55,6 @@ static uint64_t cobra_tid(const struct logs *logs, uint32_t transaction)
     return logs->rename_tids ? transaction + 1u : plain_tid(&logs->plain, transaction);
 }
 
-static uint32_t owner_of(const struct iso_history *history, uint32_t operation)
-{
-    uint32_t low = 0, high = history->transaction_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (history->first_operation[middle] <= operation)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static void put(struct iso_output *output, uint64_t number)
 {
     uint64_t swapped = __builtin_bswap64(number);
@@ -95,7 +82,7 @@ static void cobra_read(struct logs *logs, uint32_t operation)
     } else {
         uint32_t seen = logs->write_of[operation];
         write = seen == ISO_NONE ? unlogged_id(value) : write_id(seen);
-        writer = seen == ISO_NONE ? unlogged_id(0) : cobra_tid(logs, owner_of(history, seen));
+        writer = seen == ISO_NONE ? unlogged_id(0) : cobra_tid(logs, iso_history_owner(history, seen));
     }
     iso_output_char(&logs->output, 'R');
     put(&logs->output, writer);

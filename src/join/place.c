@@ -176,12 +176,11 @@ static uint64_t only_in(const struct join_places *places, const struct iso_histo
                         const struct iso_snapshot *one, const struct iso_history *other_of,
                         const struct iso_snapshot *other)
 {
-    for (uint32_t i = 0; i < other->xip_count; i++) {
-        uint64_t xid = other_of->snapshot_xips[other->first_xip + i];
-        if (iso_snapshot_sees(one_of, one, xid) && !iso_snapshot_sees(other_of, other, xid) &&
-            is_committed(places, xid))
-            return xid;
-    }
+    const uint64_t *xips = iso_snapshot_xips(other_of, other);
+    for (uint32_t i = 0; i < other->xip_count; i++)
+        if (iso_snapshot_sees(one_of, one, xips[i]) && !iso_snapshot_sees(other_of, other, xips[i]) &&
+            is_committed(places, xips[i]))
+            return xips[i];
     for (uint64_t xid = other->xmax; xid < one->xmax; xid++)
         if (iso_snapshot_sees(one_of, one, xid) && is_committed(places, xid))
             return xid;
@@ -191,7 +190,7 @@ static uint64_t only_in(const struct join_places *places, const struct iso_histo
 static uint64_t count_seen(const struct iso_join *join, const struct iso_snapshot *snapshot)
 {
     const struct join_places *places = &join->places;
-    const uint64_t *xips = snapshot->xip_count ? &join->held.snapshot_xips[snapshot->first_xip] : NULL;
+    const uint64_t *xips = iso_snapshot_xips(&join->held, snapshot);
     uint64_t seen = commits_below(places, snapshot->xmax) - places->commit_first;
     for (uint32_t i = 0; i < snapshot->xip_count; i++) {
         bool repeated = i && xips[i] == xips[i - 1];

@@ -99,19 +99,6 @@ static bool try_part(struct minimiser *minimiser)
 
 /* ---- the transactions and keys that the evidence names ---- */
 
-static uint32_t owner_of(const struct iso_history *history, uint32_t operation)
-{
-    uint32_t low = 0, high = history->transaction_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (history->first_operation[middle] <= operation)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static void name(struct minimiser *minimiser, uint32_t transaction)
 {
     if (transaction < minimiser->history->transaction_count)
@@ -130,7 +117,7 @@ static void name_group(struct minimiser *minimiser, uint32_t group)
     if (group == ISO_NONE)
         return;
     for (uint32_t i = part->first_write[group]; i < part->first_write[group + 1]; i++)
-        name(minimiser, owner_of(minimiser->history, part->writes[i]));
+        name(minimiser, iso_history_owner(minimiser->history, part->writes[i]));
 }
 
 /* Everybody who wrote what the transaction read of a key: without them the reads would go. Of a list, the
@@ -202,7 +189,7 @@ static void name_evidence(struct minimiser *minimiser)
         name_edge(minimiser, &evidence->edges[i]);
     for (uint32_t i = 0; i < evidence->lemma_count; i++) {
         if (evidence->lemmas[i].kind == ISO_LEMMA_LIST)
-            name(minimiser, owner_of(minimiser->history, evidence->lemmas[i].operation));
+            name(minimiser, iso_history_owner(minimiser->history, evidence->lemmas[i].operation));
     }
 }
 
