@@ -4,6 +4,7 @@
 #include "aion/aion.h"
 #include "app/check.h"
 #include "app/load.h"
+#include "app/memory_output.h"
 #include "chronos/chronos.h"
 #include "io/report.h"
 
@@ -61,6 +62,8 @@ static const struct app_option options[] = {
      .help = "Reads that may come from a transaction of unknown outcome do not\nmake the verdict undecided."},
     {.type = APP_GROUP, .help = "The report"},
     {.type = APP_FLAG, .name = "json", .offset = PLACE(json), .help = "One JSON object instead of text."},
+    APP_EXPLAIN_ROW(struct app_check),
+    APP_EXPLANATION_ROWS(struct app_check),
     {.type = APP_NUMBER,
      .name = "max-violations",
      .argument = "N",
@@ -137,6 +140,8 @@ static enum iso_status parse(struct app *app, int count, char **arguments, struc
     if (status != ISO_OK || *done)
         return status;
     status = check_options(app, check);
+    if (status == ISO_OK)
+        status = app_explanation_check(app, &check->explanation, check->json);
     return status == ISO_OK ? app_need_files(app, files) : status;
 }
 
@@ -159,9 +164,22 @@ static enum iso_status no_evidence(struct app *app, const struct app_check *chec
                          "--engine polygraph or --any-order writes polygraph's");
 }
 
-static enum iso_status judge_by_timestamps(struct app *app, const struct app_check *check,
-                                           const struct iso_history *history, uint64_t repeats, double seconds_load,
-                                           double started)
+static enum iso_status explain(struct app *app, const struct app_check *check, struct iso_history *history,
+                               const struct iso_verdict *verdict)
+{
+    struct app_memory_output memory;
+    struct iso_text text = {0};
+    if (app_memory_output_open(&memory, &app->error) != ISO_OK)
+        return app->error.status;
+    iso_report_json(&memory.output, verdict, app_peak_memory());
+    if (app_memory_output_take(&memory, &text, &app->error) == ISO_OK)
+        app_explain(app, &check->explanation, history, ISO_WALL_UNKNOWN, "the verdict", &text);
+    iso_text_release(&text);
+    return app->error.status;
+}
+
+static enum iso_status judge_by_timestamps(struct app *app, const struct app_check *check, struct iso_history *history,
+                                           uint64_t repeats, double seconds_load, double started)
 {
     struct iso_check_options options = {.level = (enum iso_level)check->level,
                                         .session_order = !check->no_session_order,
@@ -184,8 +202,11 @@ static enum iso_status judge_by_timestamps(struct app *app, const struct app_che
         status = app->error.status;
     else if (check->json)
         iso_report_json(&app->out, &verdict, app_peak_memory());
-    else
+    else if (!check->explanation.explain)
         iso_report_text(&app->out, &verdict, check->load.quiet);
+    if (app->error.status == ISO_OK && app_explanation_wanted(&check->explanation) &&
+        explain(app, check, history, &verdict) != ISO_OK)
+        status = app->error.status;
     iso_verdict_release(&verdict);
     return status;
 }

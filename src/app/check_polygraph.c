@@ -1,5 +1,6 @@
 /* `isochron check` without timestamps. */
 #include "app/check.h"
+#include "app/memory_output.h"
 #include "io/evidence.h"
 #include "io/report.h"
 
@@ -60,7 +61,21 @@ static enum iso_status judge(struct app *app, const struct app_check *check, con
     return status;
 }
 
-enum iso_status app_check_polygraph(struct app *app, const struct app_check *check, const struct iso_history *history,
+static enum iso_status explain(struct app *app, const struct app_check *check, struct iso_history *history,
+                               const struct iso_polygraph_report *report)
+{
+    struct app_memory_output memory;
+    struct iso_text verdict = {0};
+    if (app_memory_output_open(&memory, &app->error) != ISO_OK)
+        return app->error.status;
+    iso_report_polygraph_json(&memory.output, report, app_peak_memory());
+    if (app_memory_output_take(&memory, &verdict, &app->error) == ISO_OK)
+        app_explain(app, &check->explanation, history, ISO_WALL_UNKNOWN, "the verdict", &verdict);
+    iso_text_release(&verdict);
+    return app->error.status;
+}
+
+enum iso_status app_check_polygraph(struct app *app, const struct app_check *check, struct iso_history *history,
                                     double seconds_load, double started)
 {
     struct iso_polygraph_result result;
@@ -75,9 +90,11 @@ enum iso_status app_check_polygraph(struct app *app, const struct app_check *che
     if (status == ISO_OK) {
         if (check->json)
             iso_report_polygraph_json(&app->out, &report, app_peak_memory());
-        else
+        else if (!check->explanation.explain)
             iso_report_polygraph_text(&app->out, &report, check->load.quiet);
         status = iso_outcome_status(result.outcome);
+        if (app_explanation_wanted(&check->explanation) && explain(app, check, history, &report) != ISO_OK)
+            status = app->error.status;
     }
     iso_polygraph_result_release(&result);
     return status;

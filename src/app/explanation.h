@@ -1,0 +1,47 @@
+/* What `check`, `replay` and `explain` share: verdicts explained, drawn, and written for other tools. */
+#ifndef ISO_APP_EXPLANATION_H
+#define ISO_APP_EXPLANATION_H
+
+#include "app/app.h"
+#include "app/options.h"
+#include "explain/argument.h"
+
+struct app_explanation {
+    bool explain;
+    int time;  /* 0: raw timestamps, 1: wall-clock times beside them */
+    int clock; /* enum iso_wall */
+};
+
+/* The rows of a command whose options struct has a `struct app_explanation` named `explanation`. */
+#define APP_EXPLANATION_PLACE(owner, member) (offsetof(owner, explanation) + offsetof(struct app_explanation, member))
+#define APP_EXPLAIN_ROW(owner)                                                                                         \
+    {                                                                                                                  \
+        .type = APP_FLAG, .name = "explain", .offset = APP_EXPLANATION_PLACE(owner, explain),                          \
+        .help = "Each violation as an argument: who, why it cannot be, a time line,\nand what it means."               \
+    }
+#define APP_EXPLANATION_ROWS(owner)                                                                                                   \
+    {.type = APP_CHOICE,                                                                                                              \
+     .name = "ts",                                                                                                                    \
+     .choices = "raw|time",                                                                                                           \
+     .offset = APP_EXPLANATION_PLACE(owner, time),                                                                                    \
+     .help =                                                                                                                          \
+         "In explanations: timestamps as they are (the default), or as\nwall-clock times, with the former beside each transaction."}, \
+    {                                                                                                                                 \
+        .type = APP_CHOICE, .name = "clock", .choices = "auto|none|tso|hybrid|s|ms|us|ns",                                            \
+        .offset = APP_EXPLANATION_PLACE(owner, clock),                                                                                \
+        .help = "What timestamps count: tso (TiDB), hybrid (YugabyteDB), or a unit since\n1970. auto: what the kind "                 \
+                "of source says."                                                                                                     \
+    }
+
+/* True if anything was asked for that needs the verdict again. */
+bool app_explanation_wanted(const struct app_explanation *explanation);
+
+/* Refuses what cannot go together; `json`: standard output is the object's. */
+enum iso_status app_explanation_check(struct app *app, const struct app_explanation *explanation, bool json);
+
+/* Explains a verdict (JSON, of `name`) of a finished history. `of_source`: what its source's timestamps are. The text
+ * goes to standard output. The status: of the verdict's outcome, or an error. */
+enum iso_status app_explain(struct app *app, const struct app_explanation *explanation, struct iso_history *history,
+                            enum iso_wall of_source, const char *name, struct iso_text *verdict);
+
+#endif
