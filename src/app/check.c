@@ -202,7 +202,7 @@ static enum iso_status judge_by_timestamps(struct app *app, const struct app_che
         status = app->error.status;
     else if (check->json)
         iso_report_json(&app->out, &verdict, app_peak_memory());
-    else if (!check->explanation.explain)
+    else if (!check->explanation.explain && !app_explanation_takes_stdout(&check->explanation))
         iso_report_text(&app->out, &verdict, check->load.quiet);
     if (app->error.status == ISO_OK && app_explanation_wanted(&check->explanation) &&
         explain(app, check, history, &verdict) != ISO_OK)

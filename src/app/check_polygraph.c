@@ -90,7 +90,7 @@ enum iso_status app_check_polygraph(struct app *app, const struct app_check *che
     if (status == ISO_OK) {
         if (check->json)
             iso_report_polygraph_json(&app->out, &report, app_peak_memory());
-        else if (!check->explanation.explain)
+        else if (!check->explanation.explain && !app_explanation_takes_stdout(&check->explanation))
             iso_report_polygraph_text(&app->out, &report, check->load.quiet);
         status = iso_outcome_status(result.outcome);
         if (app_explanation_wanted(&check->explanation) && explain(app, check, history, &report) != ISO_OK)

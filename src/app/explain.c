@@ -98,13 +98,16 @@ static enum iso_status explain_files(struct app *app, struct explain *explain, s
 
 static enum iso_status run(struct app *app, int count, char **arguments)
 {
-    struct explain explain = {.load.format = APP_GUESS, .explanation.explain = true};
+    struct explain explain = {.load.format = APP_GUESS};
     struct app_texts files = {0};
     bool done;
     app_stream_options_init(&explain.stream);
     enum iso_status status = app_parse(app, count, arguments, &explain, &files, &done);
     if (status == ISO_OK && !done && files.count < 2)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "explain: expected a history and its verdict");
+    explain.explanation.explain = !app_explanation_takes_stdout(&explain.explanation);
+    if (status == ISO_OK && !done)
+        status = app_explanation_check(app, &explain.explanation, false);
     if (status == ISO_OK && !done)
         status = explain_files(app, &explain, &files);
     app_stream_options_release(&explain.stream);
@@ -128,6 +131,8 @@ const struct app_command app_explain_command = {
                 "  isochron watch --source history:txns --record run.jsonl.zst ... >lines.jsonl\n"
                 "  isochron explain --source history:txns run.jsonl.zst lines.jsonl\n"
                 "      What a live run told, explained from its recording.\n"
+                "  isochron explain --svg - history.jsonl verdict.json >graph.svg\n"
+                "      Who is involved, and how, as a picture.\n"
                 "  isochron explain --clock tso --ts time tikv.jsonl verdict.json\n"
                 "      TiDB's timestamps, with the time of day beside each.\n",
     .options = options,

@@ -3,17 +3,30 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/memory.h"
+#include "draw/drawing.h"
 #include "explain/text.h"
 
 bool app_explanation_wanted(const struct app_explanation *explanation)
 {
-    return explanation->explain;
+    return explanation->explain || explanation->dot || explanation->svg;
+}
+
+static bool is_stdout(const char *path)
+{
+    return path && !strcmp(path, "-");
+}
+
+bool app_explanation_takes_stdout(const struct app_explanation *explanation)
+{
+    return is_stdout(explanation->dot) || is_stdout(explanation->svg);
 }
 
 enum iso_status app_explanation_check(struct app *app, const struct app_explanation *explanation, bool json)
 {
-    if (json && explanation->explain)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--json and --explain: standard output is for one of the two");
+    if (json + explanation->explain + is_stdout(explanation->dot) + is_stdout(explanation->svg) > 1)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--json, --explain and files named -: standard output is for one of them");
     return ISO_OK;
 }
 
@@ -43,11 +56,63 @@ static enum iso_status status_of(const struct iso_claims *claims)
     return claims->count ? ISO_UNDECIDED : ISO_OK;
 }
 
+/* ---- files ---- */
+
+static enum iso_status write_file(struct app *app, const char *path, const struct iso_text *text)
+{
+    struct iso_output output;
+    if (is_stdout(path)) {
+        iso_output_bytes(&app->out, text->bytes, text->used);
+        return ISO_OK;
+    }
+    if (iso_output_open(&output, path, &app->error) != ISO_OK)
+        return app->error.status;
+    iso_output_bytes(&output, text->bytes, text->used);
+    return iso_output_close(&output, &app->error);
+}
+
+static enum iso_status draw(struct app *app, const struct app_explanation *explanation, const struct iso_facts *facts,
+                            enum iso_wall wall)
+{
+    struct iso_text text = {0};
+    if (!explanation->dot && !explanation->svg)
+        return ISO_OK;
+    struct iso_drawing *drawing = iso_allocate(sizeof *drawing);
+    iso_drawing_init(drawing);
+    iso_drawing_add_all(drawing, facts, wall);
+    if (explanation->dot) {
+        iso_drawing_dot(drawing, &text);
+        write_file(app, explanation->dot, &text);
+    }
+    text.used = 0;
+    if (explanation->svg && app->error.status == ISO_OK) {
+        iso_drawing_svg(drawing, true, &text);
+        write_file(app, explanation->svg, &text);
+    }
+    iso_text_release(&text);
+    iso_drawing_release(drawing);
+    iso_free(drawing);
+    return app->error.status;
+}
+
+/* ---- the whole ---- */
+
+static enum iso_status tell(struct app *app, const struct app_explanation *explanation, const struct iso_claims *claims,
+                            enum iso_wall wall)
+{
+    struct iso_facts facts;
+    iso_facts_init(&facts, claims);
+    if (explanation->explain)
+        iso_explain_text(&app->out, &facts, wall);
+    enum iso_status status = draw(app, explanation, &facts, wall);
+    iso_facts_release(&facts);
+    return status == ISO_OK ? status_of(claims) : status;
+}
+
 enum iso_status app_explain(struct app *app, const struct app_explanation *explanation, struct iso_history *history,
                             enum iso_wall of_source, const char *name, struct iso_text *verdict)
 {
     struct iso_claims claims;
-    struct iso_facts facts;
     enum iso_wall wall;
     size_t length = verdict->used;
     if (choose_wall(app, explanation, of_source, &wall) != ISO_OK)
@@ -55,13 +120,8 @@ enum iso_status app_explain(struct app *app, const struct app_explanation *expla
     memset(iso_text_reserve(verdict, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
     iso_claims_init(&claims, history);
     enum iso_status status = iso_claims_read(&claims, verdict->bytes, length, name, &app->error);
-    if (status == ISO_OK) {
-        iso_facts_init(&facts, &claims);
-        if (explanation->explain)
-            iso_explain_text(&app->out, &facts, wall);
-        status = status_of(&claims);
-        iso_facts_release(&facts);
-    }
+    if (status == ISO_OK)
+        status = tell(app, explanation, &claims, wall);
     iso_claims_release(&claims);
     return status;
 }

@@ -8,8 +8,9 @@
 
 struct app_explanation {
     bool explain;
-    int time;  /* 0: raw timestamps, 1: wall-clock times beside them */
-    int clock; /* enum iso_wall */
+    int time;              /* 0: raw timestamps, 1: wall-clock times beside them */
+    int clock;             /* enum iso_wall */
+    const char *dot, *svg; /* files, or NULL */
 };
 
 /* The rows of a command whose options struct has a `struct app_explanation` named `explanation`. */
@@ -26,6 +27,17 @@ struct app_explanation {
      .offset = APP_EXPLANATION_PLACE(owner, time),                                                                                    \
      .help =                                                                                                                          \
          "In explanations: timestamps as they are (the default), or as\nwall-clock times, with the former beside each transaction."}, \
+        {.type = APP_TEXT,                                                                                                            \
+         .name = "dot",                                                                                                               \
+         .argument = "FILE",                                                                                                          \
+         .offset = APP_EXPLANATION_PLACE(owner, dot),                                                                                 \
+         .help =                                                                                                                      \
+             "The transactions of all violations as a graph for graphviz, cycles\nfirst, at most 200. FILE may be -."},               \
+        {.type = APP_TEXT,                                                                                                            \
+         .name = "svg",                                                                                                               \
+         .argument = "FILE",                                                                                                          \
+         .offset = APP_EXPLANATION_PLACE(owner, svg),                                                                                 \
+         .help = "The same graph, drawn."},                                                                                           \
     {                                                                                                                                 \
         .type = APP_CHOICE, .name = "clock", .choices = "auto|none|tso|hybrid|s|ms|us|ns",                                            \
         .offset = APP_EXPLANATION_PLACE(owner, clock),                                                                                \
@@ -36,11 +48,14 @@ struct app_explanation {
 /* True if anything was asked for that needs the verdict again. */
 bool app_explanation_wanted(const struct app_explanation *explanation);
 
+/* True if one of the files is standard output. */
+bool app_explanation_takes_stdout(const struct app_explanation *explanation);
+
 /* Refuses what cannot go together; `json`: standard output is the object's. */
 enum iso_status app_explanation_check(struct app *app, const struct app_explanation *explanation, bool json);
 
 /* Explains a verdict (JSON, of `name`) of a finished history. `of_source`: what its source's timestamps are. The text
- * goes to standard output. The status: of the verdict's outcome, or an error. */
+ * goes to standard output, drawings to their files. The status: of the verdict's outcome, or an error. */
 enum iso_status app_explain(struct app *app, const struct app_explanation *explanation, struct iso_history *history,
                             enum iso_wall of_source, const char *name, struct iso_text *verdict);
 

@@ -50,7 +50,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     if (status == ISO_OK && !done)
         status = app_explanation_check(app, &replay.explanation, replay.stream.json);
     replay.stream.keep = app_explanation_wanted(&replay.explanation);
-    replay.stream.silent = replay.explanation.explain;
+    replay.stream.silent = replay.explanation.explain || app_explanation_takes_stdout(&replay.explanation);
     if (status == ISO_OK && !done) {
         status = app_stream_open(&stream, app, &replay.stream, false, true);
         if (status == ISO_OK)
