@@ -5,11 +5,12 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "draw/drawing.h"
+#include "draw/page.h"
 #include "explain/text.h"
 
 bool app_explanation_wanted(const struct app_explanation *explanation)
 {
-    return explanation->explain || explanation->dot || explanation->svg;
+    return explanation->explain || explanation->dot || explanation->svg || explanation->html;
 }
 
 static bool is_stdout(const char *path)
@@ -19,12 +20,14 @@ static bool is_stdout(const char *path)
 
 bool app_explanation_takes_stdout(const struct app_explanation *explanation)
 {
-    return is_stdout(explanation->dot) || is_stdout(explanation->svg);
+    return is_stdout(explanation->dot) || is_stdout(explanation->svg) || is_stdout(explanation->html);
 }
 
 enum iso_status app_explanation_check(struct app *app, const struct app_explanation *explanation, bool json)
 {
-    if (json + explanation->explain + is_stdout(explanation->dot) + is_stdout(explanation->svg) > 1)
+    if (json + explanation->explain + is_stdout(explanation->dot) + is_stdout(explanation->svg) +
+            is_stdout(explanation->html) >
+        1)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "--json, --explain and files named -: standard output is for one of them");
     return ISO_OK;
@@ -95,6 +98,18 @@ static enum iso_status draw(struct app *app, const struct app_explanation *expla
     return app->error.status;
 }
 
+static enum iso_status write_page(struct app *app, const struct app_explanation *explanation,
+                                  const struct iso_facts *facts, enum iso_wall wall)
+{
+    struct iso_text text = {0};
+    if (!explanation->html)
+        return ISO_OK;
+    iso_page_write(facts, wall, &text);
+    write_file(app, explanation->html, &text);
+    iso_text_release(&text);
+    return app->error.status;
+}
+
 /* ---- the whole ---- */
 
 static enum iso_status tell(struct app *app, const struct app_explanation *explanation, const struct iso_claims *claims,
@@ -105,6 +120,8 @@ static enum iso_status tell(struct app *app, const struct app_explanation *expla
     if (explanation->explain)
         iso_explain_text(&app->out, &facts, wall);
     enum iso_status status = draw(app, explanation, &facts, wall);
+    if (status == ISO_OK)
+        status = write_page(app, explanation, &facts, wall);
     iso_facts_release(&facts);
     return status == ISO_OK ? status_of(claims) : status;
 }

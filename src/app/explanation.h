@@ -8,9 +8,9 @@
 
 struct app_explanation {
     bool explain;
-    int time;              /* 0: raw timestamps, 1: wall-clock times beside them */
-    int clock;             /* enum iso_wall */
-    const char *dot, *svg; /* files, or NULL */
+    int time;                     /* 0: raw timestamps, 1: wall-clock times beside them */
+    int clock;                    /* enum iso_wall */
+    const char *dot, *svg, *html; /* files, or NULL */
 };
 
 /* The rows of a command whose options struct has a `struct app_explanation` named `explanation`. */
@@ -38,6 +38,11 @@ struct app_explanation {
          .argument = "FILE",                                                                                                          \
          .offset = APP_EXPLANATION_PLACE(owner, svg),                                                                                 \
          .help = "The same graph, drawn."},                                                                                           \
+        {.type = APP_TEXT,                                                                                                            \
+         .name = "html",                                                                                                              \
+         .argument = "FILE",                                                                                                          \
+         .offset = APP_EXPLANATION_PLACE(owner, html),                                                                                \
+         .help = "A page for a browser, of one file: list with filters, time lines,\ngraphs of cycles, raw records."},                \
     {                                                                                                                                 \
         .type = APP_CHOICE, .name = "clock", .choices = "auto|none|tso|hybrid|s|ms|us|ns",                                            \
         .offset = APP_EXPLANATION_PLACE(owner, clock),                                                                                \

@@ -7,6 +7,15 @@
 
 static const char replacement[] = "\xef\xbf\xbd";
 
+/* U+FFFE and U+FFFF, which XML cannot hold, and what would turn the words round it the other way: U+202A to U+202E, and
+ * U+2066 to U+2069. */
+static bool is_unwanted(const unsigned char *at)
+{
+    return (at[0] == 0xef && at[1] == 0xbf && at[2] >= 0xbe) ||
+           (at[0] == 0xe2 && at[1] == 0x80 && at[2] >= 0xaa && at[2] <= 0xae) ||
+           (at[0] == 0xe2 && at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9);
+}
+
 /* The length of the character that starts here if it is whole and XML can hold it; else 0. */
 static size_t character(const unsigned char *at, size_t left)
 {
@@ -14,7 +23,7 @@ static size_t character(const unsigned char *at, size_t left)
     bool is_control = (at[0] < 0x20 && at[0] != '\n' && at[0] != '\t') || at[0] == 0x7f;
     if (length > left || is_control || !iso_utf8_valid(at, length))
         return 0;
-    return length == 3 && at[0] == 0xef && at[1] == 0xbf && at[2] >= 0xbe ? 0 : length; /* U+FFFE, U+FFFF */
+    return length == 3 && is_unwanted(at) ? 0 : length;
 }
 
 static void put_xml(struct iso_text *text, const char *bytes, size_t length)

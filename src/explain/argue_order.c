@@ -101,7 +101,8 @@ void argue_order(struct iso_argument *argument)
     for (uint32_t i = 0; i < claim->edge_count; i++)
         say_edge(argument, &claims->edges[claim->first_edge + i], i + 1 == claim->edge_count);
     if (!claim->edge_count)
-        argue_step(argument,
-                   "Every order of the transactions leaves a read without an explanation; no single cycle shows "
-                   "it.");
+        argue_step(
+            argument,
+            "Every order of the transactions leaves some read without an explanation, though no single cycle shows it: a "
+            "contradiction.");
 }
