@@ -236,6 +236,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
         status = judge_by_timestamps(app, &check, &history, repeats, seconds_load, started);
 out:
     iso_history_release(&history);
+    app_explanation_release(&check.explanation);
     app_texts_release(&files);
     return status;
 }

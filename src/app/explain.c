@@ -110,6 +110,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
         status = app_explanation_check(app, &explain.explanation, false);
     if (status == ISO_OK && !done)
         status = explain_files(app, &explain, &files);
+    app_explanation_release(&explain.explanation);
     app_stream_options_release(&explain.stream);
     app_texts_release(&files);
     return status;
@@ -133,6 +134,8 @@ const struct app_command app_explain_command = {
                 "      What a live run told, explained from its recording.\n"
                 "  isochron explain --svg - history.jsonl verdict.json >graph.svg\n"
                 "      Who is involved, and how, as a picture.\n"
+                "  isochron explain --html page.html --report sarif:violations.sarif history.jsonl verdict.json\n"
+                "      A page to read, a file for code scanning, and the text.\n"
                 "  isochron explain --clock tso --ts time tikv.jsonl verdict.json\n"
                 "      TiDB's timestamps, with the time of day beside each.\n",
     .options = options,

@@ -7,10 +7,39 @@
 #include "draw/drawing.h"
 #include "draw/page.h"
 #include "explain/text.h"
+#include "report/report.h"
+
+/* json is the verdict as it came. */
+static const struct report_format {
+    const char *name;
+    iso_report_writer *write;
+} formats[] = {{"json", NULL},
+               {"sarif", iso_report_sarif},
+               {"junit", iso_report_junit},
+               {"markdown", iso_report_markdown},
+               {"edn", iso_report_edn}};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+/* NULL: no such format. `*path`: where it goes. */
+static const struct report_format *format_of(const char *text, const char **path)
+{
+    size_t length = strcspn(text, ":");
+    *path = text[length] ? text + length + 1 : "-";
+    for (int i = 0; i < FORMATS; i++)
+        if (strlen(formats[i].name) == length && !memcmp(formats[i].name, text, length) && **path)
+            return &formats[i];
+    return NULL;
+}
+
+void app_explanation_release(struct app_explanation *explanation)
+{
+    app_texts_release(&explanation->reports);
+}
 
 bool app_explanation_wanted(const struct app_explanation *explanation)
 {
-    return explanation->explain || explanation->dot || explanation->svg || explanation->html;
+    return explanation->explain || explanation->reports.count || explanation->dot || explanation->svg ||
+           explanation->html;
 }
 
 static bool is_stdout(const char *path)
@@ -18,18 +47,33 @@ static bool is_stdout(const char *path)
     return path && !strcmp(path, "-");
 }
 
+static unsigned count_stdout(const struct app_explanation *explanation)
+{
+    const char *path;
+    unsigned count = is_stdout(explanation->dot) + is_stdout(explanation->svg) + is_stdout(explanation->html);
+    for (uint32_t i = 0; i < explanation->reports.count; i++)
+        count += format_of(explanation->reports.items[i], &path) && is_stdout(path);
+    return count;
+}
+
 bool app_explanation_takes_stdout(const struct app_explanation *explanation)
 {
-    return is_stdout(explanation->dot) || is_stdout(explanation->svg) || is_stdout(explanation->html);
+    return count_stdout(explanation) > 0;
 }
 
 enum iso_status app_explanation_check(struct app *app, const struct app_explanation *explanation, bool json)
 {
-    if (json + explanation->explain + is_stdout(explanation->dot) + is_stdout(explanation->svg) +
-            is_stdout(explanation->html) >
-        1)
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--json, --explain and files named -: standard output is for one of them");
+    const char *path;
+    for (uint32_t i = 0; i < explanation->reports.count; i++)
+        if (!format_of(explanation->reports.items[i], &path))
+            return iso_error_set(&app->error, ISO_BAD_INPUT,
+                                 "--report %s: expected json, sarif, junit, markdown or edn, and :FILE behind it if it "
+                                 "goes to a file",
+                                 explanation->reports.items[i]);
+    if (json + explanation->explain + count_stdout(explanation) > 1)
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--json, --explain, and files and reports that go to -: standard output is for one of them");
     return ISO_OK;
 }
 
@@ -110,10 +154,25 @@ static enum iso_status write_page(struct app *app, const struct app_explanation 
     return app->error.status;
 }
 
+static enum iso_status write_reports(struct app *app, const struct app_explanation *explanation,
+                                     const struct iso_facts *facts, enum iso_wall wall, const struct iso_text *verdict)
+{
+    const char *path;
+    for (uint32_t i = 0; i < explanation->reports.count && app->error.status == ISO_OK; i++) {
+        const struct report_format *format = format_of(explanation->reports.items[i], &path);
+        struct iso_text text = {0};
+        if (format->write)
+            format->write(facts, wall, &text);
+        write_file(app, path, format->write ? &text : verdict);
+        iso_text_release(&text);
+    }
+    return app->error.status;
+}
+
 /* ---- the whole ---- */
 
 static enum iso_status tell(struct app *app, const struct app_explanation *explanation, const struct iso_claims *claims,
-                            enum iso_wall wall)
+                            enum iso_wall wall, const struct iso_text *verdict)
 {
     struct iso_facts facts;
     iso_facts_init(&facts, claims);
@@ -122,6 +181,8 @@ static enum iso_status tell(struct app *app, const struct app_explanation *expla
     enum iso_status status = draw(app, explanation, &facts, wall);
     if (status == ISO_OK)
         status = write_page(app, explanation, &facts, wall);
+    if (status == ISO_OK)
+        status = write_reports(app, explanation, &facts, wall, verdict);
     iso_facts_release(&facts);
     return status == ISO_OK ? status_of(claims) : status;
 }
@@ -138,7 +199,7 @@ enum iso_status app_explain(struct app *app, const struct app_explanation *expla
     iso_claims_init(&claims, history);
     enum iso_status status = iso_claims_read(&claims, verdict->bytes, length, name, &app->error);
     if (status == ISO_OK)
-        status = tell(app, explanation, &claims, wall);
+        status = tell(app, explanation, &claims, wall, verdict);
     iso_claims_release(&claims);
     return status;
 }

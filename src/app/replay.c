@@ -58,6 +58,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
         if (app_stream_close(&stream) != ISO_OK)
             status = app->error.status;
     }
+    app_explanation_release(&replay.explanation);
     app_stream_options_release(&replay.stream);
     app_texts_release(&files);
     return status;

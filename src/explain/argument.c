@@ -354,18 +354,22 @@ void iso_argument_say_tid(const struct iso_argument *argument, uint32_t index, s
     say_atom(text, &argument->facts->history->atoms, argument->parties[index].tid);
 }
 
-/* "h.jsonl:7", or "txns[2] offset 5" where the input is a partition. */
-static void say_origin(struct iso_text *text, const struct iso_history *history, uint32_t transaction)
+struct iso_argument_origin iso_argument_origin(const struct iso_argument *argument, uint32_t index)
 {
-    uint64_t origin = history->origin[transaction];
+    const struct iso_history *history = argument->facts->history;
+    uint64_t origin = history->origin[argument->parties[index].transaction];
     uint32_t input = iso_origin_input(origin);
-    const char *name = input < history->input_count ? history->inputs[input] : "?";
-    size_t length = strlen(name);
-    const char *bracket = strrchr(name, '[');
-    bool is_partition = bracket && bracket[1] && length && name[length - 1] == ']' &&
-                        strspn(bracket + 1, "0123456789") == length - (size_t)(bracket - name) - 2;
-    iso_text_put(text, name);
-    say_number(text, is_partition ? " offset " : ":", iso_origin_place(origin));
+    const char *name = input < history->input_count ? history->inputs[input] : "?", *bracket = strrchr(name, '[');
+    size_t digits = bracket ? strspn(bracket + 1, "0123456789") : 0;
+    return (struct iso_argument_origin){
+        .name = name, .place = iso_origin_place(origin), .is_partition = digits && !strcmp(bracket + 1 + digits, "]")};
+}
+
+void iso_argument_say_origin(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
+{
+    struct iso_argument_origin origin = iso_argument_origin(argument, index);
+    iso_text_put(text, origin.name);
+    say_number(text, origin.is_partition ? " offset " : ":", origin.place);
 }
 
 void iso_argument_say_party(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
@@ -383,7 +387,7 @@ void iso_argument_say_party(const struct iso_argument *argument, uint32_t index,
     iso_text_put(text, " (session ");
     say_atom(text, &history->atoms, history->session_atom[history->session[transaction]]);
     iso_text_put(text, ", ");
-    say_origin(text, history, transaction);
+    iso_argument_say_origin(argument, index, text);
     if (flags & ISO_HAS_STS)
         say_named_stamp(text, argument, ", sts ", history->sts[transaction]);
     if (flags & ISO_HAS_CTS)

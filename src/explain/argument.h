@@ -72,6 +72,17 @@ static inline const char *iso_argument_text(const struct iso_argument *argument,
     return argument->text.bytes + place;
 }
 
+/* Where a party that is in the history was recorded: line or offset `place` of a file, or of a topic's partition. */
+struct iso_argument_origin {
+    const char *name; /* a path, or topic[partition] */
+    uint64_t place;
+    bool is_partition;
+};
+struct iso_argument_origin iso_argument_origin(const struct iso_argument *argument, uint32_t index);
+
+/* "h.jsonl:7", "txns[2] offset 5". */
+void iso_argument_say_origin(const struct iso_argument *argument, uint32_t index, struct iso_text *text);
+
 /* "transaction 9 (session 9, h.jsonl:9, sts 16, cts 18)", for party number `index`. The same as a short name: "9". */
 void iso_argument_say_party(const struct iso_argument *argument, uint32_t index, struct iso_text *text);
 void iso_argument_say_tid(const struct iso_argument *argument, uint32_t index, struct iso_text *text);

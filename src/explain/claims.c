@@ -76,6 +76,17 @@ static void read_word(struct reading *reading, char *word, size_t size)
         snprintf(word, size, "%.*s", (int)text.length, text.at);
 }
 
+/* A word that is one of some, with bars between: it goes into names, classes and headlines as it is. */
+static void read_known_word(struct reading *reading, char *word, size_t size, const char *known)
+{
+    read_word(reading, word, size);
+    size_t length = strlen(word);
+    while (length && *known && (strcspn(known, "|") != length || memcmp(known, word, length)))
+        known += strcspn(known, "|") + (known[strcspn(known, "|")] == '|');
+    if (length && !*known)
+        wrong(reading, "a word of the verdict's vocabulary");
+}
+
 static iso_atom read_atom(struct reading *reading)
 {
     struct iso_atoms *atoms = &reading->claims->history->atoms;
@@ -158,7 +169,7 @@ static void read_edge(struct reading *reading)
         else if (is(&name, "to"))
             edge.to = party_of(claims, read_atom(reading)).transaction;
         else if (is(&name, "type"))
-            read_word(reading, edge.type, sizeof edge.type);
+            read_known_word(reading, edge.type, sizeof edge.type, "wr|ww|rw|so|rt|implied");
         else if (is(&name, "key"))
             edge.key = iso_atom_index_find(claims->history->key_index, read_atom(reading));
         else
@@ -398,12 +409,12 @@ static void read_object(struct reading *reading)
     iso_json_enter_object(&reading->json);
     while (!reading->json.code && reading->error->status == ISO_OK && iso_json_member(&reading->json, &name)) {
         if (is(&name, "level")) {
-            read_word(reading, reading->level, sizeof reading->level);
+            read_known_word(reading, reading->level, sizeof reading->level, "si|ser|adya-si|gsi|strong-si|strict-ser");
         } else if (is(&name, "verdict")) {
             is_verdict = true;
-            read_word(reading, claims->outcome, sizeof claims->outcome);
+            read_known_word(reading, claims->outcome, sizeof claims->outcome, "holds|violated|undecided");
         } else if (is(&name, "engine")) {
-            read_word(reading, claims->engine, sizeof claims->engine);
+            read_known_word(reading, claims->engine, sizeof claims->engine, "chronos|aion|polygraph");
         } else if (is(&name, "counts")) {
             read_counts(reading);
         } else if (is(&name, "violations")) {
