@@ -4,7 +4,6 @@
 #include "aion/aion.h"
 #include "app/check.h"
 #include "app/load.h"
-#include "app/memory_output.h"
 #include "chronos/chronos.h"
 #include "io/report.h"
 
@@ -164,18 +163,9 @@ static enum iso_status no_evidence(struct app *app, const struct app_check *chec
                          "--engine polygraph or --any-order writes polygraph's");
 }
 
-static enum iso_status explain(struct app *app, const struct app_check *check, struct iso_history *history,
-                               const struct iso_verdict *verdict)
+static void print_json(struct iso_output *output, const void *verdict)
 {
-    struct app_memory_output memory;
-    struct iso_text text = {0};
-    if (app_memory_output_open(&memory, &app->error) != ISO_OK)
-        return app->error.status;
-    iso_report_json(&memory.output, verdict, app_peak_memory());
-    if (app_memory_output_take(&memory, &text, &app->error) == ISO_OK)
-        app_explain(app, &check->explanation, history, ISO_WALL_UNKNOWN, "the verdict", &text);
-    iso_text_release(&text);
-    return app->error.status;
+    iso_report_json(output, verdict, app_peak_memory());
 }
 
 static enum iso_status judge_by_timestamps(struct app *app, const struct app_check *check, struct iso_history *history,
@@ -204,8 +194,8 @@ static enum iso_status judge_by_timestamps(struct app *app, const struct app_che
         iso_report_json(&app->out, &verdict, app_peak_memory());
     else if (!check->explanation.explain && !app_explanation_takes_stdout(&check->explanation))
         iso_report_text(&app->out, &verdict, check->load.quiet);
-    if (app->error.status == ISO_OK && app_explanation_wanted(&check->explanation) &&
-        explain(app, check, history, &verdict) != ISO_OK)
+    if (app->error.status == ISO_OK &&
+        app_explain_printed(app, &check->explanation, history, print_json, &verdict) != ISO_OK)
         status = app->error.status;
     iso_verdict_release(&verdict);
     return status;

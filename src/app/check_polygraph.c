@@ -1,6 +1,5 @@
 /* `isochron check` without timestamps. */
 #include "app/check.h"
-#include "app/memory_output.h"
 #include "io/evidence.h"
 #include "io/report.h"
 
@@ -61,18 +60,9 @@ static enum iso_status judge(struct app *app, const struct app_check *check, con
     return status;
 }
 
-static enum iso_status explain(struct app *app, const struct app_check *check, struct iso_history *history,
-                               const struct iso_polygraph_report *report)
+static void print_json(struct iso_output *output, const void *report)
 {
-    struct app_memory_output memory;
-    struct iso_text verdict = {0};
-    if (app_memory_output_open(&memory, &app->error) != ISO_OK)
-        return app->error.status;
-    iso_report_polygraph_json(&memory.output, report, app_peak_memory());
-    if (app_memory_output_take(&memory, &verdict, &app->error) == ISO_OK)
-        app_explain(app, &check->explanation, history, ISO_WALL_UNKNOWN, "the verdict", &verdict);
-    iso_text_release(&verdict);
-    return app->error.status;
+    iso_report_polygraph_json(output, report, app_peak_memory());
 }
 
 enum iso_status app_check_polygraph(struct app *app, const struct app_check *check, struct iso_history *history,
@@ -93,7 +83,7 @@ enum iso_status app_check_polygraph(struct app *app, const struct app_check *che
         else if (!check->explanation.explain && !app_explanation_takes_stdout(&check->explanation))
             iso_report_polygraph_text(&app->out, &report, check->load.quiet);
         status = iso_outcome_status(result.outcome);
-        if (app_explanation_wanted(&check->explanation) && explain(app, check, history, &report) != ISO_OK)
+        if (app_explain_printed(app, &check->explanation, history, print_json, &report) != ISO_OK)
             status = app->error.status;
     }
     iso_polygraph_result_release(&result);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "app/memory_output.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "draw/drawing.h"
@@ -202,4 +203,21 @@ enum iso_status app_explain(struct app *app, const struct app_explanation *expla
         status = tell(app, explanation, &claims, wall, verdict);
     iso_claims_release(&claims);
     return status;
+}
+
+enum iso_status app_explain_printed(struct app *app, const struct app_explanation *explanation,
+                                    struct iso_history *history,
+                                    void (*print)(struct iso_output *output, const void *verdict), const void *verdict)
+{
+    struct app_memory_output memory;
+    struct iso_text text = {0};
+    if (!app_explanation_wanted(explanation))
+        return ISO_OK;
+    if (app_memory_output_open(&memory, &app->error) != ISO_OK)
+        return app->error.status;
+    print(&memory.output, verdict);
+    if (app_memory_output_take(&memory, &text, &app->error) == ISO_OK)
+        app_explain(app, explanation, history, ISO_WALL_UNKNOWN, "the verdict", &text);
+    iso_text_release(&text);
+    return app->error.status;
 }

@@ -120,14 +120,6 @@ static void put_violation(const struct iso_argument *argument, uint32_t number, 
 
 /* ---- the frame ---- */
 
-static uint32_t count_of(const struct iso_claims *claims, const struct iso_wrong *wrong)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < claims->count; i++)
-        count += claims->list[i].wrong == wrong;
-    return count;
-}
-
 static void put_summary(const struct iso_claims *claims, struct iso_text *text)
 {
     struct iso_text headline = {0};
@@ -141,7 +133,7 @@ static void put_summary(const struct iso_claims *claims, struct iso_text *text)
     iso_text_put(text, claims->count ? "<table>\n" : "<p>There is nothing to explain.</p>\n");
     for (size_t row = 0; iso_wrong_row(row); row++) {
         const struct iso_wrong *wrong = iso_wrong_row(row);
-        uint32_t count = count_of(claims, wrong);
+        uint32_t count = iso_claims_count_of(claims, wrong);
         if (!count)
             continue;
         iso_wrong_id(wrong, id);
@@ -162,7 +154,7 @@ static void put_filters(const struct iso_claims *claims, struct iso_text *text)
         text,
         "<div id=\"filters\" hidden><input id=\"text\" type=\"search\" placeholder=\"find\" aria-label=\"Find\"><select id=\"kind\" aria-label=\"Kind\"><option value=\"\">all kinds</option>");
     for (size_t row = 0; iso_wrong_row(row); row++) {
-        if (!count_of(claims, iso_wrong_row(row)))
+        if (!iso_claims_count_of(claims, iso_wrong_row(row)))
             continue;
         iso_wrong_id(iso_wrong_row(row), id);
         put_element(text, "<option>", id, "</option>");

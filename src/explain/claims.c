@@ -476,3 +476,11 @@ enum iso_status iso_claims_read(struct iso_claims *claims, const char *text, siz
         keep_last(claims);
     return error->status;
 }
+
+uint32_t iso_claims_count_of(const struct iso_claims *claims, const struct iso_wrong *wrong)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < claims->count; i++)
+        count += claims->list[i].wrong == wrong;
+    return count;
+}

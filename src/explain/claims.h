@@ -96,4 +96,7 @@ static inline const iso_atom *iso_claim_elements(const struct iso_claims *claims
     return claims->elements + value->first;
 }
 
+/* How many of the claims are of a kind. */
+uint32_t iso_claims_count_of(const struct iso_claims *claims, const struct iso_wrong *wrong);
+
 #endif

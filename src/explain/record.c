@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-static void put_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom)
+void iso_explain_atom(const struct iso_atoms *atoms, iso_atom atom, const char *nothing, struct iso_text *text)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     if (atom == ISO_ABSENT) {
-        iso_text_put(text, "null");
+        iso_text_put(text, nothing);
         return;
     }
     const char *bytes = iso_atom_text(atoms, atom, buffer, &length);
@@ -15,6 +15,11 @@ static void put_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_a
         iso_text_put_string(text, bytes, length);
     else
         iso_text_put_bytes(text, bytes, length);
+}
+
+static void put_atom(struct iso_text *text, const struct iso_history *history, iso_atom atom)
+{
+    iso_explain_atom(&history->atoms, atom, "null", text);
 }
 
 static void put_stamp(struct iso_text *text, const struct iso_history *history, const char *member, uint64_t timestamp)
@@ -29,13 +34,13 @@ static void put_value(struct iso_text *text, const struct iso_history *history, 
 {
     uint32_t value = history->value[operation];
     if (iso_kind_of(history, operation) != ISO_READ_LIST) {
-        put_atom(text, &history->atoms, value);
+        put_atom(text, history, value);
         return;
     }
     iso_text_put(text, "[");
     for (uint64_t i = history->list_first[value]; i < history->list_first[value + 1]; i++) {
         iso_text_put(text, i > history->list_first[value] ? "," : "");
-        put_atom(text, &history->atoms, history->element[i]);
+        put_atom(text, history, history->element[i]);
     }
     iso_text_put(text, "]");
 }
@@ -60,7 +65,7 @@ static void put_operation(struct iso_text *text, const struct iso_history *histo
     iso_text_put(text, "{\"t\":\"");
     iso_text_put(text, letter_of(kind));
     iso_text_put(text, "\",\"k\":");
-    put_atom(text, &history->atoms, history->key_atom[history->key[operation]]);
+    put_atom(text, history, history->key_atom[history->key[operation]]);
     if (iso_kind_of(history, operation) != ISO_DELETE) {
         iso_text_put(text, ",\"v\":");
         put_value(text, history, operation);
@@ -78,9 +83,9 @@ void iso_explain_record(const struct iso_history *history, uint32_t transaction,
     uint32_t first = history->first_operation[transaction], end = history->first_operation[transaction + 1];
     uint32_t shown = end - first < ISO_RECORD_OPERATIONS ? end - first : ISO_RECORD_OPERATIONS;
     iso_text_put(text, "{\"tid\":");
-    put_atom(text, &history->atoms, history->tid[transaction]);
+    put_atom(text, history, history->tid[transaction]);
     iso_text_put(text, ",\"sid\":");
-    put_atom(text, &history->atoms, history->session_atom[history->session[transaction]]);
+    put_atom(text, history, history->session_atom[history->session[transaction]]);
     if (history->flags[transaction] & ISO_HAS_STS)
         put_stamp(text, history, ",\"sts\":", history->sts[transaction]);
     if (history->flags[transaction] & ISO_HAS_CTS)

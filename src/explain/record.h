@@ -13,4 +13,7 @@ enum { ISO_RECORD_OPERATIONS = 100 };
 
 void iso_explain_record(const struct iso_history *history, uint32_t transaction, struct iso_text *text);
 
+/* An atom as JSON and EDN have it: integers bare, strings in quotes, nothing as `nothing` ("null", "nil"). */
+void iso_explain_atom(const struct iso_atoms *atoms, iso_atom atom, const char *nothing, struct iso_text *text);
+
 #endif

@@ -2,21 +2,12 @@
  * and the steps between them. What Elle has no name for goes by ours. */
 #include <string.h>
 
+#include "explain/record.h"
 #include "report/report_private.h"
 
 static void put_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom)
 {
-    char buffer[ISO_ATOM_TEXT_MAX];
-    size_t length;
-    if (atom == ISO_ABSENT) {
-        iso_text_put(text, "nil");
-        return;
-    }
-    const char *bytes = iso_atom_text(atoms, atom, buffer, &length);
-    if (iso_atom_is_string(atoms, atom))
-        iso_text_put_string(text, bytes, length);
-    else
-        iso_text_put_bytes(text, bytes, length);
+    iso_explain_atom(atoms, atom, "nil", text);
 }
 
 static void put_elements(struct iso_text *text, const struct iso_atoms *atoms, const iso_atom *elements, uint64_t count)

@@ -32,9 +32,7 @@ static void put_counts(const struct iso_claims *claims, struct iso_text *text)
     char id[ISO_WRONG_ID];
     iso_text_put(text, "\n| kind | | violations |\n|---|---|---:|\n");
     for (size_t row = 0; iso_wrong_row(row); row++) {
-        uint32_t count = 0;
-        for (uint32_t i = 0; i < claims->count; i++)
-            count += claims->list[i].wrong == iso_wrong_row(row);
+        uint32_t count = iso_claims_count_of(claims, iso_wrong_row(row));
         if (!count)
             continue;
         iso_wrong_id(iso_wrong_row(row), id);

@@ -12,10 +12,7 @@ static void put_string(struct iso_text *text, const char *string)
 
 static bool is_found(const struct iso_claims *claims, const struct iso_wrong *wrong)
 {
-    for (uint32_t i = 0; i < claims->count; i++)
-        if (claims->list[i].wrong == wrong)
-            return true;
-    return false;
+    return iso_claims_count_of(claims, wrong) > 0;
 }
 
 static uint64_t index_of(const struct iso_claims *claims, const struct iso_wrong *wrong)

@@ -52,6 +52,15 @@ void explained_release(struct explained *explained)
     iso_history_release(&explained->history);
 }
 
+char *explained_written(const struct explained *explained,
+                        void (*write)(const struct iso_facts *facts, enum iso_wall wall, struct iso_text *text))
+{
+    struct iso_text text = {0};
+    write(&explained->facts, ISO_WALL_COUNTER, &text);
+    iso_text_put_bytes(&text, "", 1);
+    return text.bytes;
+}
+
 static int is_case(const struct dirent *entry)
 {
     return entry->d_name[0] != '.';

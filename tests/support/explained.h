@@ -3,6 +3,7 @@
 #define TESTS_EXPLAINED_H
 
 #include "explain/facts.h"
+#include "explain/wall.h"
 
 struct explained {
     struct iso_history history;
@@ -16,6 +17,10 @@ struct explained {
  * start with 0 if the name ends in "-initial". Release in any case. */
 bool explained_open(struct explained *explained, const char *name);
 void explained_release(struct explained *explained);
+
+/* What a writer of pages or reports writes, NUL-terminated; the caller frees it. */
+char *explained_written(const struct explained *explained,
+                        void (*write)(const struct iso_facts *facts, enum iso_wall wall, struct iso_text *text));
 
 /* The names of all cases in order, `count` of them; the caller frees each and the list. */
 char **explained_cases(size_t *count);

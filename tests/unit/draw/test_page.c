@@ -10,19 +10,12 @@
 #include "explain/record.h"
 #include "tests/support/explained.h"
 
-static char *page_of(const struct explained *explained)
-{
-    struct iso_text text = {0};
-    iso_page_write(&explained->facts, ISO_WALL_COUNTER, &text);
-    iso_text_put_bytes(&text, "", 1);
-    return text.bytes;
-}
-
 static void assert_golden(const char *name)
 {
     struct explained explained;
     assert_true(explained_open(&explained, name));
-    char *page = page_of(&explained), *body = strstr(page, "<body>"), *script = strstr(page, "<script>");
+    char *page = explained_written(&explained, iso_page_write), *body = strstr(page, "<body>"),
+         *script = strstr(page, "<script>");
     assert_true(body && script && body < script);
     *script = 0;
     assert_true(explained_same(name, "page.html", body)); /* the frame has a test in a browser */
@@ -52,7 +45,7 @@ static void pages_have_all_parts(void **state)
     for (size_t i = 0; i < count; i++) {
         struct explained explained;
         assert_true(explained_open(&explained, names[i]));
-        char *page = page_of(&explained);
+        char *page = explained_written(&explained, iso_page_write);
         assert_has(page, "<details class=\"violation\"");
         assert_has(page, "contradiction");
         struct iso_text meaning = {0};

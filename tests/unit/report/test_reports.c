@@ -18,20 +18,12 @@ static const struct {
                {"report.edn", iso_report_edn}};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-static char *write_report(const struct explained *explained, iso_report_writer *write)
-{
-    struct iso_text text = {0};
-    write(&explained->facts, ISO_WALL_COUNTER, &text);
-    iso_text_put_bytes(&text, "", 1);
-    return text.bytes;
-}
-
 static bool is_golden(const char *name)
 {
     struct explained explained;
     bool good = explained_open(&explained, name);
     for (int f = 0; f < FORMATS && good; f++) {
-        char *text = write_report(&explained, formats[f].write);
+        char *text = explained_written(&explained, formats[f].write);
         good = explained_same(name, formats[f].file, text);
         free(text);
     }
@@ -71,7 +63,7 @@ static void edn_reads_to_its_end(void **state)
     for (size_t i = 0; i < count; i++) {
         struct explained explained;
         assert_true(explained_open(&explained, names[i]));
-        char *text = write_report(&explained, iso_report_edn);
+        char *text = explained_written(&explained, iso_report_edn);
         assert_edn(text, "false");
         free(text);
         explained_release(&explained);
@@ -94,11 +86,11 @@ static void what_holds_is_said(void **state)
     explained.claims.found = 0;
     for (int f = 0; f < FORMATS; f++) {
         snprintf(explained.claims.outcome, sizeof explained.claims.outcome, "holds");
-        char *text = write_report(&explained, formats[f].write);
+        char *text = explained_written(&explained, formats[f].write);
         assert_non_null(strstr(text, holds[f]));
         free(text);
         snprintf(explained.claims.outcome, sizeof explained.claims.outcome, "undecided");
-        text = write_report(&explained, formats[f].write);
+        text = explained_written(&explained, formats[f].write);
         assert_non_null(strstr(text, undecided[f]));
         free(text);
     }
@@ -117,7 +109,7 @@ static void markdown_is_bounded(void **state)
         many[i] = one[0];
     explained.claims.list = many;
     explained.claims.count = MANY;
-    char *text = write_report(&explained, iso_report_markdown);
+    char *text = explained_written(&explained, iso_report_markdown);
     assert_true(strlen(text) <= ISO_MARKDOWN_BYTES);
     assert_true(strlen(text) > ISO_MARKDOWN_BYTES / 2);
     assert_non_null(strstr(text, "more are not shown."));
