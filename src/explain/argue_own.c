@@ -140,7 +140,8 @@ static uint64_t first_difference(const struct iso_history *history, uint32_t lef
 static void argue_incompatible(struct iso_argument *argument, const struct own *own)
 {
     const struct iso_history *history = own->history;
-    uint32_t theirs = own->other == ISO_NONE ? ISO_NONE : list_read_of(own, own->other);
+    bool is_list = iso_kind_of(history, own->operation) == ISO_READ_LIST;
+    uint32_t theirs = own->other == ISO_NONE || !is_list ? ISO_NONE : list_read_of(own, own->other);
     argue_step(argument, "%T %W in its %O.", own->reader, own->operation, own->reader, own->operation);
     if (theirs == ISO_NONE) {
         argue_step(argument,
@@ -185,9 +186,7 @@ void argue_own(struct iso_argument *argument)
                       .operation = claim->operation,
                       .key = claim->key};
     argue_title(argument, "%s of %K by transaction %A", claim->wrong->name, own.key, own.history->tid[own.reader]);
-    if (own.operation == ISO_NONE)
-        argue_step(argument, "%T read %K: a contradiction.", own.reader, own.key);
-    else if (!strcmp(axiom, "INT"))
+    if (!strcmp(axiom, "INT"))
         argue_internal(argument, &own);
     else if (!strcmp(axiom, "THINAIR"))
         argue_thin_air(argument, &own);

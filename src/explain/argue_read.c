@@ -19,10 +19,6 @@ static struct read look_up(const struct iso_argument *argument)
     struct read read = {.history = facts->history, .claim = claim, .key = claim->key};
     read.reader = iso_claim_party(facts->claims, claim, 0)->transaction;
     read.operation = claim->operation;
-    if (read.operation == ISO_NONE)
-        read.operation = argue_external_read(read.history, read.reader, read.key);
-    if (read.operation == ISO_NONE) /* a line without its operation: the transaction's own moment */
-        read.operation = read.history->first_operation[read.reader];
     read.moment = iso_moment_of(read.history, read.reader, read.operation, claim->is_serial);
     read.visible = read.moment.inclusive ? "at or before" : "before";
     return read;

@@ -336,6 +336,7 @@ void iso_argument_init(struct iso_argument *argument, const struct iso_facts *fa
                                                           [ISO_ARGUE_CHANGES] = argue_changes,
                                                           [ISO_ARGUE_ORDER] = argue_order};
     *argument = (struct iso_argument){.facts = facts, .claim = claim, .wall = wall};
+    argue_title(argument, "%s", claim->wrong->name);
     ways[claim->wrong->argument](argument);
 }
 

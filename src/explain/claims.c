@@ -311,20 +311,30 @@ static enum iso_status check_edges(struct reading *reading)
     return ISO_OK;
 }
 
+/* The blamed transaction's operation; of a read that is told without its place the first one of the key. */
 static enum iso_status find_operation(struct reading *reading)
 {
     const struct iso_history *history = reading->claims->history;
     struct iso_claim *claim = &reading->claim;
-    uint32_t transaction = iso_claim_party(reading->claims, claim, 0)->transaction;
-    if (reading->operation == OP_NONE || transaction == ISO_NONE)
-        return ISO_OK;
-    uint32_t first = history->first_operation[transaction], end = history->first_operation[transaction + 1];
-    if (reading->operation >= (int64_t)(end - first) ||
-        (reading->has_key && history->key[first + (uint32_t)reading->operation] != claim->key))
-        return misfit(reading, "an operation on the key of transaction",
-                      iso_claim_party(reading->claims, claim, 0)->tid);
-    claim->operation = first + (uint32_t)reading->operation;
-    return ISO_OK;
+    const struct iso_party *party = iso_claim_party(reading->claims, claim, 0);
+    bool is_read = claim->wrong->argument == ISO_ARGUE_READ || claim->wrong->argument == ISO_ARGUE_OWN;
+    uint32_t first = history->first_operation[party->transaction];
+    uint32_t count = history->first_operation[party->transaction + 1] - first;
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_it = reading->operation == OP_NONE ? is_read && history->key[first + i] == claim->key &&
+                                                         !iso_kind_writes(history->kind[first + i])
+                                                   : reading->operation == (int64_t)i;
+        if (is_it && claim->operation == ISO_NONE)
+            claim->operation = first + i;
+    }
+    uint32_t found = claim->operation;
+    bool is_missing = found == ISO_NONE ? is_read || reading->operation != OP_NONE
+                                        : (reading->has_key && history->key[found] != claim->key) ||
+                                              (is_read && iso_kind_writes(history->kind[found]));
+    return is_missing ? misfit(reading,
+                               is_read ? "a read of the key by transaction" : "an operation on the key of transaction",
+                               party->tid)
+                      : ISO_OK;
 }
 
 static enum iso_status resolve(struct reading *reading)
@@ -343,8 +353,9 @@ static enum iso_status resolve(struct reading *reading)
     if (reading->has_key)
         claim->key = iso_atom_index_find(claims->history->key_index, reading->key);
     claim->key_atom = reading->has_key ? reading->key : ISO_ABSENT;
-    if (reading->has_key && claim->key == ISO_NONE && !rows)
-        return misfit(reading, "key", reading->key);
+    bool needs_key = claim->wrong->argument == ISO_ARGUE_READ || claim->wrong->argument == ISO_ARGUE_OWN;
+    if (claim->key == ISO_NONE && !rows && (reading->has_key || needs_key))
+        return misfit(reading, "key", claim->key_atom);
     if (check_writer(reading, &claim->writer_expected) != ISO_OK || check_edges(reading) != ISO_OK ||
         check_writer(reading, &claim->writer_actual) != ISO_OK)
         return ISO_BAD_INPUT;

@@ -25,7 +25,7 @@ result() { # true|false name
 browse() { # theme file: the page's elements on stdout, the console in console.log
     local dark=()
     [ "$1" = dark ] && dark=(--blink-settings=preferredColorScheme=0)
-    timeout 90 "$chromium" --headless=new --no-sandbox --disable-gpu --user-data-dir="$work/profile" --window-size=1500,1000 \
+    timeout 90 "$chromium" --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" --window-size=1500,1000 \
         --host-resolver-rules="MAP * ~NOTFOUND" --enable-logging=stderr --virtual-time-budget=5000 "${dark[@]}" \
         --dump-dom "file://$work/$2" 2>browser.log
     grep -a 'CONSOLE' browser.log >console.log
@@ -67,7 +67,7 @@ check() { # page
         result "$([ "$(jq -s "all(.dark == $expected)" <<<"$told")" = true ] && echo true)" "$1, $theme: the theme is the asked one"
         jq -r '.width as $width | .faults[:10][] | "#   \($width): \(.)"' <<<"$told"
         result "$([ "$(jq -s 'map(.faults | length) | add' <<<"$told")" = 0 ] && echo true)" "$1, $theme: no layout faults"
-        [ -n "${KEEP:-}" ] && timeout 60 "$chromium" --headless=new --no-sandbox --disable-gpu --user-data-dir="$work/profile" \
+        [ -n "${KEEP:-}" ] && timeout 60 "$chromium" --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" \
             --window-size=1500,2600 $([ $theme = dark ] && echo --blink-settings=preferredColorScheme=0) \
             --screenshot="$work/$1.$theme.png" "file://$work/$1.frame.html" 2>/dev/null
     done
