@@ -93,7 +93,7 @@ static inline const char *iso_claim_place(const struct iso_claims *claims, const
 
 static inline const iso_atom *iso_claim_elements(const struct iso_claims *claims, const struct iso_claim_value *value)
 {
-    return claims->elements + value->first;
+    return value->count ? &claims->elements[value->first] : NULL;
 }
 
 /* How many of the claims are of a kind. */

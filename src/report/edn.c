@@ -114,7 +114,7 @@ static void put_step(const struct iso_facts *facts, const struct iso_claim_edge 
 
 static void put_cycle(const struct iso_facts *facts, const struct iso_claim *claim, struct iso_text *text)
 {
-    const struct iso_claim_edge *edges = facts->claims->edges + claim->first_edge;
+    const struct iso_claim_edge *edges = claim->edge_count ? &facts->claims->edges[claim->first_edge] : NULL;
     iso_text_put(text, ", :cycle [");
     for (uint32_t i = 0; i <= claim->edge_count && claim->edge_count; i++) {
         iso_text_put(text, i ? "\n   " : "");
