@@ -221,10 +221,29 @@ format: ## Format the sources with clang-format-14
 format-check: ## Say which sources are not formatted
 	@clang-format-14 --dry-run --Werror $(FORMATTED)
 
+# What the program's own option tables say, as a man page, as completion in shells, as docs/options.md.
+COMPLETIONS := $(patsubst %,$(BUILD)/completion.%,bash zsh fish)
+$(BUILD)/isochron.1: $(BUILD)/isochron
+	$(Q)$< document man >$@
+
+$(COMPLETIONS): $(BUILD)/completion.%: $(BUILD)/isochron
+	$(Q)$< completion $* >$@
+
+.PHONY: documents
+documents: $(BUILD)/isochron.1 $(COMPLETIONS) ## Make the man page, completions and docs/options.md from the option tables
+	$(Q)$(BUILD)/isochron document markdown >docs/options.md
+
 PREFIX ?= /usr/local
-.PHONY: install
-install: all ## Install the program, the library and its headers under PREFIX (/usr/local)
+SHARE = $(DESTDIR)$(PREFIX)/share
+.PHONY: install install-program
+install-program: $(BUILD)/isochron $(BUILD)/isochron.1 $(COMPLETIONS)
 	@install -D $(BUILD)/isochron $(DESTDIR)$(PREFIX)/bin/isochron
+	@install -D -m 644 $(BUILD)/isochron.1 $(SHARE)/man/man1/isochron.1
+	@install -D -m 644 $(BUILD)/completion.bash $(SHARE)/bash-completion/completions/isochron
+	@install -D -m 644 $(BUILD)/completion.zsh $(SHARE)/zsh/vendor-completions/_isochron
+	@install -D -m 644 $(BUILD)/completion.fish $(SHARE)/fish/vendor_completions.d/isochron.fish
+
+install: all install-program ## Install program, man page, completions, library and headers under PREFIX (/usr/local)
 	@install -D -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/libisochron.a
 	@install -d $(DESTDIR)$(PREFIX)/include/iso
 	@install -m 644 include/iso/*.h $(DESTDIR)$(PREFIX)/include/iso
