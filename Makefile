@@ -248,6 +248,10 @@ install: all install-program ## Install program, man page, completions, library 
 	@install -d $(DESTDIR)$(PREFIX)/include/iso
 	@install -m 644 include/iso/*.h $(DESTDIR)$(PREFIX)/include/iso
 
+.PHONY: deb
+deb: all ## Build build/isochron_VERSION_ARCHITECTURE.deb: program, man page, completions, systemd unit, examples
+	@deploy/debian/build.sh $(BUILD)
+
 clean: ## Remove everything that was built
 	rm -rf build build-*
 
