@@ -24,6 +24,7 @@ exec 3>"$work/broker.in"
 for _ in $(seq 200); do [ -s "$work/address" ] && break; sleep 0.05; done
 printf '%s\n' '{"tid":1,"sid":1,"sts":10,"cts":20,"ops":[{"t":"w","k":"x","v":1}]}' '{"watermark":"15"}' |
     kcat -b "$(cat "$work/address")" -P -t t -p 0 2>/dev/null
+: >"$work/said"
 "$program" watch --source history:t --listen 127.0.0.1:0 --memory 1G -X bootstrap.servers="$(cat "$work/address")" \
     >"$work/lines" 2>"$work/said" &
 watch=$!
