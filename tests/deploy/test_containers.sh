@@ -7,13 +7,8 @@ work=$(mktemp -d)
 number=0
 . tests/support/tap.sh
 program=$(realpath "${ISOCHRON:-build/isochron}")
-watch=
-trap 'exec 3>&-; [ -z "$watch" ] || kill "$watch" 2>/dev/null; wait; rm -rf "$work"' EXIT
-
-skip() { # NAME REASON
-    number=$((number + 1))
-    echo "ok $number - $1 # SKIP $2"
-}
+. tests/deploy/live.sh
+trap 'live_end; rm -rf "$work"' EXIT
 
 plan 9
 docker=deploy/docker kubernetes=deploy/kubernetes
@@ -64,20 +59,11 @@ fi
     grep -q "^listen-token = $(sed -n '/ISOCHRON_LISTEN_TOKEN$/{n;s/.*value: //p}' $kubernetes/statefulset.yaml)  #" "$work/printed"
 result $? "its configuration is one, and the probe asks where the watch listens" || sed 's/^/# /' "$work/log"
 
-mkfifo "$work/broker.in"
-"$(dirname "$program")/embedded-broker" t:1 <"$work/broker.in" >"$work/address" &
-exec 3>"$work/broker.in"
-for _ in $(seq 200); do [ -s "$work/address" ] && break; sleep 0.05; done
-: >"$work/said"
-echo '{"tid":1,"sid":1,"sts":10,"cts":20,"ops":[{"t":"w","k":"x","v":1}]}' | kcat -b "$(cat "$work/address")" -P -t t -p 0 2>/dev/null
 echo a-token-of-enough-length >"$work/token"
-"$program" watch --source history:t --listen 127.0.0.1:0 --listen-token "$work/token" -X bootstrap.servers="$(cat "$work/address")" \
-    >"$work/lines" 2>"$work/said" &
-watch=$!
+live_watch --listen-token "$work/token"
 ready=1
 for _ in $(seq 100); do
-    listen=$(sed -n 's#.*status page on http://\([^ ]*\)/$#\1#p' "$work/said")
-    [ -n "$listen" ] && ISOCHRON_LISTEN=$listen ISOCHRON_LISTEN_TOKEN="$work/token" $docker/ready.sh 2>"$work/log" && ready=0 && break
+    ISOCHRON_LISTEN=$listen ISOCHRON_LISTEN_TOKEN="$work/token" $docker/ready.sh 2>"$work/log" && ready=0 && break
     sleep 0.05
 done
 result $ready "the health check finds a watch ready" || sed 's/^/# /' "$work/said" "$work/log"

@@ -8,11 +8,6 @@ trap 'rm -rf "$work"' EXIT
 number=0
 . tests/support/tap.sh
 
-skip() { # NAME REASON
-    number=$((number + 1))
-    echo "ok $number - $1 # SKIP $2"
-}
-
 plan 12
 command -v dpkg-shlibdeps >/dev/null || { for i in $(seq 12); do skip "package" "there is no dpkg-dev"; done; exit; }
 package=$(deploy/debian/build.sh "${BUILD:-build}" 2>"$work/err")

@@ -20,11 +20,6 @@ silent() {
     result $? "$name" || sed 's/^/# /' "$work/err"
 }
 
-skip() { # NAME REASON
-    number=$((number + 1))
-    echo "ok $number - $1 # SKIP $2"
-}
-
 isochron document man >"$work/isochron.1"
 silent "groff has nothing to say of the man page" groff -ww -man -Tutf8 "$work/isochron.1"
 silent "nor has man" man -l --warnings "$work/isochron.1"
