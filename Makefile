@@ -140,9 +140,9 @@ EFFORT ?= short
 FLAVOUR ?= check
 RESULTS ?= build/results
 SCRIPTS := $(sort $(wildcard tests/test_*.sh) $(wildcard tests/*/test_*.sh))
-# What looks at the sources, installs, or records with WiredTiger, which no sanitizer knows, runs once and not in every flavour.
+# What looks at the sources or at documents, installs, packs, or records with WiredTiger, which no sanitizer knows, runs once and not in every flavour.
 ifneq ($(BUILD),build)
-SCRIPTS := $(filter-out tests/test_%.sh tests/includes/% tests/wiredtiger/% tests/recorder/%,$(SCRIPTS))
+SCRIPTS := $(filter-out tests/test_%.sh tests/includes/% tests/wiredtiger/% tests/recorder/% tests/documents/% tests/deploy/%,$(SCRIPTS))
 endif
 named = $(if $(T),$(foreach test,$(1),$(if $(findstring $(T),$(subst test_,,$(test))),$(test))),$(1))
 TESTS := $(call named,$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS) $(SCRIPTS))

@@ -13,6 +13,7 @@ root=$work/debian/isochron
 epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 maintainer=$(sed -n 's/^Maintainer: //p' deploy/debian/control)
 umask 022
+unset MAKEFLAGS MAKELEVEL # of a make that calls this: nothing is built here
 mkdir -p "$root/DEBIAN"
 
 "${MAKE:-make}" --no-print-directory -s install-program BUILD="$build" PREFIX=/usr DESTDIR="$root"
