@@ -191,6 +191,7 @@ static void secrets_are_redacted(void **state)
         {"schema.registry.basic.auth.user.info=a:b", "schema.registry.basic.auth.user.info=[redacted]"},
         {"bootstrap.servers=a:1", "bootstrap.servers=a:1"},
         {"kafka.properties", "kafka.properties"},
+        {"history:tokens,format=avro", "history:tokens,format=avro"},
         {"x,a=http://u:p@h,b=https://v@i", "x,a=http://[redacted]@h,b=https://[redacted]@i"},
         {"http://h/a@b", "http://h/a@b"},
         {"", ""},
