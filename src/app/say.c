@@ -35,11 +35,22 @@ void app_say_quiet(bool quiet)
     manner.quiet = quiet;
 }
 
+static bool is_terminal(void)
+{
+    const char *terminal = getenv("TERM");
+    return terminal && strcmp(terminal, "dumb") != 0 && isatty(STDERR_FILENO);
+}
+
+bool app_say_draws(void)
+{
+    return manner.format == APP_LOG_TEXT && is_terminal();
+}
+
 /* no-color.org: set, and not empty. */
 static bool is_coloured(void)
 {
-    const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    return !(refused && *refused) && terminal && strcmp(terminal, "dumb") != 0 && isatty(STDERR_FILENO);
+    const char *refused = getenv("NO_COLOR");
+    return !(refused && *refused) && is_terminal();
 }
 
 static void print_text(enum level level, const char *text)

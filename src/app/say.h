@@ -16,6 +16,9 @@ enum app_log_format app_say_format_wished(void);
 void app_say_format(enum app_log_format format);
 void app_say_quiet(bool quiet); /* no remarks; warnings and errors all the same */
 
+/* May a line be drawn over and over? On a terminal that can, and where remarks are text. */
+bool app_say_draws(void);
+
 /* What a person may like to know. */
 void app_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* What was left out or cannot be relied on. */
