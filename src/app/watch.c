@@ -7,7 +7,7 @@
 #include "app/status.h"
 #include "app/stream.h"
 
-enum { POLL_MS = 50, STATUS_MS = 250 };
+enum { POLL_MS = 50, STATUS_MS = 250, FLUSH_MS = 1000 };
 
 /* Verdict lines that a topic has not taken yet. The engine itself keeps nothing waiting: it has judged a batch before
  * the next is asked for; and the producer's queue, of 100,000 messages, never fills up. */
@@ -97,7 +97,7 @@ struct watcher {
     uint64_t left;     /* messages to read */
     uint32_t declared; /* partitions that the pipeline knows of */
     bool shown;        /* stderr is a terminal */
-    int64_t started, updated;
+    int64_t started, updated, flushed;
     int64_t looked, awaited; /* when it last looked for missing topics; how long some were missing */
 };
 
@@ -156,12 +156,25 @@ static void draw(struct watcher *watcher, int64_t now)
     fflush(stderr);
 }
 
+/* What was read and what was left out is on its way to the disk within a second, should this process be killed. */
+static void flush_captures(struct watcher *watcher, int64_t now, struct iso_error *error)
+{
+    struct iso_capture_writer *writers[] = {watcher->record, watcher->stream.dead_letter};
+    if (now - watcher->flushed < FLUSH_MS)
+        return;
+    watcher->flushed = now;
+    for (size_t i = 0; i < sizeof writers / sizeof *writers && error->status == ISO_OK; i++)
+        if (writers[i])
+            iso_capture_flush(writers[i], error);
+}
+
 static enum iso_status step(struct watcher *watcher, struct iso_error *error)
 {
     const struct iso_message *messages;
     uint32_t count;
     struct app_stream *stream = &watcher->stream;
-    enum iso_status status = iso_kafka_consumer_poll(watcher->consumer, POLL_MS, &messages, &count, error);
+    struct iso_error polling = {0};
+    iso_kafka_consumer_poll(watcher->consumer, POLL_MS, &messages, &count, &polling);
     int64_t now = iso_kafka_now();
     uint64_t time = pipeline_time(watcher, now);
     declare_partitions(watcher, time);
@@ -172,7 +185,11 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
     if (count)
         iso_pipeline_feed(stream->pipeline, messages, count, time, error);
     align_partitions(watcher);
-    if (status == ISO_OK && error->status == ISO_OK)
+    flush_captures(watcher, now, error);
+    /* What came before the consumer failed has been judged. */
+    if (polling.status != ISO_OK && error->status == ISO_OK)
+        iso_error_set(error, polling.status, "%s", polling.text);
+    if (error->status == ISO_OK)
         iso_pipeline_tick(stream->pipeline, time, error);
     if (stream->producer && error->status == ISO_OK) {
         iso_kafka_producer_poll(stream->producer, error);
