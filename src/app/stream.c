@@ -156,6 +156,7 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.hlc_bits = (unsigned)options->hlc_bits;
     settings.on_bad_record = (enum iso_on_bad_record)options->on_bad_record;
     settings.max_violations = (uint32_t)options->max_violations;
+    settings.initial_known = options->initial || options->initial_file;
     settings.final_only = options->final_only;
     settings.sink = stream->producer || !options->json ? tell : options->served ? to_web : NULL;
     settings.sink_context = stream;

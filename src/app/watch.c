@@ -109,6 +109,15 @@ static void declare_partitions(struct watcher *watcher, uint64_t now)
         iso_pipeline_declare(watcher->stream.pipeline, partitions[watcher->declared].input, now);
 }
 
+/* Where partitions are not read from their beginning, or no longer can be. */
+static void note_beginnings(struct watcher *watcher)
+{
+    const struct iso_kafka_partition *partitions;
+    uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
+    for (uint32_t i = 0; i < count; i++)
+        iso_pipeline_begins(watcher->stream.pipeline, partitions[i].next);
+}
+
 /* Holds partitions that are far ahead, as long as one that is not has much to be read. */
 static void align_partitions(struct watcher *watcher)
 {
@@ -237,6 +246,7 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
     watcher->shown = isatty(STDERR_FILENO) && !watch->stream.quiet;
     watcher->stopped = app_catch_signals();
     declare_partitions(watcher, (uint64_t)watcher->started);
+    note_beginnings(watcher);
     while (!*watcher->stopped && !is_finished(watcher))
         if (step(watcher, error) != ISO_OK)
             break;

@@ -176,6 +176,19 @@ static void start_block(struct iso_pipeline *pipeline)
     pipeline->events.block.clock = pipeline->clock;
 }
 
+void iso_pipeline_begins(struct iso_pipeline *pipeline, int64_t offset)
+{
+    pipeline->midway |= offset > 0 && !pipeline->options.initial_known;
+}
+
+static void note_first(struct iso_pipeline *pipeline, const struct iso_message *message)
+{
+    struct input *state = pipeline_input(pipeline, message->input);
+    if (!state->begun)
+        iso_pipeline_begins(pipeline, message->offset);
+    state->begun = true;
+}
+
 static enum iso_status decode_batch(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
 {
     for (uint32_t i = 0; i < pipeline->batch_count; i++) {
@@ -186,6 +199,7 @@ static enum iso_status decode_batch(struct iso_pipeline *pipeline, uint64_t now,
             pipeline->stats.unrouted++;
             continue;
         }
+        note_first(pipeline, message);
         pipeline_arrived(pipeline, message->input, now);
         pipeline->stats.messages++;
         pipeline->stats.bytes += message->key.size + message->payload.size;
