@@ -56,7 +56,9 @@ static const struct app_option options[] = {
      .name = "record",
      .argument = "FILE",
      .offset = PLACE(record),
-     .help = "A capture of all that was read, in the order of its arrival: replay\nfinds the same in it."},
+     .help =
+         "A capture of all that was read, in the order of its arrival and with\nempty lines where it was judged: replay with "
+         "the same options finds the\nsame in it, byte for byte, but for deadlines."},
     {.type = APP_NUMBER,
      .name = "finality-timeout",
      .argument = "SECONDS",
@@ -101,12 +103,16 @@ struct watcher {
     int64_t looked, awaited; /* when it last looked for missing topics; how long some were missing */
 };
 
-static void declare_partitions(struct watcher *watcher, uint64_t now)
+static void declare_partitions(struct watcher *watcher, uint64_t now, struct iso_error *error)
 {
     const struct iso_kafka_partition *partitions;
     uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
-    for (; watcher->declared < count; watcher->declared++)
-        iso_pipeline_declare(watcher->stream.pipeline, partitions[watcher->declared].input, now);
+    for (; watcher->declared < count && error->status == ISO_OK; watcher->declared++) {
+        const struct iso_kafka_partition *partition = &partitions[watcher->declared];
+        iso_pipeline_declare(watcher->stream.pipeline, partition->input, now);
+        if (watcher->record)
+            iso_capture_declare(watcher->record, partition->topic, partition->partition, error);
+    }
 }
 
 /* Where partitions are not read from their beginning, or no longer can be. */
@@ -165,6 +171,22 @@ static void draw(struct watcher *watcher, int64_t now)
     fflush(stderr);
 }
 
+/* How late a transaction is depends on what is judged with it: a recording keeps the batches. */
+static void judge(struct watcher *watcher, const struct iso_message *messages, uint32_t count, uint64_t time,
+                  struct iso_error *error)
+{
+    uint32_t batch = count;
+    for (; count && error->status == ISO_OK; messages += batch, count -= batch) {
+        batch = watcher->record ? iso_capture_batch(messages, count) : count;
+        for (uint32_t i = 0; watcher->record && i < batch && error->status == ISO_OK; i++)
+            iso_capture_write(watcher->record, &messages[i], error);
+        if (watcher->record && error->status == ISO_OK)
+            iso_capture_mark(watcher->record, error);
+        if (error->status == ISO_OK)
+            iso_pipeline_feed(watcher->stream.pipeline, messages, batch, time, error);
+    }
+}
+
 /* What was read and what was left out is on its way to the disk within a second, should this process be killed. */
 static void flush_captures(struct watcher *watcher, int64_t now, struct iso_error *error)
 {
@@ -186,13 +208,11 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
     iso_kafka_consumer_poll(watcher->consumer, POLL_MS, &messages, &count, &polling);
     int64_t now = iso_kafka_now();
     uint64_t time = pipeline_time(watcher, now);
-    declare_partitions(watcher, time);
+    declare_partitions(watcher, time, error);
     count = count < watcher->left ? count : (uint32_t)watcher->left;
     watcher->left -= count;
-    for (uint32_t i = 0; watcher->record && i < count && error->status == ISO_OK; i++)
-        iso_capture_write(watcher->record, &messages[i], error);
     if (count)
-        iso_pipeline_feed(stream->pipeline, messages, count, time, error);
+        judge(watcher, messages, count, time, error);
     align_partitions(watcher);
     flush_captures(watcher, now, error);
     /* What came before the consumer failed has been judged. */
@@ -245,7 +265,9 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
     watcher->started = watcher->looked = iso_kafka_now();
     watcher->shown = isatty(STDERR_FILENO) && !watch->stream.quiet;
     watcher->stopped = app_catch_signals();
-    declare_partitions(watcher, (uint64_t)watcher->started);
+    if (watcher->record) /* the mark that says that there are marks */
+        iso_capture_mark(watcher->record, error);
+    declare_partitions(watcher, (uint64_t)watcher->started, error);
     note_beginnings(watcher);
     while (!*watcher->stopped && !is_finished(watcher))
         if (step(watcher, error) != ISO_OK)
