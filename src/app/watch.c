@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "app/consume.h"
+#include "app/progress.h"
 #include "app/status.h"
 #include "app/stream.h"
 
@@ -153,7 +154,7 @@ static void draw(struct watcher *watcher, int64_t now)
 {
     struct iso_pipeline_stats stats;
     uint64_t violations = 0;
-    char trouble[200];
+    char trouble[200], text[400];
     if (!watcher->shown || now - watcher->updated < STATUS_MS)
         return;
     watcher->updated = now;
@@ -161,14 +162,15 @@ static void draw(struct watcher *watcher, int64_t now)
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         violations += stats.engine.counts[axiom];
     double seconds = (double)(now - watcher->started) / 1000;
-    fprintf(stderr, "\r\033[K%" PRIu64 " transactions  %.0f/s  %" PRIu64 " violations  %" PRIu64 " open reads",
-            stats.engine.transactions, seconds > 0 ? (double)stats.engine.transactions / seconds : 0, violations,
-            stats.engine.open_reads);
+    int used =
+        snprintf(text, sizeof text, "%" PRIu64 " transactions  %.0f/s  %" PRIu64 " violations  %" PRIu64 " open reads",
+                 stats.engine.transactions, seconds > 0 ? (double)stats.engine.transactions / seconds : 0, violations,
+                 stats.engine.open_reads);
     if (stats.has_watermark)
-        fprintf(stderr, "  watermark %" PRIu64, stats.watermark);
+        used += snprintf(text + used, sizeof text - (size_t)used, "  watermark %" PRIu64, stats.watermark);
     if (iso_kafka_consumer_trouble(watcher->consumer, trouble, sizeof trouble))
-        fprintf(stderr, "  %.60s", trouble);
-    fflush(stderr);
+        snprintf(text + used, sizeof text - (size_t)used, "  %.60s", trouble);
+    app_progress_line(text);
 }
 
 /* How late a transaction is depends on what is judged with it: a recording keeps the batches. */

@@ -250,7 +250,12 @@ static enum iso_status make_scalar(struct iso_pipeline *pipeline, struct iso_his
     if (block->clock != ISO_CLOCK_PAIR || pack_pairs(block, pipeline->options.hlc_bits, &culprit))
         return ISO_OK;
     char place[400];
-    iso_history_place_text(block, culprit, place, sizeof place);
+    const struct iso_message *message = message_of(pipeline, block->origin[culprit]);
+    if (message)
+        snprintf(place, sizeof place, "topic %s partition %" PRId32 " offset %" PRId64, message->topic,
+                 message->partition, message->offset);
+    else
+        iso_history_place_text(block, culprit, place, sizeof place);
     return iso_error_set(error, ISO_BAD_INPUT,
                          "%s: a timestamp {p,l} does not fit into 64 bits, expected --hlc-bits "
                          "with room for both",
