@@ -29,7 +29,7 @@ struct finding {
     uint64_t id;
     iso_atom tids[2], key; /* in `finding_atoms` */
     enum iso_axiom axiom;
-    char *text; /* its JSON object */
+    char *text; /* its JSON object; NULL: removed */
     size_t length;
 };
 
@@ -37,6 +37,8 @@ struct findings {
     struct iso_atoms atoms;
     struct finding *list;
     size_t count, capacity;
+    size_t *slots;  /* by id, open addressing: 0 free, else place in `list` + 1 */
+    size_t mask;    /* of `slots`; 0: there are none */
     uint32_t limit; /* 0: none */
 };
 
