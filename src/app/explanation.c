@@ -99,7 +99,7 @@ static enum iso_status status_of(const struct iso_claims *claims)
     if (!strcmp(claims->outcome, "undecided"))
         return ISO_UNDECIDED;
     for (uint32_t i = 0; i < claims->count; i++)
-        if (!claims->list[i].is_tentative)
+        if (!claims->list[i].is_tentative && !claims->list[i].doubt)
             return ISO_VIOLATED;
     return claims->count ? ISO_UNDECIDED : ISO_OK;
 }

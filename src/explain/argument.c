@@ -340,6 +340,8 @@ void iso_argument_init(struct iso_argument *argument, const struct iso_facts *fa
     ways[claim->wrong->argument](argument);
     if (!argument->step_count) /* the verdict names less than an engine would */
         argue_step(argument, "The verdict says no more than that.");
+    if (claim->doubt)
+        argue_step(argument, "This is doubtful: %s", claim->doubt);
 }
 
 void iso_argument_release(struct iso_argument *argument)

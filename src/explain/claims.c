@@ -47,7 +47,7 @@ struct reading {
     struct iso_json json;
     const char *name;
     struct iso_error *error;
-    char level[12], axiom[16], kind[20], state[12], id[20];
+    char level[12], axiom[16], kind[20], state[12], id[20], doubtful[20];
     struct iso_claim claim;
     int64_t operation; /* of the first place */
     iso_atom key;
@@ -244,6 +244,8 @@ static bool read_member(struct reading *reading, const struct iso_json_text *nam
         read_word(reading, reading->id, sizeof reading->id);
     } else if (is(name, "state")) {
         read_word(reading, reading->state, sizeof reading->state);
+    } else if (is(name, "doubtful")) {
+        read_word(reading, reading->doubtful, sizeof reading->doubtful);
     } else if (is(name, "tids")) {
         read_parties(reading);
     } else if (is(name, "key")) {
@@ -278,6 +280,7 @@ static void start_claim(struct reading *reading)
     reading->operation = OP_NONE;
     reading->has_key = reading->has_axiom = false;
     reading->axiom[0] = reading->kind[0] = reading->state[0] = reading->id[0] = 0;
+    reading->doubtful[0] = 0;
 }
 
 /* ---- what it names ---- */
@@ -367,6 +370,19 @@ static bool is_serial(const char *level)
     return !strcmp(level, "ser") || !strcmp(level, "strict-ser");
 }
 
+static const char *doubt_of(const char *word)
+{
+    if (!word[0])
+        return NULL;
+    if (!strcmp(word, "skipped-records"))
+        return "records were left out before, and one of them may explain the read.";
+    if (!strcmp(word, "below-watermark"))
+        return "a transaction came that a watermark had excluded, and another one may explain the read.";
+    if (!strcmp(word, "before-start"))
+        return "the stream was not read from its beginning, and what was written before may explain the read.";
+    return "the run that told it says so.";
+}
+
 static enum iso_status keep_claim(struct reading *reading)
 {
     struct iso_claims *claims = reading->claims;
@@ -374,6 +390,7 @@ static enum iso_status keep_claim(struct reading *reading)
         return ISO_BAD_INPUT;
     reading->claim.is_serial = is_serial(reading->level);
     reading->claim.is_tentative = !strcmp(reading->state, "tentative");
+    reading->claim.doubt = doubt_of(reading->doubtful);
     reading->claim.id = strtoull(reading->id, NULL, 16);
     if (!strcmp(reading->state, "retracted"))
         reading->claim.wrong = NULL; /* told when all lines are known */
