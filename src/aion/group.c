@@ -48,20 +48,44 @@ static void sort_group(struct aion_group *group)
     }
 }
 
-/* Takes all of the group. The last batch stays with the shards' batches until the next, or the end. */
-static void take(struct iso_aion *engine, uint32_t batch)
+/* Takes all of the group: judges it, or lets it wait. The last batch stays with the shards' batches until the next, or
+ * the end. */
+static void take(struct iso_aion *engine, uint32_t batch, uint64_t until)
 {
     struct aion_group *group = &engine->group;
     if (!group->sorted)
         sort_group(group);
+    bool some_wait = aion_queue_count(&engine->apart.queue) > 0;
+    group->waits = some_wait || (group->count && group->order[group->count - 1].time > until);
     for (uint32_t i = 0; i < group->count; i++) {
         aion_take(engine, &engine->block, &group->accepted[group->order[i].number], engine->now);
-        if ((i + 1) % batch == 0 && i + 1 < group->count)
+        if ((i + 1) % batch || i + 1 == group->count)
+            continue;
+        if (group->waits)
+            aion_keep_batches(engine);
+        else
             aion_run_batches(engine, false);
     }
     group->untold += group->count;
     group->count = 0;
     group->sorted = true;
+}
+
+static void end(struct iso_aion *engine, bool tell)
+{
+    struct aion_group *group = &engine->group;
+    uint64_t until = aion_settle_until(&engine->settle, engine->now);
+    take(engine, engine->shards > 1 ? BATCH_PARALLEL : BATCH, until);
+    tell |= group->untold >= GROUP;
+    group->untold = tell ? 0 : group->untold;
+    if (group->waits) {
+        aion_keep_batches(engine);
+        aion_queue_merge(&engine->apart.queue);
+        aion_let_go(engine, until, tell);
+    } else {
+        aion_run_batches(engine, tell);
+    }
+    group->waits = false;
 }
 
 void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepted)
@@ -76,22 +100,20 @@ void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepte
     uint64_t before = number ? group->order[number - 1].time : 0, time = accepted->times.cts;
     if (iso_status_of(engine->block.history, accepted->transaction) != ISO_COMMITTED)
         time = before; /* stays where it arrived */
+    else if (engine->settle.wait_ms)
+        aion_settle_note(&engine->settle, time);
     group->sorted = number ? group->sorted && time >= before : true;
     group->accepted[number] = *accepted;
     group->order[group->count++] = (struct aion_place_in_time){time, number};
     if (group->count < GROUP && (!group->sorted || group->count % batch))
         return;
-    take(engine, batch);
-    bool tell = group->untold >= GROUP;
-    aion_run_batches(engine, tell);
-    group->untold = tell ? 0 : group->untold;
+    end(engine, false);
+    aion_settle_begin(&engine->settle, engine->now);
 }
 
 void aion_group_end(struct iso_aion *engine)
 {
-    take(engine, engine->shards > 1 ? BATCH_PARALLEL : BATCH);
-    aion_run_batches(engine, true);
-    engine->group.untold = 0;
+    end(engine, true);
 }
 
 void aion_group_release(struct aion_group *group)

@@ -46,6 +46,7 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     iso_free(shard->findings);
     iso_free(shard->groups);
     iso_column_free(shard->readers, shard->reader_capacity * sizeof *shard->readers);
+    aion_waiting_release(&shard->waiting);
     aion_pool_release(&shard->pool);
     aion_values_release(&shard->values);
     iso_atoms_release(&shard->key_atoms);
@@ -322,7 +323,7 @@ static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *ba
     }
 }
 
-static void apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part)
+void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part)
 {
     if (part->flags & AION_FORGET) {
         aion_forget(shard, batch, part);
@@ -353,7 +354,7 @@ void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch 
     for (uint32_t i = 0; i < batch->part_count; i++) {
         if (batch->parts[i].arrival > shard->now)
             shard->now = batch->parts[i].arrival;
-        apply_part(shard, batch, &batch->parts[i]);
+        aion_apply_part(shard, batch, &batch->parts[i]);
     }
     shard->work += batch->step_count;
     aion_sweep_some(shard);
@@ -374,6 +375,7 @@ void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64
     shard->passed = passed > shard->passed ? passed : shard->passed;
     floor = floor < shard->passed ? floor : shard->passed;
     shard->floor = floor > shard->floor ? floor : shard->floor;
+    aion_cases_tell_fresh(shard); /* of what has just been released: final at once where the watermark has come */
     aion_ties_advance(shard);
     aion_cases_advance(shard);
     aion_readers_advance(shard);
@@ -387,6 +389,7 @@ void iso_aion_shard_tick(struct iso_aion_shard *shard, uint64_t now)
 
 void iso_aion_shard_end(struct iso_aion_shard *shard, uint64_t now)
 {
+    iso_aion_shard_release(shard, UINT64_MAX, UINT64_MAX, now);
     shard->ended = true;
     iso_aion_shard_advance(shard, UINT64_MAX, UINT64_MAX, 0, now);
     for (uint32_t i = 0; i < shard->case_count; i++) {
@@ -429,7 +432,7 @@ uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard)
            (uint64_t)shard->rare_count * sizeof *shard->rares +
            (uint64_t)shard->transactions_in_use * sizeof *shard->transactions +
            (uint64_t)shard->reader_count * sizeof *shard->readers + (uint64_t)shard->case_count * sizeof *shard->cases +
-           shard->key_atoms.text_size + (uint64_t)shard->key_atoms.count * 12;
+           aion_waiting_bytes(&shard->waiting) + shard->key_atoms.text_size + (uint64_t)shard->key_atoms.count * 12;
 }
 
 void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_stats *stats)

@@ -3,7 +3,7 @@
  * In go batches of *parts* (what one transaction did to this shard's keys, told apart into external reads,
  * versions and spare writes by the front), watermarks and the passing of time; out come *findings*. A shard
  * knows no other shard and no session, and reads nothing but its arguments, so that it can run on a thread of
- * its own, or elsewhere. Its state is columns and 32-bit numbers without pointers among them (pool.h), to be
+ * its own, or elsewhere. Parts may wait in it until it is their turn (wait.c). Its state is columns and 32-bit numbers without pointers among them (pool.h), to be
  * saved as bytes and, key by key, split or merged by hash.
  *
  * Threads: one at a time. A batch borrows the atoms of a block; findings belong to the shard until cleared.
@@ -63,6 +63,24 @@ struct aion_batch {
     uint32_t element_count, element_capacity;
 };
 
+/* batch.c */
+void aion_batch_release(struct aion_batch *batch);
+void aion_batch_widen(struct aion_batch *batch, uint32_t steps);
+struct aion_part *aion_batch_part(struct aion_batch *batch);                                  /* one more, unset */
+struct aion_detail *aion_batch_detail(struct aion_batch *batch, struct aion_step *step);      /* one more, zeroed */
+uint32_t aion_batch_elements(struct aion_batch *batch, const iso_atom *elements, uint32_t count); /* where they are */
+
+static inline void aion_batch_reserve(struct aion_batch *batch, uint32_t steps)
+{
+    if (batch->step_count + steps > batch->step_capacity)
+        aion_batch_widen(batch, steps);
+}
+
+static inline void aion_batch_clear(struct aion_batch *batch)
+{
+    batch->part_count = batch->step_count = batch->detail_count = batch->element_count = 0;
+}
+
 /* A transaction in a finding; `tid` is a value of the shard, ISO_ABSENT: nobody. */
 struct aion_party {
     uint32_t tid;
@@ -109,6 +127,11 @@ uint8_t iso_aion_shard_use(const struct iso_aion_shard *shard, uint32_t key);
 void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t use);
 
 void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch *batch);
+
+/* The same in two steps: parts of committed transactions wait in the shard, all others are applied at once; then those
+ * with cts <= `until` go, in the order of cts, and those that started at or below `start`. */
+void iso_aion_shard_keep(struct iso_aion_shard *shard, const struct aion_batch *batch);
+void iso_aion_shard_release(struct iso_aion_shard *shard, uint64_t until, uint64_t start, uint64_t now);
 
 /* Tells what has become tentative since the last time and still is. Before time goes on. */
 void iso_aion_shard_tell(struct iso_aion_shard *shard);
