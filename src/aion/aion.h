@@ -17,9 +17,9 @@
  * What one iso_aion_add brings is judged in the order of commits, up to 4096 transactions at a time: the more
  * it brings, the fewer are late. With `settle_ms`, transactions of a stream that comes out of order also wait for
  * those that they overtook: then few verdicts flip and few steps are late, and EXT, SESSION and NOCONFLICT are told
- * that much later; but never after a watermark has reached what they stand on. Cost of a transaction, whatever its size: three cache lines and about 1,100
- * instructions; of an operation: two lines (key, end of a run) and about 250 in order, twice that where
- * others have overtaken it. Memory: README.md.
+ * that much later; but never after a watermark has reached what they stand on. Cost of a transaction, whatever its
+ * size: three cache lines and about 1,100 instructions; of an operation: two lines (key, end of a run) and about 250 in
+ * order, twice that where others have overtaken it. Memory: README.md.
  *
  * Time is passed in (milliseconds, from any origin, never decreasing). The engine opens no socket and starts
  * no thread. Calls come from one thread at a time; events are delivered on it, inside the call that caused

@@ -45,8 +45,9 @@ void aion_apart_go(struct iso_aion *engine, uint64_t until, uint64_t start)
     uint32_t count;
     if (!aion_queue_count(queue))
         return;
-    while ((turn = aion_queue_take(queue, until)))
-        go(engine, turn);
+    turn = aion_queue_take(queue, until, &count);
+    for (uint32_t i = 0; i < count; i++)
+        go(engine, &turn[i]);
     turn = aion_queue_take_started(queue, start, &count);
     for (uint32_t i = 0; i < count; i++)
         go(engine, &turn[i]);

@@ -14,13 +14,15 @@
 /* Transactions: of a batch for one shard, and for several, which share the cost of a run; of a group. */
 enum { BATCH = 128, BATCH_PARALLEL = 4096, GROUP = 4096 };
 
-enum { DIGIT = 11 };
+/* Bits of a digit: of a small group and of a large one, so that counting costs no more than placing. */
+enum { DIGIT = 11, SMALL_DIGIT = 8, SMALL = 1024 };
 
 static void sort_by_digit(const struct aion_place_in_time *from, struct aion_place_in_time *to, uint32_t count,
-                          uint64_t least, unsigned shift)
+                          uint64_t least, unsigned shift, unsigned digit)
 {
-    uint32_t first[1 << DIGIT] = {0}, sum = 0;
-    const uint64_t mask = (1 << DIGIT) - 1;
+    uint32_t first[1 << DIGIT], sum = 0;
+    const uint64_t mask = (1u << digit) - 1;
+    memset(first, 0, sizeof *first << digit);
     for (uint32_t i = 0; i < count; i++)
         first[(from[i].time - least) >> shift & mask]++;
     for (uint32_t i = 0; i <= mask; i++) {
@@ -34,14 +36,15 @@ static void sort_by_digit(const struct aion_place_in_time *from, struct aion_pla
 
 static void sort_group(struct aion_group *group)
 {
+    unsigned digit = group->count < SMALL ? SMALL_DIGIT : DIGIT;
     uint64_t least = UINT64_MAX, most = 0;
     for (uint32_t i = 0; i < group->count; i++) {
         uint64_t time = group->order[i].time;
         least = time < least ? time : least;
         most = time > most ? time : most;
     }
-    for (unsigned shift = 0; shift < 64 && (most - least) >> shift; shift += DIGIT) {
-        sort_by_digit(group->order, group->spare, group->count, least, shift);
+    for (unsigned shift = 0; shift < 64 && (most - least) >> shift; shift += digit) {
+        sort_by_digit(group->order, group->spare, group->count, least, shift, digit);
         struct aion_place_in_time *sorted = group->spare;
         group->spare = group->order;
         group->order = sorted;

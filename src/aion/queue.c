@@ -13,34 +13,23 @@ void aion_queue_release(struct aion_queue *queue)
 }
 
 /* Room for one more: what is gone makes it, if that is at least half. */
-static void make_room(struct aion_queue *queue)
+void aion_queue_make_room(struct aion_queue *queue)
 {
     uint32_t gone = queue->first;
-    if (gone && gone >= queue->capacity / 2) {
+    if (gone == queue->end) {
+        queue->first = queue->settled = queue->end = 0;
+        queue->least_start = UINT64_MAX;
+    } else if (gone >= queue->capacity / 2) {
         memmove(queue->turns, queue->turns + gone, aion_queue_count(queue) * sizeof *queue->turns);
         queue->first = 0;
         queue->settled -= gone;
         queue->end -= gone;
-        return;
     }
+    if (queue->end < queue->capacity)
+        return;
     queue->capacity = queue->capacity ? queue->capacity * 2 : 256;
     queue->turns = iso_reallocate(queue->turns, queue->capacity * sizeof *queue->turns);
     queue->spare = iso_reallocate(queue->spare, queue->capacity * sizeof *queue->spare);
-}
-
-void aion_queue_add(struct aion_queue *queue, const struct aion_turn *turn)
-{
-    if (queue->first == queue->end) {
-        queue->first = queue->settled = queue->end = 0;
-        queue->least_start = UINT64_MAX;
-    }
-    if (queue->end == queue->capacity)
-        make_room(queue);
-    uint32_t at = queue->end++;
-    for (; at > queue->settled && queue->turns[at - 1].time > turn->time; at--)
-        queue->turns[at] = queue->turns[at - 1];
-    queue->turns[at] = *turn;
-    queue->least_start = turn->start < queue->least_start ? turn->start : queue->least_start;
 }
 
 void aion_queue_merge(struct aion_queue *queue)

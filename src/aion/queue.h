@@ -30,7 +30,18 @@ struct aion_queue {
 
 void aion_queue_release(struct aion_queue *queue);
 
-void aion_queue_add(struct aion_queue *queue, const struct aion_turn *turn);
+void aion_queue_make_room(struct aion_queue *queue);
+
+static inline void aion_queue_add(struct aion_queue *queue, const struct aion_turn *turn)
+{
+    if (queue->end == queue->capacity || queue->first == queue->end)
+        aion_queue_make_room(queue);
+    struct aion_turn *at = &queue->turns[queue->end++], *least = &queue->turns[queue->settled];
+    for (; at > least && at[-1].time > turn->time; at--)
+        *at = at[-1];
+    *at = *turn;
+    queue->least_start = turn->start < queue->least_start ? turn->start : queue->least_start;
+}
 void aion_queue_merge(struct aion_queue *queue); /* after a few were added, before any is taken */
 
 static inline uint32_t aion_queue_count(const struct aion_queue *queue)
@@ -38,12 +49,14 @@ static inline uint32_t aion_queue_count(const struct aion_queue *queue)
     return queue->end - queue->first;
 }
 
-/* The next one whose time is not above `until`, or NULL. Good until the next is added. */
-static inline const struct aion_turn *aion_queue_take(struct aion_queue *queue, uint64_t until)
+/* Takes all whose time is not above `until`, in order: `*count` of them, good until the next is added. */
+static inline const struct aion_turn *aion_queue_take(struct aion_queue *queue, uint64_t until, uint32_t *count)
 {
-    if (queue->first == queue->settled || queue->turns[queue->first].time > until)
-        return NULL;
-    return &queue->turns[queue->first++];
+    uint32_t first = queue->first;
+    while (queue->first < queue->settled && queue->turns[queue->first].time <= until)
+        queue->first++;
+    *count = queue->first - first;
+    return queue->turns + first;
 }
 
 /* Takes all that start at or below `start`, in order: `*count` of them, good until the next call. */

@@ -36,8 +36,7 @@ static uint64_t drop_old(struct aion_settle *settle, uint64_t now)
     bool dropped = false;
     while (settle->span_count) {
         const struct aion_span *span = span_at(settle, 0);
-        if (now - span->since < settle->wait_ms &&
-            settle->arrived - span->first < MOST_WAITING)
+        if (now - span->since < settle->wait_ms && settle->arrived - span->first < MOST_WAITING)
             break;
         uint64_t highest = drop_span(settle);
         reached = highest > reached ? highest : reached;

@@ -38,12 +38,12 @@ struct aion_settle {
     uint64_t least;                     /* distance below which it never goes */
     struct aion_span spans[AION_SPANS]; /* a ring */
     uint32_t first_span, span_count;
-    uint64_t arrived;                  /* of all */
-    uint64_t frontier;                 /* the highest cts of the spans */
-    uint64_t distance;                 /* in units of the timestamps */
-    uint64_t estimated_at;             /* `arrived` when the distance was */
-    uint64_t weight;                   /* arrivals that `late` stands for: old ones count half, and half again */
-    uint32_t late[AION_LATENESS];      /* arrivals by how far they were behind: four classes for each power of two */
+    uint64_t arrived;             /* of all */
+    uint64_t frontier;            /* the highest cts of the spans */
+    uint64_t distance;            /* in units of the timestamps */
+    uint64_t estimated_at;        /* `arrived` when the distance was */
+    uint64_t weight;              /* arrivals that `late` stands for: old ones count half, and half again */
+    uint32_t late[AION_LATENESS]; /* arrivals by how far they were behind: four classes for each power of two */
 };
 
 /* `wait_ms` 0: nothing ever waits. */

@@ -10,9 +10,9 @@
 #define GROW(column, old, next)                                                                                        \
     ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
 
-/* Steps ahead: first the key's line is fetched, then the end of the run that the step will change, in two
- * steps where that has a directory. */
-enum { FETCH_KEY = 16, FETCH_RUN = 8, FETCH_CHUNK = 4 };
+/* Parts ahead, whose first steps are looked at: the key's line is fetched, some steps later the end of the run that the
+ * step will change, and again some later its last chunk where it has a directory. */
+enum { FETCH_AHEAD = 8, FETCH_STEPS = 32 };
 
 struct iso_aion_shard *iso_aion_shard_new(const struct aion_shard_options *options)
 {
@@ -248,12 +248,6 @@ struct aion_due aion_dues_pop(struct aion_dues *dues)
 
 /* ---- batches ---- */
 
-static inline void fetch_key(const struct iso_aion_shard *shard, const struct aion_batch *batch, uint32_t step)
-{
-    if (step < batch->step_count)
-        __builtin_prefetch(&shard->keys[batch->steps[step].key], 1);
-}
-
 static inline void fetch_end(const struct iso_aion_shard *shard, const struct aion_run *run)
 {
     uint32_t chunks = aion_run_chunks(run);
@@ -268,20 +262,9 @@ static inline void fetch_end(const struct iso_aion_shard *shard, const struct ai
 }
 
 /* A read of an older version than the newest looks at the versions too. */
-static inline bool looks_back(const struct aion_batch *batch, const struct aion_step *step, const struct aion_key *key)
+static inline bool looks_back(const struct aion_part *part, const struct aion_step *step, const struct aion_key *key)
 {
-    return step->kind == AION_READ && batch->parts[step->part].bound <= key->newest_time;
-}
-
-static inline void fetch_run(const struct iso_aion_shard *shard, const struct aion_batch *batch, uint32_t number)
-{
-    if (number >= batch->step_count)
-        return;
-    const struct aion_step *step = &batch->steps[number];
-    const struct aion_key *key = &shard->keys[step->key];
-    fetch_end(shard, step->kind <= AION_READ_LIST ? &key->reads : &key->versions);
-    if (looks_back(batch, step, key))
-        fetch_end(shard, &key->versions);
+    return step->kind == AION_READ && part->bound <= key->newest_time;
 }
 
 /* Of a run with a directory: the end of its last chunk. */
@@ -294,15 +277,54 @@ static inline void fetch_last_chunk(const struct iso_aion_shard *shard, const st
     __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, ref->at) + ref->count - 1, 1);
 }
 
-static inline void fetch_chunk(const struct iso_aion_shard *shard, const struct aion_batch *batch, uint32_t number)
+/* Parts in an order: that of `turns`, or, if that is NULL, as they stand in the batch. */
+struct march {
+    const struct aion_batch *batch;
+    const struct aion_turn *turns;
+    uint32_t count, ahead;
+};
+
+static inline const struct aion_part *part_at(const struct march *march, uint32_t number)
 {
-    if (number >= batch->step_count)
+    return &march->batch->parts[march->turns ? march->turns[number].subject : number];
+}
+
+static inline void fetch_keys(const struct iso_aion_shard *shard, const struct march *march, uint32_t number)
+{
+    if (number >= march->count)
         return;
-    const struct aion_step *step = &batch->steps[number];
-    const struct aion_key *key = &shard->keys[step->key];
-    fetch_last_chunk(shard, step->kind <= AION_READ_LIST ? &key->reads : &key->versions);
-    if (looks_back(batch, step, key))
-        fetch_last_chunk(shard, &key->versions);
+    const struct aion_part *part = part_at(march, number);
+    const struct aion_step *step = &march->batch->steps[part->first_step];
+    for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++)
+        __builtin_prefetch(&shard->keys[step->key], 1);
+}
+
+static inline void fetch_runs(const struct iso_aion_shard *shard, const struct march *march, uint32_t number)
+{
+    if (number >= march->count)
+        return;
+    const struct aion_part *part = part_at(march, number);
+    const struct aion_step *step = &march->batch->steps[part->first_step];
+    for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++) {
+        const struct aion_key *key = &shard->keys[step->key];
+        fetch_end(shard, step->kind <= AION_READ_LIST ? &key->reads : &key->versions);
+        if (looks_back(part, step, key))
+            fetch_end(shard, &key->versions);
+    }
+}
+
+static inline void fetch_chunks(const struct iso_aion_shard *shard, const struct march *march, uint32_t number)
+{
+    if (number >= march->count)
+        return;
+    const struct aion_part *part = part_at(march, number);
+    const struct aion_step *step = &march->batch->steps[part->first_step];
+    for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++) {
+        const struct aion_key *key = &shard->keys[step->key];
+        fetch_last_chunk(shard, step->kind <= AION_READ_LIST ? &key->reads : &key->versions);
+        if (looks_back(part, step, key))
+            fetch_last_chunk(shard, &key->versions);
+    }
 }
 
 static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
@@ -332,12 +354,8 @@ void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batc
     uint32_t transaction = new_transaction(shard, batch, part);
     shard->last_bound = 0;
     shard->keeps_reads = false;
-    for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++) {
-        fetch_key(shard, batch, i + FETCH_KEY);
-        fetch_run(shard, batch, i + FETCH_RUN);
-        fetch_chunk(shard, batch, i + FETCH_CHUNK);
+    for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++)
         apply_step(shard, batch, part, &batch->steps[i], transaction);
-    }
     for (uint32_t i = 0; i < shard->group_count; i++)
         aion_case_start(shard, shard->groups[i], ISO_NONE);
     shard->group_count = 0;
@@ -347,17 +365,29 @@ void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batc
         aion_transaction_drop(shard, transaction);
 }
 
+void aion_apply_parts(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_turn *turns,
+                      uint32_t count)
+{
+    struct march march = {batch, turns, count, 1 + FETCH_AHEAD * batch->part_count / (batch->step_count + 1)};
+    for (uint32_t i = 0; i < 3 * march.ahead; i++)
+        fetch_keys(shard, &march, i);
+    for (uint32_t i = 0; i < 2 * march.ahead; i++)
+        fetch_runs(shard, &march, i);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct aion_part *part = part_at(&march, i);
+        fetch_keys(shard, &march, i + 3 * march.ahead);
+        fetch_runs(shard, &march, i + 2 * march.ahead);
+        fetch_chunks(shard, &march, i + march.ahead);
+        shard->now = part->arrival > shard->now ? part->arrival : shard->now;
+        shard->work += part->step_count;
+        aion_apply_part(shard, batch, part);
+    }
+    aion_sweep_some(shard);
+}
+
 void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch *batch)
 {
-    for (uint32_t i = 0; i < FETCH_KEY; i++)
-        fetch_key(shard, batch, i);
-    for (uint32_t i = 0; i < batch->part_count; i++) {
-        if (batch->parts[i].arrival > shard->now)
-            shard->now = batch->parts[i].arrival;
-        aion_apply_part(shard, batch, &batch->parts[i]);
-    }
-    shard->work += batch->step_count;
-    aion_sweep_some(shard);
+    aion_apply_parts(shard, batch, NULL, batch->part_count);
 }
 
 void iso_aion_shard_tell(struct iso_aion_shard *shard)

@@ -3,8 +3,8 @@
  * In go batches of *parts* (what one transaction did to this shard's keys, told apart into external reads,
  * versions and spare writes by the front), watermarks and the passing of time; out come *findings*. A shard
  * knows no other shard and no session, and reads nothing but its arguments, so that it can run on a thread of
- * its own, or elsewhere. Parts may wait in it until it is their turn (wait.c). Its state is columns and 32-bit numbers without pointers among them (pool.h), to be
- * saved as bytes and, key by key, split or merged by hash.
+ * its own, or elsewhere. Parts may wait in it until it is their turn (wait.c). Its state is columns and 32-bit numbers
+ * without pointers among them (pool.h), to be saved as bytes and, key by key, split or merged by hash.
  *
  * Threads: one at a time. A batch borrows the atoms of a block; findings belong to the shard until cleared.
  */
@@ -30,9 +30,7 @@ struct aion_step {
     uint32_t operation; /* place in the transaction; version: its first write of the key */
     uint32_t detail;    /* + 1; 0: a register, at the times of the part */
     uint8_t kind, flags;
-    uint16_t part; /* of the batch, which has at most AION_BATCH_PARTS */
 };
-enum { AION_BATCH_PARTS = 1 << 16 };
 
 /* What few steps have. */
 struct aion_detail {
@@ -66,8 +64,8 @@ struct aion_batch {
 /* batch.c */
 void aion_batch_release(struct aion_batch *batch);
 void aion_batch_widen(struct aion_batch *batch, uint32_t steps);
-struct aion_part *aion_batch_part(struct aion_batch *batch);                                  /* one more, unset */
-struct aion_detail *aion_batch_detail(struct aion_batch *batch, struct aion_step *step);      /* one more, zeroed */
+struct aion_part *aion_batch_part(struct aion_batch *batch);                                      /* one more, unset */
+struct aion_detail *aion_batch_detail(struct aion_batch *batch, struct aion_step *step);          /* one more, zeroed */
 uint32_t aion_batch_elements(struct aion_batch *batch, const iso_atom *elements, uint32_t count); /* where they are */
 
 static inline void aion_batch_reserve(struct aion_batch *batch, uint32_t steps)

@@ -110,8 +110,8 @@ struct aion_dues {
 
 /* Parts that wait (wait.c). `batch`: as they came, in values of the shard; `steps`: those of them that are not gone. */
 struct aion_waiting {
-    struct aion_batch batch, other, ready; /* `other`: spare columns */
-    struct aion_queue queue;               /* subjects: parts of `batch` */
+    struct aion_batch batch, other; /* `other`: spare columns */
+    struct aion_queue queue;        /* subjects: parts of `batch` */
     uint32_t steps;
 };
 
@@ -153,13 +153,15 @@ struct iso_aion_shard {
     uint32_t readers_left;   /* of them when they were last gone through */
     uint64_t readers_passed; /* `passed` at that time: what reads below it name is nobody any more */
     struct aion_waiting waiting;
-    uint32_t initial;        /* of every register */
-    uint32_t hand;           /* the key that the sweep looks at next */
-    uint64_t work;           /* steps since the last sweep */
+    uint32_t initial; /* of every register */
+    uint32_t hand;    /* the key that the sweep looks at next */
+    uint64_t work;    /* steps since the last sweep */
     struct iso_aion_stats stats;
 };
 
-/* shard.c */
+/* shard.c. `turns`: of which parts of the batch, and in what order; NULL: all, as they stand. */
+void aion_apply_parts(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_turn *turns,
+                      uint32_t count);
 void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part);
 struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t transaction);

@@ -44,7 +44,6 @@ static struct aion_part *new_part(const struct aion_taking *taking, uint8_t shar
     struct aion_batch *batch = &engine->batch[shard];
     uint32_t t = taking->transaction;
     struct aion_part *part = aion_batch_part(batch);
-    assert(batch->part_count <= AION_BATCH_PARTS);
     const struct aion_times *times = &taking->times;
     bool ser = engine->options.level == ISO_SER;
     *part = (struct aion_part){.sts = times->sts,
@@ -70,7 +69,7 @@ static inline struct aion_step *new_step(const struct aion_taking *taking, const
     (part ? &batch->parts[part - 1] : new_part(taking, key->shard))->step_count++;
     aion_batch_reserve(batch, 1);
     struct aion_step *step = &batch->steps[batch->step_count++];
-    *step = (struct aion_step){.key = key->number - 1, .part = (uint16_t)(batch->part_count - 1)};
+    *step = (struct aion_step){.key = key->number - 1};
     return step;
 }
 
@@ -417,15 +416,13 @@ static uint32_t plain_steps_alone(const struct aion_taking *taking, uint32_t fir
         return 0;
     aion_batch_reserve(batch, end - first);
     new_part(taking, 0)->step_count = end - first;
-    uint16_t part = (uint16_t)(batch->part_count - 1);
     struct aion_step *steps = batch->steps + batch->step_count;
     for (uint32_t o = first; o < end; o++) {
         uint8_t write = kind[o] == ISO_WRITE;
         steps[o - first] = (struct aion_step){.key = keys[key[o]].number - 1,
                                               .value = value[o],
                                               .operation = o - first,
-                                              .kind = write ? AION_VERSION : AION_READ,
-                                              .part = part};
+                                              .kind = write ? AION_VERSION : AION_READ};
         writes += write;
     }
     batch->step_count += end - first;

@@ -103,8 +103,9 @@ struct app_stream_options {
          .argument = "MS",                                                                                                              \
          .offset = APP_STREAM_PLACE(owner, settle),                                                                                     \
          .most = 60000,                                                                                                                 \
-         .help = "The most that a transaction waits for others that it overtook on its\nway, before it is judged (50); what the "       \
-                 "disorder lately seen does\nnot ask for, or a watermark has reached, is not waited for. 0: off."},                     \
+         .help =                                                                                                                        \
+             "The most that a transaction waits for others that it overtook on its\nway, before it is judged (50); what the "           \
+             "disorder lately seen does\nnot ask for, or a watermark has reached, is not waited for. 0: off."},                         \
         {.type = APP_NUMBER,                                                                                                            \
          .name = "retention",                                                                                                           \
          .argument = "N",                                                                                                               \

@@ -4,9 +4,9 @@
  *  - the file: iso_aion_check in the history's own order (now and then with shards on threads) must give what
  * the oracle gives: the exact set with kinds, values, writers and counts;
  *  - a stream: a random order of arrival, one by one or several at once, repeats, a random number of shards,
- * settling off, by what it learns, or at a random distance, watermarks as they become true, unknown outcomes as they were or told on the way; the final violations must
- * be chronos's on what was told in the end, as (axiom, transactions, key), and with kinds where the only
- * watermark is the end;
+ * settling off, by what it learns, or at a random distance, watermarks as they become true, unknown outcomes as they
+ * were or told on the way; the final violations must be chronos's on what was told in the end, as (axiom, transactions,
+ * key), and with kinds where the only watermark is the end;
  *  - a stream with a short retention: nothing may be told that chronos does not tell, and what is missing is
  * counted. A disagreement is shrunk and printed.
  *
@@ -40,7 +40,8 @@ struct rows {
 };
 
 struct statistics {
-    uint64_t histories, judged, streams, watermarks, repeats, resolved, tentative, retracted, undecided, flipped, waited;
+    uint64_t histories, judged, streams, watermarks, repeats, resolved, tentative, retracted, undecided, flipped,
+        waited;
 };
 
 struct comparison {
