@@ -178,7 +178,7 @@ void aion_let_go(struct iso_aion *engine, uint64_t until, bool tell)
 
 /* ---- adding ---- */
 
-static void fetch_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
+ISO_FETCH fetch_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
 {
     const struct iso_history *history = engine->block.history;
     if (t >= end)

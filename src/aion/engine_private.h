@@ -8,6 +8,7 @@
 #include "aion/settle.h"
 #include "aion/shard.h"
 #include "aion/values.h"
+#include "base/fetch.h"
 
 struct iso_atom_index;
 
@@ -91,7 +92,7 @@ enum aion_seen_as aion_seen_note(struct aion_seen *seen, uint64_t tid, uint64_t 
                                  uint64_t floor);
 void aion_seen_rebuild(struct aion_seen *seen, uint64_t floor); /* only what is not below the floor */
 void aion_seen_release(struct aion_seen *seen);
-static inline void aion_seen_fetch(const struct aion_seen *seen, uint64_t tid)
+ISO_FETCH aion_seen_fetch(const struct aion_seen *seen, uint64_t tid)
 {
     if (seen->slots)
         __builtin_prefetch(&seen->slots[tid & seen->mask], 1);

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/fetch.h"
 #include "base/memory.h"
 #include "history/index.h"
 
@@ -13,6 +14,9 @@
 /* Parts ahead, whose first steps are looked at: the key's line is fetched, some steps later the end of the run that the
  * step will change, and again some later its last chunk where it has a directory. */
 enum { FETCH_AHEAD = 8, FETCH_STEPS = 32 };
+
+/* So many keys, and the ends of their runs, stay in the second level cache. */
+enum { KEYS_IN_CACHE = 1 << 12 };
 
 struct iso_aion_shard *iso_aion_shard_new(const struct aion_shard_options *options)
 {
@@ -248,7 +252,7 @@ struct aion_due aion_dues_pop(struct aion_dues *dues)
 
 /* ---- batches ---- */
 
-static inline void fetch_end(const struct iso_aion_shard *shard, const struct aion_run *run)
+ISO_FETCH fetch_end(const struct iso_aion_shard *shard, const struct aion_run *run)
 {
     uint32_t chunks = aion_run_chunks(run);
     if (!run->at)
@@ -268,7 +272,7 @@ static inline bool looks_back(const struct aion_part *part, const struct aion_st
 }
 
 /* Of a run with a directory: the end of its last chunk. */
-static inline void fetch_last_chunk(const struct iso_aion_shard *shard, const struct aion_run *run)
+ISO_FETCH fetch_last_chunk(const struct iso_aion_shard *shard, const struct aion_run *run)
 {
     uint32_t chunks = aion_run_chunks(run);
     if (chunks < 2)
@@ -289,7 +293,7 @@ static inline const struct aion_part *part_at(const struct march *march, uint32_
     return &march->batch->parts[march->turns ? march->turns[number].subject : number];
 }
 
-static inline void fetch_keys(const struct iso_aion_shard *shard, const struct march *march, uint32_t number)
+ISO_FETCH fetch_keys(const struct iso_aion_shard *shard, const struct march *march, uint32_t number)
 {
     if (number >= march->count)
         return;
@@ -299,7 +303,7 @@ static inline void fetch_keys(const struct iso_aion_shard *shard, const struct m
         __builtin_prefetch(&shard->keys[step->key], 1);
 }
 
-static inline void fetch_runs(const struct iso_aion_shard *shard, const struct march *march, uint32_t number)
+ISO_FETCH fetch_runs(const struct iso_aion_shard *shard, const struct march *march, uint32_t number)
 {
     if (number >= march->count)
         return;
@@ -313,7 +317,7 @@ static inline void fetch_runs(const struct iso_aion_shard *shard, const struct m
     }
 }
 
-static inline void fetch_chunks(const struct iso_aion_shard *shard, const struct march *march, uint32_t number)
+ISO_FETCH fetch_chunks(const struct iso_aion_shard *shard, const struct march *march, uint32_t number)
 {
     if (number >= march->count)
         return;
@@ -325,6 +329,13 @@ static inline void fetch_chunks(const struct iso_aion_shard *shard, const struct
         if (looks_back(part, step, key))
             fetch_last_chunk(shard, &key->versions);
     }
+}
+
+ISO_FETCH fetch(const struct iso_aion_shard *shard, const struct march *march, uint32_t at)
+{
+    fetch_keys(shard, march, at + 3 * march->ahead);
+    fetch_runs(shard, march, at + 2 * march->ahead);
+    fetch_chunks(shard, march, at + march->ahead);
 }
 
 static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
@@ -369,15 +380,15 @@ void aion_apply_parts(struct iso_aion_shard *shard, const struct aion_batch *bat
                       uint32_t count)
 {
     struct march march = {batch, turns, count, 1 + FETCH_AHEAD * batch->part_count / (batch->step_count + 1)};
-    for (uint32_t i = 0; i < 3 * march.ahead; i++)
+    bool fetches = shard->key_count > KEYS_IN_CACHE;
+    for (uint32_t i = 0; fetches && i < 3 * march.ahead; i++)
         fetch_keys(shard, &march, i);
-    for (uint32_t i = 0; i < 2 * march.ahead; i++)
+    for (uint32_t i = 0; fetches && i < 2 * march.ahead; i++)
         fetch_runs(shard, &march, i);
     for (uint32_t i = 0; i < count; i++) {
         const struct aion_part *part = part_at(&march, i);
-        fetch_keys(shard, &march, i + 3 * march.ahead);
-        fetch_runs(shard, &march, i + 2 * march.ahead);
-        fetch_chunks(shard, &march, i + march.ahead);
+        if (fetches)
+            fetch(shard, &march, i);
         shard->now = part->arrival > shard->now ? part->arrival : shard->now;
         shard->work += part->step_count;
         aion_apply_part(shard, batch, part);
