@@ -18,7 +18,7 @@ void aion_queue_make_room(struct aion_queue *queue)
     uint32_t gone = queue->first;
     if (gone == queue->end) {
         queue->first = queue->settled = queue->end = 0;
-        queue->least_start = UINT64_MAX;
+        queue->longest = 0;
     } else if (gone >= queue->capacity / 2) {
         memmove(queue->turns, queue->turns + gone, aion_queue_count(queue) * sizeof *queue->turns);
         queue->first = 0;
@@ -50,22 +50,23 @@ void aion_queue_merge(struct aion_queue *queue)
 
 const struct aion_turn *aion_queue_take_started(struct aion_queue *queue, uint64_t start, uint32_t *count)
 {
-    uint32_t to = queue->first;
-    uint64_t least = UINT64_MAX;
+    uint64_t last = start + queue->longest < start ? UINT64_MAX : start + queue->longest;
+    uint32_t end = queue->first, kept = 0;
     assert(queue->settled == queue->end);
     *count = 0;
-    if (queue->first == queue->end || queue->least_start > start)
+    while (end < queue->end && queue->turns[end].time <= last)
+        end++;
+    for (uint32_t i = queue->first; i < end; i++)
+        *count += queue->turns[i].start <= start;
+    if (!*count)
         return queue->spare;
-    for (uint32_t i = queue->first; i < queue->end; i++) {
+    for (uint32_t i = end, taken = *count; i-- > queue->first;) { /* those that stay move up to `end` */
         struct aion_turn turn = queue->turns[i];
-        if (turn.start <= start) {
-            queue->spare[(*count)++] = turn;
-            continue;
-        }
-        queue->turns[to++] = turn;
-        least = turn.start < least ? turn.start : least;
+        if (turn.start <= start)
+            queue->spare[--taken] = turn;
+        else
+            queue->turns[end - ++kept] = turn;
     }
-    queue->settled = queue->end = to;
-    queue->least_start = least;
+    queue->first += *count;
     return queue->spare;
 }

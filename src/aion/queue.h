@@ -6,9 +6,9 @@
  * their ends, which touches nothing but what the new ones have overtaken. Taking from the front moves the head. Cost:
  * 24 bytes an entry, moved once or twice.
  *
- * Equal times stand in the order of arrival. Entries are taken by their time, or earlier by their `start`: that needs
- * one pass over all of them, and `least_start` says if it can find anything. Plain columns without pointers into each
- * other. Threads: one at a time.
+ * Equal times stand in the order of arrival. Entries are taken by their time, or earlier by their `start`, which looks
+ * at those that are no further above it than the `longest` distance from start to time. Plain columns without pointers
+ * into each other. Threads: one at a time.
  */
 #ifndef ISO_AION_QUEUE_H
 #define ISO_AION_QUEUE_H
@@ -25,7 +25,7 @@ struct aion_turn {
 struct aion_queue {
     struct aion_turn *turns, *spare; /* `spare`: of the capacity of `turns` */
     uint32_t first, settled, end, capacity;
-    uint64_t least_start; /* of all in it, or less */
+    uint64_t longest; /* time less start, of what came since the queue was empty */
 };
 
 void aion_queue_release(struct aion_queue *queue);
@@ -40,7 +40,8 @@ static inline void aion_queue_add(struct aion_queue *queue, const struct aion_tu
     for (; at > least && at[-1].time > turn->time; at--)
         *at = at[-1];
     *at = *turn;
-    queue->least_start = turn->start < queue->least_start ? turn->start : queue->least_start;
+    if (turn->time > turn->start && turn->time - turn->start > queue->longest)
+        queue->longest = turn->time - turn->start;
 }
 void aion_queue_merge(struct aion_queue *queue); /* after a few were added, before any is taken */
 

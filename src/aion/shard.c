@@ -281,16 +281,24 @@ ISO_FETCH fetch_last_chunk(const struct iso_aion_shard *shard, const struct aion
     __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, ref->at) + ref->count - 1, 1);
 }
 
-/* Parts in an order: that of `turns`, or, if that is NULL, as they stand in the batch. */
+/* Parts in an order: as they stand in a batch, or, if there is none, as it is their turn. */
 struct march {
     const struct aion_batch *batch;
+    const struct aion_page *pages;
     const struct aion_turn *turns;
     uint32_t count, ahead;
 };
 
+static inline const struct aion_batch *batch_at(const struct march *march, uint32_t number)
+{
+    return march->batch ? march->batch : &march->pages[march->turns[number].subject >> AION_PAGE_BITS].batch;
+}
+
 static inline const struct aion_part *part_at(const struct march *march, uint32_t number)
 {
-    return &march->batch->parts[march->turns ? march->turns[number].subject : number];
+    if (march->batch)
+        return &march->batch->parts[number];
+    return &batch_at(march, number)->parts[march->turns[number].subject & ((1u << AION_PAGE_BITS) - 1)];
 }
 
 ISO_FETCH fetch_keys(const struct iso_aion_shard *shard, const struct march *march, uint32_t number)
@@ -298,7 +306,7 @@ ISO_FETCH fetch_keys(const struct iso_aion_shard *shard, const struct march *mar
     if (number >= march->count)
         return;
     const struct aion_part *part = part_at(march, number);
-    const struct aion_step *step = &march->batch->steps[part->first_step];
+    const struct aion_step *step = &batch_at(march, number)->steps[part->first_step];
     for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++)
         __builtin_prefetch(&shard->keys[step->key], 1);
 }
@@ -308,7 +316,7 @@ ISO_FETCH fetch_runs(const struct iso_aion_shard *shard, const struct march *mar
     if (number >= march->count)
         return;
     const struct aion_part *part = part_at(march, number);
-    const struct aion_step *step = &march->batch->steps[part->first_step];
+    const struct aion_step *step = &batch_at(march, number)->steps[part->first_step];
     for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++) {
         const struct aion_key *key = &shard->keys[step->key];
         fetch_end(shard, step->kind <= AION_READ_LIST ? &key->reads : &key->versions);
@@ -322,7 +330,7 @@ ISO_FETCH fetch_chunks(const struct iso_aion_shard *shard, const struct march *m
     if (number >= march->count)
         return;
     const struct aion_part *part = part_at(march, number);
-    const struct aion_step *step = &march->batch->steps[part->first_step];
+    const struct aion_step *step = &batch_at(march, number)->steps[part->first_step];
     for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++) {
         const struct aion_key *key = &shard->keys[step->key];
         fetch_last_chunk(shard, step->kind <= AION_READ_LIST ? &key->reads : &key->versions);
@@ -376,29 +384,36 @@ void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batc
         aion_transaction_drop(shard, transaction);
 }
 
-void aion_apply_parts(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_turn *turns,
-                      uint32_t count)
+static void apply_all(struct iso_aion_shard *shard, struct march *march)
 {
-    struct march march = {batch, turns, count, 1 + FETCH_AHEAD * batch->part_count / (batch->step_count + 1)};
+    const struct aion_batch *first = batch_at(march, 0);
     bool fetches = shard->key_count > KEYS_IN_CACHE;
-    for (uint32_t i = 0; fetches && i < 3 * march.ahead; i++)
-        fetch_keys(shard, &march, i);
-    for (uint32_t i = 0; fetches && i < 2 * march.ahead; i++)
-        fetch_runs(shard, &march, i);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct aion_part *part = part_at(&march, i);
+    march->ahead = 1 + FETCH_AHEAD * first->part_count / (first->step_count + 1);
+    for (uint32_t i = 0; fetches && i < 3 * march->ahead; i++)
+        fetch_keys(shard, march, i);
+    for (uint32_t i = 0; fetches && i < 2 * march->ahead; i++)
+        fetch_runs(shard, march, i);
+    for (uint32_t i = 0; i < march->count; i++) {
+        const struct aion_part *part = part_at(march, i);
         if (fetches)
-            fetch(shard, &march, i);
+            fetch(shard, march, i);
         shard->now = part->arrival > shard->now ? part->arrival : shard->now;
         shard->work += part->step_count;
-        aion_apply_part(shard, batch, part);
+        aion_apply_part(shard, batch_at(march, i), part);
     }
     aion_sweep_some(shard);
 }
 
 void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch *batch)
 {
-    aion_apply_parts(shard, batch, NULL, batch->part_count);
+    struct march march = {.batch = batch, .count = batch->part_count};
+    apply_all(shard, &march);
+}
+
+void aion_apply_waiting(struct iso_aion_shard *shard, const struct aion_turn *turns, uint32_t count)
+{
+    struct march march = {.pages = shard->waiting.pages, .turns = turns, .count = count};
+    apply_all(shard, &march);
 }
 
 void iso_aion_shard_tell(struct iso_aion_shard *shard)

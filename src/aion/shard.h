@@ -127,8 +127,9 @@ void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t 
 void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch *batch);
 
 /* The same in two steps: parts of committed transactions wait in the shard, all others are applied at once; then those
- * with cts <= `until` go, in the order of cts, and those that started at or below `start`. */
-void iso_aion_shard_keep(struct iso_aion_shard *shard, const struct aion_batch *batch);
+ * with cts <= `until` go, in the order of cts, and those that started at or below `start`. The shard may take the
+ * batch's columns and leave others in their place; what is in it then is nobody's. */
+void iso_aion_shard_keep(struct iso_aion_shard *shard, struct aion_batch *batch);
 void iso_aion_shard_release(struct iso_aion_shard *shard, uint64_t until, uint64_t start, uint64_t now);
 
 /* Tells what has become tentative since the last time and still is. Before time goes on. */

@@ -108,12 +108,20 @@ struct aion_dues {
     uint32_t count, capacity;
 };
 
-/* Parts that wait (wait.c). `batch`: as they came, in values of the shard; `steps`: those of them that are not gone. */
-struct aion_waiting {
-    struct aion_batch batch, other; /* `other`: spare columns */
-    struct aion_queue queue;        /* subjects: parts of `batch` */
-    uint32_t steps;
+/* Parts that wait (wait.c), in values of the shard. */
+struct aion_page {
+    struct aion_batch batch;
+    uint32_t left; /* parts that have not gone */
 };
+
+struct aion_waiting {
+    struct aion_page *pages;
+    uint32_t *free; /* a stack of pages */
+    uint32_t page_count, page_capacity, free_count;
+    uint32_t shared;         /* + 1; the page that small batches are copied to */
+    struct aion_queue queue; /* subjects: page << AION_PAGE_BITS | part of its batch */
+};
+enum { AION_PAGE_BITS = 16 };
 
 enum { AION_LEAVING = 32 };
 
@@ -159,9 +167,8 @@ struct iso_aion_shard {
     struct iso_aion_stats stats;
 };
 
-/* shard.c. `turns`: of which parts of the batch, and in what order; NULL: all, as they stand. */
-void aion_apply_parts(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_turn *turns,
-                      uint32_t count);
+/* shard.c */
+void aion_apply_waiting(struct iso_aion_shard *shard, const struct aion_turn *turns, uint32_t count);
 void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part);
 struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t transaction);
