@@ -87,6 +87,7 @@ struct iso_aion_options {
                                    * is in fact */
     uint64_t settle_distance;     /* in units of the timestamps: waits until a commit that much later has arrived, also
                                    * where the stream's disorder asks for less */
+    bool settle_untimed;          /* the clock has no say in it: arrivals alone bound the wait (aion/settle.h) */
     uint64_t retention;           /* in units of the timestamps: a transaction may start this far below the watermark;
                                    * ISO_AION_FOREVER: nothing is dropped */
     uint64_t memory_limit;        /* bytes of the engine's own state; 0: none. Over it the retention shrinks */

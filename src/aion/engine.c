@@ -35,7 +35,7 @@ struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
     engine->retention = options->retention;
     for (uint32_t s = 0; s < engine->shards; s++)
         engine->shard[s] = iso_aion_shard_new(&shard);
-    aion_settle_init(&engine->settle, wait_of(options), options->settle_distance);
+    aion_settle_init(&engine->settle, wait_of(options), options->settle_distance, options->settle_untimed);
     aion_pool_init(&engine->pool);
     aion_values_init(&engine->values);
     iso_atoms_init(&engine->session_atoms);

@@ -4,13 +4,14 @@
 
 enum { PARTS = 16, MOST_WAITING = 8192 };
 
-/* Arrivals between two estimates; the weight at which the old ones are halved; one in so many may come too late. */
-enum { ESTIMATE_EVERY = 256, MOST_WEIGHT = 8192, BEARABLE = 64 };
+/* The weight at which old arrivals are halved; one arrival in so many may come too late. */
+enum { MOST_WEIGHT = 8192, BEARABLE = 64 };
 
-void aion_settle_init(struct aion_settle *settle, uint64_t wait_ms, uint64_t least)
+void aion_settle_init(struct aion_settle *settle, uint64_t wait_ms, uint64_t least, bool untimed)
 {
     memset(settle, 0, sizeof *settle);
     settle->wait_ms = wait_ms;
+    settle->untimed = untimed;
     settle->least = settle->distance = wait_ms ? least : 0;
 }
 
@@ -21,50 +22,47 @@ static struct aion_span *span_at(struct aion_settle *settle, uint32_t index)
     return &settle->spans[(settle->first_span + index) % AION_SPANS];
 }
 
-static uint64_t drop_span(struct aion_settle *settle)
+/* Has the span lasted for one in `parts` of the longest wait? */
+static bool is_as_old(const struct aion_settle *settle, const struct aion_span *span, unsigned parts)
 {
-    uint64_t highest = span_at(settle, 0)->highest;
-    settle->first_span = (settle->first_span + 1) % AION_SPANS;
-    settle->span_count--;
-    return highest;
+    uint64_t ms = (settle->wait_ms + parts - 1) / parts;
+    return settle->arrived - span->first >= MOST_WAITING / parts ||
+           (!settle->untimed && settle->now - span->since >= ms);
 }
 
-/* Drops the spans that have waited long enough; says up to where that is. */
-static uint64_t drop_old(struct aion_settle *settle, uint64_t now)
+/* Drops the spans that have waited long enough. */
+static void drop_old(struct aion_settle *settle)
 {
-    uint64_t reached = 0;
-    bool dropped = false;
-    while (settle->span_count) {
-        const struct aion_span *span = span_at(settle, 0);
-        if (now - span->since < settle->wait_ms && settle->arrived - span->first < MOST_WAITING)
-            break;
-        uint64_t highest = drop_span(settle);
-        reached = highest > reached ? highest : reached;
-        dropped = true;
+    uint32_t before = settle->span_count;
+    while (settle->span_count && is_as_old(settle, span_at(settle, 0), 1)) {
+        uint64_t highest = span_at(settle, 0)->highest;
+        settle->reached = highest > settle->reached ? highest : settle->reached;
+        settle->first_span = (settle->first_span + 1) % AION_SPANS;
+        settle->span_count--;
     }
-    if (!dropped)
-        return 0;
+    if (settle->span_count == before)
+        return;
     settle->frontier = 0;
     for (uint32_t i = 0; i < settle->span_count; i++) {
         uint64_t highest = span_at(settle, i)->highest;
         settle->frontier = highest > settle->frontier ? highest : settle->frontier;
     }
-    return reached;
+}
+
+/* A new span, if the last one has lasted long enough, and has an heir: else it grows. */
+static void open_span(struct aion_settle *settle)
+{
+    if (settle->span_count &&
+        (settle->span_count == AION_SPANS || !is_as_old(settle, span_at(settle, settle->span_count - 1), PARTS)))
+        return;
+    *span_at(settle, settle->span_count++) = (struct aion_span){.since = settle->now, .first = settle->arrived};
 }
 
 void aion_settle_begin(struct aion_settle *settle, uint64_t now)
 {
-    if (!settle->wait_ms)
-        return;
-    if (settle->span_count) {
-        const struct aion_span *span = span_at(settle, settle->span_count - 1);
-        if (settle->span_count == AION_SPANS)
-            return; /* nothing was judged since: the last span grows */
-        if (now - span->since < (settle->wait_ms + PARTS - 1) / PARTS &&
-            settle->arrived - span->first < MOST_WAITING / PARTS)
-            return;
-    }
-    *span_at(settle, settle->span_count++) = (struct aion_span){.since = now, .first = settle->arrived};
+    settle->now = now;
+    if (settle->wait_ms)
+        open_span(settle);
 }
 
 /* ---- the distance ---- */
@@ -78,11 +76,8 @@ static uint32_t class_of(uint64_t late)
 
 static uint64_t most_of(uint32_t class)
 {
-    unsigned power = class / 4;
-    uint64_t quarter = class % 4 + 5, least = (uint64_t)1 << power;
-    if (power < 2)
-        return least * quarter / 4;
-    return least / 4 * quarter - 1;
+    uint64_t quarter = class % 4 + 5, least = (uint64_t)1 << class / 4;
+    return least < 4 ? least * quarter / 4 : least / 4 * quarter - 1;
 }
 
 void aion_settle_note_late(struct aion_settle *settle, uint64_t cts)
@@ -93,34 +88,37 @@ void aion_settle_note_late(struct aion_settle *settle, uint64_t cts)
         settle->late[class_of(settle->frontier - cts)]++;
 }
 
-static void halve(struct aion_settle *settle)
-{
-    settle->weight /= 2;
-    for (uint32_t i = 0; i < AION_LATENESS; i++)
-        settle->late[i] /= 2;
-}
-
 static void estimate(struct aion_settle *settle)
 {
     uint64_t later = 0;
     uint32_t class = AION_LATENESS;
-    settle->weight += settle->arrived - settle->estimated_at;
-    settle->estimated_at = settle->arrived;
+    settle->weight += AION_LEARN_EVERY;
     while (class && (later += settle->late[class - 1]) * BEARABLE <= settle->weight)
         class --;
     settle->distance = class ? most_of(class - 1) : 0;
     settle->distance = settle->distance > settle->least ? settle->distance : settle->least;
-    if (settle->weight >= MOST_WEIGHT)
-        halve(settle);
+}
+
+void aion_settle_learn(struct aion_settle *settle)
+{
+    estimate(settle);
+    if (settle->weight >= MOST_WEIGHT) {
+        settle->weight /= 2;
+        for (uint32_t i = 0; i < AION_LATENESS; i++)
+            settle->late[i] /= 2;
+    }
+    drop_old(settle);
+    open_span(settle);
 }
 
 uint64_t aion_settle_until(struct aion_settle *settle, uint64_t now)
 {
     if (!settle->wait_ms)
         return UINT64_MAX;
-    uint64_t reached = drop_old(settle, now);
-    if (settle->arrived - settle->estimated_at >= ESTIMATE_EVERY)
-        estimate(settle);
+    settle->now = now;
+    drop_old(settle);
     uint64_t until = settle->frontier > settle->distance ? settle->frontier - settle->distance : 0;
-    return until > reached ? until : reached;
+    until = until > settle->reached ? until : settle->reached;
+    settle->reached = 0;
+    return until;
 }

@@ -15,8 +15,9 @@
  * behind than could have been waited for teaches nothing: waiting would not have helped it. The frontier is that of
  * the spans that are left, so that a timestamp from a far future is forgotten with its span.
  *
- * Only time as it is passed in counts; where it stands still (replay) the number of arrivals bounds the wait. State: a
- * few plain columns. Cost: in order about ten instructions an arrival, out of order thirty. Threads: one at a time.
+ * Time is passed in; where it stands still (replay), or has no say (`untimed`), the number of arrivals alone bounds the
+ * wait, and what is judged by the time that a watermark comes follows from the order of arrival alone. State: a few
+ * plain columns. Cost: in order about ten instructions an arrival, out of order thirty. Threads: one at a time.
  */
 #ifndef ISO_AION_SETTLE_H
 #define ISO_AION_SETTLE_H
@@ -34,36 +35,40 @@ struct aion_span {
 };
 
 struct aion_settle {
-    uint64_t wait_ms;
+    uint64_t wait_ms, now;
+    bool untimed;
     uint64_t least;                     /* distance below which it never goes */
     struct aion_span spans[AION_SPANS]; /* a ring */
     uint32_t first_span, span_count;
     uint64_t arrived;             /* of all */
     uint64_t frontier;            /* the highest cts of the spans */
+    uint64_t reached;             /* that of spans that are gone, until it is told */
     uint64_t distance;            /* in units of the timestamps */
-    uint64_t estimated_at;        /* `arrived` when the distance was */
     uint64_t weight;              /* arrivals that `late` stands for: old ones count half, and half again */
     uint32_t late[AION_LATENESS]; /* arrivals by how far they were behind: four classes for each power of two */
 };
 
 /* `wait_ms` 0: nothing ever waits. */
-void aion_settle_init(struct aion_settle *settle, uint64_t wait_ms, uint64_t least);
+void aion_settle_init(struct aion_settle *settle, uint64_t wait_ms, uint64_t least, bool untimed);
 
 /* Time has come to `now`. Before arrivals are noted. */
 void aion_settle_begin(struct aion_settle *settle, uint64_t now);
 
 void aion_settle_note_late(struct aion_settle *settle, uint64_t cts);
+void aion_settle_learn(struct aion_settle *settle);
+enum { AION_LEARN_EVERY = 256 };
 
 /* A committed transaction has arrived. */
 static inline void aion_settle_note(struct aion_settle *settle, uint64_t cts)
 {
-    settle->arrived++;
     if (cts < settle->frontier) {
         aion_settle_note_late(settle, cts);
-        return;
+    } else {
+        settle->frontier = cts;
+        settle->spans[(settle->first_span + settle->span_count - 1) % AION_SPANS].highest = cts;
     }
-    settle->frontier = cts;
-    settle->spans[(settle->first_span + settle->span_count - 1) % AION_SPANS].highest = cts;
+    if (++settle->arrived % AION_LEARN_EVERY == 0)
+        aion_settle_learn(settle);
 }
 
 /* What is to be judged now: everything up to this cts. */

@@ -5,7 +5,9 @@
  *
  * Everything it does follows from the order in which messages, ends of inputs and clock readings are passed in; time
  * is a number that the caller gives. Without deadlines (finality_timeout_ms 0) and idle inputs, final verdicts follow
- * from the messages alone: a run on the capture of a live run says the same, byte for byte.
+ * from the messages alone: a run on the capture of a live run says the same, byte for byte. (Lines of one kind keep
+ * their order; where others than final ones are told and settle_ms lets transactions wait, the clock has a say in how
+ * the kinds mix. With final_only it has none.)
  *
  * Watermarks. Each input (topic, partition) has its own, from the records in it; the pipeline's is the least of all
  * inputs that it was told of. An input that ended, or that is idle by the caller's choice (idle_timeout_ms after its

@@ -88,7 +88,7 @@ static void write_key(struct store *store, uint32_t key, uint64_t cts, bool comm
 static void add_transaction(struct store *store, uint32_t number)
 {
     uint32_t session = random_below(&store->random, SESSIONS), keys = 1 + random_below(&store->random, 4);
-    uint64_t cts = (uint64_t)TICK * (number + 2), sts = cts - 1 - random_below(&store->random, 4 * TICK);
+    uint64_t cts = (uint64_t)TICK * (number + 10), sts = cts - 1 - random_below(&store->random, 4 * TICK);
     uint8_t status = random_below(&store->random, 50)     ? ISO_COMMITTED
                      : random_percent(&store->random, 50) ? ISO_ABORTED
                                                           : ISO_UNKNOWN;
@@ -170,7 +170,7 @@ struct plan {
     enum iso_level level;
     uint64_t settle_ms, settle_distance;
     uint32_t shards, jitter, block;
-    bool watermarks, deadlines, clock; /* does time pass? */
+    bool watermarks, deadlines, untimed, clock; /* does time pass? */
 };
 
 struct arrival {
@@ -245,6 +245,7 @@ static struct iso_aion_stats judge(const struct iso_history *history, const stru
     options.finality_timeout_ms = plan->deadlines ? 100 : 0;
     options.settle_ms = plan->settle_ms;
     options.settle_distance = plan->settle_distance;
+    options.settle_untimed = plan->untimed;
     options.emit = collect;
     options.context = found;
     found->count = 0;
@@ -266,6 +267,11 @@ static bool chronos_counts_same(const struct iso_history *history, enum iso_leve
     bool same = iso_chronos_check(history, &options, &verdict, &error) == ISO_OK &&
                 memcmp(verdict.counts, stats->counts, sizeof stats->counts) == 0 &&
                 verdict.reads_unjudged == stats->reads_unjudged;
+    for (int a = 0; a < ISO_AXIOMS && !same; a++)
+        printf("# %s: %" PRIu64 ", chronos %" PRIu64 "\n", iso_axiom_name((enum iso_axiom)a), stats->counts[a],
+               verdict.counts[a]);
+    if (!same)
+        printf("# unjudged: %" PRIu64 ", chronos %" PRIu64 "\n", stats->reads_unjudged, verdict.reads_unjudged);
     iso_verdict_release(&verdict);
     return same;
 }
@@ -287,6 +293,7 @@ static struct plan draw_plan(struct random *random, enum iso_level level, uint32
     plan.watermarks = random_percent(random, 60);
     plan.deadlines = random_percent(random, 30);
     plan.clock = random_percent(random, 70);
+    plan.untimed = random_percent(random, 20);
     return plan;
 }
 

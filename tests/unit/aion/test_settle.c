@@ -89,7 +89,7 @@ static void test_distance_follows_the_disorder(void **state)
     struct aion_settle settle;
     uint64_t at = 0;
     (void)state;
-    aion_settle_init(&settle, 100, 0);
+    aion_settle_init(&settle, 100, 0, false);
     assert_int_equal(arrive(&settle, &at, 5000, 0), 0);
     assert_int_equal(aion_settle_until(&settle, at / MS_ARRIVALS), 1000000 + 10 * at);
     assert_in_range(arrive(&settle, &at, 2000, 500), 490, 650);
@@ -107,7 +107,7 @@ static void test_distance_covers_what_it_has_seen(void **state)
             struct aion_settle settle;
             uint64_t behind = ((uint64_t)1 << power) / 4 * quarter;
             behind = behind ? behind : (uint64_t)1 << power;
-            aion_settle_init(&settle, 100, 0);
+            aion_settle_init(&settle, 100, 0, false);
             aion_settle_begin(&settle, 0);
             for (int i = 0; i < 300; i++)
                 aion_settle_note(&settle, i % 2 ? UINT64_MAX - 1 - behind : UINT64_MAX - 1);
@@ -123,7 +123,7 @@ static void test_a_leap_is_forgotten(void **state)
     struct aion_settle settle;
     uint64_t at = 0;
     (void)state;
-    aion_settle_init(&settle, 100, 0);
+    aion_settle_init(&settle, 100, 0, false);
     arrive(&settle, &at, 5000, 0);
     aion_settle_note(&settle, UINT64_MAX / 2);
     assert_true(aion_settle_until(&settle, at / MS_ARRIVALS) == UINT64_MAX / 2);
@@ -137,9 +137,37 @@ static void test_beyond_reach_teaches_nothing(void **state)
     struct aion_settle settle;
     uint64_t at = 0;
     (void)state;
-    aion_settle_init(&settle, 20, 0); /* 500 arrivals, 5,000 units */
+    aion_settle_init(&settle, 20, 0, false); /* 500 arrivals, 5,000 units */
     assert_int_equal(arrive(&settle, &at, 20000, 50000), 0);
     assert_in_range(arrive(&settle, &at, 20000, 3000), 2990, 3800);
+}
+
+/* Without a clock, what may go after the same arrivals is the same, however often it was asked in between. */
+static void test_untimed_follows_from_arrivals(void **state)
+{
+    struct aion_settle often, seldom;
+    uint64_t random = 3;
+    (void)state;
+    aion_settle_init(&often, 50, 0, true);
+    aion_settle_init(&seldom, 50, 0, true);
+    aion_settle_begin(&often, 0);
+    aion_settle_begin(&seldom, 0);
+    for (uint32_t i = 1; i <= 60000; i++) {
+        uint64_t behind = test_random(&random) % (i / 20000 * 1000 + 1),
+                 leap = test_random(&random) % 20000 ? 0 : 90000;
+        aion_settle_note(&often, 100000 + 10 * i - behind + leap);
+        aion_settle_note(&seldom, 100000 + 10 * i - behind + leap);
+        for (uint64_t times = test_random(&random) % 3; times; times--) {
+            aion_settle_until(&often, i);
+            aion_settle_begin(&often, i);
+        }
+        if (i % 1000)
+            continue;
+        uint64_t once = aion_settle_until(&often, i);
+        assert_true(aion_settle_until(&seldom, 7 * i) >= once);
+        assert_true(often.distance == seldom.distance && often.frontier == seldom.frontier);
+    }
+    assert_true(often.distance > 1000);
 }
 
 int main(void)
@@ -148,7 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queue_is_a_sorted_list),           cmocka_unit_test(test_distance_follows_the_disorder),
         cmocka_unit_test(test_distance_covers_what_it_has_seen), cmocka_unit_test(test_a_leap_is_forgotten),
-        cmocka_unit_test(test_beyond_reach_teaches_nothing),
+        cmocka_unit_test(test_beyond_reach_teaches_nothing),     cmocka_unit_test(test_untimed_follows_from_arrivals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
