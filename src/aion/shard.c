@@ -311,7 +311,8 @@ ISO_FETCH fetch_keys(const struct iso_aion_shard *shard, const struct march *mar
         __builtin_prefetch(&shard->keys[step->key], 1);
 }
 
-ISO_FETCH fetch_runs(const struct iso_aion_shard *shard, const struct march *march, uint32_t number)
+/* `chunks`: what the end of the run's directory names, which has been fetched before. */
+ISO_FETCH fetch_runs(const struct iso_aion_shard *shard, const struct march *march, uint32_t number, bool chunks)
 {
     if (number >= march->count)
         return;
@@ -319,31 +320,25 @@ ISO_FETCH fetch_runs(const struct iso_aion_shard *shard, const struct march *mar
     const struct aion_step *step = &batch_at(march, number)->steps[part->first_step];
     for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++) {
         const struct aion_key *key = &shard->keys[step->key];
-        fetch_end(shard, step->kind <= AION_READ_LIST ? &key->reads : &key->versions);
-        if (looks_back(part, step, key))
-            fetch_end(shard, &key->versions);
-    }
-}
-
-ISO_FETCH fetch_chunks(const struct iso_aion_shard *shard, const struct march *march, uint32_t number)
-{
-    if (number >= march->count)
-        return;
-    const struct aion_part *part = part_at(march, number);
-    const struct aion_step *step = &batch_at(march, number)->steps[part->first_step];
-    for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++) {
-        const struct aion_key *key = &shard->keys[step->key];
-        fetch_last_chunk(shard, step->kind <= AION_READ_LIST ? &key->reads : &key->versions);
-        if (looks_back(part, step, key))
-            fetch_last_chunk(shard, &key->versions);
+        const struct aion_run *run = step->kind <= AION_READ_LIST ? &key->reads : &key->versions;
+        bool too = looks_back(part, step, key);
+        if (chunks) {
+            fetch_last_chunk(shard, run);
+            if (too)
+                fetch_last_chunk(shard, &key->versions);
+        } else {
+            fetch_end(shard, run);
+            if (too)
+                fetch_end(shard, &key->versions);
+        }
     }
 }
 
 ISO_FETCH fetch(const struct iso_aion_shard *shard, const struct march *march, uint32_t at)
 {
     fetch_keys(shard, march, at + 3 * march->ahead);
-    fetch_runs(shard, march, at + 2 * march->ahead);
-    fetch_chunks(shard, march, at + march->ahead);
+    fetch_runs(shard, march, at + 2 * march->ahead, false);
+    fetch_runs(shard, march, at + march->ahead, true);
 }
 
 static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
@@ -398,7 +393,7 @@ static void apply_all(struct iso_aion_shard *shard, struct march *march)
     for (uint32_t i = 0; fetches && i < 3 * march->ahead; i++)
         fetch_keys(shard, march, i);
     for (uint32_t i = 0; fetches && i < 2 * march->ahead; i++)
-        fetch_runs(shard, march, i);
+        fetch_runs(shard, march, i, false);
     for (uint32_t i = 0; i < march->count; i++) {
         const struct aion_part *part = part_at(march, i);
         if (fetches)

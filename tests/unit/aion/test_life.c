@@ -382,15 +382,20 @@ static void test_shared_cts_waits_for_the_watermark(void **state)
     stop(&f);
 }
 
+static void start_settling(struct fixture *fixture, uint64_t ms, uint64_t distance)
+{
+    start(fixture, ISO_SI, 0);
+    fixture->options.settle_ms = ms;
+    fixture->options.settle_distance = distance;
+    open_engine(fixture);
+}
+
 /* A reader that overtook the writer of what it read waits for it: nothing is told, nothing flips. */
 static void test_overtaken_writer_is_waited_for(void **state)
 {
     struct fixture f;
     (void)state;
-    start(&f, ISO_SI, 0);
-    f.options.settle_ms = 50;
-    f.options.settle_distance = 100;
-    open_engine(&f);
+    start_settling(&f, 50, 100);
     reader(&f, 2, 20, 7, 100);
     assert_int_equal(stats_of(&f).waiting, 1);
     assert_int_equal(stats_of(&f).waiting_from, 20);
@@ -415,10 +420,7 @@ static void test_no_wait_is_longer_than_was_allowed(void **state)
 {
     struct fixture f;
     (void)state;
-    start(&f, ISO_SI, 0);
-    f.options.settle_ms = 50;
-    f.options.settle_distance = UINT64_MAX;
-    open_engine(&f);
+    start_settling(&f, 50, UINT64_MAX);
     f.now = 100;
     reader(&f, 2, 20, 7, 100);
     iso_aion_tick(f.engine, 149);
@@ -441,10 +443,7 @@ static void test_watermark_waits_for_nobody(void **state)
 {
     struct fixture f;
     (void)state;
-    start(&f, ISO_SI, 0);
-    f.options.settle_ms = 1000;
-    f.options.settle_distance = 1000;
-    open_engine(&f);
+    start_settling(&f, 1000, 1000);
     writer(&f, 1, 1, 10, 7, 100);
     begin(&f, 2, 15, 40, ISO_COMMITTED); /* started below the watermark, committed above */
     iso_history_operation(&f.block, ISO_READ, 7, 55);
@@ -468,10 +467,7 @@ static void test_kind_knows_writers_that_wait(void **state)
 {
     struct fixture f;
     (void)state;
-    start(&f, ISO_SI, 0);
-    f.options.settle_ms = 1000;
-    f.options.settle_distance = 1000;
-    open_engine(&f);
+    start_settling(&f, 1000, 1000);
     reader(&f, 1, 20, 7, 100);
     writer(&f, 2, 25, 30, 7, 100);
     iso_aion_watermark(f.engine, 20, 0);
@@ -485,9 +481,7 @@ static void test_nothing_waits_in_order(void **state)
 {
     struct fixture f;
     (void)state;
-    start(&f, ISO_SI, 0);
-    f.options.settle_ms = 1000;
-    open_engine(&f);
+    start_settling(&f, 1000, 0);
     for (uint32_t i = 0; i < 2000; i++) {
         writer(&f, 1 + i, 10 * i, 10 * i + 5, 7, i);
         assert_int_equal(stats_of(&f).waiting, 0);
