@@ -47,6 +47,7 @@ struct iso_pipeline_options {
     bool session_order;
     uint32_t shards;
     uint64_t finality_timeout_ms;     /* 0: no deadlines */
+    uint64_t settle_ms;               /* as in struct iso_aion_options; without deadlines untimed */
     uint64_t idle_timeout_ms;         /* 0: every input is waited for */
     uint64_t retention, memory_limit; /* as in struct iso_aion_options */
     const char *changes;              /* kind of the change streams, all of one database; NULL: none, and no join */
