@@ -41,6 +41,7 @@ RECORDER := $(BUILD)/record-wiredtiger
 BROKER := $(BUILD)/embedded-broker
 POSTGRES_WORKLOAD := $(BUILD)/postgres-workload
 WORKLOAD := $(BUILD)/polygraph-workload
+DECODERS := $(BUILD)/decoders
 
 .DEFAULT_GOAL := all
 .PHONY: all
@@ -104,6 +105,10 @@ $(FUZZ_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(LIB
 
 # A broker without Java, for the demonstration.
 $(BROKER): $(call objects,bench/embedded_broker.c) $(C11_THREADS) $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
+
+# Decoders by themselves.
+$(DECODERS): $(call objects,bench/decoders.c) $(TEST_SUPPORT) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
 # Concurrent sessions on PostgreSQL, for its end-to-end tests.
@@ -211,8 +216,9 @@ bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone
 	@$(MAKE) -s -j$(JOBS) all
 	@BUILD=$(BUILD) bench/run.sh
 	@BUILD=$(BUILD) bench/online.sh
-	@$(MAKE) -s $(WORKLOAD)
+	@$(MAKE) -s $(WORKLOAD) $(DECODERS)
 	@BUILD=$(BUILD) bench/polygraph.sh
+	@BUILD=$(BUILD) bench/decoders.sh
 
 FORMATTED = $(shell find include src connectors tests bench -name '*.[ch]')
 format: ## Format the sources with clang-format-14
