@@ -10,15 +10,13 @@
  *     Protobuf  by the schema's text, the same way
  *
  * Ownership: an envelope owns its rows; texts of cells are the reader's, until it reads the next message. Memory: what
- * the largest message needs, and at most ISO_ENVELOPE_SCHEMAS schemas. Threads: one at a time.
+ * the largest message needs, and at most ISO_SCHEMAS_MAX schemas. Threads: one at a time.
  */
 #ifndef ISO_ENVELOPE_H
 #define ISO_ENVELOPE_H
 
 #include "io/row.h"
 #include "iso/source.h"
-
-enum { ISO_ENVELOPE_SCHEMAS = 64 };
 
 enum iso_member {
     ISO_MEMBER_NONE, /* not looked at */

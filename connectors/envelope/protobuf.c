@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "connectors/envelope/envelope_private.h"
 #include "connectors/envelope/proto_schema.h"
-#include "connectors/envelope/schemas.h"
+#include "connectors/registry/schemas.h"
 #include "connectors/envelope/wire.h"
 #include "io/framing.h"
 
@@ -18,7 +18,7 @@ enum { VARINT = 0, EIGHT_BYTES = 1, SIZED = 2, FOUR_BYTES = 5, STEPS_MIN = 10000
 
 struct protobuf_reader {
     struct iso_envelope_reader reader;
-    struct envelope_schemas schemas;
+    struct iso_schemas schemas;
     struct iso_text nested; /* JSON of nested values */
 };
 
@@ -526,7 +526,7 @@ static enum iso_status read_part(struct protobuf_reader *protobuf, const struct 
     const char *expected, *name = part == ISO_FRAME_KEY ? "key: " : "";
     if (!iso_frame_open(message, part, true, &frame, &expected))
         return iso_error_set(error, ISO_BAD_INPUT, "%sexpected %s", name, expected);
-    const struct proto_schema *schema = envelope_schemas_find(&protobuf->schemas, frame.schema_id, error);
+    const struct proto_schema *schema = iso_schemas_find(&protobuf->schemas, frame.schema_id, error);
     if (!schema)
         return error->status;
     struct state state = {.schema = schema,
@@ -565,7 +565,7 @@ static enum iso_status read_key(struct iso_envelope_reader *reader, const struct
 static void destroy(struct iso_envelope_reader *reader)
 {
     struct protobuf_reader *protobuf = (struct protobuf_reader *)reader;
-    envelope_schemas_release(&protobuf->schemas);
+    iso_schemas_release(&protobuf->schemas);
     iso_text_release(&protobuf->nested);
     iso_free(protobuf);
 }

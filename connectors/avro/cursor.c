@@ -1,0 +1,172 @@
+#include "connectors/avro/cursor.h"
+
+#include "base/utf8.h"
+
+enum { STEPS_MIN = 10000, STEPS_PER_BYTE = 4 };
+
+void iso_avro_start(struct iso_avro_cursor *cursor, const void *bytes, size_t size)
+{
+    *cursor = (struct iso_avro_cursor){.at = bytes,
+                                       .end = (const uint8_t *)bytes + size,
+                                       .start = bytes,
+                                       .items = size,
+                                       .steps = STEPS_MIN + size * STEPS_PER_BYTE};
+}
+
+bool iso_avro_fail(struct iso_avro_cursor *cursor, const char *expected)
+{
+    if (cursor->expected)
+        return false;
+    cursor->expected = expected;
+    cursor->position = (size_t)(cursor->at - cursor->start);
+    cursor->at = cursor->end;
+    cursor->items = cursor->steps = 0;
+    return false;
+}
+
+/* ---- plain values ---- */
+
+static int64_t unfold(uint64_t bits)
+{
+    return (int64_t)(bits >> 1 ^ (0u - (bits & 1)));
+}
+
+/* For the message's last bytes. */
+static int64_t bytewise(struct iso_avro_cursor *cursor)
+{
+    uint64_t bits = 0;
+    unsigned shift = 0;
+    for (const uint8_t *at = cursor->at; at < cursor->end && shift < 63; shift += 7) {
+        bits |= (uint64_t)(*at & 0x7f) << shift;
+        if (*at++ < 0x80) {
+            cursor->at = at;
+            return unfold(bits);
+        }
+    }
+    return iso_avro_fail(cursor, "a number of at most 64 bits");
+}
+
+/* Eight bytes at once: their groups of seven are pushed together in pairs, then pairs of pairs. */
+int64_t iso_avro_long_of_many(struct iso_avro_cursor *cursor)
+{
+    uint64_t bits, ends, more;
+    if (cursor->end - cursor->at < 10)
+        return bytewise(cursor);
+    memcpy(&bits, cursor->at, sizeof bits); /* little-endian machines */
+    ends = ~bits & UINT64_C(0x8080808080808080);
+    bits &= (ends ? ends ^ (ends - 1) : UINT64_MAX) & UINT64_C(0x7f7f7f7f7f7f7f7f);
+    bits = (bits & UINT64_C(0x007f007f007f007f)) | (bits & UINT64_C(0x7f007f007f007f00)) >> 1;
+    bits = (bits & UINT64_C(0x00003fff00003fff)) | (bits & UINT64_C(0x3fff00003fff0000)) >> 2;
+    bits = (bits & UINT64_C(0x000000000fffffff)) | (bits & UINT64_C(0x0fffffff00000000)) >> 4;
+    if (ends) {
+        cursor->at += ((unsigned)__builtin_ctzll(ends) >> 3) + 1;
+        return unfold(bits);
+    }
+    more = cursor->at[8];
+    if (more < 0x80) {
+        cursor->at += 9;
+        return unfold(bits | more << 56);
+    }
+    if (cursor->at[9] > 1)
+        return iso_avro_fail(cursor, "a number of at most 64 bits");
+    bits |= (more & 0x7f) << 56 | (uint64_t)cursor->at[9] << 63;
+    cursor->at += 10;
+    return unfold(bits);
+}
+
+bool iso_avro_string_check(struct iso_avro_cursor *cursor, struct iso_json_text *run)
+{
+    if (iso_utf8_valid((const uint8_t *)run->at, run->length))
+        return true;
+    *run = (struct iso_json_text){"", 0};
+    return iso_avro_fail(cursor, "UTF-8");
+}
+
+/* ---- by the schema ---- */
+
+const struct iso_avro_type *iso_avro_inside_union(const struct iso_avro_schema *schema,
+                                                  const struct iso_avro_type *type, struct iso_avro_cursor *cursor)
+{
+    static const struct iso_avro_type nothing = {.shape = ISO_AVRO_NULL};
+    do
+        type = iso_avro_branch(schema, type, iso_avro_choice(cursor, type->count));
+    while (type->shape == ISO_AVRO_UNION);
+    return cursor->expected ? &nothing : type;
+}
+
+uint64_t iso_avro_block(struct iso_avro_cursor *cursor)
+{
+    int64_t number = iso_avro_long(cursor);
+    uint64_t count = (uint64_t)number;
+    if (number < 0) { /* the block's size in bytes follows */
+        iso_avro_long(cursor);
+        count = 0 - count;
+    }
+    if (count > cursor->items)
+        return (uint64_t)iso_avro_fail(cursor, "no more items than the message has bytes");
+    cursor->items -= count;
+    return count;
+}
+
+bool iso_avro_enter(struct iso_avro_cursor *cursor)
+{
+    cursor->depth++;
+    if (!cursor->steps)
+        return iso_avro_fail(cursor, "fewer values in so few bytes");
+    cursor->steps--;
+    return cursor->depth <= ISO_AVRO_DEPTH_MAX || iso_avro_fail(cursor, "fewer levels");
+}
+
+static void skip_nested(const struct iso_avro_schema *schema, const struct iso_avro_type *type,
+                        struct iso_avro_cursor *cursor)
+{
+    bool entered = iso_avro_enter(cursor);
+    for (uint32_t i = 0; entered && type->shape == ISO_AVRO_RECORD && i < type->count; i++)
+        iso_avro_skip(schema, iso_avro_field_type(schema, &schema->fields[type->first + i]), cursor);
+    for (uint64_t count; entered && type->shape != ISO_AVRO_RECORD && (count = iso_avro_block(cursor));)
+        for (; count && !cursor->expected; count--) {
+            if (type->shape == ISO_AVRO_MAP)
+                iso_avro_string(cursor);
+            iso_avro_skip(schema, &schema->types[type->item], cursor);
+        }
+    iso_avro_leave(cursor);
+}
+
+void iso_avro_skip(const struct iso_avro_schema *schema, const struct iso_avro_type *type,
+                   struct iso_avro_cursor *cursor)
+{
+    type = iso_avro_inside(schema, type, cursor);
+    switch ((enum iso_avro_shape)type->shape) {
+    case ISO_AVRO_NULL:
+        return;
+    case ISO_AVRO_BOOLEAN:
+        iso_avro_boolean(cursor);
+        return;
+    case ISO_AVRO_INT:
+        iso_avro_int(cursor);
+        return;
+    case ISO_AVRO_LONG:
+        iso_avro_long(cursor);
+        return;
+    case ISO_AVRO_FLOAT:
+        iso_avro_bytes(cursor, 4);
+        return;
+    case ISO_AVRO_DOUBLE:
+        iso_avro_bytes(cursor, 8);
+        return;
+    case ISO_AVRO_BYTES:
+        iso_avro_run(cursor);
+        return;
+    case ISO_AVRO_STRING:
+        iso_avro_string(cursor);
+        return;
+    case ISO_AVRO_FIXED:
+        iso_avro_bytes(cursor, type->item);
+        return;
+    case ISO_AVRO_ENUM:
+        iso_avro_choice(cursor, type->count);
+        return;
+    default:
+        skip_nested(schema, type, cursor);
+    }
+}
