@@ -52,6 +52,11 @@ int64_t iso_avro_long_of_many(struct iso_avro_cursor *cursor)
     uint64_t bits, ends, more;
     if (cursor->end - cursor->at < 10)
         return bytewise(cursor);
+    if (cursor->at[1] < 0x80) {
+        bits = (cursor->at[0] & 0x7fu) | (uint64_t)cursor->at[1] << 7;
+        cursor->at += 2;
+        return unfold(bits);
+    }
     memcpy(&bits, cursor->at, sizeof bits); /* little-endian machines */
     ends = ~bits & UINT64_C(0x8080808080808080);
     bits &= (ends ? ends ^ (ends - 1) : UINT64_MAX) & UINT64_C(0x7f7f7f7f7f7f7f7f);
@@ -74,6 +79,14 @@ int64_t iso_avro_long_of_many(struct iso_avro_cursor *cursor)
     return unfold(bits);
 }
 
+uint32_t iso_avro_choice_slow(struct iso_avro_cursor *cursor, uint32_t count)
+{
+    int64_t choice = iso_avro_long(cursor);
+    if (choice >= 0 && choice < count)
+        return (uint32_t)choice;
+    return iso_avro_fail(cursor, "an index within the union or enumeration");
+}
+
 bool iso_avro_string_check(struct iso_avro_cursor *cursor, struct iso_json_text *run)
 {
     if (iso_utf8_valid((const uint8_t *)run->at, run->length))
@@ -83,16 +96,6 @@ bool iso_avro_string_check(struct iso_avro_cursor *cursor, struct iso_json_text 
 }
 
 /* ---- by the schema ---- */
-
-const struct iso_avro_type *iso_avro_inside_union(const struct iso_avro_schema *schema,
-                                                  const struct iso_avro_type *type, struct iso_avro_cursor *cursor)
-{
-    static const struct iso_avro_type nothing = {.shape = ISO_AVRO_NULL};
-    do
-        type = iso_avro_branch(schema, type, iso_avro_choice(cursor, type->count));
-    while (type->shape == ISO_AVRO_UNION);
-    return cursor->expected ? &nothing : type;
-}
 
 uint64_t iso_avro_block(struct iso_avro_cursor *cursor)
 {
@@ -117,25 +120,23 @@ bool iso_avro_enter(struct iso_avro_cursor *cursor)
     return cursor->depth <= ISO_AVRO_DEPTH_MAX || iso_avro_fail(cursor, "fewer levels");
 }
 
-static void skip_nested(const struct iso_avro_schema *schema, const struct iso_avro_type *type,
-                        struct iso_avro_cursor *cursor)
+static void skip_nested(const struct iso_avro_type *type, struct iso_avro_cursor *cursor)
 {
     bool entered = iso_avro_enter(cursor);
     for (uint32_t i = 0; entered && type->shape == ISO_AVRO_RECORD && i < type->count; i++)
-        iso_avro_skip(schema, iso_avro_field_type(schema, &schema->fields[type->first + i]), cursor);
+        iso_avro_skip(type->fields[i].type, cursor);
     for (uint64_t count; entered && type->shape != ISO_AVRO_RECORD && (count = iso_avro_block(cursor));)
         for (; count && !cursor->expected; count--) {
             if (type->shape == ISO_AVRO_MAP)
                 iso_avro_string(cursor);
-            iso_avro_skip(schema, &schema->types[type->item], cursor);
+            iso_avro_skip(type->items, cursor);
         }
     iso_avro_leave(cursor);
 }
 
-void iso_avro_skip(const struct iso_avro_schema *schema, const struct iso_avro_type *type,
-                   struct iso_avro_cursor *cursor)
+void iso_avro_skip(const struct iso_avro_type *type, struct iso_avro_cursor *cursor)
 {
-    type = iso_avro_inside(schema, type, cursor);
+    type = iso_avro_inside(type, cursor);
     switch ((enum iso_avro_shape)type->shape) {
     case ISO_AVRO_NULL:
         return;
@@ -161,12 +162,12 @@ void iso_avro_skip(const struct iso_avro_schema *schema, const struct iso_avro_t
         iso_avro_string(cursor);
         return;
     case ISO_AVRO_FIXED:
-        iso_avro_bytes(cursor, type->item);
+        iso_avro_bytes(cursor, type->count);
         return;
     case ISO_AVRO_ENUM:
         iso_avro_choice(cursor, type->count);
         return;
     default:
-        skip_nested(schema, type, cursor);
+        skip_nested(type, cursor);
     }
 }

@@ -62,15 +62,14 @@ static inline int64_t iso_avro_int(struct iso_avro_cursor *cursor)
     return iso_avro_fail(cursor, "a number of 32 bits");
 }
 
-/* A union's branch or an enumeration's symbol, below `count`, which is not 0 where 0 is used as an index. */
+uint32_t iso_avro_choice_slow(struct iso_avro_cursor *cursor, uint32_t count);
+
+/* A union's branch or an enumeration's symbol, below `count`; 0 after a failure. */
 static inline uint32_t iso_avro_choice(struct iso_avro_cursor *cursor, uint32_t count)
 {
-    if (cursor->at<cursor->end && * cursor->at<0x80 && !(*cursor->at & 1) && *cursor->at>> 1 < count)
+    if (cursor->at < cursor->end && !(*cursor->at & 0x81) && *cursor->at >> 1 < count)
         return *cursor->at++ >> 1;
-    int64_t choice = iso_avro_long(cursor);
-    if (choice >= 0 && choice < count)
-        return (uint32_t)choice;
-    return iso_avro_fail(cursor, "an index within the union or enumeration");
+    return iso_avro_choice_slow(cursor, count);
 }
 
 /* `size` bytes. */
@@ -118,14 +117,13 @@ static inline uint64_t iso_avro_word(struct iso_avro_cursor *cursor, unsigned si
 
 /* ---- by the schema ---- */
 
-/* What a value that may be a union is: its branch, which is no union; after a failure a null. */
-const struct iso_avro_type *iso_avro_inside_union(const struct iso_avro_schema *schema,
-                                                  const struct iso_avro_type *type, struct iso_avro_cursor *cursor);
-
-static inline const struct iso_avro_type *
-iso_avro_inside(const struct iso_avro_schema *schema, const struct iso_avro_type *type, struct iso_avro_cursor *cursor)
+/* What a value that may be a union is: its branch, which is no union. */
+static inline const struct iso_avro_type *iso_avro_inside(const struct iso_avro_type *type,
+                                                          struct iso_avro_cursor *cursor)
 {
-    return type->shape == ISO_AVRO_UNION ? iso_avro_inside_union(schema, type, cursor) : type;
+    while (type->shape == ISO_AVRO_UNION)
+        type = type->branches[iso_avro_choice(cursor, type->count)];
+    return type;
 }
 
 /* The next block of an array or map: how many items it has; 0 ends. */
@@ -140,7 +138,6 @@ static inline void iso_avro_leave(struct iso_avro_cursor *cursor)
 }
 
 /* Passes over a value, and checks it. */
-void iso_avro_skip(const struct iso_avro_schema *schema, const struct iso_avro_type *type,
-                   struct iso_avro_cursor *cursor);
+void iso_avro_skip(const struct iso_avro_type *type, struct iso_avro_cursor *cursor);
 
 #endif

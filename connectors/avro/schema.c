@@ -50,7 +50,8 @@ static void add_field(struct iso_avro_schema *schema, struct iso_json_text name,
 {
     GROW(schema, field, fields);
     struct iso_avro_field *field = &schema->fields[schema->field_count++];
-    *field = (struct iso_avro_field){iso_copy_text(name.at, name.length), (uint32_t)name.length, type, {0}};
+    *field = (struct iso_avro_field){
+        .name = iso_copy_text(name.at, name.length), .length = (uint32_t)name.length, .number = type};
 }
 
 static void add_branch(struct iso_avro_schema *schema, uint32_t type)
@@ -281,7 +282,7 @@ static int64_t parse_named(struct parser *parser, enum iso_avro_shape shape, con
     else if (shape == ISO_AVRO_ENUM)
         take_symbols(parser, type, attributes->symbols);
     else
-        parser->schema->types[type].item = attributes->size > UINT32_MAX ? UINT32_MAX : (uint32_t)attributes->size;
+        parser->schema->types[type].count = attributes->size > UINT32_MAX ? UINT32_MAX : (uint32_t)attributes->size;
     if (json->code == ISO_JSON_FINE) {
         json->at = back;
         json->depth = depth;
@@ -375,6 +376,26 @@ static int64_t parse_type(struct parser *parser, const char *space)
 
 /* ---- whole schemas ---- */
 
+/* The tables do not move any more: numbers become pointers. */
+static void settle(struct iso_avro_schema *schema, uint32_t root)
+{
+    schema->root = &schema->types[root];
+    schema->branch_types = iso_allocate((schema->branch_count + 1u) * sizeof *schema->branch_types);
+    for (uint32_t i = 0; i < schema->branch_count; i++)
+        schema->branch_types[i] = &schema->types[schema->branches[i]];
+    for (uint32_t i = 0; i < schema->type_count; i++) {
+        struct iso_avro_type *type = &schema->types[i];
+        if (type->shape == ISO_AVRO_RECORD || type->shape == ISO_AVRO_ENUM)
+            type->fields = schema->fields ? &schema->fields[type->first] : NULL;
+        else if (type->shape == ISO_AVRO_UNION)
+            type->branches = &schema->branch_types[type->first];
+        else if (type->shape == ISO_AVRO_ARRAY || type->shape == ISO_AVRO_MAP)
+            type->items = &schema->types[type->item];
+        for (uint32_t f = 0; type->shape == ISO_AVRO_RECORD && f < type->count; f++)
+            type->fields[f].type = &schema->types[type->fields[f].number];
+    }
+}
+
 struct iso_avro_schema *iso_avro_schema_read(struct iso_json *json, struct iso_error *error)
 {
     struct iso_avro_schema *schema = iso_allocate_zeroed(1, sizeof *schema);
@@ -388,7 +409,7 @@ struct iso_avro_schema *iso_avro_schema_read(struct iso_json *json, struct iso_e
         iso_avro_schema_free(schema);
         return NULL;
     }
-    schema->root = (uint32_t)root;
+    settle(schema, (uint32_t)root);
     return schema;
 }
 
@@ -423,5 +444,6 @@ void iso_avro_schema_free(struct iso_avro_schema *schema)
     iso_free(schema->types);
     iso_free(schema->fields);
     iso_free(schema->branches);
+    iso_free(schema->branch_types);
     iso_free(schema);
 }

@@ -40,30 +40,35 @@ enum iso_avro_shape {
 struct iso_avro_field {
     char *name;
     uint32_t length;
-    uint32_t type;
-    uint8_t use[ISO_AVRO_USES]; /* the decoder's; zeros at first */
+    uint32_t number;                  /* of its type, while the schema is put together */
+    const struct iso_avro_type *type; /* NULL: a symbol */
+    uint8_t use[ISO_AVRO_USES];       /* the decoder's; zeros at first */
 };
 
 struct iso_avro_type {
-    uint8_t shape;         /* enum iso_avro_shape */
-    uint8_t use;           /* the decoder's; 0 at first */
-    bool is_decimal;       /* bytes or fixed: big-endian two's complement with `scale` */
-    int32_t scale;         /* 0 to ISO_AVRO_SCALE_MAX */
-    uint32_t first, count; /* record, enumeration: of `fields`; union: of `branches` */
-    uint32_t item;         /* array, map: the type inside; fixed: its size */
-    char *name;            /* full; NULL for those without one */
-    char *connect_name;    /* what Connect calls it, or NULL */
-    char *parameters;      /* Connect's, an object in JSON, or NULL */
+    uint8_t shape;                               /* enum iso_avro_shape */
+    uint8_t use;                                 /* the decoder's; 0 at first */
+    bool is_decimal;                             /* bytes or fixed: big-endian two's complement with `scale` */
+    int32_t scale;                               /* 0 to ISO_AVRO_SCALE_MAX */
+    uint32_t count;                              /* of fields, symbols or branches; fixed: of bytes */
+    uint32_t first, item;                        /* numbers, while the schema is put together */
+    struct iso_avro_field *fields;               /* record: its fields, enumeration: its symbols */
+    const struct iso_avro_type *const *branches; /* union */
+    const struct iso_avro_type *items;           /* array, map */
+    char *name;                                  /* full; NULL for those without one */
+    char *connect_name;                          /* what Connect calls it, or NULL */
+    char *parameters;                            /* Connect's, an object in JSON, or NULL */
 };
 
 struct iso_avro_schema {
+    const struct iso_avro_type *root;
     uint32_t type_count, type_capacity;
     struct iso_avro_type *types;
     uint32_t field_count, field_capacity;
-    struct iso_avro_field *fields;
+    struct iso_avro_field *fields; /* of all records and enumerations */
     uint32_t branch_count, branch_capacity;
-    uint32_t *branches;
-    uint32_t root;
+    uint32_t *branches; /* numbers of types */
+    const struct iso_avro_type **branch_types;
 };
 
 /* NULL: the error says what is wrong. */
@@ -73,18 +78,5 @@ struct iso_avro_schema *iso_avro_schema_parse(const char *text, size_t length, s
 struct iso_avro_schema *iso_avro_schema_read(struct iso_json *json, struct iso_error *error);
 
 void iso_avro_schema_free(struct iso_avro_schema *schema); /* NULL is none */
-
-static inline const struct iso_avro_type *iso_avro_field_type(const struct iso_avro_schema *schema,
-                                                              const struct iso_avro_field *field)
-{
-    return &schema->types[field->type];
-}
-
-/* Branch `index` of a union. */
-static inline const struct iso_avro_type *iso_avro_branch(const struct iso_avro_schema *schema,
-                                                          const struct iso_avro_type *type, uint32_t index)
-{
-    return &schema->types[schema->branches[type->first + index]];
-}
 
 #endif

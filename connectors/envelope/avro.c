@@ -58,18 +58,17 @@ static bool read_members(struct avro_reader *avro, struct avro_reading *reading,
                          enum iso_member_scope scope, struct iso_envelope *envelope, struct iso_error *error)
 {
     struct iso_avro_cursor *cursor = &reading->cursor;
-    type = iso_avro_inside(reading->schema, type, cursor);
+    type = iso_avro_inside(type, cursor);
     if (type->shape == ISO_AVRO_NULL)
         return true;
     if (type->shape != ISO_AVRO_RECORD)
         return iso_avro_fail(cursor, scope == ISO_SCOPE_TOP ? "a record" : "a record inside the envelope");
     for (uint32_t i = 0; i < type->count && !cursor->expected && error->status == ISO_OK; i++) {
-        const struct iso_avro_field *field = &reading->schema->fields[type->first + i];
-        const struct iso_avro_type *inner = iso_avro_field_type(reading->schema, field);
+        const struct iso_avro_field *field = &type->fields[i];
         if (field->use[scope] == ISO_MEMBER_NONE)
-            iso_avro_skip(reading->schema, inner, cursor);
+            iso_avro_skip(field->type, cursor);
         else
-            read_member(avro, reading, inner, (enum iso_member)field->use[scope], envelope, error);
+            read_member(avro, reading, field->type, (enum iso_member)field->use[scope], envelope, error);
     }
     return false;
 }
@@ -77,7 +76,7 @@ static bool read_members(struct avro_reader *avro, struct avro_reading *reading,
 /* ---- messages ---- */
 
 static enum iso_status start(struct avro_reader *avro, const struct iso_message *message, enum iso_frame_part part,
-                             struct avro_reading *reading, struct iso_error *error)
+                             struct avro_reading *reading, const struct iso_avro_type **root, struct iso_error *error)
 {
     const struct iso_bytes *bytes = part == ISO_FRAME_KEY ? &message->key : &message->payload;
     struct iso_frame frame = {.bytes = bytes->data, .size = bytes->size};
@@ -88,7 +87,7 @@ static enum iso_status start(struct avro_reader *avro, const struct iso_message 
     if (!schema && !(schema = iso_schemas_find(&avro->schemas, frame.schema_id, error)))
         return error->status;
     iso_avro_start(&reading->cursor, frame.bytes, frame.size);
-    reading->schema = schema;
+    *root = schema->root;
     reading->nested = &avro->nested;
     return ISO_OK;
 }
@@ -106,11 +105,11 @@ static enum iso_status read_message(struct iso_envelope_reader *reader, const st
 {
     struct avro_reader *avro = (struct avro_reader *)reader;
     struct avro_reading reading;
+    const struct iso_avro_type *root;
     avro->nested.used = 0;
-    if (start(avro, message, ISO_FRAME_PAYLOAD, &reading, error) != ISO_OK)
+    if (start(avro, message, ISO_FRAME_PAYLOAD, &reading, &root, error) != ISO_OK)
         return error->status;
-    envelope->is_tombstone =
-        read_members(avro, &reading, &reading.schema->types[reading.schema->root], ISO_SCOPE_TOP, envelope, error);
+    envelope->is_tombstone = read_members(avro, &reading, root, ISO_SCOPE_TOP, envelope, error);
     finish(&reading, "", error);
     wire_settle(envelope, &avro->nested);
     return error->status;
@@ -121,10 +120,11 @@ static enum iso_status read_key(struct iso_envelope_reader *reader, const struct
 {
     struct avro_reader *avro = (struct avro_reader *)reader;
     struct avro_reading reading;
+    const struct iso_avro_type *root;
     bool is_null = false;
-    if (start(avro, message, ISO_FRAME_KEY, &reading, error) != ISO_OK)
+    if (start(avro, message, ISO_FRAME_KEY, &reading, &root, error) != ISO_OK)
         return error->status;
-    avro_value_row(&reading, &reading.schema->types[reading.schema->root], reader->cells, &envelope->key, &is_null);
+    avro_value_row(&reading, root, reader->cells, &envelope->key, &is_null);
     finish(&reading, "key, ", error);
     envelope->has_key = envelope->key.count > 0;
     wire_settle(envelope, &avro->nested);

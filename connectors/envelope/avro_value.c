@@ -4,22 +4,21 @@
 
 /* ---- what types are ---- */
 
-static bool has_field(const struct iso_avro_schema *schema, const struct iso_avro_type *type, const char *name)
+static bool has_field(const struct iso_avro_type *type, const char *name)
 {
     for (uint32_t i = 0; i < type->count; i++)
-        if (!strcmp(schema->fields[type->first + i].name, name))
+        if (!strcmp(type->fields[i].name, name))
             return true;
     return false;
 }
 
-static uint8_t use_of(const struct iso_avro_schema *schema, const struct iso_avro_type *type)
+static uint8_t use_of(const struct iso_avro_type *type)
 {
     if (type->shape != ISO_AVRO_RECORD)
         return AVRO_PLAIN;
     if (type->connect_name && !strcmp(type->connect_name, "io.debezium.data.VariableScaleDecimal"))
         return AVRO_VARIABLE_DECIMAL;
-    return type->count == 2 && has_field(schema, type, "value") && has_field(schema, type, "set") ? AVRO_CELL
-                                                                                                  : AVRO_PLAIN;
+    return type->count == 2 && has_field(type, "value") && has_field(type, "set") ? AVRO_CELL : AVRO_PLAIN;
 }
 
 void avro_value_prepare(struct iso_avro_schema *schema)
@@ -30,11 +29,11 @@ void avro_value_prepare(struct iso_avro_schema *schema)
             field->use[scope] = (uint8_t)iso_member_find((enum iso_member_scope)scope, field->name, field->length);
     }
     for (uint32_t i = 0; i < schema->type_count; i++)
-        schema->types[i].use = use_of(schema, &schema->types[i]);
+        schema->types[i].use = use_of(&schema->types[i]);
     for (uint32_t i = 0; i < schema->type_count; i++) {
         struct iso_avro_type *type = &schema->types[i];
         for (uint32_t b = 0; type->shape == ISO_AVRO_UNION && b < type->count; b++)
-            if (iso_avro_branch(schema, type, b)->use == AVRO_CELL)
+            if (type->branches[b]->use == AVRO_CELL)
                 type->use = AVRO_CELL_OR_NULL;
     }
 }
@@ -71,7 +70,7 @@ static void put_blocks(struct avro_reading *reading, const struct iso_avro_type 
                 iso_text_put_string(text, key.at, key.length);
                 iso_text_put(text, ":");
             }
-            put_value(reading, &reading->schema->types[type->item]);
+            put_value(reading, type->items);
         }
     iso_text_put(text, is_map ? "}" : "]");
 }
@@ -80,11 +79,11 @@ static void put_record(struct avro_reading *reading, const struct iso_avro_type 
 {
     struct iso_text *text = reading->nested;
     for (uint32_t i = 0; i < type->count; i++) {
-        const struct iso_avro_field *field = &reading->schema->fields[type->first + i];
+        const struct iso_avro_field *field = &type->fields[i];
         iso_text_put(text, i ? "," : "{");
         iso_text_put_string(text, field->name, field->length);
         iso_text_put(text, ":");
-        put_value(reading, iso_avro_field_type(reading->schema, field));
+        put_value(reading, field->type);
     }
     iso_text_put(text, type->count ? "}" : "{}");
 }
@@ -92,7 +91,7 @@ static void put_record(struct avro_reading *reading, const struct iso_avro_type 
 static void put_value(struct avro_reading *reading, const struct iso_avro_type *type)
 {
     struct iso_cell cell = {0};
-    type = iso_avro_inside(reading->schema, type, &reading->cursor);
+    type = iso_avro_inside(type, &reading->cursor);
     if (!iso_avro_enter(&reading->cursor)) {
         iso_avro_leave(&reading->cursor);
         return;
@@ -114,7 +113,7 @@ static void put_value(struct avro_reading *reading, const struct iso_avro_type *
 static void read_binary(struct iso_avro_cursor *cursor, const struct iso_avro_type *type, struct iso_cell *cell)
 {
     struct iso_json_text run =
-        type->shape == ISO_AVRO_FIXED ? iso_avro_bytes(cursor, type->item) : iso_avro_run(cursor);
+        type->shape == ISO_AVRO_FIXED ? iso_avro_bytes(cursor, type->count) : iso_avro_run(cursor);
     wire_text(cell, type->is_decimal ? ISO_CELL_DECIMAL : ISO_CELL_BYTES, run.at, run.length);
     cell->scale = type->scale;
     if (type->is_decimal && (!run.length || run.length > ISO_CELL_DECIMAL_BYTES))
@@ -126,9 +125,9 @@ static void read_variable_decimal(struct avro_reading *reading, const struct iso
 {
     int64_t scale = ISO_CELL_SCALE_MAX + 1;
     for (uint32_t i = 0; i < type->count; i++) {
-        const struct iso_avro_field *field = &reading->schema->fields[type->first + i];
+        const struct iso_avro_field *field = &type->fields[i];
         struct iso_cell inner = {0};
-        avro_value_read(reading, iso_avro_field_type(reading->schema, field), &inner);
+        avro_value_read(reading, field->type, &inner);
         if (inner.kind == ISO_CELL_INTEGER && !strcmp(field->name, "scale"))
             scale = (int64_t)inner.bits;
         else if (inner.kind == ISO_CELL_BYTES && !strcmp(field->name, "value"))
@@ -158,7 +157,7 @@ void avro_value_read(struct avro_reading *reading, const struct iso_avro_type *t
     struct iso_avro_cursor *cursor = &reading->cursor;
     const struct iso_avro_field *symbol;
     struct iso_json_text run;
-    type = iso_avro_inside(reading->schema, type, cursor);
+    type = iso_avro_inside(type, cursor);
     switch ((enum iso_avro_shape)type->shape) {
     case ISO_AVRO_NULL:
         cell->kind = ISO_CELL_NULL;
@@ -190,7 +189,7 @@ void avro_value_read(struct avro_reading *reading, const struct iso_avro_type *t
         wire_text(cell, ISO_CELL_TEXT, run.at, run.length);
         return;
     case ISO_AVRO_ENUM:
-        symbol = &reading->schema->fields[type->first + iso_avro_choice(cursor, type->count)];
+        symbol = &type->fields[iso_avro_choice(cursor, type->count)];
         if (!cursor->expected)
             wire_text(cell, ISO_CELL_TEXT, symbol->name, symbol->length);
         return;
@@ -205,16 +204,17 @@ void avro_value_read(struct avro_reading *reading, const struct iso_avro_type *t
 static void read_cell(struct avro_reading *reading, const struct iso_avro_type *type, struct iso_cell *cell)
 {
     bool set = true;
-    type = iso_avro_inside(reading->schema, type, &reading->cursor);
-    if (type->shape == ISO_AVRO_NULL) {
-        cell->kind = ISO_CELL_UNKNOWN;
+    type = iso_avro_inside(type, &reading->cursor);
+    if (type->use != AVRO_CELL) {
+        avro_value_read(reading, type, cell);
+        cell->kind = type->shape == ISO_AVRO_NULL ? ISO_CELL_UNKNOWN : cell->kind;
         return;
     }
     for (uint32_t i = 0; i < type->count; i++) {
-        const struct iso_avro_field *field = &reading->schema->fields[type->first + i];
+        const struct iso_avro_field *field = &type->fields[i];
         bool is_value = !strcmp(field->name, "value");
         struct iso_cell mark = {0};
-        avro_value_read(reading, iso_avro_field_type(reading->schema, field), is_value ? cell : &mark);
+        avro_value_read(reading, field->type, is_value ? cell : &mark);
         set &= is_value || (mark.kind == ISO_CELL_BOOLEAN && mark.bits);
     }
     cell->in_cell = true;
@@ -226,15 +226,15 @@ void avro_value_row(struct avro_reading *reading, const struct iso_avro_type *ty
                     bool *is_null)
 {
     struct iso_avro_cursor *cursor = &reading->cursor;
-    type = iso_avro_inside(reading->schema, type, cursor);
+    type = iso_avro_inside(type, cursor);
     *is_null = type->shape == ISO_AVRO_NULL;
     if (*is_null)
         return;
     if (type->shape != ISO_AVRO_RECORD)
         iso_avro_fail(cursor, "a record of columns");
     for (uint32_t i = 0; i < type->count && !cursor->expected; i++) {
-        const struct iso_avro_field *field = &reading->schema->fields[type->first + i];
-        const struct iso_avro_type *column = iso_avro_field_type(reading->schema, field);
+        const struct iso_avro_field *field = &type->fields[i];
+        const struct iso_avro_type *column = field->type;
         struct iso_cell *cell = iso_row_add(row, field->name, field->length);
         if (cells && column->use >= AVRO_CELL)
             read_cell(reading, column, cell);

@@ -17,7 +17,6 @@ enum {
 /* A message being read. */
 struct avro_reading {
     struct iso_avro_cursor cursor;
-    const struct iso_avro_schema *schema;
     struct iso_text *nested; /* JSON of nested values */
 };
 

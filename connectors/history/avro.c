@@ -66,7 +66,7 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
         return iso_error_set(error, ISO_BAD_INPUT, "expected %s", wrong);
     if (!schema && !(schema = iso_schemas_find(&avro->schemas, frame.schema_id, error)))
         return error->status;
-    return record_avro_read(schema, frame.bytes, frame.size, message, events, error);
+    return record_avro_read(schema->root, frame.bytes, frame.size, message, events, error);
 }
 
 const struct iso_decoder_class record_avro = {"history", create, decode, destroy};

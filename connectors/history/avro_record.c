@@ -5,9 +5,8 @@
 #include "connectors/history/build.h"
 #include "connectors/history/record_private.h"
 
-/* A record being read: the writer's schema, the place in the message, and where it goes. */
+/* A record being read: the place in the message, and where it goes. */
 struct reading {
-    const struct iso_avro_schema *schema;
     struct iso_avro_cursor cursor;
     struct iso_history *block;
 };
@@ -18,23 +17,11 @@ static const char malformed[] = "not one Avro value of its schema";
 /* null or not there, as expected, of another type. After a failure of the cursor it does not matter which. */
 enum found { MISSING, FOUND, OTHER };
 
-static inline const struct iso_avro_field *field_of(const struct reading *reading, const struct iso_avro_type *record,
-                                                    uint32_t index)
-{
-    return &reading->schema->fields[record->first + index];
-}
-
-/* The type of a value that may be a union. */
-static inline const struct iso_avro_type *inside(struct reading *reading, uint32_t type)
-{
-    return iso_avro_inside(reading->schema, &reading->schema->types[type], &reading->cursor);
-}
-
 /* ---- values, whose types are no unions ---- */
 
 static enum found pass(struct reading *reading, const struct iso_avro_type *type)
 {
-    iso_avro_skip(reading->schema, type, &reading->cursor);
+    iso_avro_skip(type, &reading->cursor);
     return type->shape == ISO_AVRO_NULL ? MISSING : OTHER;
 }
 
@@ -76,7 +63,7 @@ static inline enum found take_word(struct reading *reading, const struct iso_avr
 {
     if (type->shape == ISO_AVRO_ENUM) {
         uint32_t symbol = iso_avro_choice(&reading->cursor, type->count);
-        *word = type->count ? field_of(reading, type, symbol)->use[use] : AVRO_NO_WORD;
+        *word = type->count ? type->fields[symbol].use[use] : AVRO_NO_WORD;
         return FOUND;
     }
     if (type->shape != ISO_AVRO_STRING)
@@ -94,7 +81,7 @@ static const char *take_list(struct reading *reading, const struct iso_avro_type
     *list = iso_history_list(reading->block);
     for (uint64_t count; (count = iso_avro_block(&reading->cursor));)
         for (; count && !reading->cursor.expected; count--) {
-            if (take_atom(reading, inside(reading, array->item), &atom) != FOUND)
+            if (take_atom(reading, iso_avro_inside(array->items, &reading->cursor), &atom) != FOUND)
                 return "an element of v: expected a long or a UTF-8 string";
             iso_history_element(reading->block, atom);
         }
@@ -162,9 +149,9 @@ static const char *take_operation(struct reading *reading, const struct iso_avro
     if (type->shape != ISO_AVRO_RECORD)
         return "t of an operation: expected READ, WRITE, DELETE or APPEND";
     for (uint32_t i = 0; i < type->count && !wrong; i++) {
-        const struct iso_avro_field *field = field_of(reading, type, i);
-        wrong = take_member(reading, (enum avro_role)field->use[USE_ROLE], inside(reading, field->type), &operation,
-                            &found);
+        const struct iso_avro_field *field = &type->fields[i];
+        wrong = take_member(reading, (enum avro_role)field->use[USE_ROLE],
+                            iso_avro_inside(field->type, &reading->cursor), &operation, &found);
     }
     if (wrong)
         return wrong;
@@ -180,7 +167,7 @@ static const char *take_operations(struct reading *reading, const struct iso_avr
     const char *wrong = NULL;
     for (uint64_t count; (count = iso_avro_block(&reading->cursor));)
         for (; count && !reading->cursor.expected; count--)
-            if ((wrong = take_operation(reading, inside(reading, array->item))))
+            if ((wrong = take_operation(reading, iso_avro_inside(array->items, &reading->cursor))))
                 return wrong;
     return NULL;
 }
@@ -294,14 +281,14 @@ static const char *take_transaction(struct reading *reading, const struct iso_av
     head.status = ISO_COMMITTED;
     head.operations = NULL;
     for (uint32_t i = 0; i < type->count && !wrong; i++) {
-        const struct iso_avro_field *field = field_of(reading, type, i);
-        const struct iso_avro_type *member = &reading->schema->types[field->type];
+        const struct iso_avro_field *field = &type->fields[i];
+        const struct iso_avro_type *member = field->type;
         enum avro_role role = (enum avro_role)field->use[USE_ROLE];
         if (i + 1 == type->count && role == ROLE_OPS && member->shape == ISO_AVRO_ARRAY) {
             wrong = begin_transaction(reading->block, &head, origin);
             return wrong ? wrong : take_operations(reading, member);
         }
-        wrong = take_head_member(reading, role, inside(reading, field->type), &head);
+        wrong = take_head_member(reading, role, iso_avro_inside(field->type, &reading->cursor), &head);
     }
     if (!wrong)
         wrong = begin_transaction(reading->block, &head, origin);
@@ -322,8 +309,8 @@ static const char *take_watermark(struct reading *reading, const struct iso_avro
                                   uint64_t *watermark)
 {
     for (uint32_t i = 0; i < type->count; i++) {
-        const struct iso_avro_field *field = field_of(reading, type, i);
-        const struct iso_avro_type *member = inside(reading, field->type);
+        const struct iso_avro_field *field = &type->fields[i];
+        const struct iso_avro_type *member = iso_avro_inside(field->type, &reading->cursor);
         if (field->use[USE_ROLE] != ROLE_WATERMARK) {
             pass(reading, member);
             continue;
@@ -336,10 +323,10 @@ static const char *take_watermark(struct reading *reading, const struct iso_avro
     return NULL;
 }
 
-static const char *take_record(struct reading *reading, const struct iso_message *message, bool *is_watermark,
-                               uint64_t *watermark)
+static const char *take_record(struct reading *reading, const struct iso_avro_type *type,
+                               const struct iso_message *message, bool *is_watermark, uint64_t *watermark)
 {
-    const struct iso_avro_type *type = inside(reading, reading->schema->root);
+    type = iso_avro_inside(type, &reading->cursor);
     struct iso_avro_cursor start = reading->cursor;
     const char *wrong = NULL;
     if (type->shape != ISO_AVRO_RECORD)
@@ -353,15 +340,15 @@ static const char *take_record(struct reading *reading, const struct iso_message
     return take_transaction(reading, type, record_origin(message));
 }
 
-enum iso_status record_avro_read(const struct iso_avro_schema *schema, const uint8_t *bytes, size_t size,
+enum iso_status record_avro_read(const struct iso_avro_type *root, const uint8_t *bytes, size_t size,
                                  const struct iso_message *message, struct iso_events *events, struct iso_error *error)
 {
     struct iso_history_mark mark = iso_history_mark(&events->block);
-    struct reading reading = {.schema = schema, .block = &events->block};
+    struct reading reading = {.block = &events->block};
     bool is_watermark = false;
     uint64_t watermark = 0;
     iso_avro_start(&reading.cursor, bytes, size);
-    const char *wrong = take_record(&reading, message, &is_watermark, &watermark);
+    const char *wrong = take_record(&reading, root, message, &is_watermark, &watermark);
     if (!wrong)
         iso_avro_finish(&reading.cursor);
     if (wrong || reading.cursor.expected) {

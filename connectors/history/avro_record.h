@@ -9,7 +9,7 @@
 #include "iso/source.h"
 
 /* ISO_BAD_INPUT: the events are as they were. */
-enum iso_status record_avro_read(const struct iso_avro_schema *schema, const uint8_t *bytes, size_t size,
+enum iso_status record_avro_read(const struct iso_avro_type *root, const uint8_t *bytes, size_t size,
                                  const struct iso_message *message, struct iso_events *events, struct iso_error *error);
 
 #endif

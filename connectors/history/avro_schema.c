@@ -54,7 +54,7 @@ void *history_avro_parse(const char *text, size_t length, struct iso_error *erro
     for (uint32_t i = 0; i < schema->type_count; i++) {
         struct iso_avro_type *type = &schema->types[i];
         for (uint32_t f = 0; type->shape == ISO_AVRO_RECORD && f < type->count; f++)
-            if (schema->fields[type->first + f].use[USE_ROLE] == ROLE_WATERMARK)
+            if (type->fields[f].use[USE_ROLE] == ROLE_WATERMARK)
                 type->use = AVRO_MAY_BE_WATERMARK;
     }
     return schema;

@@ -128,17 +128,17 @@ static void take_extension(struct iso_avro_cursor *cursor, unsigned role, const 
 }
 
 /* A record's columns to `row`; `extension` NULL: there is to be none. */
-static void read_row(struct ticdc *ticdc, const struct iso_avro_schema *schema, const struct iso_avro_type *record,
-                     struct iso_avro_cursor *cursor, struct iso_row *row, struct extension *extension)
+static void read_row(struct ticdc *ticdc, const struct iso_avro_type *record, struct iso_avro_cursor *cursor,
+                     struct iso_row *row, struct extension *extension)
 {
     iso_row_clear(row);
     for (uint32_t i = 0; i < record->count && !cursor->expected; i++) {
-        const struct iso_avro_field *field = &schema->fields[record->first + i];
-        const struct iso_avro_type *type = iso_avro_inside(schema, iso_avro_field_type(schema, field), cursor);
+        const struct iso_avro_field *field = &record->fields[i];
+        const struct iso_avro_type *type = iso_avro_inside(field->type, cursor);
         unsigned role = field->use[0];
         struct iso_cell beside = {.name = field->name, .name_length = field->length};
         if (type->shape == ISO_AVRO_RECORD) {
-            read_row(ticdc, schema, type, cursor, extension ? &ticdc->old : &ticdc->types, NULL);
+            read_row(ticdc, type, cursor, extension ? &ticdc->old : &ticdc->types, NULL);
             if (extension && role == AVRO_BEFORE)
                 extension->has_before = true;
             continue;
@@ -168,7 +168,7 @@ static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *m
         return iso_error_set(error, ISO_BAD_INPUT, "a row without a key");
     if (open_part(ticdc, message, ISO_FRAME_KEY, schema, &cursor, error) != ISO_OK)
         return error->status;
-    read_row(ticdc, *schema, &(*schema)->types[(*schema)->root], &cursor, row, NULL);
+    read_row(ticdc, (*schema)->root, &cursor, row, NULL);
     if (check_end(&cursor, "key", error) != ISO_OK)
         return error->status;
     for (uint32_t i = 0; i < row->count; i++)
@@ -180,7 +180,7 @@ static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *m
 /* The record is "..database.table". */
 static void name_table(struct ticdc_change *change, const struct iso_avro_schema *schema)
 {
-    const char *name = schema->types[schema->root].name, *dot = strrchr(name, '.'), *start = dot;
+    const char *name = schema->root->name, *dot = strrchr(name, '.'), *start = dot;
     while (start && start > name && start[-1] != '.')
         start--;
     change->database = dot ? (struct iso_json_text){start, (size_t)(dot - start)} : (struct iso_json_text){"", 0};
@@ -225,7 +225,7 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
     name_table(&change, schema);
     if (ticdc_pass_over(ticdc, message, change.database, change.table, events))
         return ISO_OK;
-    read_row(ticdc, schema, &schema->types[schema->root], &cursor, &ticdc->now, &extension);
+    read_row(ticdc, schema->root, &cursor, &ticdc->now, &extension);
     if (check_end(&cursor, "payload", error) != ISO_OK ||
         read_key(ticdc, message, &ticdc->types, &key, error) != ISO_OK ||
         take_operation(ticdc, &extension, &change, error) != ISO_OK)

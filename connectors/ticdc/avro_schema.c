@@ -42,33 +42,30 @@ static uint8_t role_of(const struct iso_avro_field *field, bool has_row)
     return (name.length > 6 && !memcmp(name.at, "_tidb_", 6)) || has_row ? AVRO_EXTENSION : AVRO_COLUMN;
 }
 
-static bool check_record(struct iso_avro_schema *schema, const struct iso_avro_type *record, bool may_nest,
-                         struct iso_error *error);
+static bool check_record(const struct iso_avro_type *record, bool may_nest, struct iso_error *error);
 
 /* A type without unions in it. */
-static bool check_plain(struct iso_avro_schema *schema, const struct iso_avro_type *type, bool may_nest, bool *has_row,
-                        struct iso_error *error)
+static bool check_plain(const struct iso_avro_type *type, bool may_nest, bool *has_row, struct iso_error *error)
 {
     *has_row |= type->shape == ISO_AVRO_RECORD;
     if (type->shape == ISO_AVRO_RECORD && may_nest)
-        return check_record(schema, type, false, error);
+        return check_record(type, false, error);
     return type->shape <= ISO_AVRO_STRING ||
            !iso_error_set(error, ISO_BAD_INPUT,
-                         "not a schema of TiCDC's: expected columns of primitive types and decimals, and maybe a "
-                         "record of the row before");
+                          "not a schema of TiCDC's: expected columns of primitive types and decimals, and maybe a "
+                          "record of the row before");
 }
 
-static bool check_record(struct iso_avro_schema *schema, const struct iso_avro_type *record, bool may_nest,
-                         struct iso_error *error)
+static bool check_record(const struct iso_avro_type *record, bool may_nest, struct iso_error *error)
 {
     if (record->shape != ISO_AVRO_RECORD || !record->count)
         return !iso_error_set(error, ISO_BAD_INPUT, "not a schema of TiCDC's: expected a record with columns");
     for (uint32_t i = 0; i < record->count; i++) {
-        struct iso_avro_field *field = &schema->fields[record->first + i];
-        const struct iso_avro_type *type = iso_avro_field_type(schema, field);
+        struct iso_avro_field *field = &record->fields[i];
+        const struct iso_avro_type *type = field->type;
         bool is_union = type->shape == ISO_AVRO_UNION, has_row = false;
         for (uint32_t b = 0; b < (is_union ? type->count : 1); b++)
-            if (!check_plain(schema, is_union ? iso_avro_branch(schema, type, b) : type, may_nest, &has_row, error))
+            if (!check_plain(is_union ? type->branches[b] : type, may_nest, &has_row, error))
                 return false;
         field->use[0] = role_of(field, has_row);
     }
@@ -83,7 +80,7 @@ static struct iso_avro_schema *prepare(struct iso_avro_schema *schema, struct is
     for (uint32_t i = 0; schema && i < schema->type_count; i++)
         if (schema->types[i].parameters)
             schema->types[i].use = use_of(schema->types[i].parameters);
-    if (!schema || check_record(schema, &schema->types[schema->root], true, error))
+    if (!schema || check_record(schema->root, true, error))
         return schema;
     iso_avro_schema_free(schema);
     return NULL;

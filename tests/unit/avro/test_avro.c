@@ -93,17 +93,16 @@ static void what_connect_says_beside_types(void **state)
         "{\"name\":\"n\",\"type\":{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"scale\":3}},"
         "{\"name\":\"u\",\"type\":[\"null\",{\"type\":\"long\",\"connect.parameters\":{\"x\":\"y\"}}]},"
         "{\"name\":\"v\",\"type\":{\"type\":\"record\",\"name\":\"V\",\"connect.name\":\"c.V\",\"fields\":[]}}]}");
-    const struct iso_avro_type *record = &schema->types[schema->root];
-    const struct iso_avro_field *fields = &schema->fields[record->first];
+    const struct iso_avro_type *record = schema->root;
+    const struct iso_avro_field *fields = record->fields;
     assert_string_equal(record->name, "a.b.T");
     assert_int_equal(record->count, 3);
     assert_string_equal(fields[1].name, "u");
-    assert_true(iso_avro_field_type(schema, &fields[0])->is_decimal);
-    assert_int_equal(iso_avro_field_type(schema, &fields[0])->scale, 3);
-    assert_string_equal(iso_avro_branch(schema, iso_avro_field_type(schema, &fields[1]), 1)->parameters,
-                        "{\"x\":\"y\"}");
-    assert_string_equal(iso_avro_field_type(schema, &fields[2])->connect_name, "c.V");
-    assert_string_equal(iso_avro_field_type(schema, &fields[2])->name, "a.b.V");
+    assert_true(fields[0].type->is_decimal);
+    assert_int_equal(fields[0].type->scale, 3);
+    assert_string_equal(fields[1].type->branches[1]->parameters, "{\"x\":\"y\"}");
+    assert_string_equal(fields[2].type->connect_name, "c.V");
+    assert_string_equal(fields[2].type->name, "a.b.V");
     iso_avro_schema_free(schema);
 }
 
@@ -157,7 +156,7 @@ static const char *pass(const char *schema, const char *bytes, size_t size, size
     assert_non_null(copy);
     memcpy(copy, bytes, size);
     iso_avro_start(&cursor, copy, size);
-    iso_avro_skip(parsed, &parsed->types[parsed->root], &cursor);
+    iso_avro_skip(parsed->root, &cursor);
     iso_avro_finish(&cursor);
     *position = cursor.position;
     free(copy);
