@@ -7,7 +7,7 @@
 #include "io/framing.h"
 #include "io/payload.h"
 
-_Static_assert((int)ISO_SCOPE_MESSAGE < (int)ISO_AVRO_USES, "a field has a use in each scope");
+_Static_assert((int)ISO_SCOPES <= (int)ISO_AVRO_USES, "a field has a use in each scope");
 
 struct avro_reader {
     struct iso_envelope_reader reader;

@@ -62,7 +62,7 @@ enum iso_member {
 };
 
 /* In which struct a member is looked for. */
-enum iso_member_scope { ISO_SCOPE_TOP, ISO_SCOPE_SOURCE, ISO_SCOPE_TRANSACTION, ISO_SCOPE_MESSAGE };
+enum iso_member_scope { ISO_SCOPE_TOP, ISO_SCOPE_SOURCE, ISO_SCOPE_TRANSACTION, ISO_SCOPE_MESSAGE, ISO_SCOPES };
 
 struct iso_envelope {
     uint64_t seen;                       /* bit m: member m was there, maybe null */

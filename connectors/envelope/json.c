@@ -19,6 +19,7 @@ struct json_reader {
     struct json_schemas schemas;
     struct iso_payload bytes; /* of decimals that came as base64; as large as the message */
     size_t bytes_used;
+    struct iso_json_shape shapes[ISO_SCOPES];
 };
 
 static struct iso_envelope_reader *create(const struct iso_decoder_options *options, struct iso_error *error)
@@ -184,18 +185,31 @@ static enum iso_status apply_schema(struct json_reader *json, const struct json_
 
 /* ---- payloads ---- */
 
+#define FINDER(name, scope)                                                                                            \
+    static uint8_t name(const char *at, size_t length)                                                                 \
+    {                                                                                                                  \
+        return (uint8_t)iso_member_find(scope, at, length);                                                            \
+    }
+FINDER(find_top, ISO_SCOPE_TOP)
+FINDER(find_in_source, ISO_SCOPE_SOURCE)
+FINDER(find_in_transaction, ISO_SCOPE_TRANSACTION)
+FINDER(find_in_message, ISO_SCOPE_MESSAGE)
+static iso_json_meaning *const finders[ISO_SCOPES] = {find_top, find_in_source, find_in_transaction, find_in_message};
+
 /* One of the structs inside an envelope. */
-static enum iso_status read_struct(struct iso_json *json, enum iso_member_scope scope, struct iso_envelope *envelope,
-                                   struct iso_error *error)
+static enum iso_status read_struct(struct json_reader *reader, struct iso_json *json, enum iso_member_scope scope,
+                                   struct iso_envelope *envelope, struct iso_error *error)
 {
+    struct iso_json_shape *shape = &reader->shapes[scope];
     struct iso_json_text name;
+    uint8_t member;
     if (iso_json_peek(json) == ISO_JSON_NULL) {
         iso_json_null(json);
         return ISO_OK;
     }
     iso_json_enter_object(json);
-    while (iso_json_member(json, &name)) {
-        enum iso_member member = iso_member_find(scope, name.at, name.length);
+    iso_json_shape_start(shape);
+    while (iso_json_shape_member(json, shape, finders[scope], &name, &member)) {
         if (member == ISO_MEMBER_NONE) {
             iso_json_skip(json);
             continue;
@@ -220,28 +234,30 @@ static enum iso_status read_member(struct json_reader *reader, struct iso_json *
         read_row(reader, envelope_row(envelope, member), json);
         return ISO_OK;
     case ISO_MEMBER_SOURCE:
-        return read_struct(json, ISO_SCOPE_SOURCE, envelope, error);
+        return read_struct(reader, json, ISO_SCOPE_SOURCE, envelope, error);
     case ISO_MEMBER_TRANSACTION:
-        return read_struct(json, ISO_SCOPE_TRANSACTION, envelope, error);
+        return read_struct(reader, json, ISO_SCOPE_TRANSACTION, envelope, error);
     case ISO_MEMBER_MESSAGE:
-        return read_struct(json, ISO_SCOPE_MESSAGE, envelope, error);
+        return read_struct(reader, json, ISO_SCOPE_MESSAGE, envelope, error);
     default:
         iso_cell_read_json(cell, json);
         return ISO_OK;
     }
 }
 
-/* The members of the object that the cursor is inside; `first` is the name of the first one. */
+/* The members of the object that the cursor is inside. */
 static enum iso_status read_members(struct json_reader *reader, struct iso_json *json, struct iso_envelope *envelope,
                                     struct iso_error *error)
 {
+    struct iso_json_shape *shape = &reader->shapes[ISO_SCOPE_TOP];
     struct iso_json_text name;
-    while (error->status == ISO_OK && iso_json_member(json, &name)) {
-        enum iso_member member = iso_member_find(ISO_SCOPE_TOP, name.at, name.length);
+    uint8_t member;
+    iso_json_shape_start(shape);
+    while (error->status == ISO_OK && iso_json_shape_member(json, shape, finders[ISO_SCOPE_TOP], &name, &member)) {
         if (member == ISO_MEMBER_NONE)
             iso_json_skip(json);
         else
-            read_member(reader, json, member, envelope, error);
+            read_member(reader, json, (enum iso_member)member, envelope, error);
     }
     return error->status;
 }
@@ -254,6 +270,8 @@ static bool is_wrapped(struct iso_json *json)
     if (iso_json_peek(json) != ISO_JSON_OBJECT)
         return false;
     const char *from = json->at;
+    if (from[1] == '"' && from[2] != 's' && from[2] != 'p' && from[2] != '\\') /* as most are; padding follows */
+        return false;
     iso_json_enter_object(json);
     if (iso_json_member(json, &name)) {
         enum iso_json_type type = iso_json_peek(json);

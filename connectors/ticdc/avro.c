@@ -202,9 +202,7 @@ static enum iso_status take_operation(struct ticdc *ticdc, const struct extensio
         change->created = true;
         change->has_old = false;
     } else if (ISO_PAYLOAD_IS(extension->operation, "d")) { /* its columns are those of the row that is gone */
-        struct iso_row row = ticdc->old;
-        ticdc->old = ticdc->now;
-        ticdc->now = row;
+        iso_row_swap(&ticdc->old, &ticdc->now);
         change->has_now = false;
         change->has_old = true;
     } else if (!ISO_PAYLOAD_IS(extension->operation, "u")) {
