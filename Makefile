@@ -17,7 +17,7 @@ Q := $(if $(filter 1,$(V)),,@)
 CFLAGS_ALL := -std=c11 $(OPTIMISE) -g -Wall -Wextra $(WERROR) -Iinclude -Isrc -I. -I$(BUILD)/generated -MMD -MP -pthread \
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CFLAGS)
 LDFLAGS_ALL := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
-LIBRARIES := -lrdkafka -lprotobuf-c -lcurl -lzstd -llz4 -lsnappy -lmicrohttpd -lcadical -lstdc++ -lm
+LIBRARIES := -lrdkafka -lcurl -lzstd -llz4 -lsnappy -lmicrohttpd -lcadical -lstdc++ -lm
 # librdkafka starts its threads by thrd_create, which gcc's thread sanitizer does not know: see there.
 C11_THREADS = $(if $(filter thread,$(SANITIZE)),$(call objects,tests/threads/c11_threads.c))
 # Sanitizers replace malloc themselves.
@@ -51,13 +51,13 @@ $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
 
-# The Protobuf schema of history topics, compiled; only its decoder includes the header.
+# The Protobuf schema of history topics, compiled: what tests compare the decoder with.
 SCHEMA_CODE := $(BUILD)/generated/transaction.pb-c
 $(SCHEMA_CODE).c $(SCHEMA_CODE).h &: deploy/schemas/transaction.proto
 	@mkdir -p $(@D)
 	$(Q)protoc-c --proto_path=deploy/schemas --c_out=$(BUILD)/generated $<
 
-$(BUILD)/obj/connectors/history/protobuf.o $(BUILD)/obj/tests/unit/records/test_decoders.o: $(SCHEMA_CODE).h
+$(BUILD)/obj/tests/unit/records/test_decoders.o $(BUILD)/obj/tests/unit/records/test_protobuf.o: $(SCHEMA_CODE).h
 
 # The Avro schema as a string of C.
 $(BUILD)/generated/transaction.avsc.h: deploy/schemas/transaction.avsc
@@ -76,7 +76,7 @@ $(BUILD)/obj/src/web/answer.o: $(BUILD)/generated/page.html.h
 $(SCHEMA_CODE).o: $(SCHEMA_CODE).c
 	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
 
-$(LIBRARY): $(call objects,$(LIBRARY_SOURCES)) $(SCHEMA_CODE).o
+$(LIBRARY): $(call objects,$(LIBRARY_SOURCES))
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
@@ -95,9 +95,9 @@ $(APP_LIBRARY): $(call objects,$(filter-out src/app/main.c,$(APP_SOURCES)))
 $(BUILD)/isochron: $(call objects,src/app/main.c) $(C11_THREADS) $(APP_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
-$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(C11_THREADS) $(TEST_SUPPORT) $(APP_LIBRARY) $(LIBRARY)
+$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(SCHEMA_CODE).o $(C11_THREADS) $(TEST_SUPPORT) $(APP_LIBRARY) $(LIBRARY)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(LIBRARIES) -lcmocka -ljansson -lavro -o $@
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(LIBRARIES) -lcmocka -ljansson -lavro -lprotobuf-c -o $@
 
 $(FUZZ_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(LIBRARY)
 	@mkdir -p $(@D)
