@@ -26,57 +26,14 @@ bool iso_avro_fail(struct iso_avro_cursor *cursor, const char *expected)
 
 /* ---- plain values ---- */
 
-static int64_t unfold(uint64_t bits)
-{
-    return (int64_t)(bits >> 1 ^ (0u - (bits & 1)));
-}
-
-/* For the message's last bytes. */
-static int64_t bytewise(struct iso_avro_cursor *cursor)
-{
-    uint64_t bits = 0;
-    unsigned shift = 0;
-    for (const uint8_t *at = cursor->at; at < cursor->end && shift < 63; shift += 7) {
-        bits |= (uint64_t)(*at & 0x7f) << shift;
-        if (*at++ < 0x80) {
-            cursor->at = at;
-            return unfold(bits);
-        }
-    }
-    return iso_avro_fail(cursor, "a number of at most 64 bits");
-}
-
-/* Eight bytes at once: their groups of seven are pushed together in pairs, then pairs of pairs. */
 int64_t iso_avro_long_of_many(struct iso_avro_cursor *cursor)
 {
-    uint64_t bits, ends, more;
-    if (cursor->end - cursor->at < 10)
-        return bytewise(cursor);
-    if (cursor->at[1] < 0x80) {
-        bits = (cursor->at[0] & 0x7fu) | (uint64_t)cursor->at[1] << 7;
-        cursor->at += 2;
-        return unfold(bits);
-    }
-    memcpy(&bits, cursor->at, sizeof bits); /* little-endian machines */
-    ends = ~bits & UINT64_C(0x8080808080808080);
-    bits &= (ends ? ends ^ (ends - 1) : UINT64_MAX) & UINT64_C(0x7f7f7f7f7f7f7f7f);
-    bits = (bits & UINT64_C(0x007f007f007f007f)) | (bits & UINT64_C(0x7f007f007f007f00)) >> 1;
-    bits = (bits & UINT64_C(0x00003fff00003fff)) | (bits & UINT64_C(0x3fff00003fff0000)) >> 2;
-    bits = (bits & UINT64_C(0x000000000fffffff)) | (bits & UINT64_C(0x0fffffff00000000)) >> 4;
-    if (ends) {
-        cursor->at += ((unsigned)__builtin_ctzll(ends) >> 3) + 1;
-        return unfold(bits);
-    }
-    more = cursor->at[8];
-    if (more < 0x80) {
-        cursor->at += 9;
-        return unfold(bits | more << 56);
-    }
-    if (cursor->at[9] > 1)
+    uint64_t bits;
+    const uint8_t *behind = iso_varint_take_more(cursor->at, cursor->end, &bits);
+    if (!behind || (behind - cursor->at == 10 && behind[-1] > 1))
         return iso_avro_fail(cursor, "a number of at most 64 bits");
-    bits |= (more & 0x7f) << 56 | (uint64_t)cursor->at[9] << 63;
-    cursor->at += 10;
-    return unfold(bits);
+    cursor->at = behind;
+    return iso_varint_signed(bits);
 }
 
 uint32_t iso_avro_choice_slow(struct iso_avro_cursor *cursor, uint32_t count)

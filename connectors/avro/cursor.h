@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "base/varint.h"
 #include "connectors/avro/schema.h"
 
 struct iso_avro_cursor {

@@ -125,7 +125,7 @@ static bool take_scalar(struct state *state, uint8_t kind, const struct iso_wire
         return true;
     case PROTO_SINT32:
     case PROTO_SINT64:
-        wire_signed(cell, iso_wire_signed(wire->bits));
+        wire_signed(cell, iso_varint_signed(wire->bits));
         return true;
     case PROTO_BOOL:
         cell->kind = ISO_CELL_BOOLEAN;

@@ -76,7 +76,7 @@ static const char *read_value(struct reading *reading, struct iso_wire_span span
         if (field.number == VALUE_NUMBER) {
             if ((wrong = check(reading, &span, &field, ISO_WIRE_VARINT)))
                 return wrong;
-            value->number = iso_wire_signed(field.bits);
+            value->number = iso_varint_signed(field.bits);
         } else if (field.number == VALUE_TEXT) {
             if ((wrong = check(reading, &span, &field, ISO_WIRE_SIZED)))
                 return wrong;

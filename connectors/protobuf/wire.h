@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/varint.h"
+
 enum { ISO_WIRE_VARINT = 0, ISO_WIRE_EIGHT_BYTES = 1, ISO_WIRE_SIZED = 2, ISO_WIRE_FOUR_BYTES = 5 };
 
 /* A part of the message. */
@@ -23,18 +25,29 @@ struct iso_wire_field {
     struct iso_wire_span bytes; /* ISO_WIRE_SIZED */
 };
 
-const char *iso_wire_varint_slow(struct iso_wire_span *span, uint64_t *value);
 const char *iso_wire_fixed(struct iso_wire_span *span, unsigned size, uint64_t *value);
-const char *iso_wire_content(struct iso_wire_span *span, struct iso_wire_field *field);
+const char *iso_wire_number(struct iso_wire_span *span, struct iso_wire_field *field);
 
-/* Seven bits a byte, the lowest first, at most ten bytes; what is above 64 bits is dropped, as everywhere. */
 static inline const char *iso_wire_varint(struct iso_wire_span *span, uint64_t *value)
 {
-    if (span->at < span->end && *span->at < 0x80) { /* as most are */
-        *value = *span->at++;
-        return NULL;
-    }
-    return iso_wire_varint_slow(span, value);
+    const uint8_t *behind = iso_varint_take(span->at, span->end, value);
+    if (!behind)
+        return "a number of at most ten bytes";
+    span->at = behind;
+    return NULL;
+}
+
+static inline const char *iso_wire_sized(struct iso_wire_span *span, struct iso_wire_span *bytes)
+{
+    uint64_t size;
+    const char *expected = iso_wire_varint(span, &size);
+    if (expected)
+        return expected;
+    if (size > (uint64_t)(span->end - span->at))
+        return "a length within the message";
+    *bytes = (struct iso_wire_span){span->at, span->at + size};
+    span->at += size;
+    return NULL;
 }
 
 /* The next field, where something is left. */
@@ -49,13 +62,9 @@ static inline const char *iso_wire_take(struct iso_wire_span *span, struct iso_w
     field->encoding = tag & 7;
     if (!field->number || tag >> 32)
         return "a field's number";
-    return field->encoding == ISO_WIRE_VARINT ? iso_wire_varint(span, &field->bits) : iso_wire_content(span, field);
-}
-
-/* A zig-zag number, of sint32 and sint64. */
-static inline int64_t iso_wire_signed(uint64_t bits)
-{
-    return (int64_t)(bits >> 1 ^ (0u - (bits & 1)));
+    if (field->encoding == ISO_WIRE_VARINT)
+        return iso_wire_varint(span, &field->bits);
+    return field->encoding == ISO_WIRE_SIZED ? iso_wire_sized(span, &field->bytes) : iso_wire_number(span, field);
 }
 
 #endif
