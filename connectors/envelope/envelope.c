@@ -79,6 +79,7 @@ static const char *const names[ISO_MEMBERS] = {
     [ISO_MEMBER_SOURCE] = "source",
     [ISO_MEMBER_TRANSACTION] = "transaction",
     [ISO_MEMBER_MESSAGE] = "message",
+    [ISO_MEMBER_DATA] = "data",
     [ISO_MEMBER_TS_MS] = "ts_ms",
     [ISO_MEMBER_STATUS] = "status",
     [ISO_MEMBER_ID] = "id",

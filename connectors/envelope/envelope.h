@@ -5,7 +5,8 @@
  * there, which columns a row has and what they hold. Members are found by name in every format, unknown ones are passed
  * over, a member that stands twice is refused.
  *
- *     JSON      with and without schemas, told apart message by message; decimals by the schema, if there is one
+ *     JSON      with and without schemas, told apart message by message; decimals by the schema, if there is one;
+ *               also as CloudEvents (cloud_event.h)
  *     Avro      by the writer's schema: from a registry, or given
  *     Protobuf  by the schema's text, the same way
  *
@@ -27,6 +28,7 @@ enum iso_member {
     ISO_MEMBER_SOURCE,
     ISO_MEMBER_TRANSACTION,
     ISO_MEMBER_MESSAGE,
+    ISO_MEMBER_DATA, /* of CloudEvents: before and after */
     /* of messages of other kinds */
     ISO_MEMBER_TS_MS,
     ISO_MEMBER_STATUS, /* transaction metadata */
