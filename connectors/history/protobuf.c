@@ -10,22 +10,7 @@
 #include "connectors/history/record_private.h"
 #include "connectors/protobuf/wire.h"
 #include "io/framing.h"
-
-/* Numbers of fields. */
-enum { RECORD_TRANSACTION = 1, RECORD_WATERMARK = 2 };
-enum {
-    TRANSACTION_TID = 1,
-    TRANSACTION_SID,
-    TRANSACTION_SNO,
-    TRANSACTION_STS,
-    TRANSACTION_CTS,
-    TRANSACTION_STATUS,
-    TRANSACTION_OPS
-};
-enum { TIMESTAMP_PHYSICAL = 1, TIMESTAMP_LOGICAL };
-enum { VALUE_NUMBER = 1, VALUE_TEXT };
-enum { LIST_ELEMENTS = 1 };
-enum { OPERATION_KIND = 1, OPERATION_KEY, OPERATION_VALUE, OPERATION_LIST, OPERATION_OTS, OPERATION_LOCK };
+#include "io/record_fields.h"
 
 struct protobuf_decoder {
     struct iso_decoder decoder;

@@ -57,8 +57,8 @@ static void numbers_as_libavro_writes_them(void **state)
     struct random random = {88172645463325252u};
     for (int bits = 0; bits < 64; bits++)
         for (int64_t near = -2; near <= 2; near++) {
-            assert_reads((int64_t)((uint64_t)1 << bits) + near);
-            assert_reads((int64_t)(0 - ((uint64_t)1 << bits)) + near);
+            assert_reads((int64_t)(((uint64_t)1 << bits) + (uint64_t)near));
+            assert_reads((int64_t)((uint64_t)near - ((uint64_t)1 << bits)));
         }
     for (int i = 0; i < 2000; i++)
         assert_reads((int64_t)(random_bits(&random) >> random_below(&random, 64)));
