@@ -138,7 +138,8 @@ static void put_table(struct iso_row *row, struct iso_json_text schema, struct i
         name_table(known, schema, table);
     size_t given = schema.length + table.length;
     row->text.used = 0;
-    iso_text_put_bytes(&row->text, text->bytes + given, text->used - given);
+    if (text->used)
+        iso_text_put_bytes(&row->text, text->bytes + given, text->used - given);
 }
 
 iso_atom iso_row_table(struct iso_row *row, struct iso_atoms *atoms, struct iso_json_text schema,
