@@ -16,9 +16,12 @@ static void on_signal(int number)
 
 volatile sig_atomic_t *app_catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, before;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, NULL, &before);
+    if (before.sa_handler != SIG_IGN) /* as under nohup */
+        sigaction(SIGHUP, &action, NULL);
     return &stopped;
 }
 
@@ -54,10 +57,12 @@ enum iso_status app_properties(struct iso_kafka_properties *properties, const st
                                struct iso_error *error)
 {
     for (uint32_t i = 0; i < texts->count && error->status == ISO_OK; i++) {
-        if (strchr(texts->items[i], '='))
+        if (!strchr(texts->items[i], '='))
+            iso_kafka_properties_file(properties, texts->items[i], error);
+        else if (texts->on_command_line)
             iso_kafka_properties_argument(properties, texts->items[i], error);
         else
-            iso_kafka_properties_file(properties, texts->items[i], error);
+            iso_kafka_properties_configured(properties, texts->items[i], error);
     }
     return error->status;
 }
