@@ -73,6 +73,13 @@ $(BUILD)/generated/page.html.h: src/web/page.html
 
 $(BUILD)/obj/src/web/answer.o: $(BUILD)/generated/page.html.h
 
+# The frame of reports in HTML likewise.
+$(BUILD)/generated/report.html.h: src/draw/report.html
+	@mkdir -p $(@D)
+	$(Q)(echo 'static const char report_html[] ='; sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $<; echo ';') > $@
+
+$(BUILD)/obj/src/draw/page.o: $(BUILD)/generated/report.html.h
+
 $(SCHEMA_CODE).o: $(SCHEMA_CODE).c
 	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
 
@@ -196,6 +203,11 @@ databases: ## End-to-end tests on real PostgreSQL and MariaDB with Debezium (Mav
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(POSTGRES_WORKLOAD)
 	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron WORKLOAD=$(CURDIR)/$(POSTGRES_WORKLOAD) \
 	 tests/run.sh --name databases --results $(RESULTS) --limit 900 --jobs 1 tests/postgres/end_to_end.sh tests/mariadb/end_to_end.sh
+
+.PHONY: browser
+browser: ## Pages of reports in headless Chromium: layout, console, both themes
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name browser --results $(RESULTS) --limit 600 --jobs 1 tests/browser/end_to_end.sh
 
 .PHONY: fuzz fuzz-programs fuzz-smoke
 fuzz-programs: $(FUZZ_PROGRAMS)

@@ -16,6 +16,8 @@ struct app_stream_options {
     int level, on_bad_record;
     bool no_session_order, allow_unjudged, json, final_only, quiet;
     bool served;                             /* lines go to a status server too */
+    bool keep;                               /* all transactions, and the verdict, in memory */
+    bool silent;                             /* no verdict lines on standard output */
     uint64_t finality_timeout, idle_timeout; /* seconds */
     uint64_t hlc_bits, retention, memory, max_violations, threads;
     uint64_t round; /* 0: judge at the end only */
@@ -167,10 +169,12 @@ struct app_stream {
     struct iso_output joined; /* --to-history */
     struct iso_history_writer joined_writer;
     struct iso_error joined_error;
-    bool writes_joined, concluded;
+    bool writes_joined, concluded, joins;
     struct iso_web *web; /* borrowed; NULL: nobody looks */
     struct app_rounds *rounds;
-    bool complete; /* all has come that there is to come */
+    struct iso_history *kept; /* with `keep`: in building */
+    struct iso_text verdict;  /* with `keep`: as JSON, once concluded */
+    bool complete;            /* all has come that there is to come */
 };
 
 /* Options and defaults before parsing. */
