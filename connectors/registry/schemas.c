@@ -1,13 +1,13 @@
-#include "connectors/envelope/schemas.h"
+#include "connectors/registry/schemas.h"
 
-void envelope_schemas_release(struct envelope_schemas *schemas)
+void iso_schemas_release(struct iso_schemas *schemas)
 {
     for (uint32_t i = 0; i < schemas->count; i++)
         schemas->forget(schemas->list[i].schema);
     schemas->count = 0;
 }
 
-static void *add(struct envelope_schemas *schemas, uint32_t id, struct iso_error *error)
+static void *add(struct iso_schemas *schemas, uint32_t id, struct iso_error *error)
 {
     struct iso_schema text;
     struct iso_error wrong = {.status = ISO_OK};
@@ -23,8 +23,7 @@ static void *add(struct envelope_schemas *schemas, uint32_t id, struct iso_error
         iso_error_set(error, wrong.status, "schema %u: %s", id, wrong.text);
         return NULL;
     }
-    uint32_t place =
-        schemas->count < ISO_ENVELOPE_SCHEMAS ? schemas->count++ : schemas->oldest++ % ISO_ENVELOPE_SCHEMAS;
+    uint32_t place = schemas->count < ISO_SCHEMAS_MAX ? schemas->count++ : schemas->oldest++ % ISO_SCHEMAS_MAX;
     if (schemas->list[place].schema)
         schemas->forget(schemas->list[place].schema);
     schemas->list[place].id = id;
@@ -32,7 +31,7 @@ static void *add(struct envelope_schemas *schemas, uint32_t id, struct iso_error
     return schema;
 }
 
-void *envelope_schemas_find(struct envelope_schemas *schemas, uint32_t id, struct iso_error *error)
+void *iso_schemas_find(struct iso_schemas *schemas, uint32_t id, struct iso_error *error)
 {
     for (uint32_t i = 0; i < schemas->count; i++)
         if (schemas->list[i].id == id)
