@@ -16,6 +16,7 @@ static void destroy(struct iso_decoder *decoder)
     iso_native_release(&debezium->native);
     iso_payload_release(&debezium->content);
     iso_row_release(&debezium->names);
+    iso_marker_release(&debezium->marker);
     iso_free(debezium->value);
     iso_free(debezium->tables);
     iso_free(debezium);
@@ -30,6 +31,7 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
         debezium->value = iso_copy_text(options->value, strlen(options->value));
     if (options->tables)
         debezium->tables = iso_copy_text(options->tables, strlen(options->tables));
+    iso_marker_init(&debezium->marker, options->marker);
     iso_envelope_init(&debezium->envelope);
     iso_identities_init(&debezium->identities);
     iso_native_init(&debezium->native);
@@ -64,6 +66,7 @@ static enum iso_status take_before(struct debezium *debezium, const struct debez
     const struct iso_text *name = &debezium->names.text; /* the table's, made last */
     bool whole = before->count && debezium->identity != ISO_IDENTITY_DEFAULT;
     iso_row_set_keys(before, &envelope->key);
+    iso_marker_hide(&debezium->marker, before);
     if (debezium->identity == ISO_IDENTITY_LEARN && place->database == DEBEZIUM_POSTGRESQL)
         whole = iso_identities_is_whole(&debezium->identities, name->bytes, name->used, before, debezium->value,
                                         event->operation == ISO_ROW_UPDATE);
@@ -95,6 +98,7 @@ static enum iso_status take_images(struct debezium *debezium, const struct debez
     mark_unchanged(&envelope->after);
     if (!iso_row_set_keys(&envelope->after, &envelope->key))
         return iso_error_set(error, ISO_BAD_INPUT, "after: lacks a column of the key");
+    iso_marker_take(&debezium->marker, &envelope->after, &block->atoms, event);
     return iso_change_value(&envelope->after, "after", debezium->value, block, &event->after, ISO_EVENT_HAS_AFTER,
                             event, error);
 }
@@ -107,9 +111,15 @@ static enum iso_status take_row(struct debezium *debezium, char op, const struct
     bool is_snapshot = op == 'r' || (op == 'c' && place->is_snapshot);
     if (iso_change_form(envelope, op, error) != ISO_OK)
         return error->status;
-    if (!envelope->has_key || place->is_incremental) {
+    if (iso_marker_is_table(&debezium->marker, debezium->names.text.bytes, debezium->names.text.used)) {
+        iso_marker_take_row(&debezium->marker, op == 'd' || is_snapshot ? NULL : &envelope->after, &block->atoms,
+                            event);
+        iso_events_add(events, event);
+        return ISO_OK;
+    }
+    if (!envelope->has_key) {
         event->type = ISO_EVENT_IGNORED;
-        event->reason = place->is_incremental ? "row of an incremental snapshot" : "row without a key";
+        event->reason = "row without a key";
         iso_events_add(events, event);
         return ISO_OK;
     }
@@ -150,7 +160,8 @@ static enum iso_status take_change(struct debezium *debezium, const struct iso_m
         return iso_error_set(error, ISO_BAD_INPUT, "source.table: expected the table's name");
     event.table = iso_row_table(&debezium->names, &events->block.atoms, place.schema, place.table);
     event.type = ISO_EVENT_DROP;
-    if (!iso_table_listed(debezium->tables, debezium->names.text.bytes, debezium->names.text.used)) {
+    if (!iso_table_listed(debezium->tables, debezium->names.text.bytes, debezium->names.text.used) &&
+        !iso_marker_is_table(&debezium->marker, debezium->names.text.bytes, debezium->names.text.used)) {
         event.type = ISO_EVENT_IGNORED;
         event.reason = "a table that is not in tables=";
     } else if (letter != 't') {

@@ -4,6 +4,7 @@
 #include "connectors/debezium/debezium.h"
 #include "connectors/envelope/change.h"
 #include "connectors/envelope/identity.h"
+#include "io/marker.h"
 #include "io/native.h"
 #include "io/payload.h"
 
@@ -13,6 +14,7 @@ struct debezium {
     struct iso_decoder decoder;
     char *value, *tables; /* the options, or NULL */
     enum iso_row_identity identity;
+    struct iso_marker marker;
     struct iso_envelope_reader *reader;
     struct iso_envelope envelope;
     struct iso_identities identities;

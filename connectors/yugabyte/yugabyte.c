@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "connectors/envelope/change.h"
 #include "connectors/envelope/identity.h"
+#include "io/marker.h"
 #include "io/payload.h"
 
 /* Numbers from here on are HybridTimes, of December 1978 and later: no slot counts so far. Those at the very top stand
@@ -16,6 +17,7 @@ struct yugabyte {
     struct iso_decoder decoder;
     char *value, *tables; /* the options, or NULL */
     enum iso_row_identity identity;
+    struct iso_marker marker;
     struct iso_envelope_reader *reader;
     struct iso_envelope envelope;
     struct iso_identities identities;
@@ -37,6 +39,7 @@ static void destroy(struct iso_decoder *decoder)
     iso_envelope_release(&yugabyte->envelope);
     iso_identities_release(&yugabyte->identities);
     iso_row_release(&yugabyte->names);
+    iso_marker_release(&yugabyte->marker);
     iso_free(yugabyte->value);
     iso_free(yugabyte->tables);
     iso_free(yugabyte);
@@ -51,6 +54,7 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
         yugabyte->value = iso_copy_text(options->value, strlen(options->value));
     if (options->tables)
         yugabyte->tables = iso_copy_text(options->tables, strlen(options->tables));
+    iso_marker_init(&yugabyte->marker, options->marker);
     iso_envelope_init(&yugabyte->envelope);
     iso_identities_init(&yugabyte->identities);
     iso_row_init(&yugabyte->names);
@@ -170,6 +174,7 @@ static enum iso_status take_before(struct yugabyte *yugabyte, const struct place
     const struct iso_text *name = &yugabyte->names.text; /* the table's, made last */
     bool whole = before->count && yugabyte->identity != ISO_IDENTITY_DEFAULT;
     iso_row_set_keys(before, &yugabyte->envelope.key);
+    iso_marker_hide(&yugabyte->marker, before);
     if (whole && yugabyte->identity == ISO_IDENTITY_LEARN) {
         if (place->is_grpc)
             doubt_nulls(before);
@@ -192,6 +197,7 @@ static enum iso_status take_after(struct yugabyte *yugabyte, const struct place 
         return iso_error_set(error, ISO_BAD_INPUT, "after: lacks a column of the key");
     if (place->is_grpc && event->operation == ISO_ROW_UPDATE && yugabyte->identity != ISO_IDENTITY_FULL)
         doubt_nulls(after);
+    iso_marker_take(&yugabyte->marker, after, &block->atoms, event);
     return iso_change_value(after, "after", yugabyte->value, block, &event->after, ISO_EVENT_HAS_AFTER, event, error);
 }
 
@@ -223,16 +229,23 @@ static enum iso_status take_row(struct yugabyte *yugabyte, char op, const struct
     struct iso_history *block = &events->block;
     if (iso_change_form(envelope, op, error) != ISO_OK)
         return error->status;
-    if (!envelope->has_key || place->is_incremental) {
-        event->type = ISO_EVENT_IGNORED;
-        event->reason = place->is_incremental ? "row of an incremental snapshot" : "row without a key";
+    bool is_snapshot = op == 'r' || (op == 'c' && place->is_snapshot);
+    if (iso_marker_is_table(&yugabyte->marker, yugabyte->names.text.bytes, yugabyte->names.text.used)) {
+        iso_marker_take_row(&yugabyte->marker, op == 'd' || is_snapshot ? NULL : &envelope->after, &block->atoms,
+                            event);
         iso_events_add(events, event);
         return ISO_OK;
     }
-    event->operation = op == 'r' || (op == 'c' && place->is_snapshot) ? ISO_ROW_SNAPSHOT
-                       : op == 'c'                                    ? ISO_ROW_INSERT
-                       : op == 'u'                                    ? ISO_ROW_UPDATE
-                                                                      : ISO_ROW_DELETE;
+    if (!envelope->has_key) {
+        event->type = ISO_EVENT_IGNORED;
+        event->reason = "row without a key";
+        iso_events_add(events, event);
+        return ISO_OK;
+    }
+    event->operation = is_snapshot ? ISO_ROW_SNAPSHOT
+                       : op == 'c' ? ISO_ROW_INSERT
+                       : op == 'u' ? ISO_ROW_UPDATE
+                                   : ISO_ROW_DELETE;
     event->key = iso_row_key(&envelope->key, &block->atoms, place->schema, place->table);
     if (event->key == ISO_ABSENT)
         return iso_error_set(error, ISO_BAD_INPUT, "key: a column of it is null");
@@ -263,7 +276,8 @@ static enum iso_status take_change(struct yugabyte *yugabyte, struct iso_events 
         return iso_error_set(error, ISO_BAD_INPUT, "source.table: expected the table's name");
     event->type = letter == 't' ? ISO_EVENT_DROP : ISO_EVENT_ROW;
     event->table = iso_row_table(&yugabyte->names, &events->block.atoms, place.schema, place.table);
-    if (!iso_table_listed(yugabyte->tables, yugabyte->names.text.bytes, yugabyte->names.text.used)) {
+    if (!iso_table_listed(yugabyte->tables, yugabyte->names.text.bytes, yugabyte->names.text.used) &&
+        !iso_marker_is_table(&yugabyte->marker, yugabyte->names.text.bytes, yugabyte->names.text.used)) {
         event->type = ISO_EVENT_IGNORED;
         event->reason = "a table that is not in tables=";
     } else if (letter != 't') {

@@ -20,7 +20,7 @@ enum { SCHEMA_MAX_BYTES = 1 << 20 };
 
 struct source {
     char *copy; /* of the argument, cut into the rest */
-    char *kind, *topic, *format, *registry, *schema, *value, *tables, *compression, *delimiter, *quote, *null;
+    char *kind, *topic, *format, *registry, *schema, *value, *tables, *marker, *compression, *delimiter, *quote, *null;
     enum iso_row_identity identity;
     bool framed;
     struct iso_text schema_text;
@@ -32,10 +32,16 @@ static char **place(struct source *source, const char *name)
     const struct {
         const char *name;
         char **text;
-    } places[] = {
-        {"format", &source->format},       {"registry", &source->registry}, {"schema", &source->schema},
-        {"value", &source->value},         {"tables", &source->tables},     {"compression", &source->compression},
-        {"delimiter", &source->delimiter}, {"quote", &source->quote},       {"null", &source->null}};
+    } places[] = {{"format", &source->format},
+                  {"registry", &source->registry},
+                  {"schema", &source->schema},
+                  {"value", &source->value},
+                  {"tables", &source->tables},
+                  {"marker", &source->marker},
+                  {"compression", &source->compression},
+                  {"delimiter", &source->delimiter},
+                  {"quote", &source->quote},
+                  {"null", &source->null}};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (!strcmp(places[i].name, name))
             return places[i].text;
@@ -141,6 +147,7 @@ static enum iso_status add(struct app_stream *stream, struct source *source)
         .value = source->value,
         .identity = source->identity,
         .tables = source->tables,
+        .marker = source->marker,
         .compression = source->compression,
         .delimiter = source->delimiter,
         .quote = source->quote,
@@ -165,6 +172,16 @@ static bool is_one_feed(const struct source *one, const struct source *other)
            (!prefixed || (length == strcspn(other->topic, ".") && !strncmp(one->topic, other->topic, length)));
 }
 
+/* Where one source says markers stand; what is weaker holds for all. */
+static void note_markers(struct app_source_survey *survey, const struct source *source)
+{
+    if (!source->marker)
+        return;
+    bool rows = strchr(source->marker, '.') || !strcmp(source->kind, "dgraph");
+    if (!rows || survey->markers == ISO_JOIN_NO_MARKERS)
+        survey->markers = rows ? ISO_JOIN_MARKER_ROWS : ISO_JOIN_MARKER_COLUMN;
+}
+
 enum iso_status app_source_survey(const struct app_texts *texts, struct app_source_survey *survey,
                                   struct iso_error *error)
 {
@@ -175,6 +192,8 @@ enum iso_status app_source_survey(const struct app_texts *texts, struct app_sour
         const struct iso_decoder_class *class = NULL;
         if (parse(&source, texts->items[i], error) == ISO_OK)
             class = find_kind(source.kind);
+        if (class)
+            note_markers(survey, &source);
         if (class && !iso_join_knows(class->kind)) {
             survey->history_topics = true;
         } else if (class && !first.copy) {

@@ -8,6 +8,7 @@
 struct app_source_survey {
     const char *changes; /* kind of the change streams; NULL: none */
     bool history_topics;
+    enum iso_join_markers markers;
 };
 
 /* ISO_BAD_INPUT if one cannot be read, or change streams are of several databases. */

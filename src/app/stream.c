@@ -145,6 +145,7 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.memory_limit = options->memory;
     settings.changes = survey->changes;
     settings.clients = survey->history_topics || options->history;
+    settings.markers = survey->markers;
     settings.records_first = options->history && !survey->history_topics;
     settings.patience_ms = deadlines ? PATIENCE_MS : 0;
     settings.waiting_limit = deadlines ? WAITING_ROWS : 0;

@@ -143,10 +143,13 @@ void join_check_complete(struct iso_join *join, uint32_t number)
 {
     struct join_transaction *transaction = &join->transactions[number];
     uint64_t have = (uint64_t)transaction->rows.count + transaction->others;
+    bool ended = (transaction->flags & JOIN_ENDED) && have >= transaction->expected;
     if (join->capability->closing == JOIN_CLOSES_WITH_RECORD) {
-        transaction->flags |= JOIN_CLOSED;
-        join_settle(join, number, 0);
-    } else if ((transaction->flags & JOIN_ENDED) && have >= transaction->expected) {
+        if (!transaction->markers.count || ended) /* other markers may still come */
+            transaction->flags |= JOIN_CLOSED;
+        if (transaction->flags & JOIN_CLOSED)
+            join_settle(join, number, 0);
+    } else if (ended) {
         join->stats.hints_wrong += have > transaction->expected;
         transaction->flags |= JOIN_CLOSED | JOIN_COMPLETE;
         join_settle(join, number, JOIN_ROWS_FINAL);
@@ -176,20 +179,38 @@ void join_take_end(struct iso_join *join, const struct iso_history *block, const
     join_check_complete(join, number);
 }
 
-/* An event that END counts and that is no row: a logical message. */
+/* Places rise within a partition; what does not rise was sent again. */
+static void count_other(struct iso_join *join, uint32_t number, const struct iso_event *event)
+{
+    struct join_transaction *transaction = &join->transactions[number];
+    uint32_t input = iso_origin_input(event->origin), row = transaction->others_seen.first;
+    for (uint32_t i = 0; i < transaction->others_seen.count && join->rows[row].key != input; i++)
+        row = join->rows[row].next;
+    if (row == ISO_NONE) {
+        row = join_new_row(join, &transaction->others_seen);
+        join->rows[row].key = input;
+    } else if (event->order && event->order <= join->rows[row].ordinal) {
+        return;
+    }
+    join->rows[row].ordinal = event->order;
+    transaction->others++;
+}
+
+/* An event that END counts and that is no row: a logical message, a row of a table that is not looked at, a marker. */
 void join_take_other(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
 {
     struct join_identity identity;
-    if (!join->capability->by_id || !(event->flags & ISO_EVENT_HAS_ID) ||
-        !join_identity_of(join, block, event, &identity) ||
+    bool counts = join->capability->by_id && (event->flags & ISO_EVENT_HAS_ID);
+    if ((!counts && !(event->flags & ISO_EVENT_HAS_MARKER)) || !join_identity_of(join, block, event, &identity) ||
         (join_map_get(&join->by_identity, identity) == ISO_NONE && join_settled_find(join, identity)))
         return;
+    if (join->capability->runs)
+        follow_run(join, lane_of(join, event->origin), identity, event->cts.physical);
     uint32_t number = join_open(join, identity, event);
-    struct join_transaction *transaction = &join->transactions[number];
-    if (event->order && event->order <= transaction->last_other)
-        return;
-    transaction->last_other = event->order;
-    transaction->others++;
+    if (event->flags & ISO_EVENT_HAS_MARKER)
+        join_note_marker(join, number, join_text(join, block, event->marker));
+    if (counts)
+        count_other(join, number, event);
     join_check_complete(join, number);
 }
 
@@ -450,6 +471,8 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
         return ISO_OK;
     }
     uint32_t number = join_open(join, identity, event);
+    if (event->flags & ISO_EVENT_HAS_MARKER)
+        join_note_marker(join, number, join_text(join, block, event->marker));
     uint32_t row = known_row(join, number, &arrival);
     if (row != ISO_NONE) {
         take_again(join, number, row, &arrival);

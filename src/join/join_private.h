@@ -30,7 +30,7 @@ const struct join_capability *join_capability_of(const char *kind);
 
 /* ---- identities and maps (map.c) ---- */
 
-enum join_tag { JOIN_BY_CTS = 1, JOIN_BY_STS, JOIN_BY_XID, JOIN_BY_TEXT };
+enum join_tag { JOIN_BY_CTS = 1, JOIN_BY_STS, JOIN_BY_XID, JOIN_BY_TEXT, JOIN_BY_MARKER };
 
 struct join_identity {
     uint64_t number; /* a timestamp, the low 32 bits of an xid, an atom of `texts` */
@@ -84,15 +84,17 @@ struct join_chain {
 #define JOIN_IN_BAND 0x40u
 #define JOIN_PLACING 0x80u      /* settled, waits for its position */
 #define JOIN_COMMIT_SAID 0x100u /* `position` is the commit's own: END said it */
+#define JOIN_SHARED 0x200u      /* markers say that it is several */
 
 struct join_transaction {
     struct join_identity identity; /* tag 0: free */
     struct join_chain rows;
-    uint32_t older, newer; /* by arrival; `newer` also chains free ones */
-    uint32_t stamp;        /* its number among all, see struct join_key */
-    uint32_t cursor;       /* row behind the one found last */
-    uint32_t others;       /* events that END counts and that are no rows */
-    uint64_t last_other;   /* the place of the last of them */
+    struct join_chain markers;     /* `after` is a client's tid */
+    uint32_t older, newer;         /* by arrival; `newer` also chains free ones */
+    uint32_t stamp;                /* its number among all, see struct join_key */
+    uint32_t cursor;               /* row behind the one found last */
+    uint32_t others;               /* events that END counts and that are no rows */
+    struct join_chain others_seen; /* the place of the last of them in each input, which is its `key` */
     uint32_t flags;
     uint64_t expected;
     uint64_t sts, cts;
@@ -109,12 +111,15 @@ struct join_transaction {
 #define JOIN_RECORD_LISTS 0x10u  /* appends: not compared */
 #define JOIN_RECORD_FREE 0x20u
 #define JOIN_RECORD_COMMITTED 0x40u /* placed: its commit is among those that wait for a place */
+#define JOIN_RECORD_BOUND 0x80u     /* a marker has told its identity, the first one */
+
+enum { JOIN_RECORD_IDENTITIES = 3 };
 
 struct join_record {
     iso_atom tid;
     struct join_chain writes; /* final ones, one a key */
     uint32_t identity_count;
-    struct join_identity identity[2];
+    struct join_identity identity[JOIN_RECORD_IDENTITIES];
     uint32_t same; /* the next record of an equal identity */
     uint32_t older, newer;
     uint32_t held;     /* transaction of `held`, or ISO_NONE */
@@ -158,6 +163,8 @@ struct join_settled {
 enum join_sight { JOIN_NEW, JOIN_REPEAT, JOIN_OTHER_CONTENT };
 
 void join_settled_add(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid, uint64_t cts);
+/* The same, of an identity that no row has. */
+void join_settled_note(struct iso_join *join, struct join_identity identity, iso_atom tid, uint64_t cts);
 struct join_settled_entry *join_settled_find(struct iso_join *join, struct join_identity identity);
 enum join_sight join_settled_look(struct iso_join *join, struct join_settled_entry *entry, uint32_t key,
                                   uint64_t ordinal, uint32_t content);
@@ -271,6 +278,7 @@ void join_leave_open(struct iso_join *join, uint32_t transaction);         /* ou
 uint32_t join_new_record(struct iso_join *join);
 void join_forget_record(struct iso_join *join, uint32_t record);
 void join_enter_claim(struct iso_join *join, uint32_t record);
+void join_leave_claim(struct iso_join *join, uint32_t record);
 void join_rebuild_texts(struct iso_join *join); /* if it is worth it */
 
 /* assemble.c */
@@ -301,6 +309,17 @@ void join_settle_undelivered(struct iso_join *join, uint32_t record); /* no row 
 void join_resolve(struct iso_join *join, uint32_t record, bool committed, uint64_t cts);
 void join_settle_placed(struct iso_join *join, uint32_t record, uint32_t transaction, uint64_t cts);
 bool join_commit_timestamp(const struct join_transaction *transaction, uint64_t *cts);
+
+/* marker.c */
+void join_note_marker(struct iso_join *join, uint32_t transaction, iso_atom tid); /* the stream tells it */
+void join_await_marker(struct iso_join *join, uint32_t record);                   /* an identity of a new record */
+void join_forget_markers(struct iso_join *join, struct join_transaction *transaction);
+void join_enter_markers(struct iso_join *join, uint32_t transaction);
+/* Those that no record has claimed. */
+void join_settle_markers(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts);
+bool join_has_all_records(const struct iso_join *join, const struct join_transaction *transaction, uint32_t first);
+/* Whether a committed transaction would have been told. */
+bool join_leaves_marker(const struct iso_join *join, const struct join_record *record);
 
 /* match.c */
 void join_match_unknown(struct iso_join *join);

@@ -48,6 +48,8 @@ static void set_identities(const struct taking *taking, const struct join_identi
         if (record->flags & JOIN_RECORD_CTS)
             add_identity(record, record->cts, JOIN_BY_CTS);
     }
+    if (join->options.markers && !in_band)
+        join_await_marker(join, taking->record);
 }
 
 /* ---- its final writes ---- */
@@ -131,19 +133,41 @@ static void fill_record(const struct taking *taking)
     note_largest(join, record);
 }
 
+static bool is_same_record(const struct join_record *left, const struct join_record *right)
+{
+    return left->tid == right->tid && (same_identity(left->identity[0], right->identity[0]) ||
+                                       (left->sts == right->sts && left->cts == right->cts));
+}
+
 /* A producer sends again what it does not know to have arrived. */
 static bool came_before(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
     const struct join_record *record = &join->records[taking->record];
+    if (record->identity_count && join_settled_find(join, (struct join_identity){record->tid, JOIN_BY_MARKER}) &&
+        join_settled_find(join, (struct join_identity){record->tid, JOIN_BY_MARKER})->tid == record->tid)
+        return true;
     for (uint32_t i = 0; i < record->identity_count; i++) {
         uint32_t other = join_map_get(&join->by_claim, record->identity[i]);
         const struct join_settled_entry *settled = join_settled_find(join, record->identity[i]);
         for (; other != ISO_NONE; other = join->records[other].same)
-            if (other != taking->record && join->records[other].tid == record->tid &&
-                same_identity(join->records[other].identity[0], record->identity[0]))
+            if (other != taking->record && is_same_record(&join->records[other], record))
                 return true;
         if (settled && settled->tid == record->tid)
+            return true;
+    }
+    return false;
+}
+
+/* Its transaction was settled without it: patience had ended, or somebody broke a promise. */
+static bool came_late(const struct taking *taking)
+{
+    struct iso_join *join = taking->join;
+    const struct join_record *record = &join->records[taking->record];
+    for (uint32_t i = 0; i < record->identity_count; i++) {
+        const struct join_settled_entry *settled = join_settled_find(join, record->identity[i]);
+        bool shared = record->identity[i].tag == JOIN_BY_CTS && !join->capability->unique_cts;
+        if (settled && (settled->tid == ISO_ABSENT || shared))
             return true;
     }
     return false;
@@ -217,6 +241,11 @@ void join_take_record(struct iso_join *join, const struct iso_history *block, ui
         set_identities(&taking, in_band);
     if (came_before(&taking)) {
         join->stats.record_repeats++;
+        join_forget_record(join, number);
+        return;
+    }
+    if (came_late(&taking)) {
+        join->stats.late_records++;
         join_forget_record(join, number);
         return;
     }

@@ -223,7 +223,8 @@ static void give_with_cts(struct iso_join *join, uint32_t number, uint64_t cts)
 
 static bool shares_timestamps(const struct iso_join *join, const struct join_transaction *transaction)
 {
-    return transaction->identity.tag == JOIN_BY_CTS && !join->capability->unique_cts;
+    return (transaction->flags & JOIN_SHARED) ||
+           (transaction->identity.tag == JOIN_BY_CTS && !join->capability->unique_cts);
 }
 
 static void compare(struct iso_join *join, uint32_t number, struct join_transaction *transaction, uint64_t cts,
@@ -295,14 +296,26 @@ static uint32_t claim_of(const struct iso_join *join, const struct join_transact
 static void finish(struct iso_join *join, uint32_t number, iso_atom tid, uint64_t cts)
 {
     join_settled_add(join, &join->transactions[number], tid, cts);
+    join_settle_markers(join, &join->transactions[number], cts);
     join_leave_open(join, number);
     join_forget_transaction(join, number);
+}
+
+/* So that it is known when it comes again, where its transaction's identity does not tell. */
+static void note_record(struct iso_join *join, const struct join_record *record,
+                        const struct join_transaction *transaction, uint64_t cts)
+{
+    if (join->options.markers || shares_timestamps(join, transaction))
+        join_settled_note(join, (struct join_identity){record->tid, JOIN_BY_MARKER}, record->tid, cts);
 }
 
 /* Its rows wait for a position, and are compared when it is known. */
 static void start_placing(struct iso_join *join, uint32_t number, uint32_t record)
 {
     join_settled_add(join, &join->transactions[number], record == ISO_NONE ? ISO_ABSENT : join->records[record].tid, 0);
+    if (record != ISO_NONE)
+        note_record(join, &join->records[record], &join->transactions[number], 0);
+    join_settle_markers(join, &join->transactions[number], 0);
     join_leave_open(join, number);
     join->transactions[number].flags |= JOIN_PLACING;
     join_place_commit(join, record, number);
@@ -369,6 +382,7 @@ static void settle_claimed(struct iso_join *join, uint32_t number, uint32_t firs
     for (uint32_t record = first, next; record != ISO_NONE; record = next) {
         next = join->records[record].same;
         settle_claim(join, record, transaction);
+        note_record(join, &join->records[record], transaction, cts);
         join_forget_record(join, record);
     }
     if (join_commit_timestamp(transaction, &cts) && shared)
@@ -383,6 +397,8 @@ void join_settle(struct iso_join *join, uint32_t number, uint32_t final)
     bool shared = shares_timestamps(join, transaction), rows_final = final & JOIN_ROWS_FINAL;
     if (record == ISO_NONE)
         settle_alone(join, number, final);
+    else if (!(final & JOIN_RECORDS_FINAL) && !join_has_all_records(join, transaction, record))
+        return;
     else if (rows_final || (!shared && !differs(join, transaction, &join->records[record])))
         settle_claimed(join, number, record);
 }
@@ -395,6 +411,8 @@ static bool can_tell(const struct iso_join *join, const struct join_record *reco
 {
     if (!record->identity_count)
         return join->capability->unique_cts;
+    if (record->identity[record->identity_count - 1].tag == JOIN_BY_MARKER)
+        return join->stats.markers && join_leaves_marker(join, record);
     bool start_only = record->identity_count == 1 && record->identity[0].tag == JOIN_BY_STS;
     return !start_only || join->starts_come;
 }
@@ -415,7 +433,10 @@ void join_settle_undelivered(struct iso_join *join, uint32_t number)
         join_resolve(join, number, false, 0);
     else if (record->status == ISO_COMMITTED && !(record->flags & JOIN_RECORD_GIVEN))
         join->stats.unplaced++;
-    report_undelivered(join, record);
+    if (!join->stats.stray_markers)
+        report_undelivered(join, record);
+    else
+        join->stats.unplaced++;
     if (record->flags & JOIN_RECORD_PLACED)
         join_place_forget(join, number);
     join_forget_record(join, number);

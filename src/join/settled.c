@@ -81,6 +81,11 @@ void join_settled_add(struct iso_join *join, const struct join_transaction *tran
     index_entry(settled, number);
 }
 
+void join_settled_note(struct iso_join *join, struct join_identity identity, iso_atom tid, uint64_t cts)
+{
+    join_settled_add(join, &(struct join_transaction){.identity = identity}, tid, cts);
+}
+
 struct join_settled_entry *join_settled_find(struct iso_join *join, struct join_identity identity)
 {
     struct join_settled *settled = &join->settled;

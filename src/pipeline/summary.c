@@ -23,6 +23,10 @@ enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool a
         *reason = "below-watermark";
     else if (stats.join.incomplete)
         *reason = "incomplete-transactions";
+    else if (stats.join.stray_markers)
+        *reason = "stray-markers";
+    else if (stats.join.late_records)
+        *reason = "late-records";
     else if (stats.join.unplaced || stats.join.forced)
         *reason = "unplaced-transactions";
     else if (engine->standing)
@@ -101,6 +105,12 @@ static void put_join(struct iso_text *text, const struct iso_join_stats *join)
     put_count(text, "unknown_values", join->unknown_values);
     put_count(text, "forced", join->forced);
     put_count(text, "snapshot_rows", join->snapshot_rows);
+    if (join->markers || join->stray_markers) {
+        put_count(text, "markers", join->markers);
+        put_count(text, "stray_markers", join->stray_markers);
+    }
+    if (join->late_records)
+        put_count(text, "late_records", join->late_records);
     put_count(text, "waiting_transactions", join->waiting_transactions);
     put_count(text, "waiting_records", join->waiting_records);
     put_count(text, "waiting_rows", join->waiting_rows);

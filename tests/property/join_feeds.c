@@ -40,21 +40,31 @@ enum { DEFAULT_HISTORIES = 400, MAX_REPORTS = 3, CLIENT_INPUTS = 1, LINE = 4096 
 #define YUGABYTE "yugabyte", "public.t%u/%u"
 
 static const struct format formats[] = {
-    {"dgraph", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL},
-    {"debezium", DEBEZIUM, BY_TIMESTAMPS, BY_XID, FEED_JSON, false, false, NULL},
-    {"debezium-snapshots", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON, false, false, NULL},
-    {"debezium-default-identity", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON_SCHEMAS, false, true, NULL},
-    {"debezium-in-band", DEBEZIUM, IN_BAND, BY_XID, FEED_JSON, false, false, NULL},
-    {"debezium-alone", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_JSON, false, false, NULL},
-    {"debezium-avro", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_AVRO, false, false, NULL},
-    {"debezium-protobuf", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_PROTOBUF, false, false, NULL},
-    {"binlog-alone", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_JSON, true, false, NULL},
-    {"ticdc-canal-json", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "canal-json"},
-    {"ticdc-open-protocol", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "open-protocol"},
-    {"ticdc-simple", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "simple"},
-    {"ticdc-debezium", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "debezium"},
-    {"ticdc-alone", TICDC, BY_BEFORE_IMAGES, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "canal-json"},
-    {"yugabyte-alone", YUGABYTE, BY_BEFORE_IMAGES, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL},
+    {"dgraph", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, NO_MARKER},
+    {"dgraph-marker", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, MARKER_ROWS},
+    {"debezium-marker", DEBEZIUM, BY_TIMESTAMPS, BY_XID, FEED_JSON, false, false, NULL, MARKER_COLUMN},
+    {"debezium-snapshots-marker", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON, false, false, NULL, MARKER_COLUMN},
+    {"ticdc-marker", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "canal-json",
+     MARKER_COLUMN},
+    {"ticdc-marker-rows", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "open-protocol",
+     MARKER_ROWS},
+    {"debezium", DEBEZIUM, BY_TIMESTAMPS, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER},
+    {"debezium-snapshots", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER},
+    {"debezium-default-identity", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON_SCHEMAS, false, true, NULL, NO_MARKER},
+    {"debezium-in-band", DEBEZIUM, IN_BAND, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER},
+    {"debezium-alone", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER},
+    {"debezium-avro", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_AVRO, false, false, NULL, NO_MARKER},
+    {"debezium-protobuf", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_PROTOBUF, false, false, NULL, NO_MARKER},
+    {"binlog-alone", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_JSON, true, false, NULL, NO_MARKER},
+    {"ticdc-canal-json", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "canal-json",
+     NO_MARKER},
+    {"ticdc-open-protocol", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "open-protocol",
+     NO_MARKER},
+    {"ticdc-simple", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "simple", NO_MARKER},
+    {"ticdc-debezium", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "debezium", NO_MARKER},
+    {"ticdc-alone", TICDC, BY_BEFORE_IMAGES, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "canal-json",
+     NO_MARKER},
+    {"yugabyte-alone", YUGABYTE, BY_BEFORE_IMAGES, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, NO_MARKER},
 };
 
 /* ---- what was found ---- */
@@ -224,6 +234,7 @@ static struct iso_pipeline *open_pipeline(struct carriage *carriage, bool file)
     options.changes = carriage->format->changes;
     options.clients = clients;
     options.records_first = file;
+    options.markers = (enum iso_join_markers)carriage->format->marker;
     options.sink = sink;
     options.sink_context = options.context = carriage;
     options.final_only = true;
@@ -233,6 +244,8 @@ static struct iso_pipeline *open_pipeline(struct carriage *carriage, bool file)
     struct iso_decoder_options decoding = feed_debezium_decoding(carriage->format->encoding);
     decoding.identity = ISO_IDENTITY_LEARN;
     struct iso_decoder_options ticdc = {.format = carriage->format->protocol, .value = "v"};
+    if (carriage->format->marker == MARKER_COLUMN)
+        decoding.marker = "m";
     static const char *const yugabyte[] = {"yb.public.t0", "yb.public.t1", "yb.public.t2", "yb.public.t3",
                                            "yb.transaction"};
     if (carriage_is_of(carriage->format, "debezium"))
@@ -246,10 +259,13 @@ static struct iso_pipeline *open_pipeline(struct carriage *carriage, bool file)
     if (carriage_is_of(carriage->format, "ticdc")) {
         feed_ticdc_decoder_options(carriage->format->protocol, &ticdc);
         ticdc.format = carriage->format->protocol;
+        if (carriage->format->marker)
+            ticdc.marker = carriage->format->marker == MARKER_COLUMN ? "m" : "test.tx.v";
         iso_pipeline_route(pipeline, "ticdc", iso_ticdc_decoder.create(&ticdc, &error));
     }
     if (carriage_is_of(carriage->format, "dgraph"))
-        iso_pipeline_route(pipeline, "dgraph-cdc", iso_dgraph_decoder.create(&(struct iso_decoder_options){0}, &error));
+        iso_pipeline_route(pipeline, "dgraph-cdc",
+                           iso_dgraph_decoder.create(&(struct iso_decoder_options){.marker = "tx"}, &error));
     iso_pipeline_route(pipeline, "clients",
                        iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
     if (error.status != ISO_OK)
@@ -364,6 +380,7 @@ static bool write_feed(struct carriage *carriage, struct feed *feed)
                                                                 .default_identity = carriage->format->default_identity,
                                                                 .metadata = true,
                                                                 .in_band = carriage->format->mode == IN_BAND,
+                                                                .marker = carriage->format->marker == MARKER_COLUMN,
                                                                 .snapshot = carriage->snapshot_rows,
                                                                 .partitions = 1 + random_below(&carriage->random, 3),
                                                                 .restarts = random_below(&carriage->random, 3),
@@ -380,6 +397,8 @@ static bool write_feed(struct carriage *carriage, struct feed *feed)
                                                           .every = 1 + random_below(&carriage->random, 4),
                                                           .start_ts = carriage->format->identity == BY_START_TIMESTAMP,
                                                           .drops_unchanged = carriage->drops,
+                                                          .marker_column = carriage->format->marker == MARKER_COLUMN,
+                                                          .marker_rows = carriage->format->marker == MARKER_ROWS,
                                                           .commits = carriage->commits});
     else if (carriage_is_of(carriage->format, "yugabyte"))
         fits = feed_yugabyte_write(feed, &history,
@@ -394,6 +413,7 @@ static bool write_feed(struct carriage *carriage, struct feed *feed)
                                  &(struct feed_dgraph_options){.seed = random_bits(&carriage->random),
                                                                .topic = "dgraph-cdc",
                                                                .groups = 1 + random_below(&carriage->random, 2),
+                                                               .marker = carriage->format->marker ? "tx" : NULL,
                                                                .restarts = random_below(&carriage->random, 4),
                                                                .commits = carriage->commits});
     feed_finish(feed);
@@ -449,6 +469,8 @@ static bool prepare_by_timestamps(struct carriage *carriage)
             plain_transaction_writes(transaction) && carriage->format->identity == BY_XID ? carriage->first_xid + t : 0;
         transaction->snapshot.given = false;
         added += transaction->status == ISO_UNKNOWN;
+        if (carriage->format->marker && transaction->status == ISO_UNKNOWN && !transaction->sts.given)
+            return false; /* chronos asks a committed one for it */
     }
     if (carriage->client.transaction_count + added > PLAIN_TRANSACTIONS)
         return false;
@@ -488,7 +510,7 @@ static bool carry(struct carriage *carriage, uint64_t seed)
     carriage->failure[0] = 0;
     carriage->first_xid = random_percent(&carriage->random, 20) ? 0xfffffffa : 700;
     carriage->online = carriage->lost = false;
-    carriage->drops = random_percent(&carriage->random, 50);
+    carriage->drops = random_percent(&carriage->random, 50) && carriage->format->marker != MARKER_COLUMN;
     random_history(seed, &options, &carriage->client);
     if (!carriage_can_carry(carriage, &carriage->client))
         return true;
@@ -498,6 +520,7 @@ static bool carry(struct carriage *carriage, uint64_t seed)
     if (!prepare[carriage->format->mode](carriage))
         return true;
     chronos_found(carriage, &carriage->told, &carriage->expected);
+    carriage_strip(carriage);
     run(carriage);
     if (carriage->lost) {
         carriage->statistics->carried++;

@@ -24,6 +24,9 @@ enum mode { BY_TIMESTAMPS, BY_SNAPSHOTS, IN_BAND, BY_BEFORE_IMAGES };
 /* How the stream and a client know a transaction to be the same. */
 enum identity { BY_COMMIT_TIMESTAMP, BY_SHARED_COMMIT_TIMESTAMP, BY_START_TIMESTAMP, BY_XID };
 
+/* Records lack what the stream knows them by; a marker tells. */
+enum carriage_marker { NO_MARKER, MARKER_COLUMN, MARKER_ROWS };
+
 struct format {
     const char *name, *changes, *keys;
     enum mode mode;
@@ -31,6 +34,7 @@ struct format {
     enum feed_debezium_format encoding;
     bool binlog, default_identity;
     const char *protocol; /* TiCDC's */
+    enum carriage_marker marker;
 };
 
 struct statistics {
@@ -105,6 +109,9 @@ void carriage_compare_before_images(struct carriage *carriage);
 
 /* Transaction `t` of the source as a version and nothing else. */
 void carriage_make_foreign(struct carriage *carriage, struct plain_transaction *told, uint32_t t);
+
+/* Takes out of records what the marker has to tell. After what is expected was worked out. */
+void carriage_strip(struct carriage *carriage);
 
 /* Fills `told`, where clients say timestamps. */
 void carriage_expect_by_timestamps(struct carriage *carriage);

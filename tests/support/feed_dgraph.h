@@ -11,8 +11,9 @@
 struct feed_dgraph_options {
     uint64_t seed;
     const char *topic;
-    uint32_t groups;   /* at least 1; a predicate belongs to one */
-    uint32_t restarts; /* how often a group's sender goes back, at most */
+    uint32_t groups;    /* at least 1; a predicate belongs to one */
+    uint32_t restarts;  /* how often a group's sender goes back, at most */
+    const char *marker; /* a predicate that each transaction sets to its tid; NULL: none */
     const uint64_t
         *commits; /* a transaction's cts, 0 if it is not to be sent; NULL: of the committed ones, their own */
 };
