@@ -56,6 +56,23 @@ static bool is_identity(const char *value, enum iso_row_identity *identity)
     return true;
 }
 
+static const char *const option_names[] = {"format", "registry", "schema",      "value",     "tables", "marker",
+                                           "framed", "identity", "compression", "delimiter", "quote",  "null"};
+
+static enum iso_status refuse_option(const char *text, const char *option, struct iso_error *error)
+{
+    const char *nearest = app_nearest(option, option_names, sizeof option_names / sizeof *option_names);
+    if (nearest)
+        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: no such option: %s; did you mean %s=?", text, option,
+                             nearest);
+    return iso_error_set(
+        error, ISO_BAD_INPUT,
+        "--source %s: no such option: %s; expected format=NAME, framed=true|false, registry=URL, schema=FILE, "
+        "value=COLUMN, identity=full|default, tables=A;B, marker=COLUMN, compression=NAME, or of csv delimiter=, "
+        "quote= or null=TEXT",
+        text, option);
+}
+
 static enum iso_status parse_option(struct source *source, char *option, const char *text, struct iso_error *error)
 {
     char *value = strchr(option, '=');
@@ -63,19 +80,20 @@ static enum iso_status parse_option(struct source *source, char *option, const c
         return iso_error_set(error, ISO_BAD_INPUT, "--source %s: option \"%s\" lacks its value", text, option);
     *value++ = 0;
     char **into = place(source, option);
+    if (into && *into)
+        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: %s= stands twice", text, option);
     if (into) {
         *into = value;
-    } else if (!strcmp(option, "framed") && (!strcmp(value, "true") || !strcmp(value, "false"))) {
+    } else if (!strcmp(option, "framed")) {
         source->framed = !strcmp(value, "true");
-    } else if (!strcmp(option, "identity") && is_identity(value, &source->identity)) {
-        return ISO_OK;
+        if (!source->framed && strcmp(value, "false"))
+            return iso_error_set(error, ISO_BAD_INPUT, "--source %s: framed=%s, expected true or false", text, value);
+    } else if (!strcmp(option, "identity")) {
+        if (!is_identity(value, &source->identity))
+            return iso_error_set(error, ISO_BAD_INPUT, "--source %s: identity=%s, expected full or default", text,
+                                 value);
     } else {
-        return iso_error_set(
-            error, ISO_BAD_INPUT,
-            "--source %s: option \"%s=%s\", expected format=NAME, framed=true|false, "
-            "registry=URL, schema=FILE, value=COLUMN, identity=full|default, tables=A;B, compression=NAME, or of csv "
-            "delimiter=, quote= or null=TEXT",
-            text, option, value);
+        return refuse_option(text, option, error);
     }
     return ISO_OK;
 }
@@ -91,6 +109,9 @@ static enum iso_status parse(struct source *source, const char *text, struct iso
     for (char *option = strsep(&rest, ","); option && error->status == ISO_OK; option = strsep(&rest, ","))
         parse_option(source, option, text, error);
     source->framed |= source->registry != NULL;
+    if (error->status == ISO_OK && source->marker && !iso_join_knows(source->kind))
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--source %s: marker= belongs to a change stream; here it is the record's tid", text);
     return error->status;
 }
 
@@ -129,14 +150,24 @@ static const struct iso_decoder_class *find_kind(const char *kind)
     return NULL;
 }
 
+static enum iso_status refuse_kind(const struct source *source, struct iso_error *error)
+{
+    const char *names[sizeof kinds / sizeof *kinds];
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        names[i] = kinds[i]->kind;
+    const char *nearest = app_nearest(source->kind, names, sizeof names / sizeof *names);
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "--source %s:%s: expected a kind among history, debezium, dgraph, ticdc and yugabyte%s%s%s",
+                         source->kind, source->topic, nearest ? "; did you mean " : "", nearest ? nearest : "",
+                         nearest ? "?" : "");
+}
+
 static enum iso_status add(struct app_stream *stream, struct source *source)
 {
     struct iso_error *error = &stream->app->error;
     const struct iso_decoder_class *class = find_kind(source->kind);
     if (!class)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--source %s:%s: expected a kind among history, debezium, dgraph, ticdc and yugabyte",
-                             source->kind, source->topic);
+        return refuse_kind(source, error);
     if (source->schema && read_schema(source, error) != ISO_OK)
         return error->status;
     struct iso_decoder_options options = {

@@ -78,12 +78,31 @@ iso_atom join_name(struct iso_join *join, const struct join_transaction *transac
 
 /* ---- clients' transactions ---- */
 
+/* A record's place in its session, where it does not say one: that of its arrival. Records leave in another order than
+ * they came. */
+uint64_t join_place_of(const struct iso_join *join, const struct iso_history *block, uint32_t transaction)
+{
+    return block->finished && block->sno ? block->sno[transaction] : join->taken;
+}
+
+void join_give_joined(struct iso_join *join, const struct iso_history *from, uint32_t transaction, uint64_t place)
+{
+    struct iso_history *into = &join->out.joined;
+    if (!join->options.keep_joined)
+        return;
+    uint32_t copy = join_copy_transaction(into, from, transaction);
+    if (!(into->flags[copy] & ISO_HAS_SNO))
+        iso_history_set_sno(into, place);
+}
+
 void join_give_block(struct iso_join *join, const struct iso_history *block, uint32_t transaction)
 {
+    uint64_t place = join_place_of(join, block, transaction);
     join_copy_transaction(&join->out.block, block, transaction);
+    join_set_place(&join->out.block, place);
     add_transaction(join);
-    if (join->options.keep_joined && iso_status_of(block, transaction) != ISO_UNKNOWN)
-        join_copy_transaction(&join->out.joined, block, transaction);
+    if (iso_status_of(block, transaction) != ISO_UNKNOWN)
+        join_give_joined(join, block, transaction, place);
 }
 
 void join_give_held(struct iso_join *join, uint32_t record)
@@ -92,8 +111,7 @@ void join_give_held(struct iso_join *join, uint32_t record)
     uint32_t transaction = join->records[record].held;
     join_copy_transaction(&join->out.block, held, transaction);
     add_transaction(join);
-    if (join->options.keep_joined)
-        join_copy_transaction(&join->out.joined, held, transaction);
+    join_give_joined(join, held, transaction, held->sno[transaction]);
 }
 
 void join_give_resolution(struct iso_join *join, iso_atom tid, bool committed, uint64_t cts)

@@ -16,6 +16,7 @@ struct iso_join *iso_join_new(const struct iso_join_options *options)
     iso_history_init(&join->places.last);
     iso_atoms_init(&join->texts);
     join->out.block.clock = join->out.joined.clock = join->held.clock = ISO_CLOCK_SCALAR;
+    join->out.block.places_known = join->held.places_known = true;
     join->free_row = join->free_transaction = join->free_record = ISO_NONE;
     join->oldest = join->newest = join->oldest_record = join->newest_record = ISO_NONE;
     join->places.position = 1; /* what was there before stands at 1 */
@@ -233,6 +234,7 @@ void iso_join_drained(struct iso_join *join)
     iso_history_clear(&join->out.block);
     iso_history_clear(&join->out.joined);
     join->out.block.clock = join->out.joined.clock = ISO_CLOCK_SCALAR;
+    join->out.block.places_known = true;
 }
 
 void iso_join_stats(const struct iso_join *join, struct iso_join_stats *stats)

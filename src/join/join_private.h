@@ -255,6 +255,7 @@ struct iso_join {
     uint32_t runs, stamps, marks;
     uint64_t tellings;           /* rows that came, where their order is all that there is */
     uint64_t largest;            /* timestamp seen */
+    uint64_t taken;              /* records: a record's place in its session, where it does not say one */
     uint64_t work;               /* events since all that is open was looked at: looking pays for itself */
     uint64_t last_end, promised; /* cdc mode: LSN of the last END, the watermark given */
     uint64_t now;
@@ -325,8 +326,10 @@ bool join_leaves_marker(const struct iso_join *join, const struct join_record *r
 void join_match_unknown(struct iso_join *join);
 
 /* emit.c */
+uint64_t join_place_of(const struct iso_join *join, const struct iso_history *block, uint32_t transaction);
 void join_give_block(struct iso_join *join, const struct iso_history *block, uint32_t transaction);
 void join_give_held(struct iso_join *join, uint32_t record);
+void join_give_joined(struct iso_join *join, const struct iso_history *from, uint32_t transaction, uint64_t place);
 void join_give_foreign(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts);
 void join_give_changes(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts);
 void join_give_initial(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin);
@@ -341,5 +344,7 @@ iso_atom join_out(struct iso_join *join, iso_atom text); /* the same in the outp
 
 /* copy.c */
 uint32_t join_copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t transaction);
+/* The last transaction's place in its session, where it does not say one itself. */
+void join_set_place(struct iso_history *into, uint64_t place);
 
 #endif

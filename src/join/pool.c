@@ -262,6 +262,7 @@ static void rebuild_held(struct iso_join *join)
     if (join->held.transaction_count < REBUILD_FROM / 16 || join->held_open > join->held.transaction_count / 4)
         return;
     iso_history_init(&kept);
+    kept.places_known = true;
     for (uint32_t i = 0; i < join->record_count; i++) {
         struct join_record *record = &join->records[i];
         if (!(record->flags & JOIN_RECORD_FREE) && record->held != ISO_NONE)

@@ -105,6 +105,7 @@ static void hold(const struct taking *taking)
     struct iso_join *join = taking->join;
     struct join_record *record = &join->records[taking->record];
     record->held = join_copy_transaction(&join->held, taking->block, taking->transaction);
+    join_set_place(&join->held, join_place_of(join, taking->block, taking->transaction));
     join->held_open++;
 }
 
@@ -236,6 +237,7 @@ void join_take_record(struct iso_join *join, const struct iso_history *block, ui
     struct taking taking = {
         join, block, transaction, join_new_record(join), block->flags[transaction], iso_status_of(block, transaction)};
     uint32_t number = taking.record;
+    join->taken++;
     fill_record(&taking);
     if ((taking.flags & ISO_WRITES) || join->records[number].xid || in_band)
         set_identities(&taking, in_band);

@@ -204,8 +204,8 @@ void join_resolve(struct iso_join *join, uint32_t number, bool committed, uint64
     if (!(record->flags & JOIN_RECORD_GIVEN))
         return;
     join_give_resolution(join, record->tid, committed, cts);
-    if (record->held != ISO_NONE && join->options.keep_joined)
-        join_copy_transaction(&join->out.joined, &join->held, record->held);
+    if (record->held != ISO_NONE)
+        join_give_joined(join, &join->held, record->held, join->held.sno[record->held]);
 }
 
 /* A record that waited for its commit timestamp. */
@@ -420,8 +420,8 @@ static bool can_tell(const struct iso_join *join, const struct join_record *reco
 static void stay_unknown(struct iso_join *join, const struct join_record *record)
 {
     join->stats.unresolved++;
-    if (record->held != ISO_NONE && join->options.keep_joined)
-        join_copy_transaction(&join->out.joined, &join->held, record->held);
+    if (record->held != ISO_NONE)
+        join_give_joined(join, &join->held, record->held, join->held.sno[record->held]);
 }
 
 void join_settle_undelivered(struct iso_join *join, uint32_t number)

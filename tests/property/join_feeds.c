@@ -462,7 +462,7 @@ static bool prepare_by_timestamps(struct carriage *carriage)
 {
     uint32_t added = 0;
     carriage_spread_times(&carriage->client);
-    carriage_spread_places(&carriage->client);
+    carriage_spread_places(carriage);
     for (uint32_t t = 0; t < carriage->client.transaction_count; t++) {
         struct plain_transaction *transaction = &carriage->client.transactions[t];
         transaction->xid =
@@ -510,6 +510,7 @@ static bool carry(struct carriage *carriage, uint64_t seed)
     carriage->failure[0] = 0;
     carriage->first_xid = random_percent(&carriage->random, 20) ? 0xfffffffa : 700;
     carriage->online = carriage->lost = false;
+    carriage->places_left_out = carriage->format->mode != IN_BAND && random_percent(&carriage->random, 50);
     carriage->drops = random_percent(&carriage->random, 50) && carriage->format->marker != MARKER_COLUMN;
     random_history(seed, &options, &carriage->client);
     if (!carriage_can_carry(carriage, &carriage->client))

@@ -53,9 +53,10 @@ struct carriage {
     uint64_t commits[PLAIN_TRANSACTIONS]; /* cts as the feed is ordered by; 0: it never committed */
     uint64_t first_xid;
     bool snapshot_rows;
-    bool drops;  /* the feed has no row where nothing changed */
-    bool online; /* clients' promises come between their records */
-    bool lost;   /* a row of the feed was left out: what is found is not told beforehand, but something must be */
+    bool places_left_out; /* records come in the order of their sessions and do not say it */
+    bool drops;           /* the feed has no row where nothing changed */
+    bool online;          /* clients' promises come between their records */
+    bool lost; /* a row of the feed was left out: what is found is not told beforehand, but something must be */
     enum iso_status outcome;
     struct found expected, found;
     struct statistics *statistics;
@@ -83,7 +84,7 @@ void carriage_rename_keys(const struct carriage *carriage, struct plain_history 
 void carriage_spread_times(struct plain_history *history);
 
 /* Two of a session at one place have the order of the file, or of arrival: lets there be none. */
-void carriage_spread_places(struct plain_history *history);
+void carriage_spread_places(struct carriage *carriage);
 
 /* Who committed, and when, whose record is withheld; an unknown transaction may have committed. */
 void carriage_draw_outcomes(struct carriage *carriage);
@@ -110,7 +111,8 @@ void carriage_compare_before_images(struct carriage *carriage);
 /* Transaction `t` of the source as a version and nothing else. */
 void carriage_make_foreign(struct carriage *carriage, struct plain_transaction *told, uint32_t t);
 
-/* Takes out of records what the marker has to tell. After what is expected was worked out. */
+/* Takes out of records what the marker or the order of their arrival has to tell. After what is expected was worked
+ * out. */
 void carriage_strip(struct carriage *carriage);
 
 /* Fills `told`, where clients say timestamps. */

@@ -230,6 +230,8 @@ static bool leaves_marker(const struct carriage *carriage, const struct plain_tr
 
 void carriage_strip(struct carriage *carriage)
 {
+    for (uint32_t t = 0; carriage->places_left_out && t < carriage->client.transaction_count; t++)
+        carriage->client.transactions[t].has_sno = false;
     for (uint32_t t = 0; carriage->format->marker && t < carriage->client.transaction_count; t++) {
         struct plain_transaction *record = &carriage->client.transactions[t];
         if (!plain_transaction_writes(record) || !leaves_marker(carriage, record))
