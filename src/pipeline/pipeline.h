@@ -12,9 +12,9 @@
  * last message), is left out; being idle is reported and counted, and ends with the next message.
  *
  * Records that cannot be taken (they do not decode, or contradict an earlier one) stop the pipeline, or are counted
- * and passed to `on_bad`. After that, what they wrote is unknown: EXT verdicts are told as doubtful and are no reason
- * for the verdict "violated" any more. The same holds for the whole once a transaction has come that a watermark had
- * excluded: a sender that broke its word, or an idle input that was left behind and had something to say after all.
+ * and passed to `on_bad`. After that, what they wrote is unknown: EXT and CDC verdicts are told as doubtful and are no
+ * reason for the verdict "violated" any more. The same holds for the whole once a transaction has come that a watermark
+ * had excluded: a sender that broke its word, or an idle input that was left behind and had something to say after all.
  *
  * Memory: one batch of decoded messages, the engine's state, at most twice max_violations verdicts.
  * Threads: one at a time; the engine's shards run on the caller's thread.

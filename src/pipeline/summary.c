@@ -13,7 +13,7 @@ enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool a
     /* What was left out, or came behind a watermark that excluded it, may have explained a read. */
     bool doubtful = stats.bad_records || engine->below_watermark;
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        violations += axiom == ISO_EXT && doubtful ? 0 : engine->counts[axiom];
+        violations += doubtful && pipeline_may_doubt(pipeline, (enum iso_axiom)axiom) ? 0 : engine->counts[axiom];
     *reason = NULL;
     if (violations)
         return ISO_VIOLATED;
