@@ -188,6 +188,10 @@ enum iso_status app_stream_open(struct app_stream *stream, struct app *app, cons
         return iso_error_set(&app->error, ISO_BAD_INPUT, "no source: expected --source KIND:TOPIC");
     if (app_source_survey(&options->sources, &survey, &app->error) != ISO_OK)
         return app->error.status;
+    if (options->round && survey.changes)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--round judges transactions without timestamps, and a change stream gives them some: "
+                             "expected --any-order, or --to-history FILE and check");
     if ((options->history || options->to_history) && !survey.changes)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "--history and --to-history join records with a change stream: "
@@ -252,7 +256,8 @@ enum iso_status app_stream_conclude(struct app_stream *stream, double seconds)
     if (stream->rounds->kind == APP_ROUNDS_UNTIMED)
         return app_rounds_conclude(stream->rounds, seconds);
     enum iso_status outcome = iso_pipeline_outcome(stream->pipeline, options->allow_unjudged, &reason);
-    if (options->any_order && outcome == ISO_VIOLATED)
+    bool unplaced = reason && !strcmp(reason, "no-start-timestamp"); /* what timestamps cannot place, an order may */
+    if (options->any_order && (outcome == ISO_VIOLATED || unplaced))
         any_order = app_rounds_any_order(stream->rounds);
     if (options->json) {
         struct iso_text text = {0};

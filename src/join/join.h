@@ -101,6 +101,7 @@ struct iso_join_stats {
     uint64_t snapshot_rows;
     uint64_t markers;       /* clients' ids of transactions that the stream told */
     uint64_t stray_markers; /* of transactions that are others already: they say nothing */
+    uint64_t without_start; /* records that write, and whose reads nobody can place at SI: not judged */
     uint64_t late_records;  /* came when their transaction had been settled without them: not judged */
     uint64_t probes;        /* transactions and reads among the engine's that are ours */
     uint64_t probe_reads;

@@ -196,6 +196,20 @@ static void pass_on(const struct taking *taking)
         hold(taking);
 }
 
+/* A reader without a start timestamp is refused by the engine; a writer is a version to it. */
+static bool lacks_start(const struct taking *taking)
+{
+    const struct iso_history *block = taking->block;
+    bool needs = taking->status != ISO_ABORTED && (taking->flags & ISO_WRITES) && !(taking->flags & ISO_HAS_STS);
+    if (!needs || is_placed(taking))
+        return false;
+    for (uint32_t o = block->first_operation[taking->transaction]; o < block->first_operation[taking->transaction + 1];
+         o++)
+        if (!iso_kind_writes(block->kind[o]) && !(block->kind[o] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK)))
+            return true;
+    return false;
+}
+
 /* Nothing will be compared with it. */
 static bool is_done(const struct taking *taking)
 {
@@ -251,6 +265,7 @@ void join_take_record(struct iso_join *join, const struct iso_history *block, ui
         join_forget_record(join, number);
         return;
     }
+    join->stats.without_start += lacks_start(&taking);
     pass_on(&taking);
     if (is_done(&taking)) {
         join_forget_record(join, number);

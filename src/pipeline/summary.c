@@ -31,6 +31,8 @@ enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool a
         *reason = "unplaced-transactions";
     else if (engine->standing)
         *reason = "tentative-violations";
+    else if (stats.join.without_start && pipeline->options.level == ISO_SI && !allow_unjudged)
+        *reason = "no-start-timestamp";
     else if (!engine->transactions ||
              (stats.has_join && engine->transactions == engine->foreign && !engine->reads_judged))
         *reason = "nothing-judged";
@@ -109,6 +111,8 @@ static void put_join(struct iso_text *text, const struct iso_join_stats *join)
         put_count(text, "markers", join->markers);
         put_count(text, "stray_markers", join->stray_markers);
     }
+    if (join->without_start)
+        put_count(text, "without_start", join->without_start);
     if (join->late_records)
         put_count(text, "late_records", join->late_records);
     put_count(text, "waiting_transactions", join->waiting_transactions);
