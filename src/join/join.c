@@ -19,6 +19,7 @@ struct iso_join *iso_join_new(const struct iso_join_options *options)
     join->out.block.places_known = join->held.places_known = true;
     join->free_row = join->free_transaction = join->free_record = ISO_NONE;
     join->oldest = join->newest = join->oldest_record = join->newest_record = ISO_NONE;
+    join->out_blocks = 1;
     join->places.position = 1; /* what was there before stands at 1 */
     return join;
 }
@@ -231,6 +232,7 @@ struct iso_join_output *iso_join_output(struct iso_join *join)
 void iso_join_drained(struct iso_join *join)
 {
     join->out.count = 0;
+    join->out_blocks++;
     iso_history_clear(&join->out.block);
     iso_history_clear(&join->out.joined);
     join->out.block.clock = join->out.joined.clock = ISO_CLOCK_SCALAR;

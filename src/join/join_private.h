@@ -137,8 +137,10 @@ struct join_key {
     uint64_t ordinal;          /* ... and its last row's */
     uint32_t run, occurrences; /* in the run of that number */
     uint32_t mark, row;        /* scratch of comparisons */
-    iso_atom table;            /* capability `drops`; atom of `keys` */
-    iso_atom value;            /* likewise: as delivered last */
+    uint32_t out_block;        /* the number of the output's block of which `out` is the key's atom */
+    iso_atom out;
+    iso_atom table; /* capability `drops`; atom of `keys` */
+    iso_atom value; /* likewise: as delivered last */
 };
 
 /* ---- what was settled (settled.c) ---- */
@@ -158,6 +160,7 @@ struct join_settled {
     struct join_settled_entry *entries; /* a ring */
     uint64_t next_entry, next_digest;   /* counted from the beginning */
     uint64_t *digests;                  /* a ring: identity of the row << 32 | content */
+    bool has_texts;                     /* an entry refers to `texts` */
 };
 
 enum join_sight { JOIN_NEW, JOIN_REPEAT, JOIN_OTHER_CONTENT };
@@ -252,7 +255,7 @@ struct iso_join {
     struct join_places places;
     struct join_lane *lanes;
     uint32_t lane_count;
-    uint32_t runs, stamps, marks;
+    uint32_t runs, stamps, marks, out_blocks;
     uint64_t tellings;           /* rows that came, where their order is all that there is */
     uint64_t largest;            /* timestamp seen */
     uint64_t taken;              /* records: a record's place in its session, where it does not say one */

@@ -355,6 +355,8 @@ static void keep_settled(struct iso_join *join, struct iso_atoms *kept)
 {
     struct join_settled *settled = &join->settled;
     uint64_t count = settled->next_entry < JOIN_SETTLED_ENTRIES ? settled->next_entry : JOIN_SETTLED_ENTRIES;
+    if (!settled->has_texts) /* a million entries to go through */
+        return;
     for (uint64_t i = 0; i < count; i++) {
         struct join_settled_entry *entry = &settled->entries[i];
         keep(kept, &join->texts, &entry->tid);

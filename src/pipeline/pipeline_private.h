@@ -9,6 +9,7 @@ struct input {
     bool counts; /* its watermark is waited for */
     bool idle;
     bool has_watermark;
+    bool is_change_stream, is_known; /* the first, once it was looked up */
     uint64_t watermark;
     uint64_t latest; /* when its last message came */
     bool far_ahead;  /* told that one of its timestamps was */
@@ -87,7 +88,7 @@ void told_release(struct told *told);
 enum iso_status pipeline_add(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t first,
                              uint32_t count, uint64_t now, struct iso_error *error);
 bool pipeline_is_change_stream(const struct iso_pipeline *pipeline, uint32_t input);
-bool pipeline_has_watermarks(const struct iso_pipeline *pipeline, uint32_t input);
+bool pipeline_has_watermarks(struct iso_pipeline *pipeline, uint32_t input);
 
 /* clock.c: notices timestamps a year above the watermark. */
 void pipeline_set_year(struct iso_pipeline *pipeline); /* the watermark has moved */
