@@ -20,7 +20,8 @@ enum { SCHEMA_MAX_BYTES = 1 << 20 };
 
 struct source {
     char *copy; /* of the argument, cut into the rest */
-    char *kind, *topic, *format, *registry, *schema, *value, *tables, *marker, *compression, *delimiter, *quote, *null;
+    char *kind, *topic, *format, *registry, *schema, *value, *tables, *marker, *groups, *compression, *delimiter,
+        *quote, *null;
     enum iso_row_identity identity;
     bool framed;
     struct iso_text schema_text;
@@ -38,6 +39,7 @@ static char **place(struct source *source, const char *name)
                   {"value", &source->value},
                   {"tables", &source->tables},
                   {"marker", &source->marker},
+                  {"groups", &source->groups},
                   {"compression", &source->compression},
                   {"delimiter", &source->delimiter},
                   {"quote", &source->quote},
@@ -56,8 +58,9 @@ static bool is_identity(const char *value, enum iso_row_identity *identity)
     return true;
 }
 
-static const char *const option_names[] = {"format", "registry", "schema",      "value",     "tables", "marker",
-                                           "framed", "identity", "compression", "delimiter", "quote",  "null"};
+static const char *const option_names[] = {"format",    "registry", "schema", "value",    "tables",
+                                           "marker",    "groups",   "framed", "identity", "compression",
+                                           "delimiter", "quote",    "null"};
 
 static enum iso_status refuse_option(const char *text, const char *option, struct iso_error *error)
 {
@@ -68,8 +71,8 @@ static enum iso_status refuse_option(const char *text, const char *option, struc
     return iso_error_set(
         error, ISO_BAD_INPUT,
         "--source %s: no such option: %s; expected format=NAME, framed=true|false, registry=URL, schema=FILE, "
-        "value=COLUMN, identity=full|default, tables=A;B, marker=COLUMN, compression=NAME, or of csv delimiter=, "
-        "quote= or null=TEXT",
+        "value=COLUMN, identity=full|default, tables=A;B, marker=COLUMN, compression=NAME, of dgraph groups=N, "
+        "or of csv delimiter=, quote= or null=TEXT",
         text, option);
 }
 
@@ -109,6 +112,12 @@ static enum iso_status parse(struct source *source, const char *text, struct iso
     for (char *option = strsep(&rest, ","); option && error->status == ISO_OK; option = strsep(&rest, ","))
         parse_option(source, option, text, error);
     source->framed |= source->registry != NULL;
+    if (error->status == ISO_OK && source->groups &&
+        (strcmp(source->kind, "dgraph") || !*source->groups ||
+         strspn(source->groups, "0123456789") != strlen(source->groups)))
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--source %s: groups=%s, expected the number of groups of a dgraph source", text,
+                             source->groups);
     if (error->status == ISO_OK && source->marker && !iso_join_knows(source->kind))
         return iso_error_set(error, ISO_BAD_INPUT,
                              "--source %s: marker= belongs to a change stream; here it is the record's tid", text);
@@ -225,6 +234,7 @@ enum iso_status app_source_survey(const struct app_texts *texts, struct app_sour
             class = find_kind(source.kind);
         if (class)
             note_markers(survey, &source);
+        survey->one_group |= source.groups && !strcmp(source.groups, "1");
         if (class && !iso_join_knows(class->kind)) {
             survey->history_topics = true;
         } else if (class && !first.copy) {

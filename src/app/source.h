@@ -9,6 +9,7 @@ struct app_source_survey {
     const char *changes; /* kind of the change streams; NULL: none */
     bool history_topics;
     enum iso_join_markers markers;
+    bool one_group;
 };
 
 /* ISO_BAD_INPUT if one cannot be read, or change streams are of several databases. */

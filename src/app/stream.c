@@ -146,6 +146,7 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.changes = survey->changes;
     settings.clients = survey->history_topics || options->history;
     settings.markers = survey->markers;
+    settings.one_group = survey->one_group;
     settings.records_first = options->history && !survey->history_topics;
     settings.patience_ms = deadlines ? PATIENCE_MS : 0;
     settings.waiting_limit = deadlines ? WAITING_ROWS : 0;

@@ -77,10 +77,13 @@ static void follow_run(struct iso_join *join, struct join_lane *lane, struct joi
     if (same(lane->current, identity))
         return;
     uint32_t before = lane->current.tag ? join_map_get(&join->by_identity, lane->current) : ISO_NONE;
-    bool larger = cts > lane->cts;
+    uint64_t cts_before = lane->cts;
+    bool larger = cts > cts_before;
     lane->current = identity;
     lane->cts = cts;
     lane->run = ++join->runs;
+    if (larger && cts_before > join->closed)
+        join->closed = cts_before;
     if (before != ISO_NONE && larger) {
         join->transactions[before].flags |= JOIN_CLOSED;
         join_settle(join, before, 0);

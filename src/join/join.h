@@ -48,6 +48,7 @@ struct iso_join_options {
     const char *kind;   /* of the change streams: "dgraph", ... */
     bool clients;       /* records come, from topics or a file; false: before images are reads */
     bool records_first; /* all of them are there before the first row */
+    bool one_group;     /* Dgraph: one group sends, so that commit timestamps only go back after a restart */
     bool keep_joined;   /* fills `joined` of the output */
     enum iso_join_markers markers;
     uint64_t patience_ms;   /* what has waited so long is settled as it stands; 0: never */
@@ -108,6 +109,9 @@ struct iso_join_stats {
     uint64_t waiting_transactions, waiting_records, waiting_rows, oldest_ms; /* now */
 };
 
+/* Watermarks. Of TiCDC they come with the rows. Of Dgraph, where one group sends (one_group): a timestamp that is
+ * followed by a larger one is whole, and what comes below it later was sent again; the lesser of that and of what
+ * clients promise is the watermark, below the start of every record whose outcome nothing tells. */
 struct iso_join *iso_join_new(const struct iso_join_options *options);
 void iso_join_free(struct iso_join *join);
 

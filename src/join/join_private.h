@@ -260,7 +260,9 @@ struct iso_join {
     uint64_t largest;            /* timestamp seen */
     uint64_t taken;              /* records: a record's place in its session, where it does not say one */
     uint64_t work;               /* events since all that is open was looked at: looking pays for itself */
-    uint64_t last_end, promised; /* cdc mode: LSN of the last END, the watermark given */
+    uint64_t closed;             /* one_group: every transaction up to it was sent, and whole */
+    uint64_t clients;            /* no later record has a commit timestamp up to it */
+    uint64_t last_end, promised; /* cdc mode: LSN of the last END; the watermark given */
     uint64_t now;
 
     const struct iso_history *block; /* whose atoms the caches are of */

@@ -208,8 +208,7 @@ uint32_t join_new_record(struct iso_join *join)
                                                  .older = join->newest_record,
                                                  .newer = ISO_NONE,
                                                  .held = ISO_NONE,
-                                                 .arrived = join->now,
-                                                 .horizon = join->largest};
+                                                 .arrived = join->now};
     if (join->newest_record != ISO_NONE)
         join->records[join->newest_record].newer = number;
     else

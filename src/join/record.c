@@ -132,6 +132,7 @@ static void fill_record(const struct taking *taking)
     record->xid = block->xid ? block->xid[t] : 0;
     record->origin = block->origin[t];
     note_largest(join, record);
+    record->horizon = join->largest; /* no less than its own start */
 }
 
 static bool is_same_record(const struct join_record *left, const struct join_record *right)

@@ -36,6 +36,7 @@ struct iso_pipeline *iso_pipeline_new(const struct iso_pipeline_options *options
             .records_first = options->records_first,
             .keep_joined = options->on_joined != NULL,
             .markers = options->markers,
+            .one_group = options->one_group,
             .patience_ms = options->patience_ms,
             .waiting_limit = options->waiting_limit,
         });

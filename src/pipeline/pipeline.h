@@ -47,6 +47,7 @@ struct iso_pipeline_options {
     bool clients;                     /* as in struct iso_join_options, if there are changes */
     bool records_first;
     enum iso_join_markers markers;
+    bool one_group;
     uint64_t patience_ms, waiting_limit;
     void (*on_joined)(void *context, const struct iso_history *block); /* the joined history, block by block */
     unsigned hlc_bits; /* timestamps {p,l} become p << hlc_bits | l; 0: pairs are refused */

@@ -40,31 +40,34 @@ enum { DEFAULT_HISTORIES = 400, MAX_REPORTS = 3, CLIENT_INPUTS = 1, LINE = 4096 
 #define YUGABYTE "yugabyte", "public.t%u/%u"
 
 static const struct format formats[] = {
-    {"dgraph", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, NO_MARKER},
-    {"dgraph-marker", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, MARKER_ROWS},
-    {"debezium-marker", DEBEZIUM, BY_TIMESTAMPS, BY_XID, FEED_JSON, false, false, NULL, MARKER_COLUMN},
-    {"debezium-snapshots-marker", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON, false, false, NULL, MARKER_COLUMN},
+    {"dgraph", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, NO_MARKER, false},
+    {"dgraph-one-group", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, NO_MARKER, true},
+    {"dgraph-marker", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, MARKER_ROWS, false},
+    {"debezium-marker", DEBEZIUM, BY_TIMESTAMPS, BY_XID, FEED_JSON, false, false, NULL, MARKER_COLUMN, false},
+    {"debezium-snapshots-marker", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON, false, false, NULL, MARKER_COLUMN, false},
     {"ticdc-marker", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "canal-json",
-     MARKER_COLUMN},
+     MARKER_COLUMN, false},
     {"ticdc-marker-rows", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "open-protocol",
-     MARKER_ROWS},
-    {"debezium", DEBEZIUM, BY_TIMESTAMPS, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER},
-    {"debezium-snapshots", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER},
-    {"debezium-default-identity", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON_SCHEMAS, false, true, NULL, NO_MARKER},
-    {"debezium-in-band", DEBEZIUM, IN_BAND, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER},
-    {"debezium-alone", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER},
-    {"debezium-avro", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_AVRO, false, false, NULL, NO_MARKER},
-    {"debezium-protobuf", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_PROTOBUF, false, false, NULL, NO_MARKER},
-    {"binlog-alone", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_JSON, true, false, NULL, NO_MARKER},
+     MARKER_ROWS, false},
+    {"debezium", DEBEZIUM, BY_TIMESTAMPS, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER, false},
+    {"debezium-snapshots", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER, false},
+    {"debezium-default-identity", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON_SCHEMAS, false, true, NULL, NO_MARKER,
+     false},
+    {"debezium-in-band", DEBEZIUM, IN_BAND, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER, false},
+    {"debezium-alone", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER, false},
+    {"debezium-avro", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_AVRO, false, false, NULL, NO_MARKER, false},
+    {"debezium-protobuf", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_PROTOBUF, false, false, NULL, NO_MARKER, false},
+    {"binlog-alone", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_JSON, true, false, NULL, NO_MARKER, false},
     {"ticdc-canal-json", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "canal-json",
-     NO_MARKER},
+     NO_MARKER, false},
     {"ticdc-open-protocol", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "open-protocol",
-     NO_MARKER},
-    {"ticdc-simple", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "simple", NO_MARKER},
-    {"ticdc-debezium", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "debezium", NO_MARKER},
+     NO_MARKER, false},
+    {"ticdc-simple", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "simple", NO_MARKER, false},
+    {"ticdc-debezium", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "debezium", NO_MARKER, false},
     {"ticdc-alone", TICDC, BY_BEFORE_IMAGES, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "canal-json",
-     NO_MARKER},
-    {"yugabyte-alone", YUGABYTE, BY_BEFORE_IMAGES, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, NO_MARKER},
+     NO_MARKER, false},
+    {"yugabyte-alone", YUGABYTE, BY_BEFORE_IMAGES, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, NO_MARKER,
+     false},
 };
 
 /* ---- what was found ---- */
@@ -198,6 +201,23 @@ static uint64_t least_xmin(const struct plain_history *history, uint32_t first)
     return least;
 }
 
+/* Below everything that records from `first` on will say. */
+static uint64_t least_timestamp(const struct plain_history *history, uint32_t first)
+{
+    uint64_t least = UINT64_MAX / 2;
+    for (uint32_t t = first; t < history->transaction_count; t++) {
+        const struct plain_transaction *transaction = &history->transactions[t];
+        if (transaction->sts.given && transaction->sts.physical < least)
+            least = transaction->sts.physical;
+        if (transaction->cts.given && transaction->cts.physical < least)
+            least = transaction->cts.physical;
+        for (uint32_t i = 0; i < transaction->operation_count; i++)
+            if (transaction->operations[i].ots.given && transaction->operations[i].ots.physical < least)
+                least = transaction->operations[i].ots.physical;
+    }
+    return least - 1;
+}
+
 static void print_records(struct carriage *carriage, struct client_lines *lines)
 {
     struct plain_history records = carriage->client;
@@ -213,7 +233,9 @@ static void print_records(struct carriage *carriage, struct client_lines *lines)
         one.transaction_count = 1;
         one.transactions[0] = records.transactions[t];
         plain_history_print(&one, file, "");
-        uint64_t promise = carriage->online ? least_xmin(&records, t + 1) : 0;
+        uint64_t promise = carriage->online              ? least_xmin(&records, t + 1)
+                           : carriage->format->one_group ? least_timestamp(&records, t + 1)
+                                                         : 0;
         if (promise && random_percent(&carriage->random, 40)) {
             fprintf(file, "{\"watermark\":%" PRIu64 "}\n", promise);
             carriage->statistics->online++;
@@ -239,6 +261,7 @@ static struct iso_pipeline *open_pipeline(struct carriage *carriage, bool file)
     options.changes = carriage->format->changes;
     options.clients = clients;
     options.records_first = file;
+    options.one_group = carriage->format->one_group;
     options.markers = (enum iso_join_markers)carriage->format->marker;
     options.sink = sink;
     options.sink_context = options.context = carriage;
@@ -415,12 +438,13 @@ static bool write_feed(struct carriage *carriage, struct feed *feed)
                                                                    .commits = carriage->commits});
     else
         fits = feed_dgraph_write(feed, &history,
-                                 &(struct feed_dgraph_options){.seed = random_bits(&carriage->random),
-                                                               .topic = "dgraph-cdc",
-                                                               .groups = 1 + random_below(&carriage->random, 2),
-                                                               .marker = carriage->format->marker ? "tx" : NULL,
-                                                               .restarts = random_below(&carriage->random, 4),
-                                                               .commits = carriage->commits});
+                                 &(struct feed_dgraph_options){
+                                     .seed = random_bits(&carriage->random),
+                                     .topic = "dgraph-cdc",
+                                     .groups = carriage->format->one_group ? 1 : 1 + random_below(&carriage->random, 2),
+                                     .marker = carriage->format->marker ? "tx" : NULL,
+                                     .restarts = random_below(&carriage->random, 4),
+                                     .commits = carriage->commits});
     feed_finish(feed);
     if (carriage->lost)
         lose_row(carriage, feed);

@@ -35,6 +35,7 @@ struct format {
     bool binlog, default_identity;
     const char *protocol; /* TiCDC's */
     enum carriage_marker marker;
+    bool one_group; /* Dgraph's, said to the pipeline; clients promise */
 };
 
 struct statistics {

@@ -237,7 +237,8 @@ void carriage_strip(struct carriage *carriage)
         if (!plain_transaction_writes(record) || !leaves_marker(carriage, record))
             continue;
         record->xid = 0;
-        if (carriage->commits[t] && carriage->format->identity != BY_XID)
+        bool inverted = carriage->commits[t] < record->sts.physical; /* promises go by what records say */
+        if (carriage->commits[t] && !inverted && carriage->format->identity != BY_XID)
             record->cts.given = false;
     }
 }
