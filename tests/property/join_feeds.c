@@ -218,6 +218,20 @@ static uint64_t least_timestamp(const struct plain_history *history, uint32_t fi
     return least - 1;
 }
 
+/* Where rows have watermarks, clients may promise, too: by what records say, so not where one does not say when it
+ * starts, or commits before that; nor where one of unknown outcome commits after all, which may come too late for it.
+ */
+static bool promises(const struct carriage *carriage)
+{
+    bool rows = carriage_is_of(carriage->format, "ticdc") && carriage->format->mode == BY_TIMESTAMPS;
+    for (uint32_t t = 0; t < carriage->client.transaction_count; t++) {
+        const struct plain_transaction *record = &carriage->client.transactions[t];
+        rows &= record->sts.given && (!carriage->commits[t] || record->status != ISO_UNKNOWN) &&
+                (!carriage->commits[t] || carriage->commits[t] >= record->sts.physical);
+    }
+    return rows || carriage->format->one_group;
+}
+
 static void print_records(struct carriage *carriage, struct client_lines *lines)
 {
     struct plain_history records = carriage->client;
@@ -233,9 +247,9 @@ static void print_records(struct carriage *carriage, struct client_lines *lines)
         one.transaction_count = 1;
         one.transactions[0] = records.transactions[t];
         plain_history_print(&one, file, "");
-        uint64_t promise = carriage->online              ? least_xmin(&records, t + 1)
-                           : carriage->format->one_group ? least_timestamp(&records, t + 1)
-                                                         : 0;
+        uint64_t promise = carriage->online     ? least_xmin(&records, t + 1)
+                           : promises(carriage) ? least_timestamp(&records, t + 1)
+                                                : 0;
         if (promise && random_percent(&carriage->random, 40)) {
             fprintf(file, "{\"watermark\":%" PRIu64 "}\n", promise);
             carriage->statistics->online++;
