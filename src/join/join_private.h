@@ -23,7 +23,6 @@ struct join_capability {
     bool sends_unchanged; /* a write of the value that was there has a row */
     bool runs;            /* rows have no identity: what is repeated is repeated from where it began */
     bool positions;       /* no commit timestamps: positions in a log order commits */
-    bool drops;           /* keys are remembered by table */
 };
 
 const struct join_capability *join_capability_of(const char *kind);
@@ -57,6 +56,7 @@ void join_map_release(struct join_map *map);
 #define JOIN_ROW_AFTER 0x02u   /* `after` is known */
 #define JOIN_ROW_WITHOUT 0x04u /* a conditional delete whose condition did not hold: changes nothing */
 #define JOIN_ROW_CLAIMED 0x08u /* final: a client says that it wrote the key */
+#define JOIN_ROW_DROPPED 0x10u /* the whole table went: no client lists its keys */
 
 struct join_row {
     uint32_t next;
@@ -99,6 +99,7 @@ struct join_transaction {
     uint64_t expected;
     uint64_t sts, cts;
     uint64_t position; /* of the commit; without END one above the commit before */
+    uint32_t dropped;  /* rows that no message is about */
     uint64_t origin, arrived;
 };
 
@@ -139,8 +140,8 @@ struct join_key {
     uint32_t mark, row;        /* scratch of comparisons */
     uint32_t out_block;        /* the number of the output's block of which `out` is the key's atom */
     iso_atom out;
-    iso_atom table; /* capability `drops`; atom of `keys` */
-    iso_atom value; /* likewise: as delivered last */
+    iso_atom table; /* of `keys` */
+    iso_atom value; /* as delivered last; where nothing asks for it, only whether there is one */
 };
 
 /* ---- what was settled (settled.c) ---- */

@@ -56,7 +56,7 @@ static bool differs(struct iso_join *join, const struct join_transaction *transa
             return true;
     }
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next)
-        finals += join_is_final(join, r, mark);
+        finals += join_is_final(join, r, mark) && !(join->rows[r].flags & JOIN_ROW_DROPPED);
     return finals != record->writes.count;
 }
 
@@ -127,7 +127,7 @@ static void report_rows(const struct comparison *comparison, enum iso_violation_
     const struct join_chain *rows = &comparison->transaction->rows;
     for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows[r].next) {
         const struct join_row *row = &join->rows[r];
-        if (!join_is_final(join, r, comparison->mark) || (row->flags & JOIN_ROW_CLAIMED) ||
+        if (!join_is_final(join, r, comparison->mark) || (row->flags & (JOIN_ROW_CLAIMED | JOIN_ROW_DROPPED)) ||
             changed_nothing(join, comparison->transaction, r))
             continue;
         struct iso_join_finding *finding = find(comparison, kind, row->key);
@@ -221,6 +221,15 @@ static void give_with_cts(struct iso_join *join, uint32_t number, uint64_t cts)
 
 /* ---- one record and its transaction ---- */
 
+/* Keys that went with their table, which the client's record does not list: versions beside its own. */
+static void give_dropped(struct iso_join *join, struct join_transaction *transaction, uint64_t cts)
+{
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next)
+        if (!(join->rows[r].flags & JOIN_ROW_DROPPED) || (join->rows[r].flags & JOIN_ROW_CLAIMED))
+            join->rows[r].flags |= JOIN_ROW_WITHOUT;
+    join_give_foreign(join, transaction, cts);
+}
+
 static bool shares_timestamps(const struct iso_join *join, const struct join_transaction *transaction)
 {
     return (transaction->flags & JOIN_SHARED) ||
@@ -245,6 +254,8 @@ static void compare(struct iso_join *join, uint32_t number, struct join_transact
         report_rows(&comparison, ISO_UNWRITTEN);
     if (has_cts)
         check_before_images(&comparison, shared);
+    if (has_cts && transaction->dropped && !shared)
+        give_dropped(join, transaction, cts);
 }
 
 static void settle_claim(struct iso_join *join, uint32_t number, struct join_transaction *transaction)
@@ -323,7 +334,7 @@ static void start_placing(struct iso_join *join, uint32_t number, uint32_t recor
 
 static void note_incomplete(struct iso_join *join, const struct join_transaction *transaction)
 {
-    uint64_t have = (uint64_t)transaction->rows.count + transaction->others;
+    uint64_t have = (uint64_t)transaction->rows.count - transaction->dropped + transaction->others;
     join->stats.incomplete += (transaction->flags & JOIN_ENDED) && have < transaction->expected;
 }
 
