@@ -224,9 +224,12 @@ static void give_with_cts(struct iso_join *join, uint32_t number, uint64_t cts)
 /* Keys that went with their table, which the client's record does not list: versions beside its own. */
 static void give_dropped(struct iso_join *join, struct join_transaction *transaction, uint64_t cts)
 {
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next)
-        if (!(join->rows[r].flags & JOIN_ROW_DROPPED) || (join->rows[r].flags & JOIN_ROW_CLAIMED))
-            join->rows[r].flags |= JOIN_ROW_WITHOUT;
+    uint32_t mark = join_mark_finals(join, transaction);
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
+        struct join_row *row = &join->rows[r];
+        if (!join_is_final(join, r, mark) || !(row->flags & JOIN_ROW_DROPPED) || (row->flags & JOIN_ROW_CLAIMED))
+            row->flags |= JOIN_ROW_WITHOUT;
+    }
     join_give_foreign(join, transaction, cts);
 }
 
