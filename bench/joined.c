@@ -5,16 +5,14 @@
  * Makes Debezium's messages for PostgreSQL (JSON without schemas, the table's topic and the transactions'), as the real
  * connector writes them: transactions one after the other, each of a few updates of random keys with whole before
  * images. `joined`: clients' records with xid and snapshot come too, each a little after its rows, with promises. Every
- * million rows it prints rows a second of processor time, instructions a row of the pipeline alone, and the memory that
- * the process holds; a run is to keep both. Build: see bench/decoders.c.
+ * million rows it prints rows a second of processor time and the memory that the process holds; a run is to keep both.
+ * Instructions: valgrind --tool=callgrind --toggle-collect=iso_pipeline_feed. Build: see bench/decoders.c.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,8 +35,6 @@ struct run {
     uint64_t *values, keys, lsn, previous, xid, rows;
     uint64_t written[64];
     double seconds;
-    uint64_t instructions;
-    int counter;
 };
 
 static double seconds(void)
@@ -46,23 +42,6 @@ static double seconds(void)
     struct timespec now;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* Counts instructions of this process; -1: it cannot. */
-static int open_counter(void)
-{
-    struct perf_event_attr attributes = {.type = PERF_TYPE_HARDWARE,
-                                         .size = sizeof attributes,
-                                         .config = PERF_COUNT_HW_INSTRUCTIONS,
-                                         .exclude_kernel = 1,
-                                         .exclude_hv = 1};
-    return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0);
-}
-
-static uint64_t read_counter(int counter)
-{
-    uint64_t count = 0;
-    return counter >= 0 && read(counter, &count, sizeof count) == sizeof count ? count : 0;
 }
 
 static uint64_t resident_mb(void)
@@ -88,9 +67,7 @@ static void flush(struct run *run)
 {
     struct iso_error error = {.status = ISO_OK};
     double before = seconds();
-    uint64_t counted = read_counter(run->counter);
     iso_pipeline_feed(run->pipeline, run->batch, run->count, 0, &error);
-    run->instructions += read_counter(run->counter) - counted;
     run->seconds += seconds() - before;
     run->count = 0;
     check(&error);
@@ -217,14 +194,12 @@ static void report(struct run *run)
 {
     struct iso_pipeline_stats stats;
     iso_pipeline_stats(run->pipeline, &stats);
-    printf("%" PRIu64 " rows: %.0f rows/s, %.0f instructions a row, %" PRIu64 " MB; %" PRIu64 " reads judged, %" PRIu64
-           " violations, %" PRIu64 " rows wait\n",
-           run->rows, REPORT / run->seconds, (double)run->instructions / REPORT, resident_mb(),
-           stats.engine.reads_judged, stats.engine.counts[ISO_EXT] + stats.engine.counts[ISO_CDC],
-           stats.join.waiting_rows);
+    printf("%" PRIu64 " rows: %.0f rows/s, %" PRIu64 " MB; %" PRIu64 " reads judged, %" PRIu64 " violations, %" PRIu64
+           " rows wait\n",
+           run->rows, REPORT / run->seconds, resident_mb(), stats.engine.reads_judged,
+           stats.engine.counts[ISO_EXT] + stats.engine.counts[ISO_CDC], stats.join.waiting_rows);
     fflush(stdout);
     run->seconds = 0;
-    run->instructions = 0;
 }
 
 int main(int argc, char **argv)
@@ -241,7 +216,6 @@ int main(int argc, char **argv)
     run->values = calloc(run->keys, sizeof *run->values);
     run->xid = 1000;
     run->lsn = run->previous = 26746984;
-    run->counter = open_counter();
     iso_rng_seed(&run->rng, 1);
     open_pipeline(run, clients);
     for (uint64_t next = REPORT; run->rows < rows;) {

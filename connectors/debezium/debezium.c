@@ -111,12 +111,8 @@ static enum iso_status take_row(struct debezium *debezium, char op, const struct
     bool is_snapshot = op == 'r' || (op == 'c' && place->is_snapshot);
     if (iso_change_form(envelope, op, error) != ISO_OK)
         return error->status;
-    if (iso_marker_is_table(&debezium->marker, debezium->names.text.bytes, debezium->names.text.used)) {
-        iso_marker_take_row(&debezium->marker, op == 'd' || is_snapshot ? NULL : &envelope->after, &block->atoms,
-                            event);
-        iso_events_add(events, event);
+    if (iso_change_marker(&debezium->marker, &debezium->names.text, envelope, op == 'd' || is_snapshot, events, event))
         return ISO_OK;
-    }
     if (!envelope->has_key) {
         event->type = ISO_EVENT_IGNORED;
         event->reason = "row without a key";

@@ -120,6 +120,16 @@ enum iso_status iso_change_value(struct iso_row *row, const char *part, const ch
     }
 }
 
+bool iso_change_marker(const struct iso_marker *marker, const struct iso_text *table, struct iso_envelope *envelope,
+                       bool says_nothing, struct iso_events *events, struct iso_event *event)
+{
+    if (!iso_marker_is_table(marker, table->bytes, table->used))
+        return false;
+    iso_marker_take_row(marker, says_nothing ? NULL : &envelope->after, &events->block.atoms, event);
+    iso_events_add(events, event);
+    return true;
+}
+
 /* The connector's name: the topic is "<name>.transaction", and the payload does not say it. */
 static iso_atom source_of(struct iso_history *block, const char *topic)
 {

@@ -4,6 +4,7 @@
 #define ISO_ENVELOPE_CHANGE_H
 
 #include "connectors/envelope/envelope.h"
+#include "io/marker.h"
 
 /* Decimal digits, all of the text, within 64 bits. */
 bool iso_change_digits(const char *at, size_t length, uint64_t *number);
@@ -24,6 +25,11 @@ enum iso_status iso_change_form(const struct iso_envelope *envelope, char op, st
 /* Sets `*value`, and `flag` in the event, where the row's value is known. `part`: "before" or "after". */
 enum iso_status iso_change_value(struct iso_row *row, const char *part, const char *column, struct iso_history *block,
                                  iso_atom *value, uint16_t flag, struct iso_event *event, struct iso_error *error);
+
+/* Whether the row is of the markers' table, whose name `table` is; then that is its event. `says_nothing`: it is gone,
+ * or was there before. */
+bool iso_change_marker(const struct iso_marker *marker, const struct iso_text *table, struct iso_envelope *envelope,
+                       bool says_nothing, struct iso_events *events, struct iso_event *event);
 
 /* Transaction metadata as a BEGIN or an END. */
 enum iso_status iso_change_metadata(const struct iso_envelope *envelope, const struct iso_message *message,

@@ -230,12 +230,8 @@ static enum iso_status take_row(struct yugabyte *yugabyte, char op, const struct
     if (iso_change_form(envelope, op, error) != ISO_OK)
         return error->status;
     bool is_snapshot = op == 'r' || (op == 'c' && place->is_snapshot);
-    if (iso_marker_is_table(&yugabyte->marker, yugabyte->names.text.bytes, yugabyte->names.text.used)) {
-        iso_marker_take_row(&yugabyte->marker, op == 'd' || is_snapshot ? NULL : &envelope->after, &block->atoms,
-                            event);
-        iso_events_add(events, event);
+    if (iso_change_marker(&yugabyte->marker, &yugabyte->names.text, envelope, op == 'd' || is_snapshot, events, event))
         return ISO_OK;
-    }
     if (!envelope->has_key) {
         event->type = ISO_EVENT_IGNORED;
         event->reason = "row without a key";
