@@ -114,8 +114,9 @@ static bool send_write(struct run *run, uint32_t key, iso_atom value, iso_atom t
                                      : 'u',
         .is_snapshot = is_snapshot,
         .table = tables[table],
-        .before = {before == ISO_ABSENT || is_snapshot, false, text, text_of(history, before, before_buffer)},
-        .after = {value == ISO_ABSENT, false, text, text_of(history, value, after_buffer)},
+        .before = {before == ISO_ABSENT || is_snapshot, false, text, text_of(history, before, before_buffer),
+                   .marker = {NULL, 0, false}},
+        .after = {value == ISO_ABSENT, false, text, text_of(history, value, after_buffer), .marker = {NULL, 0, false}},
     };
     if (run->options->marker) {
         change.before.marker = (struct feed_text){"another", 7, false};
