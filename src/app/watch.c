@@ -3,10 +3,11 @@
 #include <stdio.h>
 
 #include "app/consume.h"
+#include "app/progress.h"
 #include "app/status.h"
 #include "app/stream.h"
 
-enum { POLL_MS = 50, STATUS_MS = 250 };
+enum { POLL_MS = 50, STATUS_MS = 250, FLUSH_MS = 1000 };
 
 /* Verdict lines that a topic has not taken yet. The engine itself keeps nothing waiting: it has judged a batch before
  * the next is asked for; and the producer's queue, of 100,000 messages, never fills up. */
@@ -55,7 +56,9 @@ static const struct app_option options[] = {
      .name = "record",
      .argument = "FILE",
      .offset = PLACE(record),
-     .help = "A capture of all that was read, in the order of its arrival: replay\nfinds the same in it."},
+     .help =
+         "A capture of all that was read, in the order of its arrival and with\nempty lines where it was judged: replay with "
+         "the same options finds the\nsame in it, byte for byte, but for deadlines."},
     {.type = APP_NUMBER,
      .name = "finality-timeout",
      .argument = "SECONDS",
@@ -96,16 +99,29 @@ struct watcher {
     uint64_t left;     /* messages to read */
     uint32_t declared; /* partitions that the pipeline knows of */
     bool shown;        /* stderr is a terminal */
-    int64_t started, updated;
+    int64_t started, updated, flushed;
     int64_t looked, awaited; /* when it last looked for missing topics; how long some were missing */
 };
 
-static void declare_partitions(struct watcher *watcher, uint64_t now)
+static void declare_partitions(struct watcher *watcher, uint64_t now, struct iso_error *error)
 {
     const struct iso_kafka_partition *partitions;
     uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
-    for (; watcher->declared < count; watcher->declared++)
-        iso_pipeline_declare(watcher->stream.pipeline, partitions[watcher->declared].input, now);
+    for (; watcher->declared < count && error->status == ISO_OK; watcher->declared++) {
+        const struct iso_kafka_partition *partition = &partitions[watcher->declared];
+        iso_pipeline_declare(watcher->stream.pipeline, partition->input, now);
+        if (watcher->record)
+            iso_capture_declare(watcher->record, partition->topic, partition->partition, error);
+    }
+}
+
+/* Where partitions are not read from their beginning, or no longer can be. */
+static void note_beginnings(struct watcher *watcher)
+{
+    const struct iso_kafka_partition *partitions;
+    uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
+    for (uint32_t i = 0; i < count; i++)
+        iso_pipeline_begins(watcher->stream.pipeline, partitions[i].next);
 }
 
 /* Holds partitions that are far ahead, as long as one that is not has much to be read. */
@@ -137,7 +153,7 @@ static void draw(struct watcher *watcher, int64_t now)
 {
     struct iso_pipeline_stats stats;
     uint64_t violations = 0;
-    char trouble[200];
+    char trouble[200], text[400];
     if (!watcher->shown || now - watcher->updated < STATUS_MS)
         return;
     watcher->updated = now;
@@ -145,14 +161,43 @@ static void draw(struct watcher *watcher, int64_t now)
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         violations += stats.engine.counts[axiom];
     double seconds = (double)(now - watcher->started) / 1000;
-    fprintf(stderr, "\r\033[K%" PRIu64 " transactions  %.0f/s  %" PRIu64 " violations  %" PRIu64 " open reads",
-            stats.engine.transactions, seconds > 0 ? (double)stats.engine.transactions / seconds : 0, violations,
-            stats.engine.open_reads);
+    int used =
+        snprintf(text, sizeof text, "%" PRIu64 " transactions  %.0f/s  %" PRIu64 " violations  %" PRIu64 " open reads",
+                 stats.engine.transactions, seconds > 0 ? (double)stats.engine.transactions / seconds : 0, violations,
+                 stats.engine.open_reads);
     if (stats.has_watermark)
-        fprintf(stderr, "  watermark %" PRIu64, stats.watermark);
+        used += snprintf(text + used, sizeof text - (size_t)used, "  watermark %" PRIu64, stats.watermark);
     if (iso_kafka_consumer_trouble(watcher->consumer, trouble, sizeof trouble))
-        fprintf(stderr, "  %.60s", trouble);
-    fflush(stderr);
+        snprintf(text + used, sizeof text - (size_t)used, "  %.60s", trouble);
+    app_progress_line(text);
+}
+
+/* How late a transaction is depends on what is judged with it: a recording keeps the batches. */
+static void judge(struct watcher *watcher, const struct iso_message *messages, uint32_t count, uint64_t time,
+                  struct iso_error *error)
+{
+    uint32_t batch = count;
+    for (; count && error->status == ISO_OK; messages += batch, count -= batch) {
+        batch = watcher->record ? iso_capture_batch(messages, count) : count;
+        for (uint32_t i = 0; watcher->record && i < batch && error->status == ISO_OK; i++)
+            iso_capture_write(watcher->record, &messages[i], error);
+        if (watcher->record && error->status == ISO_OK)
+            iso_capture_mark(watcher->record, error);
+        if (error->status == ISO_OK)
+            iso_pipeline_feed(watcher->stream.pipeline, messages, batch, time, error);
+    }
+}
+
+/* What was read and what was left out is on its way to the disk within a second, should this process be killed. */
+static void flush_captures(struct watcher *watcher, int64_t now, struct iso_error *error)
+{
+    struct iso_capture_writer *writers[] = {watcher->record, watcher->stream.dead_letter};
+    if (now - watcher->flushed < FLUSH_MS)
+        return;
+    watcher->flushed = now;
+    for (size_t i = 0; i < sizeof writers / sizeof *writers && error->status == ISO_OK; i++)
+        if (writers[i])
+            iso_capture_flush(writers[i], error);
 }
 
 static enum iso_status step(struct watcher *watcher, struct iso_error *error)
@@ -160,18 +205,21 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
     const struct iso_message *messages;
     uint32_t count;
     struct app_stream *stream = &watcher->stream;
-    enum iso_status status = iso_kafka_consumer_poll(watcher->consumer, POLL_MS, &messages, &count, error);
+    struct iso_error polling = {0};
+    iso_kafka_consumer_poll(watcher->consumer, POLL_MS, &messages, &count, &polling);
     int64_t now = iso_kafka_now();
     uint64_t time = pipeline_time(watcher, now);
-    declare_partitions(watcher, time);
+    declare_partitions(watcher, time, error);
     count = count < watcher->left ? count : (uint32_t)watcher->left;
     watcher->left -= count;
-    for (uint32_t i = 0; watcher->record && i < count && error->status == ISO_OK; i++)
-        iso_capture_write(watcher->record, &messages[i], error);
     if (count)
-        iso_pipeline_feed(stream->pipeline, messages, count, time, error);
+        judge(watcher, messages, count, time, error);
     align_partitions(watcher);
-    if (status == ISO_OK && error->status == ISO_OK)
+    flush_captures(watcher, now, error);
+    /* What came before the consumer failed has been judged. */
+    if (polling.status != ISO_OK && error->status == ISO_OK)
+        iso_error_set(error, polling.status, "%s", polling.text);
+    if (error->status == ISO_OK)
         iso_pipeline_tick(stream->pipeline, time, error);
     if (stream->producer && error->status == ISO_OK) {
         iso_kafka_producer_poll(stream->producer, error);
@@ -218,7 +266,10 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
     watcher->started = watcher->looked = iso_kafka_now();
     watcher->shown = app_say_draws() && !watch->stream.quiet;
     watcher->stopped = app_catch_signals();
-    declare_partitions(watcher, (uint64_t)watcher->started);
+    if (watcher->record) /* the mark that says that there are marks */
+        iso_capture_mark(watcher->record, error);
+    declare_partitions(watcher, (uint64_t)watcher->started, error);
+    note_beginnings(watcher);
     while (!*watcher->stopped && !is_finished(watcher))
         if (step(watcher, error) != ISO_OK)
             break;

@@ -12,6 +12,7 @@ struct input {
     bool is_change_stream, is_known; /* the first, once it was looked up */
     uint64_t watermark;
     uint64_t latest; /* when its last message came */
+    bool begun;      /* its first message has come */
     bool far_ahead;  /* told that one of its timestamps was */
     uint64_t ahead;  /* messages since its watermark passed the pipeline's */
     uint32_t route;  /* + 1; 0: not looked up; NO_ROUTE */
@@ -29,7 +30,7 @@ struct finding {
     uint64_t id;
     iso_atom tids[2], key; /* in `finding_atoms` */
     enum iso_axiom axiom;
-    char *text; /* its JSON object */
+    char *text; /* its JSON object; NULL: removed */
     size_t length;
 };
 
@@ -37,6 +38,8 @@ struct findings {
     struct iso_atoms atoms;
     struct finding *list;
     size_t count, capacity;
+    size_t *slots;  /* by id, open addressing: 0 free, else place in `list` + 1 */
+    size_t mask;    /* of `slots`; 0: there are none */
     uint32_t limit; /* 0: none */
 };
 
@@ -64,6 +67,7 @@ struct iso_pipeline {
     const struct iso_message *batch; /* being fed */
     uint32_t batch_count;
     enum iso_clock clock; /* of all records */
+    bool midway;          /* some input's first messages were not read */
     uint64_t year;        /* in units of the watermark; 0: not known */
     struct iso_pipeline_stats stats;
     struct iso_text line;

@@ -4,16 +4,27 @@
 #include "iso/version.h"
 #include "pipeline/pipeline_private.h"
 
+/* Violations that cannot be explained by what was left out, by what came behind a watermark that excluded it, or by
+ * what was written before the streams begin. (A doubtful verdict that was retracted is taken off twice: the result is
+ * rather too small.) */
+static uint64_t sound(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats, enum iso_axiom axiom)
+{
+    const struct iso_aion_stats *engine = &stats->engine;
+    if (!pipeline_may_doubt(pipeline, axiom))
+        return engine->counts[axiom];
+    if (stats->bad_records || engine->below_watermark || engine->counts[axiom] < stats->doubted[axiom])
+        return 0;
+    return engine->counts[axiom] - stats->doubted[axiom];
+}
+
 enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool allow_unjudged, const char **reason)
 {
     struct iso_pipeline_stats stats;
     iso_pipeline_stats(pipeline, &stats);
     const struct iso_aion_stats *engine = &stats.engine;
     uint64_t violations = 0;
-    /* What was left out, or came behind a watermark that excluded it, may have explained a read. */
-    bool doubtful = stats.bad_records || engine->below_watermark;
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        violations += doubtful && pipeline_may_doubt(pipeline, (enum iso_axiom)axiom) ? 0 : engine->counts[axiom];
+        violations += sound(pipeline, &stats, (enum iso_axiom)axiom);
     *reason = NULL;
     if (violations)
         return ISO_VIOLATED;
@@ -21,6 +32,8 @@ enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool a
         *reason = "skipped-records";
     else if (engine->below_watermark)
         *reason = "below-watermark";
+    else if (stats.before_start)
+        *reason = "before-start";
     else if (stats.join.incomplete)
         *reason = "incomplete-transactions";
     else if (stats.join.stray_markers)
@@ -82,6 +95,8 @@ static void put_stream(struct iso_text *text, const struct iso_pipeline_stats *s
     put_count(text, "repeats", engine->repeats + stats->join.repeats + stats->join.record_repeats);
     put_count(text, "foreign", stats->has_join ? stats->join.foreign : engine->foreign);
     put_count(text, "below_watermark", engine->below_watermark);
+    if (stats->before_start)
+        put_count(text, "before_start", stats->before_start);
     put_count(text, "far_ahead", stats->far_ahead);
     put_count(text, "retracted", stats->retracted);
     put_count(text, "flipped", engine->flipped);
