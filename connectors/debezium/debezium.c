@@ -25,6 +25,7 @@ static enum iso_status take_before(struct iso_change_source *source, const struc
     struct iso_row *before = &envelope->before;
     bool whole = before->count && source->identity != ISO_IDENTITY_DEFAULT;
     iso_row_set_keys(before, &envelope->key);
+    iso_marker_hide(&source->marker, before);
     if (source->identity == ISO_IDENTITY_LEARN && place->connector == DEBEZIUM_POSTGRESQL)
         whole = iso_change_is_whole(source, event->operation == ISO_ROW_UPDATE);
     if (!whole && source->identity == ISO_IDENTITY_FULL)
@@ -55,6 +56,7 @@ static enum iso_status take_images(struct iso_change_source *source, const struc
     mark_unchanged(&envelope->after);
     if (!iso_row_set_keys(&envelope->after, &envelope->key))
         return iso_error_set(error, ISO_BAD_INPUT, "after: lacks a column of the key");
+    iso_marker_take(&source->marker, &envelope->after, &block->atoms, event);
     return iso_change_value(&envelope->after, "after", source->value, block, &event->after, ISO_EVENT_HAS_AFTER, event,
                             error);
 }

@@ -75,7 +75,7 @@ enum iso_status debezium_place(struct iso_change_source *source, struct iso_hist
     struct iso_json_text name;
     bool has_schema = iso_envelope_has(envelope, ISO_MEMBER_SCHEMA);
     if (take_connector(envelope, place, error) != ISO_OK ||
-        iso_change_snapshot(envelope, &place->is_snapshot, &place->is_incremental, error) != ISO_OK ||
+        iso_change_snapshot(envelope, &place->is_snapshot, error) != ISO_OK ||
         !iso_envelope_text(envelope, ISO_MEMBER_NAME, &name, error) ||
         !iso_envelope_text(envelope, has_schema ? ISO_MEMBER_SCHEMA : ISO_MEMBER_DB, &place->schema, error) ||
         !iso_envelope_text(envelope, ISO_MEMBER_TABLE, &place->table, error))

@@ -18,6 +18,7 @@ struct dgraph_decoder {
     struct schema schema;
     struct iso_text text; /* a key, or a value, that is put together */
     char *tables;
+    char *marker; /* the predicate whose values are clients' ids of transactions, or NULL */
 };
 
 /* ---- names ---- */
@@ -269,6 +270,31 @@ static bool wanted(struct dgraph_decoder *dgraph, const struct iso_message *mess
     return false;
 }
 
+static bool is_marker(struct dgraph_decoder *dgraph, const struct change *change)
+{
+    if (!dgraph->marker)
+        return false;
+    put_predicate(&dgraph->text, change->namespace, change->attr);
+    return strlen(dgraph->marker) == dgraph->text.used &&
+           !memcmp(dgraph->marker, dgraph->text.bytes, dgraph->text.used);
+}
+
+/* Whose transaction it is; nothing else counts of it. */
+static enum iso_status add_marker(struct dgraph_decoder *dgraph, const struct iso_message *message,
+                                  const struct change *change, bool writes, struct iso_events *events,
+                                  struct iso_error *error)
+{
+    const struct value_type *type = find_value_type(change->value_type);
+    struct iso_event event = new_event(ISO_EVENT_IGNORED, message, change);
+    event.reason = "a value that says whose transaction it is";
+    if (writes && (!type || (type->conversion != AS_TEXT && type->conversion != AS_INTEGER) ||
+                   !take_value(dgraph, &events->block.atoms, type->conversion, &change->value, &event.marker)))
+        return refuse_text(error, "event.value of the marker", change->value.text, "a string or an integer");
+    event.flags |= writes ? ISO_EVENT_HAS_MARKER : 0;
+    iso_events_add(events, &event);
+    return ISO_OK;
+}
+
 static enum iso_status decode_mutation(struct dgraph_decoder *dgraph, const struct iso_message *message,
                                        const struct change *change, struct iso_events *events, struct iso_error *error)
 {
@@ -279,6 +305,8 @@ static enum iso_status decode_mutation(struct dgraph_decoder *dgraph, const stru
     bool deletes = ISO_PAYLOAD_IS(change->operation, "del");
     if (!deletes && !ISO_PAYLOAD_IS(change->operation, "set") && !ISO_PAYLOAD_IS(change->operation, "ovr"))
         return refuse_text(error, "event.operation", change->operation, "set, del or ovr");
+    if (is_marker(dgraph, change))
+        return add_marker(dgraph, message, change, !deletes, events, error);
     if (!wanted(dgraph, message, change, change->attr, events))
         return ISO_OK;
     return add_mutation(dgraph, message, change, !deletes, events, error);
@@ -324,6 +352,7 @@ static void destroy(struct iso_decoder *decoder)
     iso_text_release(&dgraph->text);
     dgraph_schema_release(&dgraph->schema);
     iso_free(dgraph->tables);
+    iso_free(dgraph->marker);
     iso_free(dgraph);
 }
 
@@ -351,6 +380,7 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     struct dgraph_decoder *dgraph = iso_allocate_zeroed(1, sizeof *dgraph);
     dgraph->decoder.class = &iso_dgraph_decoder;
     dgraph->tables = options->tables ? iso_copy_text(options->tables, strlen(options->tables)) : NULL;
+    dgraph->marker = options->marker ? iso_copy_text(options->marker, strlen(options->marker)) : NULL;
     iso_json_init(&dgraph->json);
     if (dgraph_schema_read(&dgraph->schema, options->schema, error) == ISO_OK)
         return &dgraph->decoder;

@@ -30,12 +30,11 @@ iso_atom iso_change_transaction(struct iso_history *block, struct iso_json_text 
 }
 
 /* "false", null, false and nothing at all are no snapshot. */
-enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *is_snapshot, bool *is_incremental,
-                                    struct iso_error *error)
+enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *is_snapshot, struct iso_error *error)
 {
     const struct iso_cell *cell = &envelope->member[ISO_MEMBER_SNAPSHOT];
     struct iso_json_text text;
-    *is_snapshot = *is_incremental = false;
+    *is_snapshot = false;
     if (iso_envelope_has(envelope, ISO_MEMBER_SNAPSHOT) && cell->kind == ISO_CELL_BOOLEAN) {
         *is_snapshot = cell->bits;
         return ISO_OK;
@@ -43,7 +42,6 @@ enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *i
     if (!iso_envelope_text(envelope, ISO_MEMBER_SNAPSHOT, &text, error))
         return error->status;
     *is_snapshot = text.length && !ISO_PAYLOAD_IS(text, "false");
-    *is_incremental = ISO_PAYLOAD_IS(text, "incremental");
     return ISO_OK;
 }
 
@@ -126,6 +124,16 @@ enum iso_status iso_change_value(struct iso_row *row, const char *part, const ch
     default:
         return iso_error_set(error, ISO_BAD_INPUT, "%s: two columns of one name", part);
     }
+}
+
+bool iso_change_marker(const struct iso_marker *marker, const struct iso_text *table, struct iso_envelope *envelope,
+                       bool says_nothing, struct iso_events *events, struct iso_event *event)
+{
+    if (!iso_marker_is_table(marker, table->bytes, table->used))
+        return false;
+    iso_marker_take_row(marker, says_nothing ? NULL : &envelope->after, &events->block.atoms, event);
+    iso_events_add(events, event);
+    return true;
 }
 
 /* The connector's name: the topic is "<name>.transaction", and the payload does not say it. */

@@ -4,13 +4,13 @@
 #define ISO_ENVELOPE_CHANGE_H
 
 #include "connectors/envelope/envelope.h"
+#include "io/marker.h"
 
 /* Decimal digits, all of the text, within 64 bits. */
 bool iso_change_digits(const char *at, size_t length, uint64_t *number);
 
-/* source.snapshot: whether the row is of an initial snapshot, or of an incremental one (both are set). */
-enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *is_snapshot, bool *is_incremental,
-                                    struct iso_error *error);
+/* source.snapshot: whether the row is of a snapshot, an initial or an incremental one. */
+enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *is_snapshot, struct iso_error *error);
 
 /* source.sequence and source.lsn as the event's position: {end of the transaction before, this change}. */
 enum iso_status iso_change_lsn(const struct iso_envelope *envelope, struct iso_event *event, struct iso_error *error);
@@ -24,6 +24,11 @@ enum iso_status iso_change_form(const struct iso_envelope *envelope, char op, st
 /* Sets `*value`, and `flag` in the event, where the row's value is known. `part`: "before" or "after". */
 enum iso_status iso_change_value(struct iso_row *row, const char *part, const char *column, struct iso_history *block,
                                  iso_atom *value, uint16_t flag, struct iso_event *event, struct iso_error *error);
+
+/* Whether the row is of the markers' table, whose name `table` is; then that is its event. `says_nothing`: it is gone,
+ * or was there before. */
+bool iso_change_marker(const struct iso_marker *marker, const struct iso_text *table, struct iso_envelope *envelope,
+                       bool says_nothing, struct iso_events *events, struct iso_event *event);
 
 /* Transaction metadata as a BEGIN or an END. */
 enum iso_status iso_change_metadata(const struct iso_envelope *envelope, const struct iso_message *message,

@@ -16,6 +16,7 @@ enum iso_status iso_change_source_init(struct iso_change_source *source, const s
     source->identity = options->identity;
     source->value = options->value ? iso_copy_text(options->value, strlen(options->value)) : NULL;
     source->tables = options->tables ? iso_copy_text(options->tables, strlen(options->tables)) : NULL;
+    iso_marker_init(&source->marker, options->marker);
     iso_envelope_init(&source->envelope);
     iso_identities_init(&source->identities);
     iso_row_init(&source->names);
@@ -29,6 +30,7 @@ void iso_change_source_release(struct iso_change_source *source)
     iso_envelope_release(&source->envelope);
     iso_identities_release(&source->identities);
     iso_row_release(&source->names);
+    iso_marker_release(&source->marker);
     iso_free(source->value);
     iso_free(source->tables);
 }
@@ -53,14 +55,17 @@ static enum iso_status take_row(struct iso_change_source *source, char op, const
 {
     struct iso_envelope *envelope = &source->envelope;
     struct iso_history *block = &events->block;
+    bool is_snapshot = op == 'r' || (op == 'c' && place->is_snapshot);
     if (iso_change_form(envelope, op, error) != ISO_OK)
         return error->status;
-    if (!envelope->has_key || place->is_incremental)
-        return ignore(events, event, place->is_incremental ? "row of an incremental snapshot" : "row without a key");
-    event->operation = op == 'r' || (op == 'c' && place->is_snapshot) ? ISO_ROW_SNAPSHOT
-                       : op == 'c'                                    ? ISO_ROW_INSERT
-                       : op == 'u'                                    ? ISO_ROW_UPDATE
-                                                                      : ISO_ROW_DELETE;
+    if (iso_change_marker(&source->marker, &source->names.text, envelope, op == 'd' || is_snapshot, events, event))
+        return ISO_OK;
+    if (!envelope->has_key)
+        return ignore(events, event, "row without a key");
+    event->operation = is_snapshot ? ISO_ROW_SNAPSHOT
+                       : op == 'c' ? ISO_ROW_INSERT
+                       : op == 'u' ? ISO_ROW_UPDATE
+                                   : ISO_ROW_DELETE;
     event->key = iso_row_key(&envelope->key, &block->atoms, place->schema, place->table);
     if (event->key == ISO_ABSENT)
         return iso_error_set(error, ISO_BAD_INPUT, "key: a column of it is null");
@@ -90,7 +95,8 @@ static enum iso_status take_change(struct iso_change_source *source, const struc
     if (!place.table.length)
         return iso_error_set(error, ISO_BAD_INPUT, "source.table: expected the table's name");
     event.table = iso_row_table(&source->names, &events->block.atoms, place.schema, place.table);
-    if (!iso_table_listed(source->tables, source->names.text.bytes, source->names.text.used))
+    if (!iso_table_listed(source->tables, source->names.text.bytes, source->names.text.used) &&
+        !iso_marker_is_table(&source->marker, source->names.text.bytes, source->names.text.used))
         return ignore(events, &event, "a table that is not in tables=");
     if (*op.at != 't')
         return take_row(source, *op.at, &place, events, &event, error);

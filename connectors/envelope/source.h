@@ -9,21 +9,23 @@
  *     ddl, databaseName   a change of a schema
  *     ts_ms alone         a heartbeat
  *
- * Ignored with a reason: tombstones, rows without a key, rows of incremental snapshots (they repeat what streams), of
- * tables that are not asked for. All else is bad input. Threads: one at a time for each source.
+ * Rows of the markers' table say whose transaction they are of and nothing else. Ignored with a reason: tombstones,
+ * rows without a key, rows of tables that are not asked for. All else is bad input. Threads: one at a time for each
+ * source.
  */
 #ifndef ISO_ENVELOPE_SOURCE_H
 #define ISO_ENVELOPE_SOURCE_H
 
 #include "connectors/envelope/change.h"
 #include "connectors/envelope/identity.h"
+#include "io/marker.h"
 
 struct iso_change_source;
 
 /* What the message at hand is about; texts are the envelope's. */
 struct iso_change_place {
     struct iso_json_text schema, table;
-    bool is_snapshot, is_incremental;
+    bool is_snapshot;
     int connector; /* the rules' own: which of their connectors it is */
 };
 
@@ -55,6 +57,7 @@ struct iso_change_source {
     const struct iso_change_rules *rules;
     char *value, *tables; /* the options, or NULL */
     enum iso_row_identity identity;
+    struct iso_marker marker;
     struct iso_envelope_reader *reader;
     struct iso_envelope envelope;
     struct iso_identities identities;

@@ -28,11 +28,21 @@ void ticdc_add_ignored(struct iso_events *events, const struct iso_message *mess
     iso_events_add(events, &event);
 }
 
+static bool is_marker(const struct ticdc *ticdc, const struct iso_atoms *atoms, iso_atom table)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (!ticdc->marker.table)
+        return false;
+    const char *text = iso_atom_text(atoms, table, buffer, &length);
+    return iso_marker_is_table(&ticdc->marker, text, length);
+}
+
 static bool is_listed(const struct ticdc *ticdc, const struct iso_atoms *atoms, iso_atom table)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    if (!ticdc->tables)
+    if (!ticdc->tables || is_marker(ticdc, atoms, table))
         return true;
     const char *text = iso_atom_text(atoms, table, buffer, &length);
     return iso_table_listed(ticdc->tables, text, length);
@@ -272,6 +282,15 @@ enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *mes
                                        : change->created ? ISO_ROW_INSERT
                                                          : ISO_ROW_UPDATE,
                                        message, change, table, change->has_now ? key : old_key);
+    if (is_marker(ticdc, atoms, table)) {
+        iso_marker_take_row(&ticdc->marker, change->has_now ? &ticdc->now : NULL, atoms, &event);
+        iso_events_add(events, &event);
+        return ISO_OK;
+    }
+    if (change->has_old)
+        iso_marker_hide(&ticdc->marker, &ticdc->old);
+    if (change->has_now)
+        iso_marker_take(&ticdc->marker, &ticdc->now, atoms, &event);
     if (change->created)
         event.flags |= ISO_EVENT_HAS_BEFORE;
     take_before(ticdc, change, atoms, &event);

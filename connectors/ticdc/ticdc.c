@@ -46,6 +46,7 @@ static void destroy(struct iso_decoder *decoder)
     iso_row_release(&ticdc->old);
     iso_row_release(&ticdc->keys);
     iso_row_release(&ticdc->types);
+    iso_marker_release(&ticdc->marker);
     iso_free(ticdc->value);
     iso_free(ticdc->tables);
     iso_free(ticdc);
@@ -67,6 +68,7 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     ticdc->value = copy_text(options->value);
     ticdc->tables = copy_text(options->tables);
     ticdc->identity = options->identity;
+    iso_marker_init(&ticdc->marker, options->marker);
     if (!take_compression(ticdc, options->compression))
         iso_error_set(error, ISO_BAD_INPUT, "compression=%s of a ticdc source: expected none, lz4 or snappy",
                       options->compression);

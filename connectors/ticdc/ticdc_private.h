@@ -3,6 +3,7 @@
 #define ISO_TICDC_PRIVATE_H
 
 #include "connectors/ticdc/ticdc.h"
+#include "io/marker.h"
 #include "io/payload.h"
 #include "io/row.h"
 
@@ -43,6 +44,7 @@ struct ticdc {
     void *state; /* the protocol's own */
     char *value, *tables;
     enum iso_row_identity identity;
+    struct iso_marker marker;
     enum ticdc_compression compression;
     void *inflater; /* LZ4's, made when it is needed */
     struct iso_json json, key_json;

@@ -93,7 +93,7 @@ static enum iso_status take_place(struct iso_change_source *source, struct iso_h
         !iso_envelope_text(envelope, ISO_MEMBER_NAME, &name, error) ||
         !iso_envelope_text(envelope, ISO_MEMBER_SCHEMA, &place->schema, error) ||
         !iso_envelope_text(envelope, ISO_MEMBER_TABLE, &place->table, error) ||
-        iso_change_snapshot(envelope, &place->is_snapshot, &place->is_incremental, error) != ISO_OK)
+        iso_change_snapshot(envelope, &place->is_snapshot, error) != ISO_OK)
         return error->status;
     place->connector = ISO_PAYLOAD_IS(connector, "yugabytedb") ? GRPC : LOGICAL;
     if (place->connector != GRPC && !ISO_PAYLOAD_IS(connector, "postgresql"))
@@ -122,6 +122,7 @@ static enum iso_status take_before(struct iso_change_source *source, const struc
     struct iso_row *before = &source->envelope.before;
     bool whole = before->count && source->identity != ISO_IDENTITY_DEFAULT;
     iso_row_set_keys(before, &source->envelope.key);
+    iso_marker_hide(&source->marker, before);
     if (whole && source->identity == ISO_IDENTITY_LEARN) {
         if (place->connector == GRPC)
             doubt_nulls(before);
@@ -143,6 +144,7 @@ static enum iso_status take_after(struct iso_change_source *source, const struct
         return iso_error_set(error, ISO_BAD_INPUT, "after: lacks a column of the key");
     if (place->connector == GRPC && event->operation == ISO_ROW_UPDATE && source->identity != ISO_IDENTITY_FULL)
         doubt_nulls(after);
+    iso_marker_take(&source->marker, after, &block->atoms, event);
     return iso_change_value(after, "after", source->value, block, &event->after, ISO_EVENT_HAS_AFTER, event, error);
 }
 

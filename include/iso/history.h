@@ -74,6 +74,7 @@ struct iso_history {
     uint64_t *sts, *cts;       /* where flags has ISO_HAS_STS, ISO_HAS_CTS */
     uint64_t *origin;          /* where it was read: iso_origin(input, line or offset) */
     uint32_t *first_operation; /* transaction_count + 1 of them */
+    bool places_known;         /* building: `sno` stands for every one of a session, also where no flag says so */
     uint64_t *sno;             /* optional; where flags has ISO_HAS_SNO; finished: never NULL unless file order rules */
     uint64_t *xid;             /* optional; 0: none */
     uint32_t *snapshot;        /* optional; index into `snapshots`, or ISO_NONE */

@@ -40,7 +40,8 @@ enum iso_row_operation { ISO_ROW_INSERT, ISO_ROW_UPDATE, ISO_ROW_DELETE, ISO_ROW
 #define ISO_EVENT_HAS_BEFORE 0x10u /* the whole row before, or its absence, is known */
 #define ISO_EVENT_HAS_AFTER 0x20u  /* absent: written, but the source does not say what */
 #define ISO_EVENT_HAS_COUNT 0x40u
-#define ISO_EVENT_IN_BAND 0x80u /* TRANSACTIONS: the record travelled inside `transaction_id`, which it describes */
+#define ISO_EVENT_IN_BAND 0x80u     /* TRANSACTIONS: the record travelled inside `transaction_id`, which it describes */
+#define ISO_EVENT_HAS_MARKER 0x100u /* ROW, IGNORED: the client's own id of the transaction stands in it */
 
 struct iso_event {
     uint8_t type;      /* enum iso_event_type */
@@ -51,6 +52,7 @@ struct iso_event {
     iso_atom source, table, key; /* a ROW's key is its whole identity, `db.table/pk` */
     iso_atom before, after;      /* values; ISO_ABSENT: no row */
     iso_atom transaction_id;
+    iso_atom marker; /* the `tid` of the client's record */
     struct iso_stamp sts, cts;
     uint64_t position[2]; /* order within the feed, high part first (Debezium: previous END's LSN, own LSN; END: 0, its
                              LSN) */
@@ -105,6 +107,7 @@ struct iso_decoder_options {
     const char *value; /* a row's value is this column; NULL: canonical JSON of all but the key */
     enum iso_row_identity identity;
     const char *tables;                   /* rows of these only, "db.a;db.b" as events name them; NULL: of all */
+    const char *marker;                   /* where rows say whose transaction they are (io/marker.h); NULL: nowhere */
     const char *delimiter, *quote, *null; /* csv; NULL: "," and "\"" and "\\N"; quote "": escapes instead of quotes */
     const char *compression;              /* of payloads: "none", "gzip", "lz4", "snappy", "zstd"; NULL: none */
 };

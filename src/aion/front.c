@@ -224,7 +224,7 @@ static uint64_t place_in_session(struct iso_aion *engine, struct aion_block *blo
     uint64_t arrived = resolved ? 0 : entry->arrived++;
     if (history->finished) /* without snos the order of the file rules, whatever the order of arrival */
         return history->sno ? history->sno[t] : t;
-    return history->flags[t] & ISO_HAS_SNO ? history->sno[t] : arrived;
+    return history->flags[t] & ISO_HAS_SNO || history->places_known ? history->sno[t] : arrived;
 }
 
 /* One whose outcome came later was counted as unknown, with its operations. */

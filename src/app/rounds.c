@@ -91,6 +91,12 @@ static void undecided(struct iso_polygraph_result *result, const char *reason)
     result->reason = reason;
 }
 
+/* The joined history has not all that was committed, or not all of it. */
+static bool lacks_transactions(const struct iso_join_stats *join)
+{
+    return join->unplaced || join->forced || join->incomplete || join->late_records || join->unknown_values;
+}
+
 /* Initialises `judged`. */
 static enum iso_status judge(struct app_rounds *rounds, bool is_final, struct iso_history *judged,
                              struct iso_polygraph_result *result, struct iso_error *error)
@@ -117,6 +123,8 @@ static enum iso_status judge(struct app_rounds *rounds, bool is_final, struct is
     iso_pipeline_stats(rounds->stream->pipeline, &stats);
     if (stats.bad_records && result->outcome != ISO_IS_UNDECIDED)
         undecided(result, "skipped-records");
+    if (lacks_transactions(&stats.join) && result->outcome != ISO_IS_UNDECIDED)
+        undecided(result, "unplaced-transactions");
     return error->status;
 }
 

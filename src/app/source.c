@@ -22,7 +22,8 @@ enum { SCHEMA_MAX_BYTES = 1 << 20 };
 struct source {
     char *copy;  /* of the argument, cut into the rest */
     char *shown; /* the argument without secrets, for messages */
-    char *kind, *topic, *format, *registry, *schema, *value, *tables, *compression, *delimiter, *quote, *null;
+    char *kind, *topic, *format, *registry, *schema, *value, *tables, *marker, *groups, *compression, *delimiter,
+        *quote, *null;
     enum iso_row_identity identity;
     bool framed;
     struct iso_text schema_text;
@@ -40,10 +41,17 @@ static char **place(struct source *source, const char *name)
     const struct {
         const char *name;
         char **text;
-    } places[] = {
-        {"format", &source->format},       {"registry", &source->registry}, {"schema", &source->schema},
-        {"value", &source->value},         {"tables", &source->tables},     {"compression", &source->compression},
-        {"delimiter", &source->delimiter}, {"quote", &source->quote},       {"null", &source->null}};
+    } places[] = {{"format", &source->format},
+                  {"registry", &source->registry},
+                  {"schema", &source->schema},
+                  {"value", &source->value},
+                  {"tables", &source->tables},
+                  {"marker", &source->marker},
+                  {"groups", &source->groups},
+                  {"compression", &source->compression},
+                  {"delimiter", &source->delimiter},
+                  {"quote", &source->quote},
+                  {"null", &source->null}};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (!strcmp(places[i].name, name))
             return places[i].text;
@@ -58,20 +66,22 @@ static bool is_identity(const char *value, enum iso_row_identity *identity)
     return true;
 }
 
-static enum iso_status unknown_option(const struct source *source, const char *option, const char *value,
-                                      struct iso_error *error)
+static const char *const option_names[] = {"format",    "registry", "schema", "value",    "tables",
+                                           "marker",    "groups",   "framed", "identity", "compression",
+                                           "delimiter", "quote",    "null"};
+
+static enum iso_status unknown_option(const struct source *source, const char *option, struct iso_error *error)
 {
-    static const char *const names[] = {"format", "framed",      "registry",  "schema", "value", "identity",
-                                        "tables", "compression", "delimiter", "quote",  "null"};
-    const char *nearest = app_nearest(option, names, sizeof names / sizeof *names);
-    if (nearest && !strcmp(nearest, option)) /* it is the value that is wrong */
-        nearest = NULL;
+    const char *nearest = app_nearest(option, option_names, sizeof option_names / sizeof *option_names);
+    if (nearest)
+        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: no such option: %s; did you mean %s=?", source->shown,
+                             option, nearest);
     return iso_error_set(
         error, ISO_BAD_INPUT,
-        "--source %s: option \"%s=%s\", expected format=NAME, framed=true|false, "
-        "registry=URL, schema=FILE, value=COLUMN, identity=full|default, tables=A;B, compression=NAME, or of csv "
-        "delimiter=, quote= or null=TEXT%s%s%s",
-        source->shown, option, value, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+        "--source %s: no such option: %s; expected format=NAME, framed=true|false, registry=URL, schema=FILE, "
+        "value=COLUMN, identity=full|default, tables=A;B, marker=COLUMN, compression=NAME, of dgraph groups=N, "
+        "or of csv delimiter=, quote= or null=TEXT",
+        source->shown, option);
 }
 
 static enum iso_status parse_option(struct source *source, char *option, struct iso_error *error)
@@ -81,14 +91,21 @@ static enum iso_status parse_option(struct source *source, char *option, struct 
         return iso_error_set(error, ISO_BAD_INPUT, "--source %s: option \"%s\" lacks its value", source->shown, option);
     *value++ = 0;
     char **into = place(source, option);
+    if (into && *into)
+        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: %s= stands twice", source->shown, option);
     if (into) {
         *into = value;
-    } else if (!strcmp(option, "framed") && (!strcmp(value, "true") || !strcmp(value, "false"))) {
+    } else if (!strcmp(option, "framed")) {
         source->framed = !strcmp(value, "true");
-    } else if (!strcmp(option, "identity") && is_identity(value, &source->identity)) {
-        return ISO_OK;
+        if (!source->framed && strcmp(value, "false"))
+            return iso_error_set(error, ISO_BAD_INPUT, "--source %s: framed=%s, expected true or false", source->shown,
+                                 value);
+    } else if (!strcmp(option, "identity")) {
+        if (!is_identity(value, &source->identity))
+            return iso_error_set(error, ISO_BAD_INPUT, "--source %s: identity=%s, expected full or default",
+                                 source->shown, value);
     } else {
-        return unknown_option(source, option, value, error);
+        return unknown_option(source, option, error);
     }
     return ISO_OK;
 }
@@ -105,6 +122,16 @@ static enum iso_status parse(struct source *source, const char *text, struct iso
     for (char *option = strsep(&rest, ","); option && error->status == ISO_OK; option = strsep(&rest, ","))
         parse_option(source, option, error);
     source->framed |= source->registry != NULL;
+    if (error->status == ISO_OK && source->groups &&
+        (strcmp(source->kind, "dgraph") || !*source->groups ||
+         strspn(source->groups, "0123456789") != strlen(source->groups)))
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--source %s: groups=%s, expected the number of groups of a dgraph source", source->shown,
+                             source->groups);
+    if (error->status == ISO_OK && source->marker && !iso_join_knows(source->kind))
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--source %s: marker= belongs to a change stream; here it is the record's tid",
+                             source->shown);
     return error->status;
 }
 
@@ -171,6 +198,7 @@ static enum iso_status add(struct app_stream *stream, struct source *source)
         .value = source->value,
         .identity = source->identity,
         .tables = source->tables,
+        .marker = source->marker,
         .compression = source->compression,
         .delimiter = source->delimiter,
         .quote = source->quote,
@@ -193,6 +221,16 @@ static bool is_one_feed(const struct source *one, const struct source *other)
     bool prefixed = !strcmp(one->kind, "debezium") || !strcmp(one->kind, "yugabyte");
     return !strcmp(one->kind, other->kind) &&
            (!prefixed || (length == strcspn(other->topic, ".") && !strncmp(one->topic, other->topic, length)));
+}
+
+/* Where one source says markers stand; what is weaker holds for all. */
+static void note_markers(struct app_source_survey *survey, const struct source *source)
+{
+    if (!source->marker)
+        return;
+    bool rows = strchr(source->marker, '.') || !strcmp(source->kind, "dgraph");
+    if (!rows || survey->markers == ISO_JOIN_NO_MARKERS)
+        survey->markers = rows ? ISO_JOIN_MARKER_ROWS : ISO_JOIN_MARKER_COLUMN;
 }
 
 /* The topic in KIND:TOPIC[,OPTION=VALUE...]. */
@@ -231,6 +269,9 @@ enum iso_status app_source_survey(const struct app_texts *texts, struct app_sour
         }
         if (parse(&source, texts->items[i], error) == ISO_OK)
             class = find_kind(source.kind);
+        if (class)
+            note_markers(survey, &source);
+        survey->one_group |= source.groups && !strcmp(source.groups, "1");
         if (class && !iso_join_knows(class->kind)) {
             survey->history_topics = true;
         } else if (class && !first.copy) {

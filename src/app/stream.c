@@ -155,6 +155,8 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.memory_limit = options->memory;
     settings.changes = survey->changes;
     settings.clients = survey->history_topics || options->history;
+    settings.markers = survey->markers;
+    settings.one_group = survey->one_group;
     settings.records_first = options->history && !survey->history_topics;
     settings.patience_ms = deadlines ? PATIENCE_MS : 0;
     settings.waiting_limit = deadlines ? WAITING_ROWS : 0;
@@ -198,6 +200,10 @@ enum iso_status app_stream_open(struct app_stream *stream, struct app *app, cons
         return iso_error_set(&app->error, ISO_BAD_INPUT, "no source: expected --source KIND:TOPIC");
     if (app_source_survey(&options->sources, &survey, &app->error) != ISO_OK)
         return app->error.status;
+    if (options->round && survey.changes)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--round judges transactions without timestamps, and a change stream gives them some: "
+                             "expected --any-order, or --to-history FILE and check");
     if ((options->history || options->to_history) && !survey.changes)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "--history and --to-history join records with a change stream: "
@@ -274,7 +280,8 @@ enum iso_status app_stream_conclude(struct app_stream *stream, double seconds)
     if (stream->rounds->kind == APP_ROUNDS_UNTIMED)
         return app_rounds_conclude(stream->rounds, seconds);
     enum iso_status outcome = iso_pipeline_outcome(stream->pipeline, options->allow_unjudged, &reason);
-    if (options->any_order && outcome == ISO_VIOLATED)
+    bool unplaced = reason && !strcmp(reason, "no-start-timestamp"); /* what timestamps cannot place, an order may */
+    if (options->any_order && (outcome == ISO_VIOLATED || unplaced))
         any_order = app_rounds_any_order(stream->rounds);
     if (options->json || stream->kept) {
         struct iso_text text = {0};

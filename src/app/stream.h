@@ -38,7 +38,7 @@ struct app_stream_options {
              "history:TOPIC: whole transactions as clients saw them. debezium:,\nticdc:, yugabyte:, dgraph:TOPIC: a database's change " \
              "stream, joined\nwith them; without any, before images are its reads. Options:\nformat=NAME, framed=true "                 \
              "(Confluent framing), registry=URL,\nschema=FILE, and of change streams value=COLUMN,\nidentity=full|default, "            \
-             "tables=A;B, compression=NAME; each\nconnector's README says what they do. May be given often."},                          \
+             "tables=A;B, marker=COLUMN,\ncompression=NAME; each connector's README says what they do. May be\ngiven often."},          \
         {.type = APP_TEXT,                                                                                                              \
          .name = "history",                                                                                                             \
          .argument = "FILE",                                                                                                            \

@@ -92,6 +92,7 @@ void iso_history_clear(struct iso_history *history)
     history->snapshot_count = 0;
     history->xip_count = 0;
     history->clock = ISO_CLOCK_NONE;
+    history->places_known = false;
 }
 
 uint32_t iso_history_input(struct iso_history *history, const char *name)

@@ -49,5 +49,6 @@ struct iso_event iso_event_of(const struct iso_message *message, enum iso_event_
                               .before = ISO_ABSENT,
                               .after = ISO_ABSENT,
                               .transaction_id = ISO_ABSENT,
+                              .marker = ISO_ABSENT,
                               .origin = iso_origin(message->input, (uint64_t)message->offset)};
 }

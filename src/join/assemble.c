@@ -77,10 +77,13 @@ static void follow_run(struct iso_join *join, struct join_lane *lane, struct joi
     if (same(lane->current, identity))
         return;
     uint32_t before = lane->current.tag ? join_map_get(&join->by_identity, lane->current) : ISO_NONE;
-    bool larger = cts > lane->cts;
+    uint64_t cts_before = lane->cts;
+    bool larger = cts > cts_before;
     lane->current = identity;
     lane->cts = cts;
     lane->run = ++join->runs;
+    if (larger && cts_before > join->closed)
+        join->closed = cts_before;
     if (before != ISO_NONE && larger) {
         join->transactions[before].flags |= JOIN_CLOSED;
         join_settle(join, before, 0);
@@ -104,7 +107,8 @@ static void note_position(struct join_transaction *transaction, const struct iso
     if (event->type == ISO_EVENT_END) {
         transaction->position = event->position[1];
         transaction->flags |= JOIN_COMMIT_SAID | JOIN_HAS_POSITION;
-    } else if (event->type == ISO_EVENT_ROW && !(transaction->flags & JOIN_COMMIT_SAID)) {
+    } else if ((event->type == ISO_EVENT_ROW || event->type == ISO_EVENT_DROP) &&
+               !(transaction->flags & JOIN_COMMIT_SAID)) {
         uint64_t place = commit_place(transaction->identity, event);
         transaction->position = place > transaction->position ? place : transaction->position;
         transaction->flags |= JOIN_HAS_POSITION;
@@ -142,11 +146,14 @@ uint32_t join_open(struct iso_join *join, struct join_identity identity, const s
 void join_check_complete(struct iso_join *join, uint32_t number)
 {
     struct join_transaction *transaction = &join->transactions[number];
-    uint64_t have = (uint64_t)transaction->rows.count + transaction->others;
+    uint64_t have = (uint64_t)transaction->rows.count - transaction->dropped + transaction->others;
+    bool ended = (transaction->flags & JOIN_ENDED) && have >= transaction->expected;
     if (join->capability->closing == JOIN_CLOSES_WITH_RECORD) {
-        transaction->flags |= JOIN_CLOSED;
-        join_settle(join, number, 0);
-    } else if ((transaction->flags & JOIN_ENDED) && have >= transaction->expected) {
+        if (!transaction->markers.count || ended) /* other markers may still come */
+            transaction->flags |= JOIN_CLOSED;
+        if (transaction->flags & JOIN_CLOSED)
+            join_settle(join, number, 0);
+    } else if (ended) {
         join->stats.hints_wrong += have > transaction->expected;
         transaction->flags |= JOIN_CLOSED | JOIN_COMPLETE;
         join_settle(join, number, JOIN_ROWS_FINAL);
@@ -176,20 +183,39 @@ void join_take_end(struct iso_join *join, const struct iso_history *block, const
     join_check_complete(join, number);
 }
 
-/* An event that END counts and that is no row: a logical message. */
+/* Places rise within a partition; what does not rise was sent again. */
+static bool count_other(struct iso_join *join, uint32_t number, const struct iso_event *event)
+{
+    struct join_transaction *transaction = &join->transactions[number];
+    uint32_t input = iso_origin_input(event->origin), row = transaction->others_seen.first;
+    for (uint32_t i = 0; i < transaction->others_seen.count && join->rows[row].key != input; i++)
+        row = join->rows[row].next;
+    if (row == ISO_NONE) {
+        row = join_new_row(join, &transaction->others_seen);
+        join->rows[row].key = input;
+    } else if (event->order && event->order <= join->rows[row].ordinal) {
+        return false;
+    }
+    join->rows[row].ordinal = event->order;
+    transaction->others++;
+    return true;
+}
+
+/* An event that END counts and that is no row: a logical message, a row of a table that is not looked at, a marker. */
 void join_take_other(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
 {
     struct join_identity identity;
-    if (!join->capability->by_id || !(event->flags & ISO_EVENT_HAS_ID) ||
-        !join_identity_of(join, block, event, &identity) ||
+    bool counts = join->capability->by_id && (event->flags & ISO_EVENT_HAS_ID);
+    if ((!counts && !(event->flags & ISO_EVENT_HAS_MARKER)) || !join_identity_of(join, block, event, &identity) ||
         (join_map_get(&join->by_identity, identity) == ISO_NONE && join_settled_find(join, identity)))
         return;
+    if (join->capability->runs)
+        follow_run(join, lane_of(join, event->origin), identity, event->cts.physical);
     uint32_t number = join_open(join, identity, event);
-    struct join_transaction *transaction = &join->transactions[number];
-    if (event->order && event->order <= transaction->last_other)
-        return;
-    transaction->last_other = event->order;
-    transaction->others++;
+    if (event->flags & ISO_EVENT_HAS_MARKER)
+        join_note_marker(join, number, join_text(join, block, event->marker));
+    if (counts)
+        count_other(join, number, event);
     join_check_complete(join, number);
 }
 
@@ -280,15 +306,13 @@ static uint32_t content_of(const struct arrival *arrival)
 }
 
 /* What the row before it left, as it is told: what a conditional delete depends on, and a drop. */
-static void note_value(struct iso_join *join, const struct arrival *arrival, const struct join_row *row)
+static void note_value(struct iso_join *join, const struct iso_history *block, iso_atom table, uint32_t key,
+                       iso_atom value)
 {
-    struct join_key *state = &join->key_states[arrival->key];
-    if (!join->capability->drops)
-        return;
-    if (state->table == ISO_ABSENT)
-        state->table = iso_atoms_copy(&join->keys.atoms, &arrival->block->atoms, arrival->event->table);
-    if (!(row->flags & JOIN_ROW_WITHOUT))
-        state->value = row->after;
+    struct join_key *state = &join->key_states[key];
+    if (state->table == ISO_ABSENT && table != ISO_ABSENT)
+        state->table = iso_atoms_copy(&join->keys.atoms, &block->atoms, table);
+    state->value = value == ISO_ABSENT || join->capability->runs ? value : 0;
 }
 
 /* Whether ordinals say which row of a key came last. Where they do not, the one that was told last did, also when it
@@ -323,7 +347,9 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
         it->before = join_text(join, arrival->block, event->before);
         it->flags |= JOIN_ROW_BEFORE;
     }
-    note_value(join, arrival, it);
+    if (!(it->flags & JOIN_ROW_WITHOUT))
+        note_value(join, arrival->block, event->table, arrival->key,
+                   it->flags & JOIN_ROW_AFTER || join->capability->runs ? it->after : 0);
     join->stats.rows++;
 }
 
@@ -421,6 +447,7 @@ static void take_initial(struct iso_join *join, const struct iso_history *block,
         return;
     }
     join->stats.snapshot_rows++;
+    note_value(join, block, event->table, key, join_text(join, block, event->after));
     join_give_initial(join, key, join_text(join, block, event->after), event->origin);
 }
 
@@ -450,6 +477,8 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
         return ISO_OK;
     }
     uint32_t number = join_open(join, identity, event);
+    if (event->flags & ISO_EVENT_HAS_MARKER)
+        join_note_marker(join, number, join_text(join, block, event->marker));
     uint32_t row = known_row(join, number, &arrival);
     if (row != ISO_NONE) {
         take_again(join, number, row, &arrival);
@@ -460,31 +489,50 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
     return ISO_OK;
 }
 
-/* A drop deletes every key of its table that holds something. */
+/* Of one key that the drop takes with it. */
+static void drop_key(struct iso_join *join, uint32_t number, const struct iso_history *block,
+                     const struct iso_event *event, uint32_t key)
+{
+    struct iso_event row = *event;
+    row.type = ISO_EVENT_ROW;
+    row.operation = ISO_ROW_DELETE;
+    bool placed = join->capability->positions && (event->flags & ISO_EVENT_HAS_POSITION);
+    struct arrival arrival = {.block = block, .event = &row, .key = key, .ordinal = placed ? event->position[1] : 1};
+    arrival.content = content_of(&arrival);
+    append(join, number, &arrival);
+    join->rows[join->transactions[number].rows.last].flags |= JOIN_ROW_DROPPED;
+    join->transactions[number].dropped++;
+}
+
+/* A drop, or a truncate, deletes every key of its table that holds something. It is one event to END. */
 void join_take_drop(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
 {
     struct join_identity identity;
     iso_atom table = ISO_ABSENT;
+    bool counts = join->capability->by_id && (event->flags & ISO_EVENT_HAS_ID);
     if (!join_identity_of(join, block, event, &identity))
         return;
-    if (join_map_get(&join->by_identity, identity) != ISO_NONE || join_settled_find(join, identity)) {
+    bool known = join_map_get(&join->by_identity, identity) != ISO_NONE;
+    if ((known && !counts) || (!known && join_settled_find(join, identity))) {
         join->stats.repeats++;
         return;
     }
     if (join->capability->runs)
         follow_run(join, lane_of(join, event->origin), identity, event->cts.physical);
+    if (event->flags & ISO_EVENT_HAS_POSITION)
+        note_reached(lane_of(join, event->origin), identity, event);
     if (event->table != ISO_ABSENT)
         table = iso_atoms_copy(&join->keys.atoms, &block->atoms, event->table);
     uint32_t number = join_open(join, identity, event);
-    struct iso_event row = *event;
-    row.type = ISO_EVENT_ROW;
-    row.operation = ISO_ROW_DELETE;
+    if (counts && !count_other(join, number, event)) {
+        join->stats.repeats++;
+        return;
+    }
     for (uint32_t key = 0; key < join->keys.key_count; key++) {
         const struct join_key *state = &join->key_states[key];
-        struct arrival arrival = {.block = block, .event = &row, .key = key, .ordinal = 1};
-        if (state->value == ISO_ABSENT || state->table == ISO_ABSENT || (table != ISO_ABSENT && state->table != table))
-            continue;
-        arrival.content = content_of(&arrival);
-        append(join, number, &arrival);
+        if (state->value != ISO_ABSENT && state->table != ISO_ABSENT && (table == ISO_ABSENT || state->table == table))
+            drop_key(join, number, block, event, key);
     }
+    if (counts)
+        join_check_complete(join, number);
 }

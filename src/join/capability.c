@@ -6,12 +6,7 @@
 static const struct join_capability capabilities[] = {
     /* One counter hands out all timestamps, so that they are unique; no end marker, no watermark, no identity of rows.
      */
-    {.kind = "dgraph",
-     .closing = JOIN_CLOSES_BY_LARGER,
-     .unique_cts = true,
-     .sends_unchanged = true,
-     .runs = true,
-     .drops = true},
+    {.kind = "dgraph", .closing = JOIN_CLOSES_BY_LARGER, .unique_cts = true, .sends_unchanged = true, .runs = true},
     /* Async commit and 1PC: transactions share commit timestamps. Net changes only. */
     {.kind = "ticdc", .closing = JOIN_CLOSES_AT_WATERMARK},
     /* END and its count, where the transaction topic is read; else later positions close. MySQL leaves out rows that a

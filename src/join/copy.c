@@ -9,8 +9,10 @@ static void copy_members(struct iso_history *into, const struct iso_history *fro
         iso_history_set_sts(into, (struct iso_stamp){.physical = from->sts[t]});
     if (from->flags[t] & ISO_HAS_CTS)
         iso_history_set_cts(into, (struct iso_stamp){.physical = from->cts[t]});
-    if (from->flags[t] & ISO_HAS_SNO)
+    if (from->flags[t] & ISO_HAS_SNO || (from->places_known && from->sno))
         iso_history_set_sno(into, from->sno[t]);
+    if (!(from->flags[t] & ISO_HAS_SNO))
+        into->flags[into->transaction_count - 1] &= (uint8_t)~ISO_HAS_SNO;
     if (from->xid && from->xid[t])
         iso_history_set_xid(into, from->xid[t]);
     if (from->snapshot && from->snapshot[t] != ISO_NONE)
@@ -28,4 +30,14 @@ uint32_t join_copy_transaction(struct iso_history *into, const struct iso_histor
     copy_members(into, from, t);
     iso_history_copy_operations(into, from, t, true);
     return copy;
+}
+
+void join_set_place(struct iso_history *into, uint64_t place)
+{
+    uint32_t last = into->transaction_count - 1;
+    bool given = into->flags[last] & ISO_HAS_SNO;
+    if (given || into->session[last] == ISO_NONE)
+        return;
+    iso_history_set_sno(into, place);
+    into->flags[last] &= (uint8_t)~ISO_HAS_SNO;
 }

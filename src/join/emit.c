@@ -48,27 +48,51 @@ iso_atom join_out(struct iso_join *join, iso_atom text)
     return iso_atoms_copy(&join->out.block.atoms, &join->texts, text);
 }
 
-static iso_atom key_atom(const struct iso_join *join, struct iso_history *into, uint32_t key)
+/* A key of the output's block is looked up once in it. */
+static iso_atom key_atom(struct iso_join *join, struct iso_history *into, uint32_t key)
 {
-    return iso_atoms_copy(&into->atoms, &join->keys.atoms, join->keys.key_atom[key]);
+    struct join_key *state = &join->key_states[key];
+    if (into != &join->out.block)
+        return iso_atoms_copy(&into->atoms, &join->keys.atoms, join->keys.key_atom[key]);
+    if (state->out_block != join->out_blocks) {
+        state->out = iso_atoms_copy(&into->atoms, &join->keys.atoms, join->keys.key_atom[key]);
+        state->out_block = join->out_blocks;
+    }
+    return state->out;
 }
 
 /* ---- names ---- */
 
+static char *put_digits(char *at, uint64_t number)
+{
+    char digits[20];
+    size_t first = sizeof digits;
+    do {
+        digits[--first] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number);
+    memcpy(at, digits + first, sizeof digits - first);
+    return at + sizeof digits - first;
+}
+
+static size_t put_name(const struct iso_join *join, struct join_identity identity, char name[NAME_BYTES])
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    memcpy(name, "cdc:", 4);
+    if (identity.tag != JOIN_BY_TEXT)
+        return (size_t)(put_digits(name + 4, identity.number) - name);
+    const char *text = iso_atom_text(&join->texts, (iso_atom)identity.number, buffer, &length);
+    length = length < NAME_BYTES - 5 ? length : NAME_BYTES - 5;
+    memcpy(name + 4, text, length);
+    return length + 4;
+}
+
 iso_atom join_name_of(struct iso_join *join, struct join_identity identity)
 {
-    char name[NAME_BYTES], buffer[ISO_ATOM_TEXT_MAX];
-    size_t length = 0;
-    if (identity.tag != JOIN_BY_TEXT) {
-        length = (size_t)snprintf(name, sizeof name, "cdc:%llu", (unsigned long long)identity.number);
-    } else {
-        const char *text = iso_atom_text(&join->texts, (iso_atom)identity.number, buffer, &length);
-        length = length < NAME_BYTES - 5 ? length : NAME_BYTES - 5;
-        memcpy(name, "cdc:", 4);
-        memcpy(name + 4, text, length);
-        length += 4;
-    }
-    return iso_atoms_text(&join->texts, name, length);
+    char name[NAME_BYTES];
+    size_t length = put_name(join, identity, name);
+    return iso_atoms_add_string(&join->texts, name, length);
 }
 
 iso_atom join_name(struct iso_join *join, const struct join_transaction *transaction)
@@ -78,12 +102,31 @@ iso_atom join_name(struct iso_join *join, const struct join_transaction *transac
 
 /* ---- clients' transactions ---- */
 
+/* A record's place in its session, where it does not say one: that of its arrival. Records leave in another order than
+ * they came. */
+uint64_t join_place_of(const struct iso_join *join, const struct iso_history *block, uint32_t transaction)
+{
+    return block->finished && block->sno ? block->sno[transaction] : join->taken;
+}
+
+void join_give_joined(struct iso_join *join, const struct iso_history *from, uint32_t transaction, uint64_t place)
+{
+    struct iso_history *into = &join->out.joined;
+    if (!join->options.keep_joined)
+        return;
+    uint32_t copy = join_copy_transaction(into, from, transaction);
+    if (!(into->flags[copy] & ISO_HAS_SNO))
+        iso_history_set_sno(into, place);
+}
+
 void join_give_block(struct iso_join *join, const struct iso_history *block, uint32_t transaction)
 {
+    uint64_t place = join_place_of(join, block, transaction);
     join_copy_transaction(&join->out.block, block, transaction);
+    join_set_place(&join->out.block, place);
     add_transaction(join);
-    if (join->options.keep_joined && iso_status_of(block, transaction) != ISO_UNKNOWN)
-        join_copy_transaction(&join->out.joined, block, transaction);
+    if (iso_status_of(block, transaction) != ISO_UNKNOWN)
+        join_give_joined(join, block, transaction, place);
 }
 
 void join_give_held(struct iso_join *join, uint32_t record)
@@ -92,8 +135,7 @@ void join_give_held(struct iso_join *join, uint32_t record)
     uint32_t transaction = join->records[record].held;
     join_copy_transaction(&join->out.block, held, transaction);
     add_transaction(join);
-    if (join->options.keep_joined)
-        join_copy_transaction(&join->out.joined, held, transaction);
+    join_give_joined(join, held, transaction, held->sno[transaction]);
 }
 
 void join_give_resolution(struct iso_join *join, iso_atom tid, bool committed, uint64_t cts)
@@ -116,10 +158,10 @@ struct target {
     bool file; /* the joined history */
 };
 
-static void begin(struct iso_join *join, const struct target *target, iso_atom tid, uint64_t cts, uint64_t origin)
+static void begin(const struct target *target, const char *tid, size_t length, uint64_t cts, uint64_t origin)
 {
     struct iso_history *into = target->history;
-    iso_atom name = iso_atoms_copy(&into->atoms, &join->texts, tid);
+    iso_atom name = iso_atoms_add_string(&into->atoms, tid, length);
     uint32_t t = iso_history_begin(into, name, target->file ? name : 0, ISO_COMMITTED, origin);
     iso_history_set_cts(into, (struct iso_stamp){.physical = cts});
     if (target->file)
@@ -150,7 +192,8 @@ static void fill(struct iso_join *join, const struct target *target, const struc
                  uint64_t cts, bool reads)
 {
     uint32_t mark = join_mark_finals(join, transaction);
-    begin(join, target, join_name(join, transaction), cts, transaction->origin);
+    char name[NAME_BYTES];
+    begin(target, name, put_name(join, transaction->identity, name), cts, transaction->origin);
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
         const struct join_row *row = &join->rows[r];
         if (join->capability->runs && !join_is_final(join, r, mark))
@@ -202,9 +245,8 @@ void join_give_initial(struct iso_join *join, uint32_t key, iso_atom value, uint
         snprintf(name, sizeof name, "cdc:snapshot:%.*s", (int)length, text);
     else
         snprintf(name, sizeof name, "cdc:snapshot:%u", key);
-    iso_atom tid = iso_atoms_text(&join->texts, name, strlen(name));
     for (int i = 0; i < (join->options.keep_joined ? 2 : 1); i++) {
-        begin(join, &targets[i], tid, join->promised ? join->promised : 1, origin);
+        begin(&targets[i], name, strlen(name), join->promised ? join->promised : 1, origin);
         operate(join, &targets[i], value == ISO_ABSENT ? ISO_DELETE : ISO_WRITE, key, value);
         if (!i)
             add_transaction(join);
@@ -224,9 +266,12 @@ void join_give_probe(struct iso_join *join, enum iso_violation_kind kind, iso_at
         return;
     const char *text = iso_atom_text(&join->texts, tid, buffer, &length);
     length = length < NAME_BYTES ? length : NAME_BYTES;
-    int used = snprintf(name, sizeof name, "%c%c%.*s%c%u", PROBE, 'A' + (int)kind, (int)length, text, PROBE, key);
-    uint32_t t =
-        iso_history_begin(into, iso_atoms_add_string(&into->atoms, name, (size_t)used), 0, ISO_COMMITTED, origin);
+    name[0] = PROBE;
+    name[1] = (char)('A' + (int)kind);
+    memcpy(name + 2, text, length);
+    name[2 + length] = PROBE;
+    size_t used = (size_t)(put_digits(name + 3 + length, key) - name);
+    uint32_t t = iso_history_begin(into, iso_atoms_add_string(&into->atoms, name, used), 0, ISO_COMMITTED, origin);
     into->session[t] = ISO_NONE;
     iso_history_set_sts(into, (struct iso_stamp){.physical = cts - 1});
     iso_history_operation(into, ISO_READ, key_atom(join, into, key), join_out(join, value));

@@ -16,8 +16,10 @@ struct iso_join *iso_join_new(const struct iso_join_options *options)
     iso_history_init(&join->places.last);
     iso_atoms_init(&join->texts);
     join->out.block.clock = join->out.joined.clock = join->held.clock = ISO_CLOCK_SCALAR;
+    join->out.block.places_known = join->held.places_known = true;
     join->free_row = join->free_transaction = join->free_record = ISO_NONE;
     join->oldest = join->newest = join->oldest_record = join->newest_record = ISO_NONE;
+    join->out_blocks = 1;
     join->places.position = 1; /* what was there before stands at 1 */
     return join;
 }
@@ -133,20 +135,6 @@ static void shed(struct iso_join *join)
     }
 }
 
-void iso_join_end_batch(struct iso_join *join)
-{
-    join_close_passed(join);
-    if (join->work >= (join->open_count + join->places.link_count) / 8) {
-        join->work = 0;
-        join_place(join, false);
-        join_promise(join);
-    }
-    shed(join);
-    join_rebuild_texts(join);
-    join->block = NULL;
-    join->cache_count = 0;
-}
-
 /* ---- time ---- */
 
 static void settle_transactions(struct iso_join *join, uint64_t timestamp)
@@ -187,9 +175,44 @@ static void settle_records(struct iso_join *join, uint64_t timestamp)
     }
 }
 
+/* Where several partitions are used nothing is known: they are sent side by side. A sender that is behind what is whole
+ * tells again what came: until it has caught up, the row told last of a key need not be its last. */
+static bool is_behind(const struct iso_join *join)
+{
+    uint32_t used = 0;
+    bool behind = false;
+    for (uint32_t i = 0; i < join->lane_count; i++) {
+        used += join->lanes[i].used;
+        behind |= join->lanes[i].used && join->lanes[i].cts <= join->closed;
+    }
+    return used != 1 || behind;
+}
+
+/* Dgraph's watermark, see join.h. */
+static void close_group(struct iso_join *join)
+{
+    uint64_t watermark = join->closed;
+    if (!join->options.one_group || is_behind(join))
+        return;
+    if (join->options.clients && !join->options.records_first && join->clients < watermark)
+        watermark = join->clients;
+    for (uint32_t i = join->oldest_record; join->unknown_count && i != ISO_NONE; i = join->records[i].newer) {
+        const struct join_record *record = &join->records[i];
+        if (record->status == ISO_UNKNOWN && !record->identity_count && record->sts <= watermark)
+            watermark = record->sts ? record->sts - 1 : 0;
+    }
+    if (watermark <= join->promised)
+        return;
+    join->promised = watermark;
+    settle_transactions(join, watermark);
+    settle_records(join, watermark);
+    join_give_watermark(join, watermark);
+}
+
 void iso_join_advance(struct iso_join *join, uint64_t timestamp, uint64_t now)
 {
     join->now = now;
+    join->clients = timestamp;
     if (join->capability->positions) {
         join->places.clients = timestamp; /* at the end of the batch */
     } else if (iso_join_has_watermarks(join)) {
@@ -197,6 +220,21 @@ void iso_join_advance(struct iso_join *join, uint64_t timestamp, uint64_t now)
         settle_records(join, timestamp);
         join_give_watermark(join, timestamp);
     }
+}
+
+void iso_join_end_batch(struct iso_join *join)
+{
+    join_close_passed(join);
+    if (join->work >= (join->open_count + join->places.link_count) / 8) {
+        join->work = 0;
+        join_place(join, false);
+        join_promise(join);
+        close_group(join);
+    }
+    shed(join);
+    join_rebuild_texts(join);
+    join->block = NULL;
+    join->cache_count = 0;
 }
 
 void iso_join_tick(struct iso_join *join, uint64_t now)
@@ -230,9 +268,11 @@ struct iso_join_output *iso_join_output(struct iso_join *join)
 void iso_join_drained(struct iso_join *join)
 {
     join->out.count = 0;
+    join->out_blocks++;
     iso_history_clear(&join->out.block);
     iso_history_clear(&join->out.joined);
     join->out.block.clock = join->out.joined.clock = ISO_CLOCK_SCALAR;
+    join->out.block.places_known = true;
 }
 
 void iso_join_stats(const struct iso_join *join, struct iso_join_stats *stats)

@@ -3,7 +3,8 @@
  * Idea (design, section 6). A change stream says what was written and in which order it was committed; clients say what
  * they read, from which snapshot, and what they meant to write. Here both sides wait for each other under an *identity*
  * that both know: a commit timestamp (Dgraph, TiDB), a start timestamp (TiDB), a transaction id (PostgreSQL's xid, a
- * GTID, a UUID), or the record itself, carried inside the transaction (in-band). What each kind of source promises
+ * GTID, a UUID), a marker that the client wrote (marker.c), or the record itself, carried inside the transaction
+ * (in-band). What each kind of source promises
  * stands in one table (capability.c); the code asks that table and knows no source by name.
  *
  *     rows ----> open transactions (by identity) --closed--> settle ----> whole transactions, outcomes, findings
@@ -36,11 +37,20 @@
 
 struct iso_join;
 
+/* Where the client's own ids of its transactions stand in the stream (io/marker.h). */
+enum iso_join_markers {
+    ISO_JOIN_NO_MARKERS,
+    ISO_JOIN_MARKER_COLUMN, /* in every row that was written and not deleted */
+    ISO_JOIN_MARKER_ROWS    /* in a row of their own: every transaction that writes has one */
+};
+
 struct iso_join_options {
-    const char *kind;       /* of the change streams: "dgraph", ... */
-    bool clients;           /* records come, from topics or a file; false: before images are reads */
-    bool records_first;     /* all of them are there before the first row */
-    bool keep_joined;       /* fills `joined` of the output */
+    const char *kind;   /* of the change streams: "dgraph", ... */
+    bool clients;       /* records come, from topics or a file; false: before images are reads */
+    bool records_first; /* all of them are there before the first row */
+    bool one_group;     /* Dgraph: one group sends, so that commit timestamps only go back after a restart */
+    bool keep_joined;   /* fills `joined` of the output */
+    enum iso_join_markers markers;
     uint64_t patience_ms;   /* what has waited so long is settled as it stands; 0: never */
     uint64_t waiting_limit; /* rows that may wait; 0: any number */
 };
@@ -90,11 +100,18 @@ struct iso_join_stats {
     uint64_t unknown_values; /* rows that do not say what was written */
     uint64_t forced;         /* settled since too many were waiting, or too long */
     uint64_t snapshot_rows;
-    uint64_t probes; /* transactions and reads among the engine's that are ours */
+    uint64_t markers;       /* clients' ids of transactions that the stream told */
+    uint64_t stray_markers; /* of transactions that are others already: they say nothing */
+    uint64_t without_start; /* records that write, and whose reads nobody can place at SI: not judged */
+    uint64_t late_records;  /* came when their transaction had been settled without them: not judged */
+    uint64_t probes;        /* transactions and reads among the engine's that are ours */
     uint64_t probe_reads;
     uint64_t waiting_transactions, waiting_records, waiting_rows, oldest_ms; /* now */
 };
 
+/* Watermarks. Of TiCDC they come with the rows. Of Dgraph, where one group sends (one_group): a timestamp that is
+ * followed by a larger one is whole, and what comes below it later was sent again; the lesser of that and of what
+ * clients promise is the watermark, below the start of every record whose outcome nothing tells. */
 struct iso_join *iso_join_new(const struct iso_join_options *options);
 void iso_join_free(struct iso_join *join);
 

@@ -23,14 +23,13 @@ struct join_capability {
     bool sends_unchanged; /* a write of the value that was there has a row */
     bool runs;            /* rows have no identity: what is repeated is repeated from where it began */
     bool positions;       /* no commit timestamps: positions in a log order commits */
-    bool drops;           /* keys are remembered by table */
 };
 
 const struct join_capability *join_capability_of(const char *kind);
 
 /* ---- identities and maps (map.c) ---- */
 
-enum join_tag { JOIN_BY_CTS = 1, JOIN_BY_STS, JOIN_BY_XID, JOIN_BY_TEXT };
+enum join_tag { JOIN_BY_CTS = 1, JOIN_BY_STS, JOIN_BY_XID, JOIN_BY_TEXT, JOIN_BY_MARKER };
 
 struct join_identity {
     uint64_t number; /* a timestamp, the low 32 bits of an xid, an atom of `texts` */
@@ -57,6 +56,7 @@ void join_map_release(struct join_map *map);
 #define JOIN_ROW_AFTER 0x02u   /* `after` is known */
 #define JOIN_ROW_WITHOUT 0x04u /* a conditional delete whose condition did not hold: changes nothing */
 #define JOIN_ROW_CLAIMED 0x08u /* final: a client says that it wrote the key */
+#define JOIN_ROW_DROPPED 0x10u /* the whole table went: no client lists its keys */
 
 struct join_row {
     uint32_t next;
@@ -84,19 +84,22 @@ struct join_chain {
 #define JOIN_IN_BAND 0x40u
 #define JOIN_PLACING 0x80u      /* settled, waits for its position */
 #define JOIN_COMMIT_SAID 0x100u /* `position` is the commit's own: END said it */
+#define JOIN_SHARED 0x200u      /* markers say that it is several */
 
 struct join_transaction {
     struct join_identity identity; /* tag 0: free */
     struct join_chain rows;
-    uint32_t older, newer; /* by arrival; `newer` also chains free ones */
-    uint32_t stamp;        /* its number among all, see struct join_key */
-    uint32_t cursor;       /* row behind the one found last */
-    uint32_t others;       /* events that END counts and that are no rows */
-    uint64_t last_other;   /* the place of the last of them */
+    struct join_chain markers;     /* `after` is a client's tid */
+    uint32_t older, newer;         /* by arrival; `newer` also chains free ones */
+    uint32_t stamp;                /* its number among all, see struct join_key */
+    uint32_t cursor;               /* row behind the one found last */
+    uint32_t others;               /* events that END counts and that are no rows */
+    struct join_chain others_seen; /* the place of the last of them in each input, which is its `key` */
     uint32_t flags;
     uint64_t expected;
     uint64_t sts, cts;
     uint64_t position; /* of the commit; without END one above the commit before */
+    uint32_t dropped;  /* rows that no message is about */
     uint64_t origin, arrived;
 };
 
@@ -109,12 +112,15 @@ struct join_transaction {
 #define JOIN_RECORD_LISTS 0x10u  /* appends: not compared */
 #define JOIN_RECORD_FREE 0x20u
 #define JOIN_RECORD_COMMITTED 0x40u /* placed: its commit is among those that wait for a place */
+#define JOIN_RECORD_BOUND 0x80u     /* a marker has told its identity, the first one */
+
+enum { JOIN_RECORD_IDENTITIES = 3 };
 
 struct join_record {
     iso_atom tid;
     struct join_chain writes; /* final ones, one a key */
     uint32_t identity_count;
-    struct join_identity identity[2];
+    struct join_identity identity[JOIN_RECORD_IDENTITIES];
     uint32_t same; /* the next record of an equal identity */
     uint32_t older, newer;
     uint32_t held;     /* transaction of `held`, or ISO_NONE */
@@ -132,8 +138,10 @@ struct join_key {
     uint64_t ordinal;          /* ... and its last row's */
     uint32_t run, occurrences; /* in the run of that number */
     uint32_t mark, row;        /* scratch of comparisons */
-    iso_atom table;            /* capability `drops`; atom of `keys` */
-    iso_atom value;            /* likewise: as delivered last */
+    uint32_t out_block;        /* the number of the output's block of which `out` is the key's atom */
+    iso_atom out;
+    iso_atom table; /* of `keys` */
+    iso_atom value; /* as delivered last; where nothing asks for it, only whether there is one */
 };
 
 /* ---- what was settled (settled.c) ---- */
@@ -153,11 +161,14 @@ struct join_settled {
     struct join_settled_entry *entries; /* a ring */
     uint64_t next_entry, next_digest;   /* counted from the beginning */
     uint64_t *digests;                  /* a ring: identity of the row << 32 | content */
+    bool has_texts;                     /* an entry refers to `texts` */
 };
 
 enum join_sight { JOIN_NEW, JOIN_REPEAT, JOIN_OTHER_CONTENT };
 
 void join_settled_add(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid, uint64_t cts);
+/* The same, of an identity that no row has. */
+void join_settled_note(struct iso_join *join, struct join_identity identity, iso_atom tid, uint64_t cts);
 struct join_settled_entry *join_settled_find(struct iso_join *join, struct join_identity identity);
 enum join_sight join_settled_look(struct iso_join *join, struct join_settled_entry *entry, uint32_t key,
                                   uint64_t ordinal, uint32_t content);
@@ -245,11 +256,14 @@ struct iso_join {
     struct join_places places;
     struct join_lane *lanes;
     uint32_t lane_count;
-    uint32_t runs, stamps, marks;
+    uint32_t runs, stamps, marks, out_blocks;
     uint64_t tellings;           /* rows that came, where their order is all that there is */
     uint64_t largest;            /* timestamp seen */
+    uint64_t taken;              /* records: a record's place in its session, where it does not say one */
     uint64_t work;               /* events since all that is open was looked at: looking pays for itself */
-    uint64_t last_end, promised; /* cdc mode: LSN of the last END, the watermark given */
+    uint64_t closed;             /* one_group: every transaction up to it was sent, and whole */
+    uint64_t clients;            /* no later record has a commit timestamp up to it */
+    uint64_t last_end, promised; /* cdc mode: LSN of the last END; the watermark given */
     uint64_t now;
 
     const struct iso_history *block; /* whose atoms the caches are of */
@@ -271,6 +285,7 @@ void join_leave_open(struct iso_join *join, uint32_t transaction);         /* ou
 uint32_t join_new_record(struct iso_join *join);
 void join_forget_record(struct iso_join *join, uint32_t record);
 void join_enter_claim(struct iso_join *join, uint32_t record);
+void join_leave_claim(struct iso_join *join, uint32_t record);
 void join_rebuild_texts(struct iso_join *join); /* if it is worth it */
 
 /* assemble.c */
@@ -302,12 +317,25 @@ void join_resolve(struct iso_join *join, uint32_t record, bool committed, uint64
 void join_settle_placed(struct iso_join *join, uint32_t record, uint32_t transaction, uint64_t cts);
 bool join_commit_timestamp(const struct join_transaction *transaction, uint64_t *cts);
 
+/* marker.c */
+void join_note_marker(struct iso_join *join, uint32_t transaction, iso_atom tid); /* the stream tells it */
+void join_await_marker(struct iso_join *join, uint32_t record);                   /* an identity of a new record */
+void join_forget_markers(struct iso_join *join, struct join_transaction *transaction);
+void join_enter_markers(struct iso_join *join, uint32_t transaction);
+/* Those that no record has claimed. */
+void join_settle_markers(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts);
+bool join_has_all_records(const struct iso_join *join, const struct join_transaction *transaction, uint32_t first);
+/* Whether a committed transaction would have been told. */
+bool join_leaves_marker(const struct iso_join *join, const struct join_record *record);
+
 /* match.c */
 void join_match_unknown(struct iso_join *join);
 
 /* emit.c */
+uint64_t join_place_of(const struct iso_join *join, const struct iso_history *block, uint32_t transaction);
 void join_give_block(struct iso_join *join, const struct iso_history *block, uint32_t transaction);
 void join_give_held(struct iso_join *join, uint32_t record);
+void join_give_joined(struct iso_join *join, const struct iso_history *from, uint32_t transaction, uint64_t place);
 void join_give_foreign(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts);
 void join_give_changes(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts);
 void join_give_initial(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin);
@@ -322,5 +350,7 @@ iso_atom join_out(struct iso_join *join, iso_atom text); /* the same in the outp
 
 /* copy.c */
 uint32_t join_copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t transaction);
+/* The last transaction's place in its session, where it does not say one itself. */
+void join_set_place(struct iso_history *into, uint64_t place);
 
 #endif

@@ -84,8 +84,8 @@ static void conclude(struct iso_join *join, const struct candidate *candidate)
     struct join_record *record = &join->records[candidate->record];
     if (candidate->found == SEVERAL) {
         join->stats.unresolved++;
-        if (record->held != ISO_NONE && join->options.keep_joined)
-            join_copy_transaction(&join->out.joined, &join->held, record->held);
+        if (record->held != ISO_NONE)
+            join_give_joined(join, &join->held, record->held, join->held.sno[record->held]);
         join_forget_record(join, candidate->record);
         return;
     }

@@ -376,7 +376,7 @@ static void settle_outcomes(struct iso_join *join, uint64_t horizon)
 static void forget_placed(struct join_places *places, uint64_t below)
 {
     struct join_map kept = {0};
-    if (places->placed.used < PLACED_MOST)
+    if (places->placed.used < 2 * PLACED_MOST) /* half of it goes, so that going through it pays */
         return;
     for (uint32_t i = 0; i <= places->placed.mask; i++)
         if (places->placed.slots[i].tag && places->placed.slots[i].number >= below)

@@ -139,6 +139,8 @@ uint32_t join_new_transaction(struct iso_join *join, struct join_identity identi
     }
     join->transactions[number] = (struct join_transaction){.identity = identity,
                                                            .rows = {ISO_NONE, ISO_NONE, 0},
+                                                           .markers = {ISO_NONE, ISO_NONE, 0},
+                                                           .others_seen = {ISO_NONE, ISO_NONE, 0},
                                                            .older = join->newest,
                                                            .newer = ISO_NONE,
                                                            .stamp = ++join->stamps,
@@ -170,12 +172,15 @@ void join_leave_open(struct iso_join *join, uint32_t number)
         join->newest = transaction->older;
     join->open_count--;
     join_map_remove(&join->by_identity, transaction->identity);
+    join_forget_markers(join, transaction);
 }
 
 void join_forget_transaction(struct iso_join *join, uint32_t number)
 {
     struct join_transaction *transaction = &join->transactions[number];
     join_free_rows(join, &transaction->rows);
+    join_free_rows(join, &transaction->markers);
+    join_free_rows(join, &transaction->others_seen);
     transaction->identity.tag = 0;
     transaction->newer = join->free_transaction;
     join->free_transaction = number;
@@ -203,8 +208,7 @@ uint32_t join_new_record(struct iso_join *join)
                                                  .older = join->newest_record,
                                                  .newer = ISO_NONE,
                                                  .held = ISO_NONE,
-                                                 .arrived = join->now,
-                                                 .horizon = join->largest};
+                                                 .arrived = join->now};
     if (join->newest_record != ISO_NONE)
         join->records[join->newest_record].newer = number;
     else
@@ -214,28 +218,34 @@ uint32_t join_new_record(struct iso_join *join)
     return number;
 }
 
+/* Several records may have one commit timestamp, or one identity that markers told. */
+static bool is_chained(const struct join_record *record, uint32_t i)
+{
+    return record->identity[i].tag == JOIN_BY_CTS || (!i && (record->flags & JOIN_RECORD_BOUND));
+}
+
 /* Rows of its identities will find it. */
 void join_enter_claim(struct iso_join *join, uint32_t number)
 {
     struct join_record *record = &join->records[number];
     for (uint32_t i = 0; i < record->identity_count; i++) {
         uint32_t first = join_map_get(&join->by_claim, record->identity[i]);
-        if (first != ISO_NONE && record->identity[i].tag == JOIN_BY_CTS)
+        if (first != ISO_NONE && is_chained(record, i))
             record->same = first;
         join_map_put(&join->by_claim, record->identity[i], number);
     }
 }
 
-static void leave_claim(struct iso_join *join, uint32_t number)
+void join_leave_claim(struct iso_join *join, uint32_t number)
 {
     const struct join_record *record = &join->records[number];
     for (uint32_t i = 0; i < record->identity_count; i++) {
         uint32_t first = join_map_get(&join->by_claim, record->identity[i]);
-        if (first == number && record->same != ISO_NONE && record->identity[i].tag == JOIN_BY_CTS) {
+        if (first == number && record->same != ISO_NONE && is_chained(record, i)) {
             join_map_put(&join->by_claim, record->identity[i], record->same);
         } else if (first == number) {
             join_map_remove(&join->by_claim, record->identity[i]);
-        } else if (record->identity[i].tag == JOIN_BY_CTS) {
+        } else if (is_chained(record, i)) {
             while (first != ISO_NONE && join->records[first].same != number)
                 first = join->records[first].same;
             if (first != ISO_NONE)
@@ -251,6 +261,7 @@ static void rebuild_held(struct iso_join *join)
     if (join->held.transaction_count < REBUILD_FROM / 16 || join->held_open > join->held.transaction_count / 4)
         return;
     iso_history_init(&kept);
+    kept.places_known = true;
     for (uint32_t i = 0; i < join->record_count; i++) {
         struct join_record *record = &join->records[i];
         if (!(record->flags & JOIN_RECORD_FREE) && record->held != ISO_NONE)
@@ -264,7 +275,7 @@ static void rebuild_held(struct iso_join *join)
 void join_forget_record(struct iso_join *join, uint32_t number)
 {
     struct join_record *record = &join->records[number];
-    leave_claim(join, number);
+    join_leave_claim(join, number);
     join_free_rows(join, &record->writes);
     if (record->held != ISO_NONE)
         join->held_open--;
@@ -302,7 +313,7 @@ static void keep_rows(struct iso_join *join, struct iso_atoms *kept, const struc
 static void keep_identity(struct iso_atoms *kept, const struct iso_atoms *all, struct join_identity *identity)
 {
     iso_atom atom = (iso_atom)identity->number;
-    if (identity->tag != JOIN_BY_TEXT)
+    if (identity->tag != JOIN_BY_TEXT && identity->tag != JOIN_BY_MARKER)
         return;
     keep(kept, all, &atom);
     identity->number = atom;
@@ -316,9 +327,12 @@ static void keep_transactions(struct iso_join *join, struct iso_atoms *kept)
         if (!transaction->identity.tag)
             continue;
         keep_rows(join, kept, &transaction->rows);
+        keep_rows(join, kept, &transaction->markers);
         keep_identity(kept, &join->texts, &transaction->identity);
-        if (!(transaction->flags & JOIN_PLACING))
-            join_map_put(&join->by_identity, transaction->identity, i);
+        if (transaction->flags & JOIN_PLACING)
+            continue;
+        join_map_put(&join->by_identity, transaction->identity, i);
+        join_enter_markers(join, i);
     }
 }
 
@@ -340,6 +354,8 @@ static void keep_settled(struct iso_join *join, struct iso_atoms *kept)
 {
     struct join_settled *settled = &join->settled;
     uint64_t count = settled->next_entry < JOIN_SETTLED_ENTRIES ? settled->next_entry : JOIN_SETTLED_ENTRIES;
+    if (!settled->has_texts) /* a million entries to go through */
+        return;
     for (uint64_t i = 0; i < count; i++) {
         struct join_settled_entry *entry = &settled->entries[i];
         keep(kept, &join->texts, &entry->tid);

@@ -48,6 +48,8 @@ static void set_identities(const struct taking *taking, const struct join_identi
         if (record->flags & JOIN_RECORD_CTS)
             add_identity(record, record->cts, JOIN_BY_CTS);
     }
+    if (join->options.markers && !in_band)
+        join_await_marker(join, taking->record);
 }
 
 /* ---- its final writes ---- */
@@ -103,6 +105,7 @@ static void hold(const struct taking *taking)
     struct iso_join *join = taking->join;
     struct join_record *record = &join->records[taking->record];
     record->held = join_copy_transaction(&join->held, taking->block, taking->transaction);
+    join_set_place(&join->held, join_place_of(join, taking->block, taking->transaction));
     join->held_open++;
 }
 
@@ -129,6 +132,13 @@ static void fill_record(const struct taking *taking)
     record->xid = block->xid ? block->xid[t] : 0;
     record->origin = block->origin[t];
     note_largest(join, record);
+    record->horizon = join->largest; /* no less than its own start */
+}
+
+static bool is_same_record(const struct join_record *left, const struct join_record *right)
+{
+    return left->tid == right->tid && (same_identity(left->identity[0], right->identity[0]) ||
+                                       (left->sts == right->sts && left->cts == right->cts));
 }
 
 /* A producer sends again what it does not know to have arrived. */
@@ -136,14 +146,30 @@ static bool came_before(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
     const struct join_record *record = &join->records[taking->record];
+    if (record->identity_count && join_settled_find(join, (struct join_identity){record->tid, JOIN_BY_MARKER}) &&
+        join_settled_find(join, (struct join_identity){record->tid, JOIN_BY_MARKER})->tid == record->tid)
+        return true;
     for (uint32_t i = 0; i < record->identity_count; i++) {
         uint32_t other = join_map_get(&join->by_claim, record->identity[i]);
         const struct join_settled_entry *settled = join_settled_find(join, record->identity[i]);
         for (; other != ISO_NONE; other = join->records[other].same)
-            if (other != taking->record && join->records[other].tid == record->tid &&
-                same_identity(join->records[other].identity[0], record->identity[0]))
+            if (other != taking->record && is_same_record(&join->records[other], record))
                 return true;
         if (settled && settled->tid == record->tid)
+            return true;
+    }
+    return false;
+}
+
+/* Its transaction was settled without it: patience had ended, or somebody broke a promise. */
+static bool came_late(const struct taking *taking)
+{
+    struct iso_join *join = taking->join;
+    const struct join_record *record = &join->records[taking->record];
+    for (uint32_t i = 0; i < record->identity_count; i++) {
+        const struct join_settled_entry *settled = join_settled_find(join, record->identity[i]);
+        bool shared = record->identity[i].tag == JOIN_BY_CTS && !join->capability->unique_cts;
+        if (settled && (settled->tid == ISO_ABSENT || shared))
             return true;
     }
     return false;
@@ -169,6 +195,20 @@ static void pass_on(const struct taking *taking)
     join_give_block(join, taking->block, taking->transaction);
     if (taking->status == ISO_UNKNOWN && join->options.keep_joined)
         hold(taking);
+}
+
+/* A reader without a start timestamp is refused by the engine; a writer is a version to it. */
+static bool lacks_start(const struct taking *taking)
+{
+    const struct iso_history *block = taking->block;
+    bool needs = taking->status != ISO_ABORTED && (taking->flags & ISO_WRITES) && !(taking->flags & ISO_HAS_STS);
+    if (!needs || is_placed(taking))
+        return false;
+    for (uint32_t o = block->first_operation[taking->transaction]; o < block->first_operation[taking->transaction + 1];
+         o++)
+        if (!iso_kind_writes(block->kind[o]) && !(block->kind[o] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK)))
+            return true;
+    return false;
 }
 
 /* Nothing will be compared with it. */
@@ -212,6 +252,7 @@ void join_take_record(struct iso_join *join, const struct iso_history *block, ui
     struct taking taking = {
         join, block, transaction, join_new_record(join), block->flags[transaction], iso_status_of(block, transaction)};
     uint32_t number = taking.record;
+    join->taken++;
     fill_record(&taking);
     if ((taking.flags & ISO_WRITES) || join->records[number].xid || in_band)
         set_identities(&taking, in_band);
@@ -220,6 +261,12 @@ void join_take_record(struct iso_join *join, const struct iso_history *block, ui
         join_forget_record(join, number);
         return;
     }
+    if (came_late(&taking)) {
+        join->stats.late_records++;
+        join_forget_record(join, number);
+        return;
+    }
+    join->stats.without_start += lacks_start(&taking);
     pass_on(&taking);
     if (is_done(&taking)) {
         join_forget_record(join, number);

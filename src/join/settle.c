@@ -56,7 +56,7 @@ static bool differs(struct iso_join *join, const struct join_transaction *transa
             return true;
     }
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next)
-        finals += join_is_final(join, r, mark);
+        finals += join_is_final(join, r, mark) && !(join->rows[r].flags & JOIN_ROW_DROPPED);
     return finals != record->writes.count;
 }
 
@@ -127,7 +127,7 @@ static void report_rows(const struct comparison *comparison, enum iso_violation_
     const struct join_chain *rows = &comparison->transaction->rows;
     for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows[r].next) {
         const struct join_row *row = &join->rows[r];
-        if (!join_is_final(join, r, comparison->mark) || (row->flags & JOIN_ROW_CLAIMED) ||
+        if (!join_is_final(join, r, comparison->mark) || (row->flags & (JOIN_ROW_CLAIMED | JOIN_ROW_DROPPED)) ||
             changed_nothing(join, comparison->transaction, r))
             continue;
         struct iso_join_finding *finding = find(comparison, kind, row->key);
@@ -204,8 +204,8 @@ void join_resolve(struct iso_join *join, uint32_t number, bool committed, uint64
     if (!(record->flags & JOIN_RECORD_GIVEN))
         return;
     join_give_resolution(join, record->tid, committed, cts);
-    if (record->held != ISO_NONE && join->options.keep_joined)
-        join_copy_transaction(&join->out.joined, &join->held, record->held);
+    if (record->held != ISO_NONE)
+        join_give_joined(join, &join->held, record->held, join->held.sno[record->held]);
 }
 
 /* A record that waited for its commit timestamp. */
@@ -221,9 +221,22 @@ static void give_with_cts(struct iso_join *join, uint32_t number, uint64_t cts)
 
 /* ---- one record and its transaction ---- */
 
+/* Keys that went with their table, which the client's record does not list: versions beside its own. */
+static void give_dropped(struct iso_join *join, struct join_transaction *transaction, uint64_t cts)
+{
+    uint32_t mark = join_mark_finals(join, transaction);
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
+        struct join_row *row = &join->rows[r];
+        if (!join_is_final(join, r, mark) || !(row->flags & JOIN_ROW_DROPPED) || (row->flags & JOIN_ROW_CLAIMED))
+            row->flags |= JOIN_ROW_WITHOUT;
+    }
+    join_give_foreign(join, transaction, cts);
+}
+
 static bool shares_timestamps(const struct iso_join *join, const struct join_transaction *transaction)
 {
-    return transaction->identity.tag == JOIN_BY_CTS && !join->capability->unique_cts;
+    return (transaction->flags & JOIN_SHARED) ||
+           (transaction->identity.tag == JOIN_BY_CTS && !join->capability->unique_cts);
 }
 
 static void compare(struct iso_join *join, uint32_t number, struct join_transaction *transaction, uint64_t cts,
@@ -244,6 +257,8 @@ static void compare(struct iso_join *join, uint32_t number, struct join_transact
         report_rows(&comparison, ISO_UNWRITTEN);
     if (has_cts)
         check_before_images(&comparison, shared);
+    if (has_cts && transaction->dropped && !shared)
+        give_dropped(join, transaction, cts);
 }
 
 static void settle_claim(struct iso_join *join, uint32_t number, struct join_transaction *transaction)
@@ -295,14 +310,26 @@ static uint32_t claim_of(const struct iso_join *join, const struct join_transact
 static void finish(struct iso_join *join, uint32_t number, iso_atom tid, uint64_t cts)
 {
     join_settled_add(join, &join->transactions[number], tid, cts);
+    join_settle_markers(join, &join->transactions[number], cts);
     join_leave_open(join, number);
     join_forget_transaction(join, number);
+}
+
+/* So that it is known when it comes again, where its transaction's identity does not tell. */
+static void note_record(struct iso_join *join, const struct join_record *record,
+                        const struct join_transaction *transaction, uint64_t cts)
+{
+    if (join->options.markers || shares_timestamps(join, transaction))
+        join_settled_note(join, (struct join_identity){record->tid, JOIN_BY_MARKER}, record->tid, cts);
 }
 
 /* Its rows wait for a position, and are compared when it is known. */
 static void start_placing(struct iso_join *join, uint32_t number, uint32_t record)
 {
     join_settled_add(join, &join->transactions[number], record == ISO_NONE ? ISO_ABSENT : join->records[record].tid, 0);
+    if (record != ISO_NONE)
+        note_record(join, &join->records[record], &join->transactions[number], 0);
+    join_settle_markers(join, &join->transactions[number], 0);
     join_leave_open(join, number);
     join->transactions[number].flags |= JOIN_PLACING;
     join_place_commit(join, record, number);
@@ -310,7 +337,7 @@ static void start_placing(struct iso_join *join, uint32_t number, uint32_t recor
 
 static void note_incomplete(struct iso_join *join, const struct join_transaction *transaction)
 {
-    uint64_t have = (uint64_t)transaction->rows.count + transaction->others;
+    uint64_t have = (uint64_t)transaction->rows.count - transaction->dropped + transaction->others;
     join->stats.incomplete += (transaction->flags & JOIN_ENDED) && have < transaction->expected;
 }
 
@@ -369,6 +396,7 @@ static void settle_claimed(struct iso_join *join, uint32_t number, uint32_t firs
     for (uint32_t record = first, next; record != ISO_NONE; record = next) {
         next = join->records[record].same;
         settle_claim(join, record, transaction);
+        note_record(join, &join->records[record], transaction, cts);
         join_forget_record(join, record);
     }
     if (join_commit_timestamp(transaction, &cts) && shared)
@@ -383,6 +411,8 @@ void join_settle(struct iso_join *join, uint32_t number, uint32_t final)
     bool shared = shares_timestamps(join, transaction), rows_final = final & JOIN_ROWS_FINAL;
     if (record == ISO_NONE)
         settle_alone(join, number, final);
+    else if (!(final & JOIN_RECORDS_FINAL) && !join_has_all_records(join, transaction, record))
+        return;
     else if (rows_final || (!shared && !differs(join, transaction, &join->records[record])))
         settle_claimed(join, number, record);
 }
@@ -395,6 +425,8 @@ static bool can_tell(const struct iso_join *join, const struct join_record *reco
 {
     if (!record->identity_count)
         return join->capability->unique_cts;
+    if (record->identity[record->identity_count - 1].tag == JOIN_BY_MARKER)
+        return join->stats.markers && join_leaves_marker(join, record);
     bool start_only = record->identity_count == 1 && record->identity[0].tag == JOIN_BY_STS;
     return !start_only || join->starts_come;
 }
@@ -402,8 +434,8 @@ static bool can_tell(const struct iso_join *join, const struct join_record *reco
 static void stay_unknown(struct iso_join *join, const struct join_record *record)
 {
     join->stats.unresolved++;
-    if (record->held != ISO_NONE && join->options.keep_joined)
-        join_copy_transaction(&join->out.joined, &join->held, record->held);
+    if (record->held != ISO_NONE)
+        join_give_joined(join, &join->held, record->held, join->held.sno[record->held]);
 }
 
 void join_settle_undelivered(struct iso_join *join, uint32_t number)
@@ -415,7 +447,10 @@ void join_settle_undelivered(struct iso_join *join, uint32_t number)
         join_resolve(join, number, false, 0);
     else if (record->status == ISO_COMMITTED && !(record->flags & JOIN_RECORD_GIVEN))
         join->stats.unplaced++;
-    report_undelivered(join, record);
+    if (!join->stats.stray_markers)
+        report_undelivered(join, record);
+    else
+        join->stats.unplaced++;
     if (record->flags & JOIN_RECORD_PLACED)
         join_place_forget(join, number);
     join_forget_record(join, number);

@@ -60,6 +60,11 @@ static void evict(struct join_settled *settled, uint64_t number)
         join_map_remove(&settled->map, old->identity);
 }
 
+static bool is_text(iso_atom atom)
+{
+    return (atom & ISO_ATOM_TABLE) && atom != ISO_ABSENT;
+}
+
 void join_settled_add(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid, uint64_t cts)
 {
     struct join_settled *settled = &join->settled;
@@ -77,8 +82,15 @@ void join_settled_add(struct iso_join *join, const struct join_transaction *tran
         settled->digests[settled->next_digest++ % JOIN_SETTLED_DIGESTS] =
             (uint64_t)row_digest(join, it->key, it->ordinal) << 32 | it->content;
     }
+    settled->has_texts |=
+        is_text(tid) || transaction->identity.tag == JOIN_BY_TEXT || transaction->identity.tag == JOIN_BY_MARKER;
     settled->next_entry++;
     index_entry(settled, number);
+}
+
+void join_settled_note(struct iso_join *join, struct join_identity identity, iso_atom tid, uint64_t cts)
+{
+    join_settled_add(join, &(struct join_transaction){.identity = identity}, tid, cts);
 }
 
 struct join_settled_entry *join_settled_find(struct iso_join *join, struct join_identity identity)

@@ -1,6 +1,10 @@
 /* Between the join and the engine: transactions, outcomes and watermarks on their way in, CDC violations on their way
  * out.
  *
+ * Without clients a row's before image is a read of the version that it replaced. One that is not that version breaks
+ * two axioms, and both are told: EXT (INT, within its transaction) says which version the row was written over, CDC
+ * that the stream does not fit together. Whether the database or the stream is to blame, nobody is there to say.
+ *
  * The join asks the engine by probes (join/join.h): what it says of them as EXT is CDC. An instance of CDC is a
  * transaction and a key, told once, whatever found it first.
  */
@@ -118,6 +122,33 @@ bool pipeline_translate(struct iso_pipeline *pipeline, struct iso_aion_event *ev
     if (event->state == ISO_AION_RETRACTED && remove_told(&pipeline->cdc, event->id))
         pipeline->cdc.from_engine--;
     return true;
+}
+
+/* ---- out: what the engine says of a change without a client ---- */
+
+static bool is_change(const struct iso_aion_event *event)
+{
+    static const char prefix[] = "cdc:"; /* join's names of transactions that no client speaks for */
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if ((event->axiom != ISO_EXT && event->axiom != ISO_INT) || event->transaction.tid == ISO_ABSENT)
+        return false;
+    const char *text = iso_atom_text(event->transaction.atoms, event->transaction.tid, buffer, &length);
+    return length >= sizeof prefix && !memcmp(text, prefix, sizeof prefix - 1);
+}
+
+void pipeline_tell_change(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+{
+    struct iso_aion_event change = *event;
+    if (pipeline->options.clients || !is_change(event))
+        return;
+    change.axiom = ISO_CDC;
+    change.kind = ISO_BEFORE_IMAGE;
+    change.id = id_of(&change);
+    if (change.state == ISO_AION_RETRACTED)
+        remove_told(&pipeline->cdc, change.id);
+    if (change.state != ISO_AION_FINAL || add_told(&pipeline->cdc, change.id))
+        pipeline_tell(pipeline, &change);
 }
 
 /* ---- out: what the join found ---- */

@@ -160,19 +160,27 @@ static void count(struct iso_pipeline *pipeline, const struct iso_aion_event *ev
     stats->retracted += event->state == ISO_AION_RETRACTED;
 }
 
+/* A write that is not known may explain a read; a row that is not known, what a client wrote and no row says. */
+bool pipeline_may_doubt(const struct iso_pipeline *pipeline, enum iso_axiom axiom)
+{
+    bool alone = pipeline->join && !pipeline->options.clients; /* reads within a transaction are its rows */
+    return axiom == ISO_EXT || axiom == ISO_CDC || (axiom == ISO_INT && alone);
+}
+
 static const char before_start[] = "before-start";
 
 /* Whether versions that were written before the stream begins may make it wrong. */
 static bool rests_on_start(const struct iso_aion_event *event)
 {
-    return event->expected.is_list || !is_known(&event->writer_expected) || !is_known(&event->writer_actual);
+    return event->axiom != ISO_INT &&
+           (event->expected.is_list || !is_known(&event->writer_expected) || !is_known(&event->writer_actual));
 }
 
-/* Why an EXT verdict may be wrong, final or not: a write that it does not know of may explain the read. */
+/* Why a verdict may be wrong, final or not. */
 static const char *doubt_of(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
     struct iso_aion_stats stats;
-    if (event->axiom != ISO_EXT)
+    if (!pipeline_may_doubt(pipeline, event->axiom))
         return NULL;
     if (pipeline->stats.bad_records)
         return "skipped-records";
@@ -188,6 +196,8 @@ void pipeline_emit(void *context, const struct iso_aion_event *event)
     struct iso_aion_event translated = *event;
     if (!pipeline->join || pipeline_translate(pipeline, &translated))
         pipeline_tell(pipeline, &translated);
+    if (pipeline->join)
+        pipeline_tell_change(pipeline, &translated);
 }
 
 void pipeline_tell(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
@@ -202,6 +212,7 @@ void pipeline_tell(struct iso_pipeline *pipeline, const struct iso_aion_event *e
     line->used = 0;
     const char *doubt = doubt_of(pipeline, event);
     pipeline->stats.before_start += doubt == before_start;
+    pipeline->stats.doubted[event->axiom] += doubt == before_start;
     put_state(line, event, doubt);
     size_t start = line->used;
     put_violation(line, &pipeline->inputs, event);

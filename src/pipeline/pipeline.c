@@ -37,6 +37,8 @@ struct iso_pipeline *iso_pipeline_new(const struct iso_pipeline_options *options
             .clients = options->clients,
             .records_first = options->records_first,
             .keep_joined = options->on_joined != NULL,
+            .markers = options->markers,
+            .one_group = options->one_group,
             .patience_ms = options->patience_ms,
             .waiting_limit = options->waiting_limit,
         });
@@ -149,10 +151,14 @@ bool pipeline_is_change_stream(const struct iso_pipeline *pipeline, uint32_t inp
 
 /* Records have watermarks if their clients send some; of change streams only some kinds do, and what clients send
  * in-band. */
-bool pipeline_has_watermarks(const struct iso_pipeline *pipeline, uint32_t input)
+bool pipeline_has_watermarks(struct iso_pipeline *pipeline, uint32_t input)
 {
-    return !pipeline_is_change_stream(pipeline, input) || iso_join_has_watermarks(pipeline->join) ||
-           (input < pipeline->state_count && pipeline->states[input].has_watermark);
+    struct input *state = pipeline_input(pipeline, input);
+    if (!state->is_known) {
+        state->is_change_stream = pipeline_is_change_stream(pipeline, input);
+        state->is_known = true;
+    }
+    return !state->is_change_stream || state->has_watermark || iso_join_has_watermarks(pipeline->join);
 }
 
 /* The engine's errors name places by the block's inputs. */
@@ -195,7 +201,8 @@ static enum iso_status decode_batch(struct iso_pipeline *pipeline, uint64_t now,
 {
     for (uint32_t i = 0; i < pipeline->batch_count; i++) {
         const struct iso_message *message = &pipeline->batch[i];
-        struct iso_error wrong = {0};
+        struct iso_error wrong;
+        wrong.status = ISO_OK; /* its text is only then looked at when it is set */
         struct iso_decoder *decoder = find_decoder(pipeline, message);
         if (!decoder) {
             pipeline->stats.unrouted++;
@@ -293,7 +300,8 @@ static void take_watermark(struct iso_pipeline *pipeline, const struct iso_event
 static void take_change(struct iso_pipeline *pipeline, const struct iso_event *event, uint64_t now,
                         struct iso_error *error)
 {
-    struct iso_error wrong = {0};
+    struct iso_error wrong;
+    wrong.status = ISO_OK;
     uint64_t origin = event->type == ISO_EVENT_TRANSACTIONS ? UINT64_MAX : event->origin;
     if (iso_join_take(pipeline->join, &pipeline->events.block, event, now, &wrong) != ISO_OK)
         bad_record(pipeline, message_of(pipeline, origin), wrong.text, error);

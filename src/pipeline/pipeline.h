@@ -14,9 +14,9 @@
  * last message), is left out; being idle is reported and counted, and ends with the next message.
  *
  * Records that cannot be taken (they do not decode, or contradict an earlier one) stop the pipeline, or are counted
- * and passed to `on_bad`. After that, what they wrote is unknown: EXT verdicts are told as doubtful and are no reason
- * for the verdict "violated" any more. The same holds for the whole once a transaction has come that a watermark had
- * excluded: a sender that broke its word, or an idle input that was left behind and had something to say after all.
+ * and passed to `on_bad`. After that, what they wrote is unknown: EXT and CDC verdicts are told as doubtful and are no
+ * reason for the verdict "violated" any more. The same holds for the whole once a transaction has come that a watermark
+ * had excluded: a sender that broke its word, or an idle input that was left behind and had something to say after all.
  *
  * A stream that is not read from its beginning lacks versions. Unless initial values were given, an EXT verdict is
  * sound then only if it rests on two versions that came: one where either writer is not known, or of a list, is told
@@ -53,6 +53,8 @@ struct iso_pipeline_options {
     const char *changes;              /* kind of the change streams, all of one database; NULL: none, and no join */
     bool clients;                     /* as in struct iso_join_options, if there are changes */
     bool records_first;
+    enum iso_join_markers markers;
+    bool one_group;
     uint64_t patience_ms, waiting_limit;
     void (*on_joined)(void *context, const struct iso_history *block); /* the joined history, block by block */
     unsigned hlc_bits; /* timestamps {p,l} become p << hlc_bits | l; 0: pairs are refused */
@@ -78,9 +80,10 @@ struct iso_pipeline_stats {
     uint64_t ignored;    /* tombstones and the like */
     uint64_t unrouted;   /* of topics that no source names */
     uint64_t bad_records;
-    uint64_t far_ahead;    /* transactions and watermarks a year or more above the watermark; wall clocks only */
-    uint64_t before_start; /* final EXT verdicts that what came before the streams begin may explain */
-    uint64_t went_idle;    /* times that an input was left behind */
+    uint64_t far_ahead;           /* transactions and watermarks a year or more above the watermark; wall clocks only */
+    uint64_t before_start;        /* final EXT and CDC verdicts that what came before the streams begin may explain */
+    uint64_t doubted[ISO_AXIOMS]; /* the same, by axiom */
+    uint64_t went_idle;           /* times that an input was left behind */
     uint64_t final, tentative, retracted; /* lines told */
     uint64_t watermark;                   /* the pipeline's */
     bool has_watermark;

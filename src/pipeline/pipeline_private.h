@@ -9,6 +9,7 @@ struct input {
     bool counts; /* its watermark is waited for */
     bool idle;
     bool has_watermark;
+    bool is_change_stream, is_known; /* the first, once it was looked up */
     uint64_t watermark;
     uint64_t latest; /* when its last message came */
     bool begun;      /* its first message has come */
@@ -82,7 +83,8 @@ void pipeline_idle(struct iso_pipeline *pipeline, uint64_t now);
 
 /* changes.c: what the join gives, to the engine; what the engine says of its probes. */
 enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error);
-bool pipeline_translate(struct iso_pipeline *pipeline, struct iso_aion_event *event); /* false: told before */
+void pipeline_tell_change(struct iso_pipeline *pipeline, const struct iso_aion_event *event); /* cdc mode: as CDC too */
+bool pipeline_translate(struct iso_pipeline *pipeline, struct iso_aion_event *event);         /* false: told before */
 void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);
 void told_release(struct told *told);
 
@@ -90,7 +92,7 @@ void told_release(struct told *told);
 enum iso_status pipeline_add(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t first,
                              uint32_t count, uint64_t now, struct iso_error *error);
 bool pipeline_is_change_stream(const struct iso_pipeline *pipeline, uint32_t input);
-bool pipeline_has_watermarks(const struct iso_pipeline *pipeline, uint32_t input);
+bool pipeline_has_watermarks(struct iso_pipeline *pipeline, uint32_t input);
 
 /* clock.c: notices timestamps a year above the watermark. */
 void pipeline_set_year(struct iso_pipeline *pipeline); /* the watermark has moved */
@@ -99,6 +101,7 @@ void pipeline_look_ahead_all(struct iso_pipeline *pipeline, uint32_t first,
                              uint32_t end); /* transactions of the block */
 
 /* line.c: the engine's callback, and the JSON object of an event. */
+bool pipeline_may_doubt(const struct iso_pipeline *pipeline, enum iso_axiom axiom);
 void pipeline_emit(void *context, const struct iso_aion_event *event);
 void pipeline_tell(struct iso_pipeline *pipeline, const struct iso_aion_event *event);
 

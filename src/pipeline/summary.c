@@ -4,15 +4,17 @@
 #include "iso/version.h"
 #include "pipeline/pipeline_private.h"
 
-/* EXT violations that cannot be explained by what was left out, by what came behind a watermark that excluded it, or by
+/* Violations that cannot be explained by what was left out, by what came behind a watermark that excluded it, or by
  * what was written before the streams begin. (A doubtful verdict that was retracted is taken off twice: the result is
  * rather too small.) */
-static uint64_t sound_reads(const struct iso_pipeline_stats *stats)
+static uint64_t sound(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats, enum iso_axiom axiom)
 {
     const struct iso_aion_stats *engine = &stats->engine;
-    if (stats->bad_records || engine->below_watermark || engine->counts[ISO_EXT] < stats->before_start)
+    if (!pipeline_may_doubt(pipeline, axiom))
+        return engine->counts[axiom];
+    if (stats->bad_records || engine->below_watermark || engine->counts[axiom] < stats->doubted[axiom])
         return 0;
-    return engine->counts[ISO_EXT] - stats->before_start;
+    return engine->counts[axiom] - stats->doubted[axiom];
 }
 
 enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool allow_unjudged, const char **reason)
@@ -22,7 +24,7 @@ enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool a
     const struct iso_aion_stats *engine = &stats.engine;
     uint64_t violations = 0;
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        violations += axiom == ISO_EXT ? sound_reads(&stats) : engine->counts[axiom];
+        violations += sound(pipeline, &stats, (enum iso_axiom)axiom);
     *reason = NULL;
     if (violations)
         return ISO_VIOLATED;
@@ -34,10 +36,16 @@ enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool a
         *reason = "before-start";
     else if (stats.join.incomplete)
         *reason = "incomplete-transactions";
+    else if (stats.join.stray_markers)
+        *reason = "stray-markers";
+    else if (stats.join.late_records)
+        *reason = "late-records";
     else if (stats.join.unplaced || stats.join.forced)
         *reason = "unplaced-transactions";
     else if (engine->standing)
         *reason = "tentative-violations";
+    else if (stats.join.without_start && pipeline->options.level == ISO_SI && !allow_unjudged)
+        *reason = "no-start-timestamp";
     else if (!engine->transactions ||
              (stats.has_join && engine->transactions == engine->foreign && !engine->reads_judged))
         *reason = "nothing-judged";
@@ -114,6 +122,14 @@ static void put_join(struct iso_text *text, const struct iso_join_stats *join)
     put_count(text, "unknown_values", join->unknown_values);
     put_count(text, "forced", join->forced);
     put_count(text, "snapshot_rows", join->snapshot_rows);
+    if (join->markers || join->stray_markers) {
+        put_count(text, "markers", join->markers);
+        put_count(text, "stray_markers", join->stray_markers);
+    }
+    if (join->without_start)
+        put_count(text, "without_start", join->without_start);
+    if (join->late_records)
+        put_count(text, "late_records", join->late_records);
     put_count(text, "waiting_transactions", join->waiting_transactions);
     put_count(text, "waiting_records", join->waiting_records);
     put_count(text, "waiting_rows", join->waiting_rows);

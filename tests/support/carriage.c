@@ -142,11 +142,12 @@ void carriage_spread_times(struct plain_history *history)
 }
 
 /* Two of a session at one place have the order of the file, or of arrival: let there be none. */
-void carriage_spread_places(struct plain_history *history)
+void carriage_spread_places(struct carriage *carriage)
 {
+    struct plain_history *history = &carriage->client;
     uint64_t places[PLAIN_TRANSACTIONS];
     for (uint32_t t = 0; t < history->transaction_count; t++)
-        places[t] = plain_sno(history, t) * PLAIN_TRANSACTIONS + t;
+        places[t] = carriage->places_left_out ? t : plain_sno(history, t) * PLAIN_TRANSACTIONS + t;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         history->transactions[t].has_sno = true;
         history->transactions[t].sno = places[t];

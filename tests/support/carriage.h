@@ -24,6 +24,9 @@ enum mode { BY_TIMESTAMPS, BY_SNAPSHOTS, IN_BAND, BY_BEFORE_IMAGES };
 /* How the stream and a client know a transaction to be the same. */
 enum identity { BY_COMMIT_TIMESTAMP, BY_SHARED_COMMIT_TIMESTAMP, BY_START_TIMESTAMP, BY_XID };
 
+/* Records lack what the stream knows them by; a marker tells. */
+enum carriage_marker { NO_MARKER, MARKER_COLUMN, MARKER_ROWS };
+
 struct format {
     const char *name, *changes, *keys;
     enum mode mode;
@@ -31,6 +34,8 @@ struct format {
     enum feed_debezium_format encoding;
     bool binlog, default_identity;
     const char *protocol; /* TiCDC's */
+    enum carriage_marker marker;
+    bool one_group; /* Dgraph's, said to the pipeline; clients promise */
 };
 
 struct statistics {
@@ -49,9 +54,10 @@ struct carriage {
     uint64_t commits[PLAIN_TRANSACTIONS]; /* cts as the feed is ordered by; 0: it never committed */
     uint64_t first_xid;
     bool snapshot_rows;
-    bool drops;  /* the feed has no row where nothing changed */
-    bool online; /* clients' promises come between their records */
-    bool lost;   /* a row of the feed was left out: what is found is not told beforehand, but something must be */
+    bool places_left_out; /* records come in the order of their sessions and do not say it */
+    bool drops;           /* the feed has no row where nothing changed */
+    bool online;          /* clients' promises come between their records */
+    bool lost; /* a row of the feed was left out: what is found is not told beforehand, but something must be */
     enum iso_status outcome;
     struct found expected, found;
     struct statistics *statistics;
@@ -79,7 +85,7 @@ void carriage_rename_keys(const struct carriage *carriage, struct plain_history 
 void carriage_spread_times(struct plain_history *history);
 
 /* Two of a session at one place have the order of the file, or of arrival: lets there be none. */
-void carriage_spread_places(struct plain_history *history);
+void carriage_spread_places(struct carriage *carriage);
 
 /* Who committed, and when, whose record is withheld; an unknown transaction may have committed. */
 void carriage_draw_outcomes(struct carriage *carriage);
@@ -105,6 +111,10 @@ void carriage_compare_before_images(struct carriage *carriage);
 
 /* Transaction `t` of the source as a version and nothing else. */
 void carriage_make_foreign(struct carriage *carriage, struct plain_transaction *told, uint32_t t);
+
+/* Takes out of records what the marker or the order of their arrival has to tell. After what is expected was worked
+ * out. */
+void carriage_strip(struct carriage *carriage);
 
 /* Fills `told`, where clients say timestamps. */
 void carriage_expect_by_timestamps(struct carriage *carriage);

@@ -22,7 +22,7 @@ bool carriage_in_band(struct carriage *carriage)
     if (has_own_times(&carriage->client))
         return false;
     carriage_spread_times(&carriage->client);
-    carriage_spread_places(&carriage->client);
+    carriage_spread_places(carriage);
     for (uint32_t t = 0; t < carriage->client.transaction_count; t++)
         if (carriage->client.transactions[t].status == ISO_COMMITTED)
             carriage->client.transactions[kept++] = carriage->client.transactions[t];

@@ -143,7 +143,7 @@ bool carriage_by_snapshots(struct carriage *carriage)
          t++) /* "just below the commit" is where places are next */
         for (uint32_t i = 0; i < carriage->client.transactions[t].operation_count; i++)
             carriage->client.transactions[t].operations[i].lock = false;
-    carriage_spread_places(&carriage->client);
+    carriage_spread_places(carriage);
     draw_snapshot_outcomes(carriage);
     known = carriage->source;
     for (uint32_t t = 0; t < known.transaction_count; t++)

@@ -222,6 +222,47 @@ static bool leaves_row(const struct carriage *carriage, uint32_t t)
     return false;
 }
 
+/* Whether a commit of it would be told by its marker. */
+static bool leaves_marker(const struct carriage *carriage, const struct plain_transaction *record)
+{
+    return carriage->format->marker == MARKER_ROWS || (carriage->format->marker == MARKER_COLUMN && has_value(record));
+}
+
+void carriage_strip(struct carriage *carriage)
+{
+    for (uint32_t t = 0; carriage->places_left_out && t < carriage->client.transaction_count; t++)
+        carriage->client.transactions[t].has_sno = false;
+    for (uint32_t t = 0; carriage->format->marker && t < carriage->client.transaction_count; t++) {
+        struct plain_transaction *record = &carriage->client.transactions[t];
+        if (!plain_transaction_writes(record) || !leaves_marker(carriage, record))
+            continue;
+        record->xid = 0;
+        bool inverted = carriage->commits[t] < record->sts.physical; /* promises go by what records say */
+        if (carriage->commits[t] && !inverted && carriage->format->identity != BY_XID)
+            record->cts.given = false;
+    }
+}
+
+/* TiCDC sends final rows only; elsewhere one that was deleted again has told it. */
+static bool shows_marker(const struct carriage *carriage, uint32_t t)
+{
+    const struct plain_transaction *source = &carriage->source.transactions[t];
+    bool shows = leaves_marker(carriage, source);
+    for (uint32_t i = 0; !carriage_is_of(carriage->format, "ticdc") && i < source->operation_count; i++)
+        shows |= source->operations[i].kind == ISO_WRITE;
+    return shows && carriage->commits[t];
+}
+
+/* A stream without any marker tells nothing. */
+static bool resolve_by_marker(const struct carriage *carriage, uint32_t u, uint32_t *found)
+{
+    bool tells = false;
+    *found = carriage->commits[u] ? u : ISO_NONE;
+    for (uint32_t t = 0; t < carriage->source.transaction_count; t++)
+        tells |= shows_marker(carriage, t);
+    return tells && leaves_marker(carriage, &carriage->client.transactions[u]);
+}
+
 /* Where the id tells: `*found` is itself if it committed and left a trace. */
 static bool resolve_by_id(const struct carriage *carriage, uint32_t u, uint32_t *found)
 {
@@ -241,8 +282,13 @@ static void tell_unknown(struct carriage *carriage, uint32_t u, bool claimed[PLA
     bool by_writes = carriage->format->identity == BY_COMMIT_TIMESTAMP;
     bool by_nothing = carriage->format->identity == BY_SHARED_COMMIT_TIMESTAMP;
     uint32_t t;
-    if (by_nothing || (by_writes && !has_value(told)) ||
-        !(by_writes ? resolve(carriage, u, &t) : resolve_by_id(carriage, u, &t))) {
+    if (carriage->format->marker) {
+        if (!resolve_by_marker(carriage, u, &t)) {
+            carriage->statistics->unresolved++;
+            return;
+        }
+    } else if (by_nothing || (by_writes && !has_value(told)) ||
+               !(by_writes ? resolve(carriage, u, &t) : resolve_by_id(carriage, u, &t))) {
         carriage->statistics->unresolved++;
         return;
     }

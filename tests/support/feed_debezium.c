@@ -94,10 +94,11 @@ static bool split_key(const struct iso_history *history, uint32_t key, char buff
     return *table < FEED_DEBEZIUM_TABLES;
 }
 
-static bool send_write(struct run *run, uint32_t key, iso_atom value, bool is_snapshot)
+static bool send_write(struct run *run, uint32_t key, iso_atom value, iso_atom tid, bool is_snapshot)
 {
     const struct iso_history *history = run->history;
-    char key_buffer[ISO_ATOM_TEXT_MAX], before_buffer[ISO_ATOM_TEXT_MAX], after_buffer[ISO_ATOM_TEXT_MAX];
+    char key_buffer[ISO_ATOM_TEXT_MAX], before_buffer[ISO_ATOM_TEXT_MAX], after_buffer[ISO_ATOM_TEXT_MAX],
+        tid_buffer[ISO_ATOM_TEXT_MAX];
     iso_atom before = run->now[key];
     struct feed_text text;
     uint32_t table;
@@ -113,9 +114,14 @@ static bool send_write(struct run *run, uint32_t key, iso_atom value, bool is_sn
                                      : 'u',
         .is_snapshot = is_snapshot,
         .table = tables[table],
-        .before = {before == ISO_ABSENT || is_snapshot, false, text, text_of(history, before, before_buffer)},
-        .after = {value == ISO_ABSENT, false, text, text_of(history, value, after_buffer)},
+        .before = {before == ISO_ABSENT || is_snapshot, false, text, text_of(history, before, before_buffer),
+                   .marker = {NULL, 0, false}},
+        .after = {value == ISO_ABSENT, false, text, text_of(history, value, after_buffer), .marker = {NULL, 0, false}},
     };
+    if (run->options->marker) {
+        change.before.marker = (struct feed_text){"another", 7, false};
+        change.after.marker = text_of(history, tid, tid_buffer);
+    }
     if (run->options->default_identity && !run->options->binlog) {
         change.before.is_null |= change.op == 'u';
         change.before.key_only = true;
@@ -207,7 +213,8 @@ static bool send_transaction(struct run *run, uint32_t t)
     for (uint32_t o = history->first_operation[t]; fine && o < history->first_operation[t + 1]; o++) {
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_WRITE || kind == ISO_DELETE)
-            fine = send_write(run, history->key[o], kind == ISO_WRITE ? history->value[o] : ISO_ABSENT, false);
+            fine = send_write(run, history->key[o], kind == ISO_WRITE ? history->value[o] : ISO_ABSENT, history->tid[t],
+                              false);
         else
             fine = kind == ISO_READ;
     }
@@ -232,7 +239,7 @@ static void send_snapshot(struct run *run)
     const struct iso_history *history = run->history;
     for (uint32_t i = 0; i < history->initial_count; i++)
         if (run->options->snapshot)
-            send_write(run, history->initial_key[i], history->initial_of_key[i], true);
+            send_write(run, history->initial_key[i], history->initial_of_key[i], ISO_ABSENT, true);
         else
             run->now[history->initial_key[i]] = history->initial_of_key[i];
     run->previous = 0; /* the first transaction of a slot knows of no other */

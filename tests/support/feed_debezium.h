@@ -23,6 +23,7 @@ struct feed_debezium_options {
     bool default_identity; /* before images are null or the key alone */
     bool metadata;         /* the transaction topic */
     bool in_band;          /* each transaction that writes holds its record, as a logical message */
+    bool marker;           /* JSON: the column `m` of each row is its transaction's tid */
     bool snapshot;         /* initial values come as snapshot rows */
     uint32_t partitions;   /* of each table's topic, at least 1 */
     uint32_t restarts;     /* of the connector, at most */

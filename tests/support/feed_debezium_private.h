@@ -14,6 +14,7 @@ struct feed_text {
 struct feed_row {
     bool is_null, key_only;
     struct feed_text key, value;
+    struct feed_text marker; /* the column `m`; null: rows have none */
 };
 
 struct feed_change {

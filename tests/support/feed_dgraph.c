@@ -107,11 +107,29 @@ static void put_write(struct run *run, uint64_t cts, uint32_t operation, const c
         put_value(run, operation);
 }
 
+static void put_marker(struct run *run, const struct commit *commit)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *tid = iso_atom_text(&run->history->atoms, run->history->tid[commit->transaction], buffer, &length);
+    iso_text_put(&run->text, "{\"meta\":{\"commit_ts\":");
+    iso_text_put_unsigned(&run->text, commit->cts);
+    iso_text_put(&run->text, "},\"type\":\"mutation\",\"event\":{\"operation\":\"set\",\"uid\":77,\"attr\":");
+    iso_text_put_string(&run->text, run->options->marker, strlen(run->options->marker));
+    iso_text_put(&run->text, ",\"value\":");
+    iso_text_put_string(&run->text, tid, length);
+    iso_text_put(&run->text, ",\"value_type\":\"string\"}}");
+}
+
 /* Sends at most `limit` of the transaction's messages in this group; returns how many it has there. */
 static uint32_t send_transaction(struct run *run, const struct commit *commit, uint32_t group, uint32_t limit)
 {
     const struct iso_history *history = run->history;
     uint32_t sent = 0;
+    if (run->options->marker && group_of(run->options->marker, run->options->groups) == group && sent++ < limit) {
+        put_marker(run, commit);
+        send(run);
+    }
     for (uint32_t o = history->first_operation[commit->transaction];
          o < history->first_operation[commit->transaction + 1]; o++) {
         char predicate[KEY_MAX];

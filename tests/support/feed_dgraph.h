@@ -11,10 +11,11 @@
 struct feed_dgraph_options {
     uint64_t seed;
     const char *topic;
-    uint32_t groups;   /* at least 1; a predicate belongs to one */
-    uint32_t restarts; /* how often a group's sender goes back, at most */
-    const uint64_t
-        *commits; /* a transaction's cts, 0 if it is not to be sent; NULL: of the committed ones, their own */
+    uint32_t groups;    /* at least 1; a predicate belongs to one */
+    uint32_t restarts;  /* how often a group's sender goes back, at most */
+    const char *marker; /* a predicate that each transaction sets to its tid; NULL: none */
+    /* A transaction's cts, 0 if it is not to be sent; NULL: of the committed ones, their own. */
+    const uint64_t *commits;
 };
 
 /* Key `index` as "pN/0xUID", over `*(uint32_t *)context` predicates. */

@@ -108,13 +108,28 @@ static bool add_row(struct run *run, const struct commit *commit, uint32_t opera
     item->row.sts = run->options->start_ts && history->flags[t] & ISO_HAS_STS ? history->sts[t] : 0;
     item->row.before = text_of(run, before);
     item->row.after = text_of(run, after);
+    if (run->options->marker_column)
+        item->row.marker = text_of(run, history->tid[t]);
     return true;
+}
+
+/* A row that only says whose transaction it is: at any place in any partition. */
+static void add_marker(struct run *run, const struct commit *commit)
+{
+    static const uint8_t database[] = "test", table[] = "tx";
+    struct item *item = add_item(&run->lanes[random_below(&run->random, run->options->partitions)]);
+    item->row.database = (struct iso_bytes){database, sizeof database - 1};
+    item->row.table = (struct iso_bytes){table, sizeof table - 1};
+    item->row.id = item->row.after = text_of(run, run->history->tid[commit->transaction]);
+    item->cts = item->row.cts = commit->cts;
 }
 
 static bool add_rows(struct run *run, const struct commit *commit)
 {
     const struct iso_history *history = run->history;
     uint32_t t = commit->transaction;
+    if (run->options->marker_rows)
+        add_marker(run, commit);
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
         if (iso_kind_writes(history->kind[o]) && (iso_kind_of(history, o) == ISO_APPEND || !add_row(run, commit, o)))
             return false;

@@ -21,6 +21,8 @@ struct feed_ticdc_options {
     bool start_ts;           /* simple, debezium: rows say it, where the history has it */
     bool drops_unchanged;    /* writes of the value that was there have no row */
     const char *compression; /* NULL, "lz4", "snappy" */
+    bool marker_column;      /* canal-json: the column `m` of each row is its transaction's tid */
+    bool marker_rows;        /* each transaction inserts a row into test.tx whose column `v` is its tid */
     const uint64_t
         *commits; /* a transaction's cts, 0 if it is not to be sent; NULL: of the committed ones, their own */
 };
@@ -41,6 +43,7 @@ bool feed_ticdc_write(struct feed *feed, const struct iso_history *history, cons
 
 struct feed_ticdc_row {
     struct iso_bytes database, table, id, before, after; /* null: no row */
+    struct iso_bytes marker;                             /* null: rows have no such column */
     uint64_t sts, cts;                                   /* sts 0: not said */
 };
 

@@ -22,7 +22,7 @@ static void put_json(struct iso_text *text, struct iso_bytes bytes)
 }
 
 /* {"id":..,"v":..}, or null. */
-static void put_row(struct iso_text *text, struct iso_bytes id, struct iso_bytes value)
+static void put_marked_row(struct iso_text *text, struct iso_bytes id, struct iso_bytes value, struct iso_bytes marker)
 {
     if (!value.data) {
         put(text, "null");
@@ -32,7 +32,16 @@ static void put_row(struct iso_text *text, struct iso_bytes id, struct iso_bytes
     put_json(text, id);
     put(text, ",\"v\":");
     put_json(text, value);
+    if (marker.data) {
+        put(text, ",\"m\":");
+        put_json(text, marker);
+    }
     put(text, "}");
+}
+
+static void put_row(struct iso_text *text, struct iso_bytes id, struct iso_bytes value)
+{
+    put_marked_row(text, id, value, (struct iso_bytes){NULL, 0});
 }
 
 static void put_member(struct iso_text *text, const char *name, uint64_t number)
@@ -48,11 +57,11 @@ static const char *type_of(const struct feed_ticdc_row *row, const char *insert,
 
 /* ---- canal-json ---- */
 
-static void put_list(struct iso_text *text, struct iso_bytes id, struct iso_bytes value)
+static void put_list(struct iso_text *text, struct iso_bytes id, struct iso_bytes value, struct iso_bytes marker)
 {
     if (value.data)
         put(text, "[");
-    put_row(text, id, value);
+    put_marked_row(text, id, value, marker);
     if (value.data)
         put(text, "]");
 }
@@ -76,9 +85,11 @@ static void canal(const struct feed_ticdc_row *row, uint64_t cts, struct iso_tex
     put(text, type_of(row, "INSERT", "UPDATE", "DELETE"));
     put(text,
         "\",\"es\":1,\"ts\":1,\"sql\":\"\",\"sqlType\":{\"id\":12,\"v\":12},\"mysqlType\":{\"id\":\"varchar\",\"v\":\"varchar\"},\"old\":");
-    put_list(text, row->id, row->after.data ? row->before : row->after);
+    static const uint8_t another[] = "another";
+    struct iso_bytes before = {row->marker.data ? another : NULL, sizeof another - 1};
+    put_list(text, row->id, row->after.data ? row->before : row->after, before);
     put(text, ",\"data\":");
-    put_list(text, row->id, row->after.data ? row->after : row->before);
+    put_list(text, row->id, row->after.data ? row->after : row->before, row->after.data ? row->marker : before);
     put_member(text, ",\"_tidb\":{\"commitTs\":", cts);
     put(text, "}}");
 }

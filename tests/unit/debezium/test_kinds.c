@@ -67,8 +67,8 @@ static void refuses_cloud_events_that_are_none(void **state)
     "\",\"sequence\":\"[null,\\\"9\\\"]\",\"schema\":\"s1\",\"table\":\"" table "\",\"txId\":7,\"lsn\":9},"            \
     "\"op\":\"" op "\",\"ts_ms\":1,\"transaction\":null}"
 
-/* What an incremental snapshot reads repeats what streams; the signals that bound its windows are rows of a table like
- * any other, which tables= may leave out. */
+/* Rows of an incremental snapshot are snapshot rows; the signals that bound its windows are rows of a table like any
+ * other, which tables= may leave out. */
 static void takes_incremental_snapshots_and_their_signals(void **state)
 {
     (void)state;
@@ -77,7 +77,7 @@ static void takes_incremental_snapshots_and_their_signals(void **state)
     struct decoder_case test;
     case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){0});
     assert_string_equal(case_decode(&test, KEY, PLAIN("r", "incremental", "a", "{\"id\":1}")),
-                        "ignored: row of an incremental snapshot at 0,9");
+                        "row r srv s1.a s1.a/1 after {} at 0,9");
     assert_string_equal(case_decode(&test, "{\"id\":\"5f1c-open\"}", signal),
                         "row c srv s1.debezium_signal s1.debezium_signal/5f1c-open before - after "
                         "{\"data\":null,\"type\":\"snapshot-window-open\"} id 7 at 0,9");

@@ -89,7 +89,8 @@ static void without_restarts_a_group_sends_the_history(void **state)
         struct feed feed;
         build(&history, seed, 1 + seed % 3);
         feed_init(&feed);
-        assert_true(feed_dgraph_write(&feed, &history, &(struct feed_dgraph_options){seed, "t", 1, 0, NULL}));
+        assert_true(
+            feed_dgraph_write(&feed, &history, &(struct feed_dgraph_options){.seed = seed, .topic = "t", .groups = 1}));
         feed_finish(&feed);
         char *expected = expected_of(&history), *found = decode_feed(&feed);
         assert_string_equal(found, expected);
@@ -111,7 +112,8 @@ static void with_restarts_and_groups_nothing_is_lost(void **state)
         struct feed feed;
         build(&history, seed, 3);
         feed_init(&feed);
-        assert_true(feed_dgraph_write(&feed, &history, &(struct feed_dgraph_options){seed, "t", 3, 4, NULL}));
+        assert_true(feed_dgraph_write(
+            &feed, &history, &(struct feed_dgraph_options){.seed = seed, .topic = "t", .groups = 3, .restarts = 4}));
         feed_finish(&feed);
         char *expected = expected_of(&history), *found = decode_feed(&feed);
         uint64_t before = 0;

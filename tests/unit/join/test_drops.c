@@ -1,0 +1,51 @@
+/* Tables that are truncated inside of transactions that clients speak for. */
+#include "tests/support/test.h"
+
+#include "tests/support/join_bench.h"
+
+static const struct iso_join_options debezium = {.kind = "debezium", .clients = true, .records_first = true};
+
+static void take_drop(struct join_bench *bench, uint32_t xid, uint64_t order, uint64_t lsn)
+{
+    struct iso_event event = join_bench_row(bench, "t/0", "-", "-");
+    event.type = ISO_EVENT_DROP;
+    event.key = ISO_ABSENT;
+    event.flags = ISO_EVENT_HAS_ID | ISO_EVENT_HAS_POSITION;
+    event.transaction_id = xid;
+    event.order = order;
+    event.position[0] = 10;
+    event.position[1] = lsn;
+    join_bench_take(bench, &event);
+}
+
+static void truncate_is_one_event_and_nobody_lists_its_keys(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &debezium);
+    join_bench_record(&bench, "{'tid':'a','sid':1,'sts':45,'xid':701,'ops':[{'t':'w','k':'t/1','v':3}]}");
+    join_bench_by_xid(&bench, 700, 10, 20, "t/1", NULL, "1");
+    join_bench_by_xid(&bench, 700, 10, 21, "t/2", NULL, "1");
+    join_bench_by_xid(&bench, 700, 10, 22, "u/1", NULL, "1");
+    join_bench_end(&bench, 700, 3, 30);
+    STEPS(&bench, "add cdc:700[,30]{w:t/1=1,w:t/2=1,w:u/1=1}");
+    take_drop(&bench, 701, 1, 40);
+    take_drop(&bench, 701, 1, 40); /* sent again */
+    join_bench_end(&bench, 701, 2, 50);
+    STEPS(&bench, "");
+    join_bench_by_xid(&bench, 701, 30, 41, "t/1", NULL, "3"); /* after it: written again */
+    STEPS(&bench, "add a[45,50]{w:t/1=3} add cdc:701[,50]{d:t/2}");
+    assert_int_equal(stats_of(&bench).hints_wrong, 0);
+    assert_int_equal(stats_of(&bench).repeats, 1);
+    take_drop(&bench, 701, 1, 40); /* and once more, when all was settled */
+    END(&bench);
+    STEPS(&bench, "");
+    join_bench_close(&bench);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(truncate_is_one_event_and_nobody_lists_its_keys)};
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
