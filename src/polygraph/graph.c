@@ -180,7 +180,7 @@ void graph_add_known(struct engine *engine)
 
 /* ---- topological order ---- */
 
-static void count_degrees(const struct engine *engine, uint32_t *degree)
+void graph_count_degrees(const struct engine *engine, uint32_t *degree)
 {
     for (uint32_t i = 0; i < engine->linked_count; i++) {
         if (engine->facts[i].to != ISO_NONE)
@@ -193,7 +193,7 @@ static void count_degrees(const struct engine *engine, uint32_t *degree)
 bool graph_sort(struct engine *engine)
 {
     uint32_t *degree = iso_allocate_zeroed((size_t)engine->node_count + 1, sizeof *degree), end = 0;
-    count_degrees(engine, degree);
+    graph_count_degrees(engine, degree);
     for (uint32_t node = 0; node < engine->node_count; node++) {
         if (!degree[node])
             engine->order[end++] = node;

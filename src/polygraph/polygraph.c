@@ -131,7 +131,10 @@ static void judge_graph(struct engine *engine)
         return;
     }
     start = now();
-    bool found = status == ISO_OK && !engine->options->no_search && search_order(engine);
+    bool found = status == ISO_OK && !engine->options->no_windows && windows_order(engine);
+    counters->seconds_windows = now() - start;
+    start = now();
+    found = found || (status == ISO_OK && !engine->options->no_search && search_order(engine));
     counters->seconds_search = now() - start;
     if (status == ISO_OK && !found && engine_must_stop(engine)) {
         status = ISO_UNDECIDED;

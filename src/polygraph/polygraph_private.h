@@ -10,6 +10,8 @@
  * - agenda.c: the nodes whose clocks moved
  * - rules.c: what follows at a node
  * - saturate.c: the rules, until nothing more follows
+ * - estimate.c, schedule.c: an order to propose
+ * - windows.c, knots.c, window_solve.c: the order, mended where it does not work
  * - search.c: forward search with propagation
  * - solve.c: what is open, for the solver
  * - explain.c: facts -> lemmas
@@ -222,7 +224,8 @@ void graph_add_known(struct engine *engine);
 /* Appends a fact; it joins the lists of edges with the next graph_link. */
 uint32_t graph_append(struct engine *engine, struct fact fact);
 void graph_link(struct engine *engine);
-bool graph_sort(struct engine *engine); /* fills order and rank; false: a cycle */
+void graph_count_degrees(const struct engine *engine, uint32_t *degree); /* by node, zeroed: edges that lead there */
+bool graph_sort(struct engine *engine);                                  /* fills order and rank; false: a cycle */
 /* Takes what `groups` of vectors say reaches `from` over to `to`; the groups where that is news. */
 uint64_t graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to, uint64_t groups);
 /* Notes that a version comes before another one, for readers of it that are yet to be found. */
@@ -326,6 +329,9 @@ bool rules_apply_open(struct engine *engine, uint32_t read); /* false: the read 
 void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact_kind kind, uint32_t other);
 void rules_resolve(struct engine *engine, uint32_t read);
 void rules_add_rw(struct engine *engine, uint32_t read, uint32_t later);
+
+/* windows.c: true with the order in engine->order. */
+bool windows_order(struct engine *engine);
 
 /* search.c: true with the order in engine->order; else all is as it was, and `rank` is the order to propose.
  */
