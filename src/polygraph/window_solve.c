@@ -52,13 +52,17 @@ struct window {
     uint32_t *first_edge; /* by place, once they are sorted */
     /* a model: its edges by place, where each leads and its number */
     uint32_t *first_active, *active_to, *active;
+    uint32_t *first_reverse, *reverse; /* by the place it leads to: the number of the edge */
     bool too_much;
     /* sorting a model */
     struct agenda agenda;
     uint32_t *degree, *sequence, *component;
     /* cycles */
     bool *used; /* by edge: on a cycle of this round */
-    uint32_t *by, *visited, *queue, round;
+    struct front {
+        uint32_t *by, *queue, head, end; /* by place: the edge that led there */
+    } fronts[2];                         /* forward, backward */
+    uint32_t *visited, round;            /* by place: two numbers a round, one a front */
     int *clause;
     uint32_t clause_count, clause_capacity;
 };
@@ -369,28 +373,61 @@ static void sort_model(struct window *window)
     }
 }
 
-/* The shortest path within a component, by `by`. */
-static bool find_path(struct window *window, uint32_t from, uint32_t to)
+/* ---- cycles ---- */
+
+static void list_reverse(struct window *window)
 {
-    uint32_t head = 0, end = 0;
-    window->round++;
-    window->queue[end++] = from;
-    window->visited[from] = window->round;
-    while (head < end) {
-        uint32_t place = window->queue[head++];
-        for (uint32_t i = window->first_active[place]; i < window->first_active[place + 1]; i++) {
-            uint32_t next = window->active_to[i];
-            if (window->component[next] != window->component[to] || window->visited[next] == window->round ||
-                window->used[window->active[i]])
-                continue;
-            window->visited[next] = window->round;
-            window->by[next] = window->active[i];
-            if (next == to)
-                return true;
-            window->queue[end++] = next;
-        }
+    memset(window->first_reverse, 0, ((size_t)window->count + 2) * sizeof *window->first_reverse);
+    for (uint32_t a = 0; a < window->first_active[window->count]; a++)
+        window->first_reverse[window->active_to[a] + 2]++;
+    for (uint32_t place = 0; place < window->count; place++)
+        window->first_reverse[place + 2] += window->first_reverse[place + 1];
+    for (uint32_t a = 0; a < window->first_active[window->count]; a++)
+        window->reverse[window->first_reverse[window->active_to[a] + 1]++] = window->active[a];
+}
+
+static void start_front(struct window *window, uint32_t side, uint32_t place)
+{
+    struct front *front = &window->fronts[side];
+    front->queue[0] = place;
+    front->head = 0;
+    front->end = 1;
+    window->visited[place] = 2 * window->round + side;
+}
+
+/* The next place of a front goes on; the place where it meets the other one, or ISO_NONE. */
+static uint32_t advance_front(struct window *window, uint32_t side, uint32_t component)
+{
+    struct front *front = &window->fronts[side];
+    uint32_t place = front->queue[front->head++], mark = 2 * window->round + side;
+    const uint32_t *first = side ? window->first_reverse : window->first_active;
+    const uint32_t *edges = side ? window->reverse : window->active;
+    for (uint32_t a = first[place]; a < first[place + 1]; a++) {
+        uint32_t i = edges[a], next = side ? window->edges[i].from : window->edges[i].to;
+        if (window->component[next] != component || window->used[i] || window->visited[next] == mark)
+            continue;
+        front->by[next] = i;
+        if (window->visited[next] == (mark ^ 1))
+            return next;
+        window->visited[next] = mark;
+        front->queue[front->end++] = next;
     }
-    return false;
+    return ISO_NONE;
+}
+
+/* A short path within a component, from both ends at once, by the `by` of both; where they meet, or ISO_NONE. */
+static uint32_t find_path(struct window *window, uint32_t from, uint32_t to)
+{
+    uint32_t meeting = ISO_NONE;
+    struct front *fronts = window->fronts;
+    window->round++;
+    start_front(window, 0, from);
+    start_front(window, 1, to);
+    while (meeting == ISO_NONE && fronts[0].head < fronts[0].end && fronts[1].head < fronts[1].end) {
+        bool backward = fronts[1].end - fronts[1].head < fronts[0].end - fronts[0].head;
+        meeting = advance_front(window, backward, window->component[from]);
+    }
+    return meeting;
 }
 
 /* An edge of a cycle into its clause; one under a literal is on no other cycle of this round. */
@@ -407,13 +444,15 @@ static void take_edge(struct window *window, uint32_t i)
 /* The clause of a cycle that edge i closes, if there is one. */
 static bool add_cycle(struct window *window, uint32_t place, uint32_t i)
 {
-    uint32_t to = window->edges[i].to;
-    if (!find_path(window, to, place))
+    uint32_t to = window->edges[i].to, meeting = find_path(window, to, place);
+    if (meeting == ISO_NONE)
         return false;
     window->clause_count = 0;
     take_edge(window, i);
-    for (uint32_t at = place; at != to; at = window->edges[window->by[at]].from)
-        take_edge(window, window->by[at]);
+    for (uint32_t at = meeting; at != to; at = window->edges[window->fronts[0].by[at]].from)
+        take_edge(window, window->fronts[0].by[at]);
+    for (uint32_t at = meeting; at != place; at = window->edges[window->fronts[1].by[at]].to)
+        take_edge(window, window->fronts[1].by[at]);
     iso_solver_clause(window->solver, window->clause, window->clause_count);
     window->engine->result->counters.window_cycles++;
     return true;
@@ -424,6 +463,7 @@ static bool add_cycles(struct window *window)
 {
     uint32_t found = 0, in_vain = 0;
     memset(window->used, 0, window->edge_count * sizeof *window->used);
+    list_reverse(window);
     for (uint32_t place = 0; place < window->count; place++) {
         for (uint32_t a = window->first_active[place]; a < window->first_active[place + 1]; a++) {
             uint32_t i = window->active[a], to = window->active_to[a];
@@ -507,9 +547,13 @@ static void release(struct window *window)
     iso_free(window->degree);
     iso_free(window->sequence);
     iso_free(window->component);
-    iso_free(window->by);
+    for (uint32_t side = 0; side < 2; side++) {
+        iso_free(window->fronts[side].by);
+        iso_free(window->fronts[side].queue);
+    }
     iso_free(window->visited);
-    iso_free(window->queue);
+    iso_free(window->first_reverse);
+    iso_free(window->reverse);
     iso_free(window->clause);
     agenda_release(&window->agenda);
 }
@@ -526,14 +570,16 @@ enum iso_status window_solve(struct windows *windows, uint32_t first, uint32_t e
                             .sequence = iso_allocate(size),
                             .component = iso_allocate(size),
                             .first_active = iso_allocate(size),
-                            .by = iso_allocate(size),
-                            .visited = memset(iso_allocate(size), 0, size),
-                            .queue = iso_allocate(size)};
+                            .first_reverse = iso_allocate(size + 2 * sizeof(uint32_t)),
+                            .fronts = {{.by = iso_allocate(size), .queue = iso_allocate(size)},
+                                       {.by = iso_allocate(size), .queue = iso_allocate(size)}},
+                            .visited = memset(iso_allocate(size), 0, size)};
     agenda_init(&window.agenda, window.count);
     iso_solver_set_stop(window.solver, ask_stop, windows->engine);
     enum iso_status status = ISO_UNDECIDED;
     if (build(&window)) {
         window.active_to = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.active_to);
+        window.reverse = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.reverse);
         window.active = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.active);
         window.used = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.used);
         status = run_rounds(&window);
