@@ -64,17 +64,15 @@ static uint32_t count_before(const struct engine *engine, uint32_t node)
 void estimate_order(const struct engine *engine, uint32_t *likely)
 {
     struct estimated *sorted = iso_allocate(((size_t)engine->event_count + 1) * sizeof *sorted);
-    uint32_t *after = count_after(engine), end = 0;
+    uint32_t *after = count_after(engine);
     for (uint32_t node = 0; node < engine->event_count; node++) {
         uint32_t chain = engine->chain[node_transaction(engine, node)], before = count_before(engine, node);
         double all = (double)before + after[counts_of(engine, chain) + node_stamp(engine, node)];
         sorted[node] = (struct estimated){before / all, node};
     }
     qsort(sorted, engine->event_count, sizeof *sorted, compare);
-    for (uint32_t node = engine->event_count; node < engine->node_count; node++)
-        likely[end++] = node; /* nodes of time hold nothing up */
     for (uint32_t i = 0; i < engine->event_count; i++)
-        likely[end++] = sorted[i].node;
+        likely[i] = sorted[i].node;
     iso_free(after);
     iso_free(sorted);
 }

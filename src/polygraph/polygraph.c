@@ -118,6 +118,32 @@ static bool problem_fits(struct engine *engine)
                                        BYTES_A_KEY * (uint64_t)history->key_count);
 }
 
+static bool search(struct engine *engine, uint64_t dead_ends, uint32_t *run_count)
+{
+    double start = now();
+    bool found = search_order(engine, dead_ends, run_count);
+    engine->result->counters.seconds_search += now() - start;
+    return found;
+}
+
+/* Searches while that is easy, mends what it leaves in windows, and searches on where those do not help. */
+static bool find_order(struct engine *engine)
+{
+    enum { FEW = 100, A_FEW_OF = 500, MANY = 1000, MANY_OF = 2 };
+    const struct iso_polygraph_options *options = engine->options;
+    uint32_t run_count = 0;
+    bool found =
+        !options->no_search && !options->no_windows && search(engine, FEW + engine->count / A_FEW_OF, &run_count);
+    if (!found && !options->no_windows) {
+        double start = now();
+        found = windows_order(engine, run_count);
+        engine->result->counters.seconds_windows = now() - start;
+    }
+    if (!found && !options->no_search && !engine_must_stop(engine) && graph_sort(engine))
+        found = search(engine, MANY + engine->count / MANY_OF, &run_count);
+    return found;
+}
+
 static void judge_graph(struct engine *engine)
 {
     struct iso_polygraph_counters *counters = &engine->result->counters;
@@ -130,12 +156,7 @@ static void judge_graph(struct engine *engine)
         reject_by_facts(engine);
         return;
     }
-    start = now();
-    bool found = status == ISO_OK && !engine->options->no_windows && windows_order(engine);
-    counters->seconds_windows = now() - start;
-    start = now();
-    found = found || (status == ISO_OK && !engine->options->no_search && search_order(engine));
-    counters->seconds_search = now() - start;
+    bool found = status == ISO_OK && find_order(engine);
     if (status == ISO_OK && !found && engine_must_stop(engine)) {
         status = ISO_UNDECIDED;
     } else if (status == ISO_OK && !found) {

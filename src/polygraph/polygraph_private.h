@@ -10,9 +10,9 @@
  * - agenda.c: the nodes whose clocks moved
  * - rules.c: what follows at a node
  * - saturate.c: the rules, until nothing more follows
+ * - search.c, heads.c, propagate.c: forward search with propagation
  * - estimate.c, schedule.c: an order to propose
- * - windows.c, knots.c, window_solve.c: the order, mended where it does not work
- * - search.c: forward search with propagation
+ * - windows.c, knots.c, components.c, window_solve.c: the order, mended where it does not work
  * - solve.c: what is open, for the solver
  * - explain.c: facts -> lemmas
  * - polygraph.c: the route
@@ -330,12 +330,13 @@ void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact
 void rules_resolve(struct engine *engine, uint32_t read);
 void rules_add_rw(struct engine *engine, uint32_t read, uint32_t later);
 
-/* windows.c: true with the order in engine->order. */
-bool windows_order(struct engine *engine);
+/* windows.c: true with the order of nodes in engine->order, of which the first `run_count` are given. */
+bool windows_order(struct engine *engine, uint32_t run_count);
 
-/* search.c: true with the order in engine->order; else all is as it was, and `rank` is the order to propose.
- */
-bool search_order(struct engine *engine);
+/* search.c: true with the order of events in engine->order. False after that many dead ends: all is as it was, but
+ * `rank` is the order to propose, and the first `run_count` of engine->order are what had run; then graph_sort comes
+ * before the next search. */
+bool search_order(struct engine *engine, uint64_t dead_ends, uint32_t *run_count);
 bool search_add_edge(struct engine *engine, struct fact fact);
 void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t version);
 void search_settle(struct engine *engine, uint32_t read);

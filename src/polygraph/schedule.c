@@ -23,7 +23,29 @@ static uint32_t *unread_of(const struct schedule *schedule, uint32_t version, ui
     return &schedule->unread[version == INITIAL ? schedule->engine->version_count + key : version];
 }
 
-static void schedule_init(struct schedule *schedule, struct engine *engine)
+/* Nodes of time hold nothing up: they come first, then what is given, then what is estimated. */
+static void rank_nodes(struct schedule *schedule, const uint32_t *given, uint32_t count)
+{
+    const struct engine *engine = schedule->engine;
+    uint32_t *likely = iso_allocate(((size_t)engine->event_count + 1) * sizeof *likely), end = 0;
+    memset(schedule->rank, 0xff, engine->node_count * sizeof *schedule->rank);
+    estimate_order(engine, likely);
+    for (uint32_t node = engine->event_count; node < engine->node_count; node++)
+        schedule->likely[end++] = node;
+    for (uint32_t i = 0; i < count; i++) {
+        schedule->rank[given[i]] = end;
+        schedule->likely[end++] = given[i];
+    }
+    for (uint32_t i = 0; i < engine->event_count; i++) {
+        if (schedule->rank[likely[i]] == ISO_NONE)
+            schedule->likely[end++] = likely[i];
+    }
+    for (uint32_t i = 0; i < engine->node_count; i++)
+        schedule->rank[schedule->likely[i]] = i;
+    iso_free(likely);
+}
+
+static void schedule_init(struct schedule *schedule, struct engine *engine, const uint32_t *given, uint32_t count)
 {
     size_t keys = ((size_t)engine->history->key_count + 1) * sizeof(uint32_t);
     size_t nodes = ((size_t)engine->node_count + 1) * sizeof(uint32_t);
@@ -38,9 +60,7 @@ static void schedule_init(struct schedule *schedule, struct engine *engine)
         if (engine->read_writer[read] != OPEN)
             ++*unread_of(schedule, engine->read_writer[read], engine->read_key[read]);
     }
-    estimate_order(engine, schedule->likely);
-    for (uint32_t i = 0; i < engine->node_count; i++)
-        schedule->rank[schedule->likely[i]] = i;
+    rank_nodes(schedule, given, count);
     schedule->degree = iso_allocate_zeroed((size_t)engine->node_count + 1, sizeof *schedule->degree);
     graph_count_degrees(engine, schedule->degree);
     agenda_init(&schedule->agenda, engine->node_count);
@@ -152,10 +172,10 @@ static void release_successor(struct schedule *schedule, uint32_t node)
         agenda_add(&schedule->agenda, schedule->rank[node]);
 }
 
-void schedule_nodes(struct engine *engine, uint32_t *order)
+void schedule_nodes(struct engine *engine, uint32_t *order, uint32_t run_count)
 {
     struct schedule schedule;
-    schedule_init(&schedule, engine);
+    schedule_init(&schedule, engine, order, run_count);
     for (uint32_t i = 0; i < engine->node_count; i++) {
         uint32_t node = order[i] = take(&schedule);
         if (node < engine->event_count)

@@ -3,7 +3,7 @@
 
 enum { FIRST_MARGIN = 16, MARGIN_GROWS = 4, GROWTHS = 5 }; /* nodes on either side; how often a window grows */
 
-static void windows_init(struct windows *windows, struct engine *engine)
+static void windows_init(struct windows *windows, struct engine *engine, uint32_t run_count)
 {
     size_t nodes = ((size_t)engine->node_count + 1) * sizeof(uint32_t);
     size_t versions = ((size_t)engine->version_count + 1) * sizeof(uint32_t);
@@ -17,7 +17,8 @@ static void windows_init(struct windows *windows, struct engine *engine)
                                 .first_seer = memset(iso_allocate(versions), 0xff, versions),
                                 .next_seer = iso_allocate(reads)};
     windows->block_of_key = iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *windows->block_of_key);
-    schedule_nodes(engine, windows->order);
+    memcpy(windows->order, engine->order, run_count * sizeof *windows->order);
+    schedule_nodes(engine, windows->order, run_count);
     for (uint32_t i = 0; i < engine->node_count; i++)
         windows->place[windows->order[i]] = i;
 }
@@ -128,11 +129,11 @@ static enum iso_status mend(struct windows *windows, uint32_t knot, uint32_t *en
     }
 }
 
-bool windows_order(struct engine *engine)
+bool windows_order(struct engine *engine, uint32_t run_count)
 {
     struct windows windows;
     enum iso_status status = ISO_OK;
-    windows_init(&windows, engine);
+    windows_init(&windows, engine, run_count);
     sort_all_versions(&windows);
     choose_writers(&windows);
     knots_find(&windows); /* keeps the order of versions: edges lead from each to the next */

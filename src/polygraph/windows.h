@@ -31,11 +31,11 @@ struct windows {
     uint32_t knot_count, knot_capacity;
 };
 
-/* estimate.c: all nodes in the order in which they probably come, a linear extension of what is known. */
+/* estimate.c: the events in the order in which they probably come, a linear extension of what is known. */
 void estimate_order(const struct engine *engine, uint32_t *likely);
 
-/* schedule.c: all nodes in an order to propose, likewise. */
-void schedule_nodes(struct engine *engine, uint32_t *order);
+/* schedule.c: all nodes in an order to propose, likewise; the first `run_count` of `order` are given. */
+void schedule_nodes(struct engine *engine, uint32_t *order, uint32_t run_count);
 
 /* knots.c: the graph of the order as it stands: puts knots together in the order, and lists them. */
 void knots_find(struct windows *windows);
