@@ -67,10 +67,10 @@ growth() { # NAME LEVEL KEYS-OF-A-TRANSACTION (0: 5,000 in all)
 
 ablation() { # NAME LEVEL
     make_file "$1" "$2" 10000 5000 20 8
-    for step in none saturation meet join search solver; do
+    for step in none saturation meet join search windows solver; do
         if [ $step = none ]; then measure "$2" --no-advice; else measure "$2" --no-advice --no-$step; fi
         jq -r --arg row "| $1 | $2 | $step | $verdict | $processor" \
-            '.steps | "\($row) | \(.open_reads_after) | \(.search_decisions) | \(.search_dead_ends) | \(.solver_calls) |"' \
+            '.steps | "\($row) | \(.open_reads_after) | \(.search_decisions) | \(.search_dead_ends) | \(.windows) | \(.solver_calls) |"' \
             "$folder/verdict.json"
     done
 }
@@ -104,8 +104,8 @@ ablation() { # NAME LEVEL
     echo
     echo "What each step is worth, 10,000 x 8, 5,000 keys, 20 sessions:"
     echo
-    echo "| workload | level | without | verdict | processor s | open reads | decisions | dead ends | solver calls |"
-    echo "|---|---|---|---|---|---|---|---|---|"
+    echo "| workload | level | without | verdict | processor s | open reads | decisions | dead ends | windows | solver calls |"
+    echo "|---|---|---|---|---|---|---|---|---|---|"
     for name in bl hd; do
         for level in ser si; do ablation $name $level; done
     done

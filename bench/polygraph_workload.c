@@ -65,7 +65,7 @@ int main(int argc, char **argv)
     struct iso_error error = {0};
     iso_polygraph_options_init(&options);
     options.model = ISO_MODELS;
-    options.timeout = 30;
+    options.timeout = 300;
     options.no_windows = getenv("NO_WINDOWS") != NULL;
     options.no_search = getenv("NO_SEARCH") != NULL;
     options.no_advice = true; /* these histories come in the order of their commits */
