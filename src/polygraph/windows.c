@@ -1,7 +1,7 @@
 /* The proposed order, mended knot by knot. */
 #include "polygraph/windows.h"
 
-enum { FIRST_MARGIN = 16, MARGIN_GROWS = 4, GROWTHS = 5 }; /* nodes on either side; how often a window grows */
+enum { FIRST_MARGIN = 32, MARGIN_GROWS = 2, GROWTHS = 8 }; /* nodes on either side; how often a window grows */
 
 static void windows_init(struct windows *windows, struct engine *engine, uint32_t run_count)
 {
