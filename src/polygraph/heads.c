@@ -62,8 +62,7 @@ static bool goes_first(const struct engine *engine, uint32_t version)
     stamp commit = version_commit_stamp(engine, version);
     for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
         uint32_t waiting = first_waiting(engine, run, version);
-        if (waiting < engine->run_version[run + 1] &&
-            clock_of(engine, node_begin(engine, engine->version_transaction[waiting]))[chain] < commit)
+        if (waiting < engine->run_version[run + 1] && clock_of(engine, version_begin(engine, waiting))[chain] < commit)
             return false;
     }
     return true;
@@ -145,12 +144,12 @@ static void put_readers_first(struct engine *engine, uint32_t version)
 static void put_commit_first(struct engine *engine, uint32_t version)
 {
     uint32_t key = engine->version_key[version], chain = engine->run_chain[engine->version_run[version]];
-    uint32_t commit = node_commit(engine, engine->version_transaction[version]);
+    uint32_t commit = version_commit(engine, version);
     for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1] && !search_failed(engine); run++) {
         uint32_t waiting = engine->waiting[run];
         if (waiting >= engine->run_version[run + 1])
             continue;
-        uint32_t begin = node_begin(engine, engine->version_transaction[waiting]);
+        uint32_t begin = version_begin(engine, waiting);
         if (clock_of(engine, begin)[chain] < version_commit_stamp(engine, version))
             search_add_edge(engine, (struct fact){.kind = FACT_GUESS,
                                                   .from = commit,

@@ -17,8 +17,8 @@ static bool edge_of_version(const struct windows *windows, uint32_t i, uint32_t 
     const struct engine *engine = windows->engine;
     if (i == 0 || engine->version_key[windows->sorted[i - 1]] != engine->version_key[windows->sorted[i]])
         return false;
-    edge[0] = node_commit(engine, engine->version_transaction[windows->sorted[i - 1]]);
-    edge[1] = node_begin(engine, engine->version_transaction[windows->sorted[i]]);
+    edge[0] = version_commit(engine, windows->sorted[i - 1]);
+    edge[1] = version_begin(engine, windows->sorted[i]);
     return true;
 }
 
@@ -28,7 +28,7 @@ static bool edge_of_seen(const struct windows *windows, uint32_t read, uint32_t 
     const struct engine *engine = windows->engine;
     if (engine->read_writer[read] != OPEN || windows->seen[read] == INITIAL)
         return false;
-    edge[0] = node_commit(engine, engine->version_transaction[windows->seen[read]]);
+    edge[0] = version_commit(engine, windows->seen[read]);
     edge[1] = node_begin(engine, engine->read_transaction[read]);
     return true;
 }
@@ -44,7 +44,7 @@ static bool edge_of_read(const struct windows *windows, uint32_t read, uint32_t 
     if (next >= engine->first_version[key + 1])
         return false;
     edge[0] = node_begin(engine, t);
-    edge[1] = node_commit(engine, engine->version_transaction[windows->sorted[next]]);
+    edge[1] = version_commit(engine, windows->sorted[next]);
     return true;
 }
 

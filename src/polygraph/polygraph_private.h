@@ -13,7 +13,8 @@
  * - search.c, heads.c, propagate.c: forward search with propagation
  * - estimate.c, schedule.c: an order to propose
  * - windows.c, knots.c, components.c, window_solve.c: the order, mended where it does not work
- * - solve.c: what is open, for the solver
+ * - choices.c, solve.c, prove.c: what is open, for the solver
+ * - terms.c, paths.c: for evidence
  * - explain.c: facts -> lemmas
  * - polygraph.c: the route
  *
@@ -167,6 +168,17 @@ static inline uint32_t node_commit(const struct engine *engine, uint32_t transac
 static inline uint32_t node_transaction(const struct engine *engine, uint32_t node)
 {
     return engine->serial ? node : node / 2;
+}
+
+/* The events of a version's writer. */
+static inline uint32_t version_begin(const struct engine *engine, uint32_t version)
+{
+    return node_begin(engine, engine->version_transaction[version]);
+}
+
+static inline uint32_t version_commit(const struct engine *engine, uint32_t version)
+{
+    return node_commit(engine, engine->version_transaction[version]);
 }
 
 /* True if an edge leads from a begin to the commit behind it. */
@@ -354,6 +366,16 @@ static inline void engine_set(struct engine *engine, uint32_t *where, uint32_t v
 /* solve.c: ISO_OK with the order in engine->order, ISO_VIOLATED with the evidence filled in, ISO_UNDECIDED */
 enum iso_status solve_everything(struct engine *engine);
 
+/* terms.c: in the terms of evidence */
+uint32_t event_of(const struct engine *engine, uint32_t node);
+struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uint32_t version, bool reads);
+struct iso_literal literal_order(const struct engine *engine, uint32_t earlier, uint32_t later);
+struct iso_edge edge_wr(const struct engine *engine, uint32_t read, uint32_t version);
+struct iso_edge edge_ww(const struct engine *engine, uint32_t earlier, uint32_t later);
+struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t version, uint32_t later);
+struct iso_edge edge_between(const struct engine *engine, enum iso_edge_kind kind, uint32_t from, uint32_t to,
+                             uint32_t key);
+
 /* explain.c: lemmas for what the facts say. */
 struct explanation;
 struct explanation *explanation_new(struct engine *engine);
@@ -368,12 +390,6 @@ void explanation_write(struct explanation *explanation);
 void explanation_edges(struct explanation *explanation, uint32_t from, uint32_t to);
 /* And the lemma of a needed order. */
 void explanation_order(struct explanation *explanation, uint32_t earlier, uint32_t later);
-uint32_t event_of(const struct engine *engine, uint32_t node);
-struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uint32_t version, bool reads);
-struct iso_literal literal_order(const struct engine *engine, uint32_t earlier, uint32_t later);
-struct iso_edge edge_wr(const struct engine *engine, uint32_t read, uint32_t version);
-struct iso_edge edge_ww(const struct engine *engine, uint32_t earlier, uint32_t later);
-struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t version, uint32_t later);
 
 void explain_cycle(struct engine *engine);      /* the facts close a cycle */
 void explain_empty_read(struct engine *engine); /* a read has no candidate left */

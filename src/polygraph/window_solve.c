@@ -153,29 +153,19 @@ static void add_unit(struct window *window, int literal)
     iso_solver_clause(window->solver, &literal, 1);
 }
 
-static uint32_t begin_of(const struct engine *engine, uint32_t version)
-{
-    return node_begin(engine, engine->version_transaction[version]);
-}
-
-static uint32_t commit_of(const struct engine *engine, uint32_t version)
-{
-    return node_commit(engine, engine->version_transaction[version]);
-}
-
 /* Each pair: what is known of it, else the edge of either order. */
 static void add_pair(struct window *window, const struct block *block, uint32_t a, uint32_t b)
 {
     const struct engine *engine = window->engine;
     int literal = literal_of(window, block, a, b);
     if (!is_inside(window, begin_place(window->windows, a)) ||
-        reaches(engine, begin_of(engine, a), commit_of(engine, b)))
+        reaches(engine, version_begin(engine, a), version_commit(engine, b)))
         add_unit(window, literal);
     else if (!is_inside(window, begin_place(window->windows, b)) ||
-             reaches(engine, begin_of(engine, b), commit_of(engine, a)))
+             reaches(engine, version_begin(engine, b), version_commit(engine, a)))
         add_unit(window, -literal);
-    add_edge(window, commit_of(engine, a), begin_of(engine, b), literal, 0);
-    add_edge(window, commit_of(engine, b), begin_of(engine, a), -literal, 0);
+    add_edge(window, version_commit(engine, a), version_begin(engine, b), literal, 0);
+    add_edge(window, version_commit(engine, b), version_begin(engine, a), -literal, 0);
 }
 
 /* Whether a read that comes after the window sees a version. */
@@ -210,7 +200,8 @@ static void add_block_edges(struct window *window, const struct block *block)
                 add_unit(window, literal_of(window, block, versions[j], versions[i]));
         }
         if (commits_later) /* and may begin inside */
-            add_edge(window, commit_of(engine, versions[i]), begin_of(engine, window->windows->sorted[next]), 0, 0);
+            add_edge(window, version_commit(engine, versions[i]), version_begin(engine, window->windows->sorted[next]),
+                     0, 0);
     }
 }
 
@@ -225,7 +216,7 @@ static void add_read_edges(struct window *window, const struct block *block, uin
     for (uint32_t i = 0; i < block->count; i++) {
         uint32_t later = window->windows->sorted[block->first + i];
         if (later != version && engine->version_transaction[later] != t)
-            add_edge(window, begin, commit_of(engine, later),
+            add_edge(window, begin, version_commit(engine, later),
                      inside ? literal_of(window, block, version, later) : literal, inside ? literal : 0);
     }
 }
@@ -268,8 +259,8 @@ static void add_open_read(struct window *window, uint32_t read)
         int literal = add_choice(window, read, version);
         add_literal(window, literal);
         if (inside)
-            add_edge(window, commit_of(engine, version), node_begin(engine, engine->read_transaction[read]), literal,
-                     0);
+            add_edge(window, version_commit(engine, version), node_begin(engine, engine->read_transaction[read]),
+                     literal, 0);
         if (block)
             add_read_edges(window, block, read, version, literal);
     }

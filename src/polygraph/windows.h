@@ -54,13 +54,13 @@ void windows_sort_versions(struct windows *windows, uint32_t from, uint32_t end)
 static inline uint32_t commit_place(const struct windows *windows, uint32_t version)
 {
     const struct engine *engine = windows->engine;
-    return windows->place[node_commit(engine, engine->version_transaction[version])];
+    return windows->place[version_commit(engine, version)];
 }
 
 static inline uint32_t begin_place(const struct windows *windows, uint32_t version)
 {
     const struct engine *engine = windows->engine;
-    return windows->place[node_begin(engine, engine->version_transaction[version])];
+    return windows->place[version_begin(engine, version)];
 }
 
 #endif
