@@ -50,6 +50,16 @@ row() { # NAME LEVEL TRANSACTIONS KEYS SESSIONS OPERATIONS [JUDGED-AT]
         "$1" "$3" "$6" "$4" "$5" "$level" "$verdict" "$wall" "$processor" "$peak" "$advised"
 }
 
+# The same, its lines grouped by session: the order of the file is no advice then.
+row_grouped() { # like row
+    make_file "$@"
+    jq -s -c 'sort_by(.sid)[]' "$file" >"$file.grouped"
+    mv "$file.grouped" "$file"
+    measure "$2"
+    printf '| %s, %s x %s, %s keys, %s sessions, grouped by session | %s | %s | %.2f | %.2f | %s | |\n' \
+        "$1" "$3" "$6" "$4" "$5" "$2" "$verdict" "$wall" "$processor" "$peak"
+}
+
 # Processor time from 10,000 to 80,000 transactions, and the exponent of the best line through them.
 growth() { # NAME LEVEL KEYS-OF-A-TRANSACTION (0: 5,000 in all)
     : >"$folder/growth"
@@ -88,6 +98,7 @@ ablation() { # NAME LEVEL
         for name in bl wh hd; do row $name $level 10000 5000 20 8; done
         row blindw $level 20000 10000 1000 8
         row bl $level 20000 10000 1000 8
+        row_grouped blindw $level 20000 10000 1000 8
     done
     row rmw si 10000 5000 20 20
     row rmw si 10000 5000 20 20 ser
