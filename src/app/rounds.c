@@ -168,9 +168,10 @@ static enum iso_status tell(const struct app_rounds *rounds, bool is_final, cons
 static void say(const struct app_rounds *rounds, const struct iso_history *judged,
                 const struct iso_polygraph_result *result, double seconds)
 {
-    app_say("%s at %s: %" PRIu32 " transactions without timestamps, judged by polygraph in %.1f s%s%s",
+    app_say("%s at %s: %" PRIu32 " transaction%s without timestamps, judged by polygraph in %.1f s%s%s",
             iso_outcome_name(result->outcome), iso_model_name(model_of(rounds->stream->options)),
-            judged->committed_count, seconds, result->reason ? "; reason: " : "", result->reason ? result->reason : "");
+            judged->committed_count, app_plural(judged->committed_count), seconds, result->reason ? "; reason: " : "",
+            result->reason ? result->reason : "");
 }
 
 static void run_round(struct app_rounds *rounds)
@@ -233,8 +234,8 @@ static void decide(struct app_rounds *rounds, const struct iso_history *block, u
         bool timed = block->flags[t] & (ISO_HAS_STS | ISO_HAS_CTS);
         rounds->kind = timed || !rounds->enabled ? APP_ROUNDS_TIMED : APP_ROUNDS_UNTIMED;
         if (!timed && !rounds->enabled)
-            app_say("transactions without timestamps are for polygraph: --until-eof or --round N has it "
-                    "judge them");
+            app_warn("transactions without timestamps are for polygraph: --until-eof or --round N has it "
+                     "judge them");
     }
 }
 
@@ -247,8 +248,8 @@ static void collect(struct app_rounds *rounds, const struct iso_history *block, 
     rounds->since++;
     rounds->full = options->memory && COPIES * iso_history_size(&rounds->collected) > options->memory;
     if (rounds->full)
-        app_say("--memory is used up: no more transactions are taken for polygraph, and its verdict will be "
-                "undecided");
+        app_warn("--memory is used up: no more transactions are taken for polygraph, and its verdict will be "
+                 "undecided");
 }
 
 void app_rounds_keep(struct app_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count)

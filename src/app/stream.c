@@ -89,10 +89,10 @@ static void on_bad(void *context, const struct iso_message *message, const char 
 {
     struct app_stream *stream = context;
     struct iso_error error = {0};
-    app_say("topic %s partition %" PRId32 " offset %" PRId64 ": left out: %s", message->topic, message->partition,
-            message->offset, reason);
+    app_warn("topic %s partition %" PRId32 " offset %" PRId64 ": left out: %s", message->topic, message->partition,
+             message->offset, reason);
     if (stream->dead_letter && iso_capture_write(stream->dead_letter, message, &error) != ISO_OK)
-        app_say("%s", error.text);
+        app_warn("%s", error.text);
 }
 
 static void on_idle(void *context, const struct iso_inputs_entry *input, bool idle)
@@ -106,9 +106,9 @@ static void on_far_ahead(void *context, const struct iso_inputs_entry *input, ui
                          uint64_t watermark)
 {
     (void)context;
-    app_say("topic %s partition %" PRId32 " offset %" PRIu64 ": timestamp %" PRIu64 " lies a year or more above the "
-            "watermark, %" PRIu64,
-            input->topic, input->partition, offset, timestamp, watermark);
+    app_warn("topic %s partition %" PRId32 " offset %" PRIu64 ": timestamp %" PRIu64 " lies a year or more above the "
+             "watermark, %" PRIu64,
+             input->topic, input->partition, offset, timestamp, watermark);
 }
 
 static enum iso_status open_outputs(struct app_stream *stream)
@@ -234,12 +234,13 @@ static void say_summary(const struct app_stream *stream, enum iso_status outcome
     iso_pipeline_stats(stream->pipeline, &stats);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         violations += stats.engine.counts[axiom];
-    app_say("%s at %s: %" PRIu64 " transactions, %" PRIu64 " violations, %" PRIu64 " messages in %.1f s%s%s",
+    app_say("%s at %s: %" PRIu64 " transaction%s, %" PRIu64 " violation%s, %" PRIu64 " message%s in %.1f s%s%s",
             outcome == ISO_VIOLATED ? "violated"
             : outcome == ISO_OK     ? "holds"
                                     : "undecided",
-            iso_level_name((enum iso_level)stream->options->level), stats.engine.transactions, violations,
-            stats.messages, seconds, reason ? "; reason: " : "", reason ? reason : "");
+            iso_level_name((enum iso_level)stream->options->level), stats.engine.transactions,
+            app_plural(stats.engine.transactions), violations, app_plural(violations), stats.messages,
+            app_plural(stats.messages), seconds, reason ? "; reason: " : "", reason ? reason : "");
 }
 
 enum iso_status app_stream_conclude(struct app_stream *stream, double seconds)

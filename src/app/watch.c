@@ -1,7 +1,6 @@
 /* `isochron watch`: live topics. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "app/consume.h"
 #include "app/status.h"
@@ -217,7 +216,7 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
         return error->status;
     watcher->left = watch->messages ? watch->messages : UINT64_MAX;
     watcher->started = watcher->looked = iso_kafka_now();
-    watcher->shown = isatty(STDERR_FILENO) && !watch->stream.quiet;
+    watcher->shown = app_say_draws() && !watch->stream.quiet;
     watcher->stopped = app_catch_signals();
     declare_partitions(watcher, (uint64_t)watcher->started);
     while (!*watcher->stopped && !is_finished(watcher))
