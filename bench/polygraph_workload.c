@@ -65,9 +65,7 @@ int main(int argc, char **argv)
     struct iso_error error = {0};
     iso_polygraph_options_init(&options);
     options.model = ISO_MODELS;
-    options.timeout = 300;
-    options.no_windows = getenv("NO_WINDOWS") != NULL;
-    options.no_search = getenv("NO_SEARCH") != NULL;
+    options.timeout = 60;
     options.no_advice = true; /* these histories come in the order of their commits */
     for (int model = 0; argc > 2 && model < ISO_MODELS; model++) {
         if (strcmp(argv[2], iso_model_name((enum iso_model)model)) == 0)

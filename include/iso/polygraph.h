@@ -29,7 +29,8 @@ struct iso_polygraph_counters {
     uint64_t knots, windows, windows_grown, window_rounds, window_cycles;
     uint64_t search_free, search_decisions, search_dead_ends;
     uint64_t solver_calls, solver_variables, solver_clauses, solver_cycles;
-    double seconds_prepare, seconds_saturate, seconds_windows, seconds_search, seconds_solve, seconds_explain, seconds_total;
+    double seconds_prepare, seconds_saturate, seconds_windows, seconds_search, seconds_solve, seconds_explain,
+        seconds_total;
 };
 
 struct iso_polygraph_result {
