@@ -126,20 +126,29 @@ static bool search(struct engine *engine, uint64_t dead_ends, uint32_t *run_coun
     return found;
 }
 
-/* Searches while that is easy, mends what it leaves in windows, and searches on where those do not help. */
+static bool mend(struct engine *engine, uint32_t run_count, uint32_t most_nodes)
+{
+    double start = now();
+    bool found = windows_order(engine, run_count, most_nodes);
+    engine->result->counters.seconds_windows += now() - start;
+    return found;
+}
+
+/* Mends a schedule where small windows do. Else, as with very many sessions, searches while that is easy, mends what it
+ * leaves in windows of any size, and searches on. */
 static bool find_order(struct engine *engine)
 {
-    enum { FEW = 100, A_FEW_OF = 500, MANY = 1000, MANY_OF = 2 };
+    enum { SMALL = 2048, FEW = 100, A_FEW_OF = 500, MANY = 1000, MANY_OF = 2 };
     const struct iso_polygraph_options *options = engine->options;
+    bool windows = !options->no_windows, searches = !options->no_search, found = false;
     uint32_t run_count = 0;
-    bool found =
-        !options->no_search && !options->no_windows && search(engine, FEW + engine->count / A_FEW_OF, &run_count);
-    if (!found && !options->no_windows) {
-        double start = now();
-        found = windows_order(engine, run_count);
-        engine->result->counters.seconds_windows = now() - start;
+    if (windows)
+        found = mend(engine, 0, searches ? SMALL : engine->node_count);
+    if (!found && windows && searches && !engine_must_stop(engine)) {
+        found = search(engine, FEW + engine->count / A_FEW_OF, &run_count);
+        found = found || mend(engine, run_count, engine->node_count);
     }
-    if (!found && !options->no_search && !engine_must_stop(engine) && graph_sort(engine))
+    if (!found && searches && !engine_must_stop(engine) && graph_sort(engine))
         found = search(engine, MANY + engine->count / MANY_OF, &run_count);
     return found;
 }

@@ -342,8 +342,9 @@ void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact
 void rules_resolve(struct engine *engine, uint32_t read);
 void rules_add_rw(struct engine *engine, uint32_t read, uint32_t later);
 
-/* windows.c: true with the order of nodes in engine->order, of which the first `run_count` are given. */
-bool windows_order(struct engine *engine, uint32_t run_count);
+/* windows.c: true with the order of nodes in engine->order, of which the first `run_count` are given. False once a
+ * window takes more than `most_nodes`: then graph_sort comes before what else wants the order. */
+bool windows_order(struct engine *engine, uint32_t run_count, uint32_t most_nodes);
 
 /* search.c: true with the order of events in engine->order. False after that many dead ends: all is as it was, but
  * `rank` is the order to propose, and the first `run_count` of engine->order are what had run; then graph_sort comes

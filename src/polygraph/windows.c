@@ -120,6 +120,8 @@ static enum iso_status mend(struct windows *windows, uint32_t knot, uint32_t *en
         first = first > margin ? first - margin : 0;
         *end = windows->knots[knot].end + margin;
         *end = round_up(windows, knot, *end < engine->node_count ? *end : engine->node_count);
+        if (*end - first > windows->most_nodes)
+            return ISO_UNDECIDED;
         engine->result->counters.windows++;
         enum iso_status status = window_solve(windows, first, *end);
         if (status != ISO_VIOLATED || growth == GROWTHS || (first == 0 && *end == engine->node_count))
@@ -129,15 +131,20 @@ static enum iso_status mend(struct windows *windows, uint32_t knot, uint32_t *en
     }
 }
 
-bool windows_order(struct engine *engine, uint32_t run_count)
+bool windows_order(struct engine *engine, uint32_t run_count, uint32_t most_nodes)
 {
     struct windows windows;
     enum iso_status status = ISO_OK;
     windows_init(&windows, engine, run_count);
+    windows.most_nodes = most_nodes;
     sort_all_versions(&windows);
     choose_writers(&windows);
     knots_find(&windows); /* keeps the order of versions: edges lead from each to the next */
     engine->result->counters.knots = windows.knot_count;
+    for (uint32_t knot = 0; knot < windows.knot_count; knot++) {
+        if (windows.knots[knot].end - windows.knots[knot].first > most_nodes)
+            status = ISO_UNDECIDED; /* before any other is mended in vain */
+    }
     for (uint32_t knot = 0, end = 0; knot < windows.knot_count && status == ISO_OK; knot++) {
         if (windows.knots[knot].first >= end)
             status = mend(&windows, knot, &end);

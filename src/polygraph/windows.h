@@ -29,6 +29,7 @@ struct windows {
         uint32_t first, end; /* places */
     } * knots;
     uint32_t knot_count, knot_capacity;
+    uint32_t most_nodes; /* of a window */
 };
 
 /* estimate.c: the events in the order in which they probably come, a linear extension of what is known. */
