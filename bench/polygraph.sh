@@ -50,6 +50,16 @@ row() { # NAME LEVEL TRANSACTIONS KEYS SESSIONS OPERATIONS [JUDGED-AT]
         "$1" "$3" "$6" "$4" "$5" "$level" "$verdict" "$wall" "$processor" "$peak" "$advised"
 }
 
+# The same, its lines grouped by session: the order of the file is no advice then.
+row_grouped() { # like row
+    make_file "$@"
+    jq -s -c 'sort_by(.sid)[]' "$file" >"$file.grouped"
+    mv "$file.grouped" "$file"
+    measure "$2"
+    printf '| %s, %s x %s, %s keys, %s sessions, grouped by session | %s | %s | %.2f | %.2f | %s | |\n' \
+        "$1" "$3" "$6" "$4" "$5" "$2" "$verdict" "$wall" "$processor" "$peak"
+}
+
 # Processor time from 10,000 to 80,000 transactions, and the exponent of the best line through them.
 growth() { # NAME LEVEL KEYS-OF-A-TRANSACTION (0: 5,000 in all)
     : >"$folder/growth"
@@ -67,10 +77,10 @@ growth() { # NAME LEVEL KEYS-OF-A-TRANSACTION (0: 5,000 in all)
 
 ablation() { # NAME LEVEL
     make_file "$1" "$2" 10000 5000 20 8
-    for step in none saturation meet join search solver; do
+    for step in none saturation meet join search windows solver; do
         if [ $step = none ]; then measure "$2" --no-advice; else measure "$2" --no-advice --no-$step; fi
         jq -r --arg row "| $1 | $2 | $step | $verdict | $processor" \
-            '.steps | "\($row) | \(.open_reads_after) | \(.search_decisions) | \(.search_dead_ends) | \(.solver_calls) |"' \
+            '.steps | "\($row) | \(.open_reads_after) | \(.search_decisions) | \(.search_dead_ends) | \(.windows) | \(.solver_calls) |"' \
             "$folder/verdict.json"
     done
 }
@@ -88,6 +98,7 @@ ablation() { # NAME LEVEL
         for name in bl wh hd; do row $name $level 10000 5000 20 8; done
         row blindw $level 20000 10000 1000 8
         row bl $level 20000 10000 1000 8
+        row_grouped blindw $level 20000 10000 1000 8
     done
     row rmw si 10000 5000 20 20
     row rmw si 10000 5000 20 20 ser
@@ -104,8 +115,8 @@ ablation() { # NAME LEVEL
     echo
     echo "What each step is worth, 10,000 x 8, 5,000 keys, 20 sessions:"
     echo
-    echo "| workload | level | without | verdict | processor s | open reads | decisions | dead ends | solver calls |"
-    echo "|---|---|---|---|---|---|---|---|---|"
+    echo "| workload | level | without | verdict | processor s | open reads | decisions | dead ends | windows | solver calls |"
+    echo "|---|---|---|---|---|---|---|---|---|---|"
     for name in bl hd; do
         for level in ser si; do ablation $name $level; done
     done

@@ -15,10 +15,10 @@
 static void print_result(const struct iso_polygraph_result *result)
 {
     const struct iso_polygraph_counters *c = &result->counters;
-    printf("%s%s%s  %.3f s: prepare %.3f saturate %.3f search %.3f solve %.3f explain %.3f\n",
+    printf("%s%s%s  %.3f s: prepare %.3f saturate %.3f windows %.3f search %.3f solve %.3f explain %.3f\n",
            iso_outcome_name(result->outcome), result->reason ? " " : "", result->reason ? result->reason : "",
-           c->seconds_total, c->seconds_prepare, c->seconds_saturate, c->seconds_search, c->seconds_solve,
-           c->seconds_explain);
+           c->seconds_total, c->seconds_prepare, c->seconds_saturate, c->seconds_windows, c->seconds_search,
+           c->seconds_solve, c->seconds_explain);
     printf("  reads %llu, open %llu -> %llu, open pairs %llu, passes %llu, edges %llu known, %llu version, "
            "%llu anti, "
            "%llu meet, %llu join\n",
@@ -26,6 +26,9 @@ static void print_result(const struct iso_polygraph_result *result)
            (unsigned long long)c->open_reads_after, (unsigned long long)c->open_pairs_after,
            (unsigned long long)c->passes, (unsigned long long)c->known_edges, (unsigned long long)c->edges_version,
            (unsigned long long)c->edges_anti, (unsigned long long)c->edges_meet, (unsigned long long)c->edges_join);
+    printf("  knots %llu windows %llu grown %llu rounds %llu cycles %llu\n", (unsigned long long)c->knots,
+           (unsigned long long)c->windows, (unsigned long long)c->windows_grown, (unsigned long long)c->window_rounds,
+           (unsigned long long)c->window_cycles);
     printf("  search free %llu decisions %llu dead ends %llu; solver calls %llu variables %llu cycles %llu\n",
            (unsigned long long)c->search_free, (unsigned long long)c->search_decisions,
            (unsigned long long)c->search_dead_ends, (unsigned long long)c->solver_calls,
@@ -62,7 +65,7 @@ int main(int argc, char **argv)
     struct iso_error error = {0};
     iso_polygraph_options_init(&options);
     options.model = ISO_MODELS;
-    options.timeout = 30;
+    options.timeout = 60;
     options.no_advice = true; /* these histories come in the order of their commits */
     for (int model = 0; argc > 2 && model < ISO_MODELS; model++) {
         if (strcmp(argv[2], iso_model_name((enum iso_model)model)) == 0)

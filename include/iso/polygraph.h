@@ -17,7 +17,7 @@ struct iso_polygraph_options {
     uint64_t memory;                 /* bytes that the program may take; 0: 16 GiB */
     uint64_t (*memory_in_use)(void); /* bytes that it takes now; NULL: only what a step is about to take counts */
     uint32_t max_findings;           /* of the list, never of the counts; 0: all */
-    bool no_advice, no_saturation, no_meet, no_join, no_search, no_solver; /* steps switched off */
+    bool no_advice, no_saturation, no_meet, no_join, no_windows, no_search, no_solver; /* steps switched off */
 };
 
 struct iso_polygraph_counters {
@@ -26,9 +26,11 @@ struct iso_polygraph_counters {
     uint64_t open_pairs_after;                   /* pairs of writers without an order, after saturation */
     uint64_t by_advice;                          /* 1: the order of the input explains the history */
     uint64_t passes, edges_version, edges_anti, edges_meet, edges_join, candidates_pruned;
+    uint64_t knots, windows, windows_grown, window_rounds, window_cycles;
     uint64_t search_free, search_decisions, search_dead_ends;
     uint64_t solver_calls, solver_variables, solver_clauses, solver_cycles;
-    double seconds_prepare, seconds_saturate, seconds_search, seconds_solve, seconds_explain, seconds_total;
+    double seconds_prepare, seconds_saturate, seconds_windows, seconds_search, seconds_solve, seconds_explain,
+        seconds_total;
 };
 
 struct iso_polygraph_result {

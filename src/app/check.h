@@ -16,7 +16,7 @@ struct app_check {
     uint64_t max_violations, timeout, memory, drift;
     const char *evidence, *minimise;
     bool no_session_order, allow_unjudged, any_order, json;
-    bool no_advice, no_saturation, no_meet, no_join, no_search, no_solver;
+    bool no_advice, no_saturation, no_meet, no_join, no_windows, no_search, no_solver;
 };
 
 /* The level as polygraph names it. */

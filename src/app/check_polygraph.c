@@ -45,6 +45,7 @@ static enum iso_status judge(struct app *app, const struct app_check *check, con
     options.no_saturation = check->no_saturation;
     options.no_meet = check->no_meet;
     options.no_join = check->no_join;
+    options.no_windows = check->no_windows;
     options.no_search = check->no_search;
     options.no_solver = check->no_solver;
     if (check->no_session_order && check->level != ISO_SI && check->level != ISO_MODEL_ADYA_SI)

@@ -140,6 +140,11 @@ static void write_steps(struct iso_output *output, const struct iso_polygraph_co
     report_json_count(output, ",\"open_reads_first\":", counters->open_reads_first);
     report_json_count(output, ",\"open_reads_after\":", counters->open_reads_after);
     report_json_count(output, ",\"open_pairs_after\":", counters->open_pairs_after);
+    report_json_count(output, ",\"knots\":", counters->knots);
+    report_json_count(output, ",\"windows\":", counters->windows);
+    report_json_count(output, ",\"windows_grown\":", counters->windows_grown);
+    report_json_count(output, ",\"window_rounds\":", counters->window_rounds);
+    report_json_count(output, ",\"window_cycles\":", counters->window_cycles);
     report_json_count(output, ",\"search_free\":", counters->search_free);
     report_json_count(output, ",\"search_decisions\":", counters->search_decisions);
     report_json_count(output, ",\"search_dead_ends\":", counters->search_dead_ends);

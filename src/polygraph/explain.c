@@ -2,97 +2,20 @@
  *
  * A fact rests on paths that were there when it was found, that is on facts with smaller numbers. So the
  * facts that a conclusion needs are found by one walk from the last one down; their lemmas are then written
- * in the order of their numbers. Paths are searched again rather than kept: few are ever needed. The search
- * goes for few derived facts first, then for few edges.
+ * in the order of their numbers.
  */
-#include "polygraph/polygraph_private.h"
+#include "polygraph/explain.h"
 
-#define OWN_EDGE 0xffffffffu /* in a path: begin to commit of one transaction */
 #define ORDER_NONE UINT64_MAX
-
-struct explanation {
-    struct engine *engine;
-    uint8_t *needed;                    /* by fact */
-    uint32_t *first_prune, *next_prune; /* by read; by fact: the facts that rule out candidates */
-    /* search */
-    uint64_t *cost;
-    uint32_t *visited, *by; /* by node: the round, and the fact that led there */
-    uint32_t round;
-    struct {
-        uint64_t cost;
-        uint32_t node;
-    } * heap;
-    uint32_t heap_count, heap_capacity;
-    uint32_t *path, path_count, path_capacity; /* facts, from the first edge on */
-    uint64_t *orders; /* that lemmas have concluded, a hash table: earlier, later; ORDER_NONE: empty */
-    uint32_t order_count, order_capacity;
-};
-
-uint32_t event_of(const struct engine *engine, uint32_t node)
-{
-    return engine->serial ? 2 * engine->transaction[node] : 2 * engine->transaction[node / 2] + (node & 1);
-}
-
-static uint32_t writer_of(const struct engine *engine, uint32_t version)
-{
-    return version == INITIAL ? ISO_NONE : engine->transaction[engine->version_transaction[version]];
-}
-
-static uint32_t begin_of(const struct engine *engine, uint32_t version)
-{
-    return node_begin(engine, engine->version_transaction[version]);
-}
-
-static uint32_t commit_of(const struct engine *engine, uint32_t version)
-{
-    return node_commit(engine, engine->version_transaction[version]);
-}
 
 static uint32_t begin_of_read(const struct engine *engine, uint32_t read)
 {
     return node_begin(engine, engine->read_transaction[read]);
 }
 
-struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uint32_t version, bool reads)
-{
-    return (struct iso_literal){reads ? ISO_LITERAL_READS : ISO_LITERAL_NOT_READS,
-                                engine->transaction[engine->read_transaction[read]], writer_of(engine, version),
-                                engine->read_key[read]};
-}
-
-struct iso_literal literal_order(const struct engine *engine, uint32_t earlier, uint32_t later)
-{
-    return (struct iso_literal){ISO_LITERAL_ORDER, writer_of(engine, earlier), writer_of(engine, later),
-                                engine->version_key[earlier]};
-}
-
 static struct iso_literal literal_before(const struct engine *engine, uint32_t from, uint32_t to)
 {
     return (struct iso_literal){ISO_LITERAL_BEFORE, event_of(engine, from), event_of(engine, to), ISO_NONE};
-}
-
-static struct iso_edge edge(const struct engine *engine, enum iso_edge_kind kind, uint32_t from, uint32_t to,
-                            uint32_t key)
-{
-    return (struct iso_edge){kind, event_of(engine, from), event_of(engine, to), key, ISO_NONE};
-}
-
-struct iso_edge edge_wr(const struct engine *engine, uint32_t read, uint32_t version)
-{
-    return edge(engine, ISO_EDGE_WR, commit_of(engine, version), begin_of_read(engine, read), engine->read_key[read]);
-}
-
-struct iso_edge edge_ww(const struct engine *engine, uint32_t earlier, uint32_t later)
-{
-    return edge(engine, ISO_EDGE_WW, commit_of(engine, earlier), begin_of(engine, later), engine->version_key[later]);
-}
-
-struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t version, uint32_t later)
-{
-    struct iso_edge result =
-        edge(engine, ISO_EDGE_RW, begin_of_read(engine, read), commit_of(engine, later), engine->read_key[read]);
-    result.via = writer_of(engine, version);
-    return result;
 }
 
 struct explanation *explanation_new(struct engine *engine)
@@ -131,115 +54,13 @@ void explanation_free(struct explanation *explanation)
     iso_free(explanation);
 }
 
-/* ---- shortest paths ---- */
-
-static void heap_push(struct explanation *search, uint64_t cost, uint32_t node)
-{
-    if (search->heap_count == search->heap_capacity) {
-        search->heap_capacity = (uint32_t)iso_column_capacity(search->heap_capacity, search->heap_count + 1u);
-        search->heap = iso_reallocate(search->heap, search->heap_capacity * sizeof *search->heap);
-    }
-    uint32_t at = search->heap_count++;
-    for (; at && search->heap[(at - 1) / 2].cost > cost; at = (at - 1) / 2)
-        search->heap[at] = search->heap[(at - 1) / 2];
-    search->heap[at].cost = cost;
-    search->heap[at].node = node;
-}
-
-static uint32_t heap_pop(struct explanation *search, uint64_t *cost)
-{
-    uint32_t node = search->heap[0].node, last = --search->heap_count, at = 0;
-    uint64_t moved = search->heap[last].cost;
-    *cost = search->heap[0].cost;
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child >= last)
-            break;
-        child += child + 1 < last && search->heap[child + 1].cost < search->heap[child].cost;
-        if (search->heap[child].cost >= moved)
-            break;
-        search->heap[at] = search->heap[child];
-        at = child;
-    }
-    search->heap[at] = search->heap[last];
-    return node;
-}
-
-static void relax(struct explanation *search, uint32_t node, uint64_t cost, uint32_t by, uint32_t to)
-{
-    const struct engine *engine = search->engine;
-    if (search->visited[node] == search->round && search->cost[node] <= cost)
-        return;
-    if (engine->clocks && node != to && node < engine->event_count && !reaches(engine, node, to))
-        return;
-    search->visited[node] = search->round;
-    search->cost[node] = cost;
-    search->by[node] = by;
-    heap_push(search, cost, node);
-}
-
-static void keep_path(struct explanation *search, uint32_t from, uint32_t to)
-{
-    const struct engine *engine = search->engine;
-    search->path_count = 0;
-    for (uint32_t node = to; node != from || search->path_count == 0;) {
-        if (search->path_count == search->path_capacity) {
-            search->path_capacity = (uint32_t)iso_column_capacity(search->path_capacity, search->path_count + 1u);
-            search->path = iso_reallocate(search->path, search->path_capacity * sizeof *search->path);
-        }
-        search->path[search->path_count++] = search->by[node];
-        node = search->by[node] == OWN_EDGE ? node - 1 : engine->facts[search->by[node]].from;
-    }
-    for (uint32_t i = 0; i < search->path_count / 2; i++) {
-        uint32_t other = search->path[i];
-        search->path[i] = search->path[search->path_count - 1 - i];
-        search->path[search->path_count - 1 - i] = other;
-    }
-}
-
-/* What is derived is dear; a row of nodes of time is one edge in the end. */
-static uint64_t cost_of(const struct engine *engine, uint32_t fact)
-{
-    return fact >= engine->known_count ? 1 << 20 : engine->facts[fact].to < engine->event_count;
-}
-
-/* Finds a path by facts below `limit` into `path`; one of at least one edge if `from` is `to` and `cyclic`.
- */
-static bool find_path(struct explanation *search, uint32_t from, uint32_t to, uint32_t limit, bool cyclic)
-{
-    const struct engine *engine = search->engine;
-    search->path_count = 0;
-    if (from == to && !cyclic)
-        return true;
-    search->round++;
-    search->heap_count = 0;
-    heap_push(search, 0, from);
-    for (bool first = true; search->heap_count; first = false) {
-        uint64_t cost;
-        uint32_t node = heap_pop(search, &cost);
-        if (node == to && !first) {
-            keep_path(search, from, to);
-            return true;
-        }
-        if (!first && cost > search->cost[node])
-            continue;
-        if (node_goes_on(engine, node))
-            relax(search, node + 1, cost + 1, OWN_EDGE, to);
-        for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out) {
-            if (i < limit)
-                relax(search, engine->facts[i].to, cost + cost_of(engine, i), i, to);
-        }
-    }
-    return false;
-}
-
 /* ---- what is needed ---- */
 
 /* Orders of versions by a path are facts for the walk only where the path's facts are: so paths are what is
  * marked. */
 static void mark_path(struct explanation *explanation, uint32_t from, uint32_t to, uint32_t limit)
 {
-    bool found = find_path(explanation, from, to, limit, false);
+    bool found = explanation_find_path(explanation, from, to, limit, false);
     (void)found;
     for (uint32_t i = 0; i < explanation->path_count; i++) {
         if (explanation->path[i] != OWN_EDGE)
@@ -252,7 +73,7 @@ static void mark_order(struct explanation *explanation, uint32_t earlier, uint32
 {
     const struct engine *engine = explanation->engine;
     if (earlier != INITIAL)
-        mark_path(explanation, begin_of(engine, earlier), commit_of(engine, later), limit);
+        mark_path(explanation, version_begin(engine, earlier), version_commit(engine, later), limit);
 }
 
 static void mark_prunes(struct explanation *explanation, uint32_t read, uint32_t limit)
@@ -282,7 +103,7 @@ static void mark_basis(struct explanation *explanation, uint32_t number)
     switch ((enum fact_kind)fact->kind) {
     case FACT_HIDES:
         mark_prunes(explanation, fact->read, number);
-        mark_path(explanation, commit_of(engine, fact->other), begin_of_read(engine, fact->read), number);
+        mark_path(explanation, version_commit(engine, fact->other), begin_of_read(engine, fact->read), number);
         break;
     case FACT_PAIR:
         mark_order(explanation, fact->other, fact->version, number);
@@ -302,15 +123,15 @@ static void mark_basis(struct explanation *explanation, uint32_t number)
             if (fact->kind == FACT_JOIN)
                 mark_order(explanation, engine->candidates[i], fact->version, number);
             else
-                mark_path(explanation, fact->from, commit_of(engine, engine->candidates[i]), number);
+                mark_path(explanation, fact->from, version_commit(engine, engine->candidates[i]), number);
         }
         break;
     case FACT_PRUNE_AFTER:
-        mark_path(explanation, begin_of_read(engine, fact->read), commit_of(engine, fact->version), number);
+        mark_path(explanation, begin_of_read(engine, fact->read), version_commit(engine, fact->version), number);
         break;
     case FACT_PRUNE_HIDDEN:
         mark_order(explanation, fact->version, fact->other, number);
-        mark_path(explanation, commit_of(engine, fact->other), begin_of_read(engine, fact->read), number);
+        mark_path(explanation, version_commit(engine, fact->other), begin_of_read(engine, fact->read), number);
         break;
     case FACT_SESSION:
     case FACT_TIME:
@@ -341,9 +162,9 @@ static struct iso_edge edge_of_fact(const struct engine *engine, const struct fa
 {
     switch ((enum fact_kind)fact->kind) {
     case FACT_SESSION:
-        return edge(engine, ISO_EDGE_SESSION, fact->from, fact->to, ISO_NONE);
+        return edge_between(engine, ISO_EDGE_SESSION, fact->from, fact->to, ISO_NONE);
     case FACT_TIME:
-        return edge(engine, ISO_EDGE_TIME, fact->from, fact->to, ISO_NONE);
+        return edge_between(engine, ISO_EDGE_TIME, fact->from, fact->to, ISO_NONE);
     case FACT_WR:
         return edge_wr(engine, fact->read, fact->version);
     case FACT_RW:
@@ -353,7 +174,7 @@ static struct iso_edge edge_of_fact(const struct engine *engine, const struct fa
     case FACT_PAIR:
         return edge_ww(engine, fact->other, fact->version);
     default:
-        return edge(engine, ISO_EDGE_BEFORE, fact->from, fact->to, ISO_NONE);
+        return edge_between(engine, ISO_EDGE_BEFORE, fact->from, fact->to, ISO_NONE);
     }
 }
 
@@ -388,16 +209,16 @@ static void write_path(struct explanation *explanation)
         }
         if (node == ISO_NONE) /* the path starts with it: its end is where the next fact starts */
             node = i + 1 < explanation->path_count ? engine->facts[explanation->path[i + 1]].from - 1 : ISO_NONE;
-        write_edge(explanation, edge(engine, ISO_EDGE_OWN, node, node + 1, ISO_NONE));
+        write_edge(explanation, edge_between(engine, ISO_EDGE_OWN, node, node + 1, ISO_NONE));
         node++;
     }
 }
 
 static void write_edges(struct explanation *explanation, uint32_t from, uint32_t to, uint32_t limit)
 {
-    find_path(explanation, from, to, limit, false);
+    explanation_find_path(explanation, from, to, limit, false);
     if (explanation->path_count == 1 && explanation->path[0] == OWN_EDGE)
-        write_edge(explanation, edge(explanation->engine, ISO_EDGE_OWN, from, to, ISO_NONE));
+        write_edge(explanation, edge_between(explanation->engine, ISO_EDGE_OWN, from, to, ISO_NONE));
     else
         write_path(explanation);
 }
@@ -450,7 +271,7 @@ static void write_order(struct explanation *explanation, uint32_t earlier, uint3
     start_lemma(explanation, ISO_LEMMA_CYCLE);
     write_literal(explanation, literal_order(engine, earlier, later));
     write_edge(explanation, edge_ww(engine, later, earlier));
-    write_edges(explanation, begin_of(engine, earlier), commit_of(engine, later), limit);
+    write_edges(explanation, version_begin(engine, earlier), version_commit(engine, later), limit);
 }
 
 void explanation_order(struct explanation *explanation, uint32_t earlier, uint32_t later)
@@ -472,11 +293,11 @@ static void write_choice(struct explanation *explanation, uint32_t number)
         start_lemma(explanation, ISO_LEMMA_CYCLE);
         write_literal(explanation, literal_reads(engine, fact->read, version, false));
         write_literal(explanation, before);
-        write_edge(explanation, edge(engine, ISO_EDGE_BEFORE, fact->to, fact->from, ISO_NONE));
+        write_edge(explanation, edge_between(engine, ISO_EDGE_BEFORE, fact->to, fact->from, ISO_NONE));
         if (fact->kind == FACT_JOIN) {
             write_edge(explanation, edge_rw(engine, fact->read, version, fact->version));
         } else {
-            write_edges(explanation, fact->from, commit_of(engine, version), number);
+            write_edges(explanation, fact->from, version_commit(engine, version), number);
             write_edge(explanation, edge_wr(engine, fact->read, version));
         }
     }
@@ -495,10 +316,10 @@ static void write_prune(struct explanation *explanation, uint32_t number)
     write_literal(explanation, literal_reads(engine, fact->read, fact->version, false));
     if (fact->kind == FACT_PRUNE_HIDDEN) {
         write_edge(explanation, edge_rw(engine, fact->read, fact->version, fact->other));
-        write_edges(explanation, commit_of(engine, fact->other), begin, number);
+        write_edges(explanation, version_commit(engine, fact->other), begin, number);
     } else {
         write_edge(explanation, edge_wr(engine, fact->read, fact->version));
-        write_edges(explanation, begin, commit_of(engine, fact->version), number);
+        write_edges(explanation, begin, version_commit(engine, fact->version), number);
     }
 }
 
@@ -519,7 +340,7 @@ static void write_fact(struct explanation *explanation, uint32_t number)
         start_lemma(explanation, ISO_LEMMA_CYCLE);
         write_literal(explanation, literal_order(engine, fact->other, fact->version));
         write_edge(explanation, edge_rw(engine, fact->read, fact->version, fact->other));
-        write_edges(explanation, commit_of(engine, fact->other), begin_of_read(engine, fact->read), number);
+        write_edges(explanation, version_commit(engine, fact->other), begin_of_read(engine, fact->read), number);
         break;
     case FACT_PAIR:
         write_order(explanation, fact->other, fact->version, number);
@@ -613,11 +434,11 @@ void explain_cycle(struct engine *engine)
     engine->clocks = NULL; /* they may lag behind on a cycle */
     const struct fact *last = &engine->facts[engine->fact_count - 1];
     if (engine->fact_count > engine->known_count && last->to != ISO_NONE &&
-        find_path(explanation, last->to, last->from, engine->fact_count, false))
+        explanation_find_path(explanation, last->to, last->from, engine->fact_count, false))
         node = last->from;
     else
         node = find_node_on_cycle(engine);
-    find_path(explanation, node, node, engine->fact_count, true);
+    explanation_find_path(explanation, node, node, engine->fact_count, true);
     engine->clocks = clocks;
     uint32_t count = explanation->path_count, *cycle = explanation->path;
     explanation->path = NULL;

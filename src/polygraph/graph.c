@@ -143,7 +143,7 @@ static void add_initial_read(struct engine *engine, uint32_t read)
             graph_append(engine, (struct fact){.kind = FACT_RW,
                                                .from = node_begin(engine, reader),
                                                .read = read,
-                                               .to = node_commit(engine, engine->version_transaction[version]),
+                                               .to = version_commit(engine, version),
                                                .version = version});
     }
 }
@@ -160,7 +160,7 @@ void graph_add_known(struct engine *engine)
             graph_append(engine, (struct fact){.kind = FACT_WR,
                                                .read = read,
                                                .version = version,
-                                               .from = node_commit(engine, engine->version_transaction[version]),
+                                               .from = version_commit(engine, version),
                                                .to = node_begin(engine, engine->read_transaction[read])});
     }
     for (uint32_t i = 0; i < engine->list_pair_count; i++) {
@@ -170,8 +170,8 @@ void graph_add_known(struct engine *engine)
                                            .read = engine->list_pairs[i][2],
                                            .other = earlier,
                                            .version = later,
-                                           .from = node_commit(engine, engine->version_transaction[earlier]),
-                                           .to = node_begin(engine, engine->version_transaction[later])});
+                                           .from = version_commit(engine, earlier),
+                                           .to = version_begin(engine, later)});
     }
     engine->known_count = engine->fact_count;
     engine->result->counters.known_edges = engine->fact_count;
@@ -180,7 +180,7 @@ void graph_add_known(struct engine *engine)
 
 /* ---- topological order ---- */
 
-static void count_degrees(const struct engine *engine, uint32_t *degree)
+void graph_count_degrees(const struct engine *engine, uint32_t *degree)
 {
     for (uint32_t i = 0; i < engine->linked_count; i++) {
         if (engine->facts[i].to != ISO_NONE)
@@ -193,7 +193,7 @@ static void count_degrees(const struct engine *engine, uint32_t *degree)
 bool graph_sort(struct engine *engine)
 {
     uint32_t *degree = iso_allocate_zeroed((size_t)engine->node_count + 1, sizeof *degree), end = 0;
-    count_degrees(engine, degree);
+    graph_count_degrees(engine, degree);
     for (uint32_t node = 0; node < engine->node_count; node++) {
         if (!degree[node])
             engine->order[end++] = node;
@@ -218,11 +218,11 @@ bool graph_sort(struct engine *engine)
  * end if none is. Clocks grow along a chain, so this is a search. */
 uint32_t run_first_after(const struct engine *engine, uint32_t run, uint32_t version)
 {
-    uint32_t begin = node_begin(engine, engine->version_transaction[version]);
+    uint32_t begin = version_begin(engine, version);
     uint32_t low = engine->run_version[run], high = engine->run_version[run + 1];
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (reaches(engine, begin, node_commit(engine, engine->version_transaction[middle])))
+        if (reaches(engine, begin, version_commit(engine, middle)))
             high = middle;
         else
             low = middle + 1;

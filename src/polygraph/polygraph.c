@@ -118,6 +118,41 @@ static bool problem_fits(struct engine *engine)
                                        BYTES_A_KEY * (uint64_t)history->key_count);
 }
 
+static bool search(struct engine *engine, uint64_t dead_ends, uint32_t *run_count)
+{
+    double start = now();
+    bool found = search_order(engine, dead_ends, run_count);
+    engine->result->counters.seconds_search += now() - start;
+    return found;
+}
+
+static bool mend(struct engine *engine, uint32_t run_count, uint32_t most_nodes)
+{
+    double start = now();
+    bool found = windows_order(engine, run_count, most_nodes);
+    engine->result->counters.seconds_windows += now() - start;
+    return found;
+}
+
+/* Mends a schedule where small windows do. Else, as with very many sessions, searches while that is easy, mends what it
+ * leaves in windows of any size, and searches on. */
+static bool find_order(struct engine *engine)
+{
+    enum { SMALL = 2048, FEW = 100, A_FEW_OF = 500, MANY = 1000, MANY_OF = 2 };
+    const struct iso_polygraph_options *options = engine->options;
+    bool windows = !options->no_windows, searches = !options->no_search, found = false;
+    uint32_t run_count = 0;
+    if (windows)
+        found = mend(engine, 0, searches ? SMALL : engine->node_count);
+    if (!found && windows && searches && !engine_must_stop(engine)) {
+        found = search(engine, FEW + engine->count / A_FEW_OF, &run_count);
+        found = found || mend(engine, run_count, engine->node_count);
+    }
+    if (!found && searches && !engine_must_stop(engine) && graph_sort(engine))
+        found = search(engine, MANY + engine->count / MANY_OF, &run_count);
+    return found;
+}
+
 static void judge_graph(struct engine *engine)
 {
     struct iso_polygraph_counters *counters = &engine->result->counters;
@@ -130,9 +165,7 @@ static void judge_graph(struct engine *engine)
         reject_by_facts(engine);
         return;
     }
-    start = now();
-    bool found = status == ISO_OK && !engine->options->no_search && search_order(engine);
-    counters->seconds_search = now() - start;
+    bool found = status == ISO_OK && find_order(engine);
     if (status == ISO_OK && !found && engine_must_stop(engine)) {
         status = ISO_UNDECIDED;
     } else if (status == ISO_OK && !found) {

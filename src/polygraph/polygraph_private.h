@@ -10,8 +10,11 @@
  * - agenda.c: the nodes whose clocks moved
  * - rules.c: what follows at a node
  * - saturate.c: the rules, until nothing more follows
- * - search.c: forward search with propagation
- * - solve.c: what is open, for the solver
+ * - search.c, heads.c, propagate.c: forward search with propagation
+ * - estimate.c, schedule.c: an order to propose
+ * - windows.c, knots.c, components.c, window_solve.c: the order, mended where it does not work
+ * - choices.c, solve.c, prove.c: what is open, for the solver
+ * - terms.c, paths.c: for evidence
  * - explain.c: facts -> lemmas
  * - polygraph.c: the route
  *
@@ -167,6 +170,17 @@ static inline uint32_t node_transaction(const struct engine *engine, uint32_t no
     return engine->serial ? node : node / 2;
 }
 
+/* The events of a version's writer. */
+static inline uint32_t version_begin(const struct engine *engine, uint32_t version)
+{
+    return node_begin(engine, engine->version_transaction[version]);
+}
+
+static inline uint32_t version_commit(const struct engine *engine, uint32_t version)
+{
+    return node_commit(engine, engine->version_transaction[version]);
+}
+
 /* True if an edge leads from a begin to the commit behind it. */
 static inline bool node_goes_on(const struct engine *engine, uint32_t node)
 {
@@ -222,7 +236,8 @@ void graph_add_known(struct engine *engine);
 /* Appends a fact; it joins the lists of edges with the next graph_link. */
 uint32_t graph_append(struct engine *engine, struct fact fact);
 void graph_link(struct engine *engine);
-bool graph_sort(struct engine *engine); /* fills order and rank; false: a cycle */
+void graph_count_degrees(const struct engine *engine, uint32_t *degree); /* by node, zeroed: edges that lead there */
+bool graph_sort(struct engine *engine);                                  /* fills order and rank; false: a cycle */
 /* Takes what `groups` of vectors say reaches `from` over to `to`; the groups where that is news. */
 uint64_t graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to, uint64_t groups);
 /* Notes that a version comes before another one, for readers of it that are yet to be found. */
@@ -327,9 +342,14 @@ void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact
 void rules_resolve(struct engine *engine, uint32_t read);
 void rules_add_rw(struct engine *engine, uint32_t read, uint32_t later);
 
-/* search.c: true with the order in engine->order; else all is as it was, and `rank` is the order to propose.
- */
-bool search_order(struct engine *engine);
+/* windows.c: true with the order of nodes in engine->order, of which the first `run_count` are given. False, and
+ * nothing has changed, where that takes a window of more than `most_nodes`, or the time is up. */
+bool windows_order(struct engine *engine, uint32_t run_count, uint32_t most_nodes);
+
+/* search.c: true with the order of events in engine->order. False after that many dead ends: all is as it was, but
+ * `rank` is the order to propose, and the first `run_count` of engine->order are what had run; then graph_sort comes
+ * before the next search. */
+bool search_order(struct engine *engine, uint64_t dead_ends, uint32_t *run_count);
 bool search_add_edge(struct engine *engine, struct fact fact);
 void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t version);
 void search_settle(struct engine *engine, uint32_t read);
@@ -347,6 +367,16 @@ static inline void engine_set(struct engine *engine, uint32_t *where, uint32_t v
 /* solve.c: ISO_OK with the order in engine->order, ISO_VIOLATED with the evidence filled in, ISO_UNDECIDED */
 enum iso_status solve_everything(struct engine *engine);
 
+/* terms.c: in the terms of evidence */
+uint32_t event_of(const struct engine *engine, uint32_t node);
+struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uint32_t version, bool reads);
+struct iso_literal literal_order(const struct engine *engine, uint32_t earlier, uint32_t later);
+struct iso_edge edge_wr(const struct engine *engine, uint32_t read, uint32_t version);
+struct iso_edge edge_ww(const struct engine *engine, uint32_t earlier, uint32_t later);
+struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t version, uint32_t later);
+struct iso_edge edge_between(const struct engine *engine, enum iso_edge_kind kind, uint32_t from, uint32_t to,
+                             uint32_t key);
+
 /* explain.c: lemmas for what the facts say. */
 struct explanation;
 struct explanation *explanation_new(struct engine *engine);
@@ -361,12 +391,6 @@ void explanation_write(struct explanation *explanation);
 void explanation_edges(struct explanation *explanation, uint32_t from, uint32_t to);
 /* And the lemma of a needed order. */
 void explanation_order(struct explanation *explanation, uint32_t earlier, uint32_t later);
-uint32_t event_of(const struct engine *engine, uint32_t node);
-struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uint32_t version, bool reads);
-struct iso_literal literal_order(const struct engine *engine, uint32_t earlier, uint32_t later);
-struct iso_edge edge_wr(const struct engine *engine, uint32_t read, uint32_t version);
-struct iso_edge edge_ww(const struct engine *engine, uint32_t earlier, uint32_t later);
-struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t version, uint32_t later);
 
 void explain_cycle(struct engine *engine);      /* the facts close a cycle */
 void explain_empty_read(struct engine *engine); /* a read has no candidate left */

@@ -21,16 +21,6 @@
  */
 #include "polygraph/polygraph_private.h"
 
-static uint32_t begin_of(const struct engine *engine, uint32_t version)
-{
-    return node_begin(engine, engine->version_transaction[version]);
-}
-
-static uint32_t commit_of(const struct engine *engine, uint32_t version)
-{
-    return node_commit(engine, engine->version_transaction[version]);
-}
-
 /* Adds an edge that is not known yet; none behind the one that closes a cycle. */
 static bool add_edge(struct engine *engine, struct fact fact)
 {
@@ -43,8 +33,8 @@ static void add_hides(struct engine *engine, uint32_t read, uint32_t hidden)
 {
     uint32_t version = engine->read_writer[read];
     struct fact fact = {.kind = FACT_HIDES,
-                        .from = commit_of(engine, hidden),
-                        .to = begin_of(engine, version),
+                        .from = version_commit(engine, hidden),
+                        .to = version_begin(engine, version),
                         .read = read,
                         .version = version,
                         .other = hidden};
@@ -53,7 +43,7 @@ static void add_hides(struct engine *engine, uint32_t read, uint32_t hidden)
 
 void rules_add_rw(struct engine *engine, uint32_t read, uint32_t later)
 {
-    uint32_t t = engine->read_transaction[read], begin = node_begin(engine, t), commit = commit_of(engine, later);
+    uint32_t t = engine->read_transaction[read], begin = node_begin(engine, t), commit = version_commit(engine, later);
     if (t == engine->version_transaction[later] || reaches(engine, begin, commit))
         return;
     struct fact fact = {.kind = FACT_RW, .from = begin, .to = commit, .read = read, .version = later};
@@ -112,7 +102,7 @@ static void apply_hides(struct engine *engine, uint32_t read, const uint64_t *ch
     if (version == INITIAL)
         return;
     const stamp *clock = clock_of(engine, node_begin(engine, t));
-    const stamp *before = clock_of(engine, begin_of(engine, version));
+    const stamp *before = clock_of(engine, version_begin(engine, version));
     struct runs runs = runs_of(engine, key, chains);
     for (uint32_t run; next_run(engine, &runs, &run);) {
         uint32_t chain = engine->run_chain[run], last = limit(engine, clock, chain, t);
@@ -127,8 +117,8 @@ static void apply_hides(struct engine *engine, uint32_t read, const uint64_t *ch
 static void add_pair(struct engine *engine, uint32_t version, uint32_t earlier)
 {
     struct fact fact = {.kind = FACT_PAIR,
-                        .from = commit_of(engine, earlier),
-                        .to = begin_of(engine, version),
+                        .from = version_commit(engine, earlier),
+                        .to = version_begin(engine, version),
                         .version = version,
                         .other = earlier};
     engine->result->counters.edges_version += add_edge(engine, fact);
@@ -143,7 +133,7 @@ static void add_rws(struct engine *engine, uint32_t earlier, uint32_t version)
 /* u comes before z, both write k: the edge, those of u's readers, and a note for readers yet to be found. */
 static void apply_order(struct engine *engine, uint32_t earlier, uint32_t version)
 {
-    uint32_t begin = begin_of(engine, version), chain = engine->run_chain[engine->version_run[earlier]];
+    uint32_t begin = version_begin(engine, version), chain = engine->run_chain[engine->version_run[earlier]];
     if (!engine->serial && clock_of(engine, begin)[chain] < version_commit_stamp(engine, earlier))
         add_pair(engine, version, earlier);
     add_rws(engine, earlier, version);
@@ -156,9 +146,9 @@ static void apply_order(struct engine *engine, uint32_t earlier, uint32_t versio
 static uint32_t find_latest(struct engine *engine, uint32_t version, const uint64_t *chains, uint32_t *newest)
 {
     uint32_t key = engine->version_key[version], own = engine->version_run[version], count = 0;
-    const stamp *clock = clock_of(engine, commit_of(engine, version));
+    const stamp *clock = clock_of(engine, version_commit(engine, version));
     const stamp *previous =
-        version > engine->run_version[own] ? clock_of(engine, commit_of(engine, version - 1)) : NULL;
+        version > engine->run_version[own] ? clock_of(engine, version_commit(engine, version - 1)) : NULL;
     float best = -1;
     struct runs runs = runs_of(engine, key, chains);
     for (uint32_t run; next_run(engine, &runs, &run);) {
@@ -191,7 +181,7 @@ static void apply_pair(struct engine *engine, uint32_t version, const uint64_t *
     if (!count)
         return;
     uint32_t last = engine->latest[newest];
-    const stamp *clock = clock_of(engine, commit_of(engine, last));
+    const stamp *clock = clock_of(engine, version_commit(engine, last));
     apply_order(engine, last, version);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t latest = engine->latest[i], chain = engine->run_chain[engine->version_run[latest]];
@@ -224,7 +214,7 @@ static bool comes_before(const struct engine *engine, uint32_t version, uint32_t
         return true;
     if (engine->search && version < engine->waiting[engine->version_run[version]])
         return later >= engine->waiting[engine->version_run[later]];
-    return reaches(engine, begin_of(engine, version), commit_of(engine, later));
+    return reaches(engine, version_begin(engine, version), version_commit(engine, later));
 }
 
 /* A version that commits before the read begins and after `candidate` commits; ISO_NONE if none is known. */
@@ -249,9 +239,9 @@ static void prune_candidates(struct engine *engine, uint32_t read)
     const uint32_t *candidates = engine->candidates + engine->first_candidate[read];
     for (uint32_t i = engine->candidate_count[read]; i-- > 0;) {
         uint32_t version = candidates[i];
-        if (version != INITIAL && reaches(engine, begin, commit_of(engine, version))) {
+        if (version != INITIAL && reaches(engine, begin, version_commit(engine, version))) {
             rules_prune(engine, read, i, FACT_PRUNE_AFTER, ISO_NONE);
-        } else if (version == INITIAL || engine->search || reaches(engine, begin_of(engine, version), begin)) {
+        } else if (version == INITIAL || engine->search || reaches(engine, version_begin(engine, version), begin)) {
             uint32_t hiding = find_hiding(engine, read, version);
             if (hiding != ISO_NONE)
                 rules_prune(engine, read, i, FACT_PRUNE_HIDDEN, hiding);
@@ -284,7 +274,7 @@ void rules_resolve(struct engine *engine, uint32_t read)
     if (version != INITIAL) {
         engine_set(engine, &engine->read_next[read], engine->version_reader[version]);
         engine_set(engine, &engine->version_reader[version], read);
-        uint32_t commit = commit_of(engine, version), begin = node_begin(engine, engine->read_transaction[read]);
+        uint32_t commit = version_commit(engine, version), begin = node_begin(engine, engine->read_transaction[read]);
         /* an edge of the history: it makes evidence shorter even where it is implied */
         add_edge(engine, (struct fact){.kind = FACT_WR, .from = commit, .read = read, .to = begin, .version = version});
         apply_hides(engine, read, engine->all_chains);
@@ -316,7 +306,7 @@ static bool find_meet(struct engine *engine, uint32_t read)
     for (uint32_t i = 0; i < engine->candidate_count[read]; i++) {
         if (candidates[i] == INITIAL)
             return false;
-        const stamp_vector *clock = (const stamp_vector *)clock_of(engine, commit_of(engine, candidates[i]));
+        const stamp_vector *clock = (const stamp_vector *)clock_of(engine, version_commit(engine, candidates[i]));
         for (uint32_t v = 0; v < engine->stride / STAMPS_A_VECTOR; v++) {
             stamp_vector a = clock[v], b = i ? meet[v] : clock[v], smaller = a < b;
             meet[v] = (a & smaller) | (b & ~smaller);
@@ -373,10 +363,10 @@ static void apply_join(struct engine *engine, uint32_t read)
         if (engine->run_chain[run] == engine->chain[t])
             continue; /* what follows there follows the reader anyway, or prunes */
         uint32_t first = join_of_run(engine, read, run);
-        if (first >= engine->run_version[run + 1] || reaches(engine, begin, commit_of(engine, first)))
+        if (first >= engine->run_version[run + 1] || reaches(engine, begin, version_commit(engine, first)))
             continue;
         struct fact fact = {
-            .kind = FACT_JOIN, .from = begin, .to = commit_of(engine, first), .read = read, .version = first};
+            .kind = FACT_JOIN, .from = begin, .to = version_commit(engine, first), .read = read, .version = first};
         engine->result->counters.edges_join += add_edge(engine, fact);
     }
 }

@@ -300,33 +300,39 @@ static void print_plan(const struct plan *plan)
     }
 }
 
-static bool check_level(enum iso_model model, unsigned count, uint64_t seed, bool plain, int number)
+/* The whole route; or without what would decide before the windows or the solver have to. */
+enum way { ROUTE, WINDOWS, SOLVER, WAYS };
+
+static const char *const names_of_ways[WAYS] = {"", ", in windows", ", solver alone"};
+
+static bool check_level(enum iso_model model, unsigned count, uint64_t seed, enum way way, int number)
 {
     struct iso_polygraph_options options;
     struct tally tally = {0};
     iso_polygraph_options_init(&options);
     options.model = model;
-    options.no_saturation = options.no_meet = options.no_join = options.no_search = plain;
+    options.no_search = way != ROUTE;
+    options.no_windows = options.no_saturation = options.no_meet = options.no_join = way == SOLVER;
     for (unsigned i = 0; i < count; i++) {
         struct plan plan;
         random_state = (seed + i) * 0x9e3779b97f4a7c15u + 1;
         make_plan(&plan);
         options.drift = draw(3) ? 0 : draw(12);
-        options.no_advice = plain || draw(2);
+        options.no_advice = way != ROUTE || draw(2);
         const char *wrong = compare(&plan, &options, &tally);
         if (!wrong)
             continue;
         shrink(&plan, &options);
         wrong = compare(&plan, &options, &tally);
-        printf("not ok %d - %s%s\n# history %u of seed %llu: %s\n", number, iso_model_name(model),
-               plain ? ", solver alone" : "", i, (unsigned long long)seed, wrong);
+        printf("not ok %d - %s%s\n# history %u of seed %llu: %s\n", number, iso_model_name(model), names_of_ways[way],
+               i, (unsigned long long)seed, wrong);
         print_plan(&plan);
         return false;
     }
     printf("ok %d - %s%s: %u histories\n# %u hold, %u violated (%u by a graph), %u undecided, %u with the "
            "solver\n",
-           number, iso_model_name(model), plain ? ", solver alone" : "", count, tally.holds, tally.violated,
-           tally.by_graph, tally.undecided, tally.by_solver);
+           number, iso_model_name(model), names_of_ways[way], count, tally.holds, tally.violated, tally.by_graph,
+           tally.undecided, tally.by_solver);
     return true;
 }
 
@@ -336,10 +342,10 @@ int main(int argc, char **argv)
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     bool fine = true;
     int number = 0;
-    printf("1..%d\n", 2 * ISO_MODELS);
-    for (int plain = 0; plain < 2; plain++) {
+    printf("1..%d\n", WAYS * ISO_MODELS);
+    for (int way = 0; way < WAYS; way++) {
         for (int model = 0; model < ISO_MODELS; model++)
-            fine &= check_level((enum iso_model)model, count, seed, plain, ++number);
+            fine &= check_level((enum iso_model)model, count, seed, (enum way)way, ++number);
     }
     return !fine;
 }

@@ -188,7 +188,7 @@ static void takes_advice(void **state)
     struct fixture *fixture = *state;
     make(fixture, "hd", 5000, 500);
     fixture->options.no_advice = false;
-    fixture->options.no_search = fixture->options.no_solver = true;
+    fixture->options.no_windows = fixture->options.no_search = fixture->options.no_solver = true;
     check(fixture);
     assert_int_equal(fixture->result.outcome, ISO_HOLDS);
     assert_int_equal(fixture->result.counters.by_advice, 1);
@@ -199,10 +199,22 @@ static void says_what_is_switched_off(void **state)
 {
     struct fixture *fixture = *state;
     make(fixture, "bl", 300, 10);
-    fixture->options.no_search = fixture->options.no_solver = true;
+    fixture->options.no_windows = fixture->options.no_search = fixture->options.no_solver = true;
     check(fixture);
     assert_int_equal(fixture->result.outcome, ISO_IS_UNDECIDED);
     assert_string_equal(fixture->result.reason, "steps-switched-off");
+}
+
+/* The windows alone, on what a search decides with dead ends only. */
+static void mends_in_windows(void **state)
+{
+    struct fixture *fixture = *state;
+    make(fixture, "hd", 2000, 200);
+    fixture->options.no_search = fixture->options.no_solver = true;
+    check(fixture);
+    assert_int_equal(fixture->result.outcome, ISO_HOLDS);
+    assert_true(fixture->result.counters.window_cycles > 0);
+    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_OK);
 }
 
 int main(void)
@@ -213,6 +225,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(finds_lost_updates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(judges_duplicates_by_graph, set_up, tear_down),
         cmocka_unit_test_setup_teardown(takes_advice, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(mends_in_windows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(says_what_is_switched_off, set_up, tear_down),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,272 @@
+/* Variables of what is open, and the edges that follow from them. */
+#include "polygraph/solve.h"
+
+enum { LOOK_UP = 64 }; /* steps between looks at the clock on the wall */
+
+static uint32_t *find_pair(const struct open *open, uint32_t a, uint32_t b)
+{
+    const struct engine *engine = open->engine;
+    uint32_t low = a < b ? a : b, high = a < b ? b : a;
+    uint64_t slot = (((uint64_t)low << 32 | high) * 0x9e3779b97f4a7c15u >> 20) & open->pair_mask;
+    for (;; slot = (slot + 1) & open->pair_mask) {
+        uint32_t variable = open->pair_slots[slot];
+        if (!variable)
+            return &open->pair_slots[slot];
+        uint32_t x = engine->version_transaction[open->variables[variable].version];
+        uint32_t y = engine->version_transaction[open->variables[variable].later];
+        if ((x == low && y == high) || (x == high && y == low))
+            return &open->pair_slots[slot];
+    }
+}
+
+static uint32_t add_variable(struct open *open, struct variable variable)
+{
+    if (open->variable_count + 1 >= open->variable_capacity) {
+        size_t old = open->variable_capacity, next = iso_column_capacity(old, (size_t)open->variable_count + 2);
+        open->variables = iso_column_grow(open->variables, old * sizeof variable, next * sizeof variable);
+        open->variable_capacity = (uint32_t)next;
+    }
+    open->variables[++open->variable_count] = variable;
+    return open->variable_count;
+}
+
+static void grow_pairs(struct open *open)
+{
+    if (open->pair_slots && open->variable_count * 2 < open->pair_mask)
+        return;
+    uint64_t slots = open->pair_slots ? (open->pair_mask + 1) * 2 : 1024;
+    iso_free(open->pair_slots);
+    open->pair_slots = iso_allocate_zeroed(slots, sizeof *open->pair_slots);
+    open->pair_mask = slots - 1;
+    for (uint32_t i = 1; i <= open->variable_count; i++) {
+        const struct variable *variable = &open->variables[i];
+        if (variable->read == ISO_NONE)
+            *find_pair(open, open->engine->version_transaction[variable->version],
+                       open->engine->version_transaction[variable->later]) = i;
+    }
+}
+
+/* The literal "version before later". */
+static int literal_of_pair(struct open *open, uint32_t version, uint32_t later)
+{
+    const struct engine *engine = open->engine;
+    uint32_t x = engine->version_transaction[version], y = engine->version_transaction[later];
+    grow_pairs(open);
+    uint32_t *slot = find_pair(open, x, y);
+    if (!*slot) {
+        bool forward = engine->rank[node_begin(engine, x)] < engine->rank[node_begin(engine, y)];
+        *slot = add_variable(open, (struct variable){ISO_NONE, forward ? version : later, forward ? later : version});
+    }
+    return engine->version_transaction[open->variables[*slot].version] == x ? (int)*slot : -(int)*slot;
+}
+
+static void add_reads(struct open *open)
+{
+    struct engine *engine = open->engine;
+    open->first_open_read = iso_allocate(((size_t)engine->version_count + 1) * sizeof *open->first_open_read);
+    memset(open->first_open_read, 0xff, ((size_t)engine->version_count + 1) * sizeof *open->first_open_read);
+    open->next_open_read = iso_allocate(((size_t)engine->candidate_total + 1) * sizeof *open->next_open_read);
+    open->candidate_variable = iso_allocate(((size_t)engine->candidate_total + 1) * sizeof(int));
+    open->candidate_read = iso_allocate(((size_t)engine->candidate_total + 1) * sizeof(uint32_t));
+    for (uint32_t read = 0; read < engine->read_count; read++) {
+        uint32_t first = engine->first_candidate[read];
+        if (engine->read_writer[read] != OPEN)
+            continue;
+        for (uint32_t i = first; i < first + engine->candidate_count[read]; i++) {
+            uint32_t version = engine->candidates[i];
+            open->candidate_variable[i] = (int)add_variable(open, (struct variable){read, version, ISO_NONE});
+            open->candidate_read[i] = read;
+            if (version == INITIAL)
+                continue;
+            open->next_open_read[i] = open->first_open_read[version];
+            open->first_open_read[version] = i;
+        }
+    }
+}
+
+/* ---- implied edges ---- */
+
+static void add_implied(struct open *open, struct implied edge)
+{
+    if (reaches(open->engine, edge.from, edge.to))
+        return;
+    if (open->edge_count == open->edge_capacity) {
+        size_t old = open->edge_capacity, next = iso_column_capacity(old, old + 1);
+        open->edges = iso_column_grow(open->edges, old * sizeof edge, next * sizeof edge);
+        open->edge_capacity = (uint32_t)next;
+    }
+    open->edges[open->edge_count++] = edge;
+}
+
+static void add_rw(struct open *open, uint32_t read, uint32_t version, uint32_t later, int first, int second)
+{
+    const struct engine *engine = open->engine;
+    if (engine->read_transaction[read] != engine->version_transaction[later])
+        add_implied(open, (struct implied){.kind = ISO_EDGE_RW,
+                                           .first = first,
+                                           .second = second,
+                                           .read = read,
+                                           .from = node_begin(engine, engine->read_transaction[read]),
+                                           .to = version_commit(engine, later),
+                                           .version = version,
+                                           .later = later});
+}
+
+/* What follows if `version` comes before `later`. */
+static void add_order(struct open *open, uint32_t version, uint32_t later, int literal)
+{
+    const struct engine *engine = open->engine;
+    add_implied(open, (struct implied){.kind = ISO_EDGE_WW,
+                                       .first = literal,
+                                       .from = version_commit(engine, version),
+                                       .to = version_begin(engine, later),
+                                       .version = version,
+                                       .later = later});
+    for (uint32_t read = engine->version_reader[version]; read != ISO_NONE; read = engine->read_next[read])
+        add_rw(open, read, version, later, literal, 0);
+    for (uint32_t i = open->first_open_read[version]; i != ISO_NONE; i = open->next_open_read[i])
+        add_rw(open, open->candidate_read[i], version, later, literal, open->candidate_variable[i]);
+}
+
+/* The versions of a run, after v in the numbering, whose order with v is open. Without saturation all are:
+ * what the clocks say has not been drawn into edges. */
+static void open_span(const struct open *open, uint32_t v, uint32_t run, uint32_t span[2])
+{
+    const struct engine *engine = open->engine;
+    uint32_t chain = engine->run_chain[run];
+    span[0] = engine->run_version[run];
+    span[1] = engine->run_version[run + 1];
+    if (engine->options->no_saturation) {
+        span[0] = span[0] > v ? span[0] : v + 1;
+    } else if (chain <= engine->chain[engine->version_transaction[v]]) {
+        span[1] = span[0];
+    } else {
+        uint32_t latest = run_latest_begin(engine, run, clock_of(engine, version_commit(engine, v))[chain]);
+        span[0] = latest == ISO_NONE ? span[0] : latest + 1;
+        span[1] = run_first_after(engine, run, v);
+    }
+}
+
+/* False: out of time or memory. */
+static bool add_pairs_of_key(struct open *open, uint32_t key)
+{
+    struct engine *engine = open->engine;
+    for (uint32_t v = engine->first_version[key]; v < engine->first_version[key + 1]; v++) {
+        if (v % LOOK_UP == 0 && engine_must_stop(engine))
+            return false;
+        for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
+            uint32_t span[2];
+            open_span(open, v, run, span);
+            for (uint32_t u = span[0]; u < span[1]; u++) {
+                int literal = literal_of_pair(open, v, u);
+                add_order(open, v, u, literal);
+                add_order(open, u, v, -literal);
+                engine->result->counters.open_pairs_after++;
+            }
+        }
+    }
+    return true;
+}
+
+static void add_candidate(struct open *open, uint32_t read, uint32_t candidate)
+{
+    const struct engine *engine = open->engine;
+    uint32_t version = engine->candidates[candidate], key = engine->read_key[read];
+    int literal = open->candidate_variable[candidate];
+    if (version != INITIAL)
+        add_implied(open, (struct implied){.kind = ISO_EDGE_WR,
+                                           .first = literal,
+                                           .from = version_commit(engine, version),
+                                           .to = node_begin(engine, engine->read_transaction[read]),
+                                           .read = read,
+                                           .version = version});
+    for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
+        uint32_t later = version == INITIAL ? engine->run_version[run] : run_first_after(engine, run, version);
+        later += later == version;
+        if (later < engine->run_version[run + 1])
+            add_rw(open, read, version, later, literal, 0);
+    }
+}
+
+void open_add_choices(const struct open *open, struct iso_solver *solver)
+{
+    const struct engine *engine = open->engine;
+    for (uint32_t read = 0; read < engine->read_count; read++) {
+        uint32_t first = engine->first_candidate[read];
+        if (engine->read_writer[read] == OPEN)
+            iso_solver_clause(solver, open->candidate_variable + first, engine->candidate_count[read]);
+    }
+}
+
+bool open_build(struct open *open)
+{
+    const struct engine *engine = open->engine;
+    add_reads(open);
+    for (uint32_t key = 0; key < engine->history->key_count; key++) {
+        if (!add_pairs_of_key(open, key))
+            return false;
+    }
+    for (uint32_t read = 0; read < engine->read_count; read++) {
+        uint32_t first = engine->first_candidate[read];
+        for (uint32_t i = first; engine->read_writer[read] == OPEN && i < first + engine->candidate_count[read]; i++)
+            add_candidate(open, read, i);
+    }
+    size_t nodes = (size_t)engine->node_count + 1;
+    open->first_active = iso_allocate(nodes * sizeof *open->first_active);
+    open->degree = iso_allocate(nodes * sizeof *open->degree);
+    open->sorted = iso_allocate(nodes * sizeof *open->sorted);
+    open->distance = iso_allocate(nodes * sizeof *open->distance);
+    open->by = iso_allocate(nodes * sizeof *open->by);
+    open->visited = iso_allocate_zeroed(nodes, sizeof *open->visited);
+    open->deque = iso_allocate(4 * nodes * sizeof *open->deque);
+    return true;
+}
+
+void open_release(struct open *open)
+{
+    iso_solver_free(open->solver);
+    iso_column_free(open->variables, open->variable_capacity * sizeof *open->variables);
+    iso_column_free(open->edges, open->edge_capacity * sizeof *open->edges);
+    iso_free(open->pair_slots);
+    iso_free(open->first_open_read);
+    iso_free(open->next_open_read);
+    iso_free(open->candidate_variable);
+    iso_free(open->candidate_read);
+    iso_free(open->first_active);
+    iso_free(open->degree);
+    iso_free(open->sorted);
+    iso_free(open->distance);
+    iso_free(open->by);
+    iso_free(open->visited);
+    iso_free(open->deque);
+    iso_free(open->cycle_edges);
+    iso_free(open->cycle_first);
+    iso_free(open->clause);
+}
+
+/* ---- clauses ---- */
+
+void open_add_literal(struct open *open, int literal)
+{
+    for (uint32_t i = 0; i < open->clause_count; i++) {
+        if (open->clause[i] == literal)
+            return;
+    }
+    if (open->clause_count == open->clause_capacity) {
+        open->clause_capacity = (uint32_t)iso_column_capacity(open->clause_capacity, open->clause_count + 1u);
+        open->clause = iso_reallocate(open->clause, open->clause_capacity * sizeof *open->clause);
+    }
+    open->clause[open->clause_count++] = literal;
+}
+
+void open_clause_of_cycle(struct open *open, uint32_t cycle)
+{
+    open->clause_count = 0;
+    uint32_t end = cycle + 1 < open->cycle_count ? open->cycle_first[cycle + 1] : open->cycle_edge_count;
+    for (uint32_t i = open->cycle_first[cycle]; i < end; i++) {
+        const struct implied *edge = &open->edges[open->cycle_edges[i]];
+        open_add_literal(open, -edge->first);
+        if (edge->second)
+            open_add_literal(open, -edge->second);
+    }
+}

@@ -1,0 +1,30 @@
+/* What the parts of an explanation share: paths.c finds paths of facts, explain.c writes the lemmas. */
+#ifndef ISO_POLYGRAPH_EXPLAIN_H
+#define ISO_POLYGRAPH_EXPLAIN_H
+
+#include "polygraph/polygraph_private.h"
+
+#define OWN_EDGE 0xffffffffu /* in a path: begin to commit of one transaction */
+
+struct explanation {
+    struct engine *engine;
+    uint8_t *needed;                    /* by fact */
+    uint32_t *first_prune, *next_prune; /* by read; by fact: the facts that rule out candidates */
+    /* search */
+    uint64_t *cost;
+    uint32_t *visited, *by; /* by node: the round, and the fact that led there */
+    uint32_t round;
+    struct {
+        uint64_t cost;
+        uint32_t node;
+    } * heap;
+    uint32_t heap_count, heap_capacity;
+    uint32_t *path, path_count, path_capacity; /* facts, from the first edge on */
+    uint64_t *orders; /* that lemmas have concluded, a hash table: earlier, later; ORDER_NONE: empty */
+    uint32_t order_count, order_capacity;
+};
+
+/* paths.c: finds a path by facts below `limit` into `path`; one of at least one edge if `from` is `to` and `cyclic`. */
+bool explanation_find_path(struct explanation *search, uint32_t from, uint32_t to, uint32_t limit, bool cyclic);
+
+#endif

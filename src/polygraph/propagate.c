@@ -1,0 +1,196 @@
+/* The forward search's propagation: the rules of saturation, at what has not run and is near; a log undoes it.
+ *
+ * News goes a window ahead in the order in which nodes probably come, and waits there until the window comes to it.
+ * Only how early a conflict is seen depends on that: a node always knows its direct predecessors.
+ */
+#include "polygraph/search.h"
+
+void search_log(struct search *search, uint32_t *where)
+{
+    if (search->log_count == search->log_capacity) {
+        size_t old = search->log_capacity, next = iso_column_capacity(old, old + 1);
+        search->log = iso_column_grow(search->log, old * sizeof *search->log, next * sizeof *search->log);
+        search->log_capacity = next;
+    }
+    search->log[search->log_count++] = (struct change){where, *where};
+}
+
+void search_set_vector(struct search *search, stamp_vector *where, stamp_vector value)
+{
+    if (search->clock_log_count == search->clock_log_capacity) {
+        size_t old = search->clock_log_capacity, next = iso_column_capacity(old, old + 1);
+        search->clock_log =
+            iso_column_grow(search->clock_log, old * sizeof *search->clock_log, next * sizeof *search->clock_log);
+        search->clock_log_capacity = next;
+    }
+    search->clock_log[search->clock_log_count++] = (struct clock_change){where, *where};
+    *where = value;
+}
+
+/* Whether news reaches a node yet. */
+static bool is_near(const struct search *search, uint32_t node)
+{
+    const struct engine *engine = search->engine;
+    if (node >= engine->event_count) /* of time */
+        return true;
+    return search->likely_place[node] < search->run_count + WINDOW;
+}
+
+static void log_look(struct search *search, uint32_t node, uint64_t groups)
+{
+    if (search->look_count == search->look_capacity) {
+        size_t old = search->look_capacity, next = iso_column_capacity(old, old + 1);
+        search->looks = iso_column_grow(search->looks, old * sizeof *search->looks, next * sizeof *search->looks);
+        search->look_capacity = next;
+    }
+    search->looks[search->look_count++] = (struct look){groups, node};
+}
+
+/* What waited for the window then waits again; what came to it since may wait too, for nothing. */
+void search_undo(struct search *search, const struct decision *decision)
+{
+    struct engine *engine = search->engine;
+    while (search->log_count > decision->log_count) {
+        struct change *change = &search->log[--search->log_count];
+        *change->where = change->old;
+    }
+    while (search->clock_log_count > decision->clock_log_count) {
+        struct clock_change *change = &search->clock_log[--search->clock_log_count];
+        *change->where = change->old;
+    }
+    while (search->look_count > decision->look_count) {
+        const struct look *look = &search->looks[--search->look_count];
+        if (!is_near(search, look->node))
+            engine->moved_groups[look->node] |= look->groups;
+    }
+    for (uint32_t rank; (rank = agenda_take(&engine->agenda)) != ISO_NONE;) {
+        if (is_near(search, engine->order[rank]))
+            engine->moved_groups[engine->order[rank]] = 0;
+    }
+    agenda_clear(&search->reads);
+    engine->conflict = false;
+    engine->empty_read = ISO_NONE;
+}
+
+/* ---- propagation ---- */
+
+static void merge(struct search *search, uint32_t from, uint32_t to, uint64_t groups)
+{
+    struct engine *engine = search->engine;
+    const stamp_vector *source = (const stamp_vector *)clock_of(engine, from);
+    const stamp_vector *progress = (const stamp_vector *)engine->progress;
+    stamp_vector *target = (stamp_vector *)clock_of(engine, to);
+    uint64_t moved = 0;
+    if (search->position[to] != ISO_NONE)
+        return;
+    if (to < engine->event_count && reaches(engine, to, from))
+        engine->conflict = true;
+    for (struct vectors at = vectors_of(engine, groups); next_vector(&at);) {
+        stamp_vector a = source[at.vector], b = target[at.vector], larger = (a > b) & (a > progress[at.vector]);
+        if (!any_of(larger))
+            continue;
+        search_set_vector(search, &target[at.vector], (a & larger) | (b & ~larger));
+        moved |= (uint64_t)1 << at.vector / at.a_group;
+    }
+    if (!moved)
+        return;
+    engine->moved_groups[to] |= moved;
+    if (is_near(search, to))
+        agenda_add(&engine->agenda, engine->rank[to]);
+}
+
+/* From what has run, the order of running keeps it; to that, it is a conflict. */
+bool search_add_edge(struct engine *engine, struct fact fact)
+{
+    struct search *search = engine->search;
+    uint32_t from = search->position[fact.from], to = search->position[fact.to];
+    if (from != ISO_NONE && (to == ISO_NONE || from < to))
+        return false;
+    if (to != ISO_NONE || reaches(engine, fact.to, fact.from)) {
+        engine->conflict = true;
+        return false;
+    }
+    search_log(search, &engine->linked_count);
+    search_log(search, &engine->first_out[fact.from]);
+    graph_append(engine, fact);
+    graph_link(engine);
+    merge(search, fact.from, fact.to, ~(uint64_t)0);
+    return true;
+}
+
+void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t version)
+{
+    uint32_t *count = &engine->search->open_readers[search_list_of(engine, version, engine->read_key[read])];
+    engine_set(engine, count, *count - 1);
+}
+
+/* A read that sees what has begun comes before the writer that will replace that, and before those that wait.
+ */
+void search_settle(struct engine *engine, uint32_t read)
+{
+    uint32_t key = engine->read_key[read], holder = engine->search->holder[key], version = engine->read_writer[read];
+    if (version == INITIAL || version >= engine->waiting[engine->version_run[version]])
+        return;
+    if (holder != ISO_NONE && holder != version)
+        rules_add_rw(engine, read, holder);
+    for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
+        if (engine->waiting[run] < engine->run_version[run + 1])
+            rules_add_rw(engine, read, engine->waiting[run]);
+    }
+}
+
+/* The open reads that may see what a transaction writes. */
+static void note_open_reads(struct search *search, uint32_t t)
+{
+    const struct engine *engine = search->engine;
+    for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++) {
+        uint32_t version = engine->version_of_write[write];
+        if (!search->open_readers[version])
+            continue;
+        for (uint32_t c = search->first_reader[version]; c != ISO_NONE; c = search->next_reader[c])
+            agenda_add(&search->reads, search->reader_of[c]);
+    }
+}
+
+static void look_at_open_read(struct search *search, uint32_t read)
+{
+    struct engine *engine = search->engine;
+    if (engine->read_writer[read] == OPEN &&
+        search->position[node_begin(engine, engine->read_transaction[read])] == ISO_NONE)
+        rules_apply_open(engine, read);
+}
+
+static void look_at_node(struct search *search, uint32_t node)
+{
+    struct engine *engine = search->engine;
+    uint64_t groups = engine->moved_groups[node];
+    engine->moved_groups[node] = 0;
+    log_look(search, node, groups);
+    if (node < engine->event_count) {
+        uint32_t t = node_transaction(engine, node);
+        rules_apply(engine, node, groups);
+        if (engine->open_reads && node == node_commit(engine, t))
+            note_open_reads(search, t);
+    }
+    if (node_goes_on(engine, node))
+        merge(search, node, node + 1, groups);
+    for (uint32_t i = engine->first_out[node]; i != ISO_NONE && !search_failed(engine); i = engine->facts[i].next_out)
+        merge(search, node, engine->facts[i].to, groups);
+}
+
+/* False on conflict. */
+bool search_propagate(struct search *search)
+{
+    struct engine *engine = search->engine;
+    for (uint32_t steps = 1; !search_failed(engine); steps++) {
+        if (steps % LOOK_UP == 0 && engine_must_stop(engine))
+            return false;
+        if (engine->agenda.count)
+            look_at_node(search, engine->order[agenda_take(&engine->agenda)]);
+        else if (search->reads.count)
+            look_at_open_read(search, agenda_take(&search->reads));
+        else
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,92 @@
+/* What the parts of the forward search share: propagate.c (what follows, and undoing it), heads.c (running a node),
+ * search.c (which one, and back). The idea stands at the top of search.c.
+ */
+#ifndef ISO_POLYGRAPH_SEARCH_H
+#define ISO_POLYGRAPH_SEARCH_H
+
+#include "polygraph/polygraph_private.h"
+
+enum { LOOK_UP = 256 }; /* steps between looks at the clock on the wall */
+enum { WINDOW = 4096 }; /* nodes that news reaches ahead */
+
+struct change {
+    uint32_t *where, old;
+};
+
+/* The same for a vector of a clock. */
+struct clock_change {
+    stamp_vector *where, old;
+};
+
+/* A node that was looked at, for what had moved. */
+struct look {
+    uint64_t groups;
+    uint32_t node;
+};
+
+/* A decision: the heads that could run, the tried ones first. */
+struct decision {
+    size_t log_count, clock_log_count, look_count;
+    uint32_t first, count, tried; /* into `options`: chains */
+};
+
+struct search {
+    struct engine *engine;
+    struct change *log;
+    size_t log_count, log_capacity;
+    struct clock_change *clock_log;
+    size_t clock_log_count, clock_log_capacity;
+    struct look *looks;
+    size_t look_count, look_capacity;
+    uint32_t *likely, *likely_place; /* events in the order in which they probably come; inverse, by node */
+    uint32_t *ran;                   /* nodes in the order in which they ran */
+    uint32_t *position;              /* by node: when it ran, or ISO_NONE */
+    uint32_t run_count;              /* nodes that have run */
+    uint32_t *current;               /* by key: the newest version that has run, or INITIAL */
+    uint32_t *holder;                /* by key: the version that has begun and not committed, or ISO_NONE */
+    uint32_t *open_readers;          /* by version, and then by key for the initial one: open reads that have it for a
+                                        candidate */
+    uint32_t *first_reader, *next_reader, *reader_of; /* likewise; by candidate: those reads */
+    struct agenda reads;                              /* open reads one of whose candidates' clocks has moved */
+    uint32_t *blocker;                                /* by chain: the chain that last held its head up */
+    struct decision *decisions;
+    uint32_t decision_count, decision_capacity;
+    uint32_t *options, option_count, option_capacity;
+    uint64_t dead_ends;   /* that it may still run into */
+    uint32_t furthest;    /* the most nodes that have run at once */
+    uint32_t stuck, jump; /* dead ends since then or the last jump; decisions to jump back over */
+    double *turn;         /* by chain: of the heads of the decision at hand, when it probably comes */
+    double noise;         /* in places */
+    uint64_t random;
+};
+
+static inline bool search_failed(const struct engine *engine)
+{
+    return engine->conflict || engine->empty_read != ISO_NONE;
+}
+
+/* Where lists of open reads start: that of the initial version of a key stands behind those of versions. */
+static inline uint32_t search_list_of(const struct engine *engine, uint32_t version, uint32_t key)
+{
+    return version == INITIAL ? engine->version_count + key : version;
+}
+
+/* Nodes of a chain. */
+static inline uint32_t search_chain_length(const struct engine *engine, uint32_t chain)
+{
+    uint32_t members = engine->chain_first[chain + 1] - engine->chain_first[chain];
+    return engine->serial ? members : 2 * members;
+}
+
+/* propagate.c: all that follows from what was said since; false: a conflict. And back to where a decision began. */
+bool search_propagate(struct search *search);
+void search_undo(struct search *search, const struct decision *decision);
+
+/* heads.c */
+enum readiness { BLOCKED, FREE, GUESSES };
+uint32_t search_head(const struct search *search, uint32_t chain);           /* the next node of a chain */
+bool search_is_ready(struct search *search, uint32_t chain, uint32_t node);  /* all that reaches it has run */
+enum readiness search_readiness(const struct search *search, uint32_t node); /* of one that is ready */
+bool search_run(struct search *search, uint32_t chain, uint32_t node);       /* false: a conflict */
+
+#endif

@@ -1,0 +1,60 @@
+/* What is open, as the solver sees it, shared by choices.c (variables, and the edges that they imply), solve.c (models
+ * and their cycles) and prove.c (no model). The idea stands at the top of solve.c.
+ */
+#ifndef ISO_POLYGRAPH_SOLVE_H
+#define ISO_POLYGRAPH_SOLVE_H
+
+#include "polygraph/polygraph_private.h"
+#include "solver/solver.h"
+
+/* An edge under one or two literals. `second` 0: one. */
+struct implied {
+    uint32_t from, to;
+    int first, second;
+    uint32_t read, version, later; /* WR: read, version; WW: version before later; RW: read of version, later */
+    uint32_t next;                 /* with the same `from`, among those that are active */
+    uint32_t kind;                 /* enum iso_edge_kind */
+};
+
+struct variable {
+    uint32_t read;           /* ISO_NONE: a pair */
+    uint32_t version, later; /* a pair: true is version before later; a read: it reads version */
+};
+
+struct open {
+    struct engine *engine;
+    struct iso_solver *solver;
+    struct variable *variables; /* from 1 */
+    uint32_t variable_count, variable_capacity;
+    struct implied *edges;
+    uint32_t edge_count, edge_capacity;
+    uint32_t *pair_slots; /* variables of pairs of transactions, by hash */
+    uint64_t pair_mask;
+    uint32_t *first_open_read, *next_open_read; /* by version; by candidate: candidates of open reads */
+    int *candidate_variable;                    /* by candidate */
+    uint32_t *candidate_read;
+    /* a model's graph */
+    uint32_t *first_active, *degree;
+    bool *sorted;
+    /* searches for cycles */
+    uint32_t *distance, *by, *deque, *visited, round;
+    /* cycles found, as the implied edges on them */
+    uint32_t *cycle_edges, cycle_edge_count, cycle_edge_capacity;
+    uint32_t *cycle_first, cycle_count, cycle_capacity;
+    int *clause;
+    uint32_t clause_count, clause_capacity;
+};
+
+/* choices.c */
+bool open_build(struct open *open); /* false: out of time or memory */
+void open_release(struct open *open);
+void open_add_choices(const struct open *open, struct iso_solver *solver); /* each open read sees something */
+void open_add_literal(struct open *open, int literal);                     /* to `clause` */
+void open_clause_of_cycle(struct open *open, uint32_t cycle);              /* `clause`: not all edges of a cycle */
+
+/* prove.c: the clauses of the cycles so far have no model: fills in the evidence. ISO_VIOLATED; ISO_UNDECIDED: out of
+ * time */
+enum iso_status open_prove(struct open *open);
+bool open_ask_stop(void *engine); /* for a solver */
+
+#endif

@@ -1,0 +1,580 @@
+/* One window: the events between two places of the order, all before them done, all after them still to come.
+ *
+ * Variables are the pairs of versions of a key that commit inside (true: as they stand), and what the open reads that
+ * begin inside see: a version of the window, or the one that stood before it. Edges follow from the facts, from both,
+ * and from what the rest asks of the window: what a later read sees comes last of its key; a transaction that begins
+ * before or commits after it is the first or last writer. Each model's edges are sorted; where they close cycles, some
+ * short ones with no edge in common become clauses.
+ */
+#include <stdlib.h>
+
+#include "polygraph/windows.h"
+#include "solver/solver.h"
+
+enum {
+    MOST_PAIRS = 1 << 20,
+    MOST_EDGES = 1 << 23,
+    MOST_ROUNDS = 1000,
+    CYCLES_A_ROUND = 500,
+    IN_VAIN = 16,
+    LOOK_UP = 64
+};
+
+/* The versions of a key that commit inside. */
+struct block {
+    uint32_t first, count; /* of `sorted` */
+    uint32_t key, first_pair;
+};
+
+/* Places from the first one on; under one or two literals, 0: none. */
+struct bound {
+    uint32_t from, to;
+    int first, second;
+};
+
+/* What an open read may see. */
+struct choice {
+    uint32_t read, version;
+    int literal;
+};
+
+struct window {
+    struct windows *windows;
+    struct engine *engine;
+    struct iso_solver *solver;
+    uint32_t first, count; /* places */
+    struct block *blocks;
+    uint32_t block_count, block_capacity, pair_count;
+    struct choice *choices; /* variables behind those of pairs */
+    uint32_t choice_count, choice_capacity;
+    struct bound *edges;
+    uint32_t edge_count, edge_capacity;
+    uint32_t *first_edge; /* by place, once they are sorted */
+    /* a model: its edges by place, where each leads and its number */
+    uint32_t *first_active, *active_to, *active;
+    uint32_t *first_reverse, *reverse; /* by the place it leads to: the number of the edge */
+    bool too_much;
+    /* sorting a model */
+    struct agenda agenda;
+    uint32_t *degree, *sequence, *component;
+    /* cycles */
+    bool *used; /* by edge: on a cycle of this round */
+    struct front {
+        uint32_t *by, *queue, head, end; /* by place: the edge that led there */
+    } fronts[2];                         /* forward, backward */
+    uint32_t *visited, round;            /* by place: two numbers a round, one a front */
+    int *clause;
+    uint32_t clause_count, clause_capacity;
+};
+
+/* ---- variables ---- */
+
+static bool is_inside(const struct window *window, uint32_t place)
+{
+    return place - window->first < window->count;
+}
+
+static const struct block *block_of(const struct window *window, uint32_t key)
+{
+    uint32_t block = window->windows->block_of_key[key];
+    return block ? &window->blocks[block - 1] : NULL;
+}
+
+/* "a comes before b", of one block. */
+static int literal_of(const struct window *window, const struct block *block, uint32_t a, uint32_t b)
+{
+    uint32_t x = window->windows->sorted_at[a] - block->first, y = window->windows->sorted_at[b] - block->first;
+    uint32_t low = x < y ? x : y, high = x < y ? y : x;
+    int variable = (int)(block->first_pair + low * (2 * block->count - low - 1) / 2 + high - low);
+    return x < y ? variable : -variable;
+}
+
+static void add_block(struct window *window, uint32_t key, uint32_t version)
+{
+    struct windows *windows = window->windows;
+    const struct engine *engine = window->engine;
+    uint32_t first = windows->sorted_at[version], end = first + 1;
+    while (first > engine->first_version[key] && is_inside(window, commit_place(windows, windows->sorted[first - 1])))
+        first--;
+    while (end < engine->first_version[key + 1] && is_inside(window, commit_place(windows, windows->sorted[end])))
+        end++;
+    if (window->block_count == window->block_capacity) {
+        window->block_capacity = (uint32_t)iso_column_capacity(window->block_capacity, window->block_count + 1u);
+        window->blocks = iso_reallocate(window->blocks, window->block_capacity * sizeof *window->blocks);
+    }
+    uint64_t pairs = (uint64_t)(end - first) * (end - first - 1) / 2;
+    window->too_much |= pairs + window->pair_count > MOST_PAIRS;
+    window->blocks[window->block_count++] = (struct block){first, end - first, key, window->pair_count};
+    window->pair_count += window->too_much ? 0 : (uint32_t)pairs;
+    windows->block_of_key[key] = window->block_count;
+}
+
+/* True is the likely answer: that it sees what it sees as things stand, and nothing else. */
+static int add_choice(struct window *window, uint32_t read, uint32_t version)
+{
+    int variable = (int)(window->pair_count + window->choice_count + 1);
+    int literal = version == window->windows->seen[read] ? variable : -variable;
+    if (window->choice_count == window->choice_capacity) {
+        window->choice_capacity = (uint32_t)iso_column_capacity(window->choice_capacity, window->choice_count + 1u);
+        window->choices = iso_reallocate(window->choices, window->choice_capacity * sizeof *window->choices);
+    }
+    window->choices[window->choice_count++] = (struct choice){read, version, literal};
+    return literal;
+}
+
+/* ---- edges ---- */
+
+static void add_edge(struct window *window, uint32_t from, uint32_t to, int first, int second)
+{
+    uint32_t from_place = window->windows->place[from], to_place = window->windows->place[to];
+    if (!is_inside(window, from_place) || !is_inside(window, to_place))
+        return;
+    if (window->edge_count == window->edge_capacity) {
+        size_t old = window->edge_capacity, next = iso_column_capacity(old, old + 1), size = sizeof *window->edges;
+        window->edges = iso_column_grow(window->edges, old * size, next * size);
+        window->edge_capacity = (uint32_t)next;
+    }
+    window->edges[window->edge_count++] =
+        (struct bound){from_place - window->first, to_place - window->first, first, second};
+    window->too_much |= window->edge_count > MOST_EDGES;
+}
+
+static void add_facts(struct window *window, uint32_t node)
+{
+    const struct engine *engine = window->engine;
+    if (node_goes_on(engine, node))
+        add_edge(window, node, node + 1, 0, 0);
+    for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out)
+        add_edge(window, node, engine->facts[i].to, 0, 0);
+}
+
+static void add_unit(struct window *window, int literal)
+{
+    iso_solver_clause(window->solver, &literal, 1);
+}
+
+/* Each pair: what is known of it, else the edge of either order. */
+static void add_pair(struct window *window, const struct block *block, uint32_t a, uint32_t b)
+{
+    const struct engine *engine = window->engine;
+    int literal = literal_of(window, block, a, b);
+    if (!is_inside(window, begin_place(window->windows, a)) ||
+        reaches(engine, version_begin(engine, a), version_commit(engine, b)))
+        add_unit(window, literal);
+    else if (!is_inside(window, begin_place(window->windows, b)) ||
+             reaches(engine, version_begin(engine, b), version_commit(engine, a)))
+        add_unit(window, -literal);
+    add_edge(window, version_commit(engine, a), version_begin(engine, b), literal, 0);
+    add_edge(window, version_commit(engine, b), version_begin(engine, a), -literal, 0);
+}
+
+/* Whether a read that comes after the window sees a version. */
+static bool is_seen_later(const struct window *window, uint32_t version)
+{
+    const struct windows *windows = window->windows;
+    const struct engine *engine = window->engine;
+    uint32_t end = window->first + window->count;
+    for (uint32_t read = engine->version_reader[version]; read != ISO_NONE; read = engine->read_next[read]) {
+        if (windows->place[node_begin(engine, engine->read_transaction[read])] >= end)
+            return true;
+    }
+    for (uint32_t read = windows->first_seer[version]; read != ISO_NONE; read = windows->next_seer[read]) {
+        if (windows->seen[read] == version && windows->place[node_begin(engine, engine->read_transaction[read])] >= end)
+            return true;
+    }
+    return false;
+}
+
+static void add_block_edges(struct window *window, const struct block *block)
+{
+    const struct engine *engine = window->engine;
+    const uint32_t *versions = window->windows->sorted + block->first;
+    uint32_t next = block->first + block->count;
+    bool commits_later = next < engine->first_version[block->key + 1];
+    for (uint32_t i = 0; i < block->count; i++) {
+        bool last = is_seen_later(window, versions[i]);
+        for (uint32_t j = i + 1; j < block->count; j++)
+            add_pair(window, block, versions[i], versions[j]);
+        for (uint32_t j = 0; last && j < block->count; j++) {
+            if (j != i)
+                add_unit(window, literal_of(window, block, versions[j], versions[i]));
+        }
+        if (commits_later) /* and may begin inside */
+            add_edge(window, version_commit(engine, versions[i]), version_begin(engine, window->windows->sorted[next]),
+                     0, 0);
+    }
+}
+
+/* A read that sees a version, or what stood before the window, comes before the others of the block: `literal` says
+ * that it does, 0: in any case. */
+static void add_read_edges(struct window *window, const struct block *block, uint32_t read, uint32_t version,
+                           int literal)
+{
+    const struct engine *engine = window->engine;
+    uint32_t t = engine->read_transaction[read], begin = node_begin(engine, t);
+    bool inside = version != INITIAL && is_inside(window, commit_place(window->windows, version));
+    for (uint32_t i = 0; i < block->count; i++) {
+        uint32_t later = window->windows->sorted[block->first + i];
+        if (later != version && engine->version_transaction[later] != t)
+            add_edge(window, begin, version_commit(engine, later),
+                     inside ? literal_of(window, block, version, later) : literal, inside ? literal : 0);
+    }
+}
+
+/* The version of a key that the window starts with. */
+static uint32_t version_before(const struct window *window, uint32_t key)
+{
+    const struct windows *windows = window->windows;
+    uint32_t start = window->engine->first_version[key], low = start, high = window->engine->first_version[key + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (commit_place(windows, windows->sorted[middle]) < window->first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == start ? INITIAL : windows->sorted[low - 1];
+}
+
+static void add_literal(struct window *window, int literal)
+{
+    if (window->clause_count == window->clause_capacity) {
+        window->clause_capacity = (uint32_t)iso_column_capacity(window->clause_capacity, window->clause_count + 1u);
+        window->clause = iso_reallocate(window->clause, window->clause_capacity * sizeof *window->clause);
+    }
+    window->clause[window->clause_count++] = literal;
+}
+
+static void add_open_read(struct window *window, uint32_t read)
+{
+    const struct engine *engine = window->engine;
+    uint32_t first = engine->first_candidate[read], before = version_before(window, engine->read_key[read]);
+    const struct block *block = block_of(window, engine->read_key[read]);
+    window->clause_count = 0;
+    for (uint32_t i = first; i < first + engine->candidate_count[read]; i++) {
+        uint32_t version = engine->candidates[i];
+        bool inside = version != INITIAL && is_inside(window, commit_place(window->windows, version));
+        if (!inside && version != before)
+            continue;
+        int literal = add_choice(window, read, version);
+        add_literal(window, literal);
+        if (inside)
+            add_edge(window, version_commit(engine, version), node_begin(engine, engine->read_transaction[read]),
+                     literal, 0);
+        if (block)
+            add_read_edges(window, block, read, version, literal);
+    }
+    iso_solver_clause(window->solver, window->clause, window->clause_count);
+}
+
+static void add_reads(struct window *window, uint32_t t)
+{
+    const struct engine *engine = window->engine;
+    for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1]; read++) {
+        const struct block *block = block_of(window, engine->read_key[read]);
+        if (engine->read_writer[read] == OPEN)
+            add_open_read(window, read);
+        else if (block)
+            add_read_edges(window, block, read, engine->read_writer[read], 0);
+    }
+}
+
+static void sort_edges(struct window *window)
+{
+    struct bound *sorted = iso_allocate(((size_t)window->edge_count + 1) * sizeof *sorted);
+    window->first_edge = iso_allocate_zeroed((size_t)window->count + 3, sizeof *window->first_edge);
+    for (uint32_t i = 0; i < window->edge_count; i++)
+        window->first_edge[window->edges[i].from + 2]++;
+    for (uint32_t place = 0; place < window->count; place++)
+        window->first_edge[place + 2] += window->first_edge[place + 1];
+    for (uint32_t i = 0; i < window->edge_count; i++)
+        sorted[window->first_edge[window->edges[i].from + 1]++] = window->edges[i];
+    iso_column_free(window->edges, window->edge_capacity * sizeof *window->edges);
+    window->edges = sorted;
+}
+
+/* False: too much. */
+static bool build(struct window *window)
+{
+    const struct engine *engine = window->engine;
+    const uint32_t *nodes = window->windows->order + window->first;
+    for (uint32_t i = 0; i < window->count; i++) {
+        uint32_t t = nodes[i] < engine->event_count ? node_transaction(engine, nodes[i]) : ISO_NONE;
+        add_facts(window, nodes[i]);
+        if (t == ISO_NONE || nodes[i] != node_commit(engine, t))
+            continue;
+        for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++) {
+            if (!block_of(window, engine->write_key[write]))
+                add_block(window, engine->write_key[write], engine->version_of_write[write]);
+        }
+    }
+    for (uint32_t i = 0; i < window->block_count && !window->too_much; i++)
+        add_block_edges(window, &window->blocks[i]);
+    for (uint32_t i = 0; i < window->count && !window->too_much; i++) {
+        if (nodes[i] < engine->event_count && nodes[i] == node_begin(engine, node_transaction(engine, nodes[i])))
+            add_reads(window, node_transaction(engine, nodes[i]));
+    }
+    sort_edges(window);
+    return !window->too_much;
+}
+
+/* ---- models ---- */
+
+static bool holds(const bool *value, int literal)
+{
+    return literal == 0 || (literal > 0 ? value[literal] : !value[-literal]);
+}
+
+static void activate(struct window *window)
+{
+    uint32_t variables = window->pair_count + window->choice_count, end = 0;
+    bool *value = iso_allocate(((size_t)variables + 1) * sizeof *value);
+    for (uint32_t i = 1; i <= variables; i++)
+        value[i] = iso_solver_value(window->solver, (int)i);
+    for (uint32_t place = 0; place < window->count; place++) {
+        window->first_active[place] = end;
+        for (uint32_t i = window->first_edge[place]; i < window->first_edge[place + 1]; i++) {
+            if (!holds(value, window->edges[i].first) || !holds(value, window->edges[i].second))
+                continue;
+            window->active_to[end] = window->edges[i].to;
+            window->active[end++] = i;
+        }
+    }
+    window->first_active[window->count] = end;
+    iso_free(value);
+}
+
+/* A graph without cycles into `sequence`; what stands first now comes first of what could. */
+static void sort_model(struct window *window)
+{
+    uint32_t end = 0;
+    memset(window->degree, 0, window->count * sizeof *window->degree);
+    for (uint32_t i = 0; i < window->first_active[window->count]; i++)
+        window->degree[window->active_to[i]]++;
+    for (uint32_t place = 0; place < window->count; place++) {
+        if (!window->degree[place])
+            agenda_add(&window->agenda, place);
+    }
+    for (uint32_t place; (window->agenda.cursor = 0, place = agenda_take(&window->agenda)) != ISO_NONE;) {
+        window->sequence[end++] = place;
+        for (uint32_t i = window->first_active[place]; i < window->first_active[place + 1]; i++) {
+            if (--window->degree[window->active_to[i]] == 0)
+                agenda_add(&window->agenda, window->active_to[i]);
+        }
+    }
+}
+
+/* ---- cycles ---- */
+
+static void list_reverse(struct window *window)
+{
+    memset(window->first_reverse, 0, ((size_t)window->count + 2) * sizeof *window->first_reverse);
+    for (uint32_t a = 0; a < window->first_active[window->count]; a++)
+        window->first_reverse[window->active_to[a] + 2]++;
+    for (uint32_t place = 0; place < window->count; place++)
+        window->first_reverse[place + 2] += window->first_reverse[place + 1];
+    for (uint32_t a = 0; a < window->first_active[window->count]; a++)
+        window->reverse[window->first_reverse[window->active_to[a] + 1]++] = window->active[a];
+}
+
+static void start_front(struct window *window, uint32_t side, uint32_t place)
+{
+    struct front *front = &window->fronts[side];
+    front->queue[0] = place;
+    front->head = 0;
+    front->end = 1;
+    window->visited[place] = 2 * window->round + side;
+}
+
+/* The next place of a front goes on; the place where it meets the other one, or ISO_NONE. */
+static uint32_t advance_front(struct window *window, uint32_t side, uint32_t component)
+{
+    struct front *front = &window->fronts[side];
+    uint32_t place = front->queue[front->head++], mark = 2 * window->round + side;
+    const uint32_t *first = side ? window->first_reverse : window->first_active;
+    const uint32_t *edges = side ? window->reverse : window->active;
+    for (uint32_t a = first[place]; a < first[place + 1]; a++) {
+        uint32_t i = edges[a], next = side ? window->edges[i].from : window->edges[i].to;
+        if (window->component[next] != component || window->used[i] || window->visited[next] == mark)
+            continue;
+        front->by[next] = i;
+        if (window->visited[next] == (mark ^ 1))
+            return next;
+        window->visited[next] = mark;
+        front->queue[front->end++] = next;
+    }
+    return ISO_NONE;
+}
+
+/* A short path within a component, from both ends at once, by the `by` of both; where they meet, or ISO_NONE. */
+static uint32_t find_path(struct window *window, uint32_t from, uint32_t to)
+{
+    uint32_t meeting = ISO_NONE;
+    struct front *fronts = window->fronts;
+    window->round++;
+    start_front(window, 0, from);
+    start_front(window, 1, to);
+    while (meeting == ISO_NONE && fronts[0].head < fronts[0].end && fronts[1].head < fronts[1].end) {
+        bool backward = fronts[1].end - fronts[1].head < fronts[0].end - fronts[0].head;
+        meeting = advance_front(window, backward, window->component[from]);
+    }
+    return meeting;
+}
+
+/* An edge of a cycle into its clause; one under a literal is on no other cycle of this round. */
+static void take_edge(struct window *window, uint32_t i)
+{
+    const struct bound *edge = &window->edges[i];
+    if (edge->first)
+        add_literal(window, -edge->first);
+    if (edge->second)
+        add_literal(window, -edge->second);
+    window->used[i] = edge->first;
+}
+
+/* The clause of a cycle that edge i closes, if there is one. */
+static bool add_cycle(struct window *window, uint32_t place, uint32_t i)
+{
+    uint32_t to = window->edges[i].to, meeting = find_path(window, to, place);
+    if (meeting == ISO_NONE)
+        return false;
+    window->clause_count = 0;
+    take_edge(window, i);
+    for (uint32_t at = meeting; at != to; at = window->edges[window->fronts[0].by[at]].from)
+        take_edge(window, window->fronts[0].by[at]);
+    for (uint32_t at = meeting; at != place; at = window->edges[window->fronts[1].by[at]].to)
+        take_edge(window, window->fronts[1].by[at]);
+    iso_solver_clause(window->solver, window->clause, window->clause_count);
+    window->engine->result->counters.window_cycles++;
+    return true;
+}
+
+/* Every cycle has an edge back in the order as it stands. False: out of time. */
+static bool add_cycles(struct window *window)
+{
+    uint32_t found = 0, in_vain = 0;
+    memset(window->used, 0, window->edge_count * sizeof *window->used);
+    list_reverse(window);
+    for (uint32_t place = 0; place < window->count; place++) {
+        for (uint32_t a = window->first_active[place]; a < window->first_active[place + 1]; a++) {
+            uint32_t i = window->active[a], to = window->active_to[a];
+            if (to > place || window->component[to] != window->component[place] || window->used[i])
+                continue;
+            if (add_cycle(window, place, i))
+                found++;
+            else
+                in_vain++;
+            if ((found + in_vain) % LOOK_UP == 0 && engine_must_stop(window->engine))
+                return false;
+            if (found >= CYCLES_A_ROUND || (found && in_vain > found + IN_VAIN))
+                return true;
+        }
+    }
+    return true;
+}
+
+/* The model becomes the order. */
+static void keep_model(struct window *window)
+{
+    struct windows *windows = window->windows;
+    uint32_t *nodes = windows->order + window->first;
+    for (uint32_t i = window->choice_count; i-- > 0;) {
+        const struct choice *choice = &window->choices[i];
+        if (iso_solver_value(window->solver, abs(choice->literal)) == (choice->literal > 0))
+            windows->seen[choice->read] = choice->version;
+    }
+    for (uint32_t i = 0; i < window->count; i++)
+        windows->place[nodes[window->sequence[i]]] = window->first + i;
+    for (uint32_t i = 0; i < window->count; i++)
+        window->sequence[i] = nodes[window->sequence[i]];
+    memcpy(nodes, window->sequence, window->count * sizeof *nodes);
+    for (uint32_t i = 0; i < window->block_count; i++)
+        windows_sort_versions(windows, window->blocks[i].first, window->blocks[i].first + window->blocks[i].count);
+}
+
+static enum iso_status run_rounds(struct window *window)
+{
+    /* every variable must be known to the solver */
+    for (uint32_t i = 1; i <= window->pair_count + window->choice_count; i++)
+        iso_solver_clause(window->solver, (int[]){(int)i, -(int)i}, 2);
+    for (uint32_t round = 0; round < MOST_ROUNDS; round++) {
+        window->engine->result->counters.window_rounds++;
+        enum iso_solver_answer answer = iso_solver_solve(window->solver, NULL, 0);
+        if (answer == ISO_SOLVER_FALSE)
+            return ISO_VIOLATED;
+        if (answer == ISO_SOLVER_STOPPED || engine_must_stop(window->engine))
+            return ISO_UNDECIDED;
+        activate(window);
+        if (components_find(window->count, window->first_active, window->active_to, window->component) ==
+            window->count) {
+            sort_model(window);
+            keep_model(window);
+            return ISO_OK;
+        }
+        if (!add_cycles(window))
+            return ISO_UNDECIDED;
+    }
+    return ISO_UNDECIDED;
+}
+
+static bool ask_stop(void *context)
+{
+    return engine_must_stop(context);
+}
+
+static void release(struct window *window)
+{
+    for (uint32_t i = 0; i < window->block_count; i++)
+        window->windows->block_of_key[window->blocks[i].key] = 0;
+    iso_solver_free(window->solver);
+    iso_free(window->blocks);
+    iso_free(window->choices);
+    iso_free(window->edges);
+    iso_free(window->first_edge);
+    iso_free(window->first_active);
+    iso_free(window->active_to);
+    iso_free(window->active);
+    iso_free(window->used);
+    iso_free(window->degree);
+    iso_free(window->sequence);
+    iso_free(window->component);
+    for (uint32_t side = 0; side < 2; side++) {
+        iso_free(window->fronts[side].by);
+        iso_free(window->fronts[side].queue);
+    }
+    iso_free(window->visited);
+    iso_free(window->first_reverse);
+    iso_free(window->reverse);
+    iso_free(window->clause);
+    agenda_release(&window->agenda);
+}
+
+enum iso_status window_solve(struct windows *windows, uint32_t first, uint32_t end)
+{
+    size_t size = ((size_t)(end - first) + 1) * sizeof(uint32_t);
+    struct window window = {.windows = windows,
+                            .engine = windows->engine,
+                            .solver = iso_solver_new(),
+                            .first = first,
+                            .count = end - first,
+                            .degree = iso_allocate(size),
+                            .sequence = iso_allocate(size),
+                            .component = iso_allocate(size),
+                            .first_active = iso_allocate(size),
+                            .first_reverse = iso_allocate(size + 2 * sizeof(uint32_t)),
+                            .fronts = {{.by = iso_allocate(size), .queue = iso_allocate(size)},
+                                       {.by = iso_allocate(size), .queue = iso_allocate(size)}},
+                            .visited = memset(iso_allocate(size), 0, size)};
+    agenda_init(&window.agenda, window.count);
+    iso_solver_set_stop(window.solver, ask_stop, windows->engine);
+    enum iso_status status = ISO_UNDECIDED;
+    if (build(&window)) {
+        window.active_to = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.active_to);
+        window.reverse = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.reverse);
+        window.active = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.active);
+        window.used = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.used);
+        status = run_rounds(&window);
+    }
+    release(&window);
+    return status;
+}

@@ -1,0 +1,67 @@
+/* Repair of a proposed order in windows.
+ *
+ * An order of all nodes (schedule.c) settles every choice: versions of a key come as their commits do, and a read of
+ * several possible writers sees the latest. The graph of what follows has cycles where the proposal is wrong, and only
+ * there: its strongly connected components, *knots*. All else is put in an order in which every knot stands together;
+ * then a knot, alone or with what stands around it, is a problem of its own: what comes before the *window* has
+ * happened, what comes after is still to come, and neither can lie on a cycle with what is inside. The solver gets the
+ * pairs of writers and the reads inside, the proposed order being its first model, and cycles as clauses when a model
+ * has them (window_solve.c). A window without a solution grows. So one mends a hundred thousand transactions a few
+ * dozen at a time.
+ *
+ * Windows only accept: a window that has no solution says nothing about the history as long as its surroundings are a
+ * guess.
+ */
+#ifndef ISO_POLYGRAPH_WINDOWS_H
+#define ISO_POLYGRAPH_WINDOWS_H
+
+#include "polygraph/polygraph_private.h"
+
+struct windows {
+    struct engine *engine;
+    uint32_t *order, *place;          /* nodes as they stand; inverse */
+    uint32_t *sorted, *sorted_at;     /* versions, by key in the order of their commits; inverse */
+    uint32_t *seen;                   /* by read: the version that it sees, or INITIAL */
+    uint32_t *first_seer, *next_seer; /* by version; by read: open reads that saw it at first. Those that have seen
+                                         another one since are in vain in this list */
+    uint32_t *block_of_key;           /* scratch of a window: 1 + the block of versions, 0: none */
+    struct knot {
+        uint32_t first, end; /* places */
+    } * knots;
+    uint32_t knot_count, knot_capacity;
+    uint32_t most_nodes; /* of a window */
+};
+
+/* estimate.c: the events in the order in which they probably come, a linear extension of what is known. */
+void estimate_order(const struct engine *engine, uint32_t *likely);
+
+/* schedule.c: all nodes in an order to propose, likewise; the first `run_count` of `order` are given. */
+void schedule_nodes(struct engine *engine, uint32_t *order, uint32_t run_count);
+
+/* knots.c: the graph of the order as it stands: puts knots together in the order, and lists them. */
+void knots_find(struct windows *windows);
+
+/* components.c: by node, the number of its strongly connected component, sinks first; how many there are. Edges by
+ * node. */
+uint32_t components_find(uint32_t nodes, const uint32_t *first_edge, const uint32_t *edge_to, uint32_t *component);
+
+/* window_solve.c: mends the order between two places. ISO_OK: it has no cycle there now. ISO_VIOLATED: impossible with
+ * the rest as it stands. ISO_UNDECIDED: too much, or out of time. */
+enum iso_status window_solve(struct windows *windows, uint32_t first, uint32_t end);
+
+/* windows.c: sorts the versions `from` to `end` of `sorted`, of one key, as their commits stand. */
+void windows_sort_versions(struct windows *windows, uint32_t from, uint32_t end);
+
+static inline uint32_t commit_place(const struct windows *windows, uint32_t version)
+{
+    const struct engine *engine = windows->engine;
+    return windows->place[version_commit(engine, version)];
+}
+
+static inline uint32_t begin_place(const struct windows *windows, uint32_t version)
+{
+    const struct engine *engine = windows->engine;
+    return windows->place[version_begin(engine, version)];
+}
+
+#endif
