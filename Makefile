@@ -156,6 +156,10 @@ SCRIPTS := $(sort $(wildcard tests/test_*.sh) $(wildcard tests/*/test_*.sh))
 ifneq ($(BUILD),build)
 SCRIPTS := $(filter-out tests/test_%.sh tests/includes/% tests/wiredtiger/% tests/recorder/% tests/documents/% tests/deploy/%,$(SCRIPTS))
 endif
+# Packing and installing takes its time: with the long runs only, or when it is asked for.
+ifeq ($(EFFORT)$(T),short)
+SCRIPTS := $(filter-out tests/deploy/%,$(SCRIPTS))
+endif
 named = $(if $(T),$(foreach test,$(1),$(if $(findstring $(T),$(subst test_,,$(test))),$(test))),$(1))
 TESTS := $(call named,$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS) $(SCRIPTS))
 

@@ -118,12 +118,12 @@ message=$(first_message "$capture" '.op == "u" and .before.v and .source.table =
 tamper "$capture" "$message" empty
 replay "debezium: a row lost, joined" CDC=1 "$scratch/tampered.jsonl" "${bank[@]}" --history "$history"
 told "debezium: a row lost, joined" '.violations[0].kind' '"missing"'
-replay "debezium: a row lost, without clients" EXT=1 "$scratch/tampered.jsonl" "${bank[@]}"
+replay "debezium: a row lost, without clients" "EXT=1 CDC=1" "$scratch/tampered.jsonl" "${bank[@]}"
 told "debezium: a row lost, without clients" '.join.incomplete' 1
 tamper "$capture" "$message" '.payload |= (fromjson | .after.v = 1234567 | tojson)'
 replay "debezium: a row altered, joined" CDC=1 "$scratch/tampered.jsonl" "${bank[@]}" --history "$history"
 told "debezium: a row altered, joined" '.violations[0].kind' '"value"'
-replay "debezium: a row altered, without clients" EXT=1 "$scratch/tampered.jsonl" "${bank[@]}"
+replay "debezium: a row altered, without clients" "EXT=1 CDC=1" "$scratch/tampered.jsonl" "${bank[@]}"
 tamper "$capture" "$message" '.payload |= (fromjson | .before.v = 1234567 | tojson)'
 replay "debezium: a before image altered, joined" CDC=1 "$scratch/tampered.jsonl" "${bank[@]}" --history "$history"
 told "debezium: a before image altered, joined" '.violations[0].kind' '"before-image"'
