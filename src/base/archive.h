@@ -73,8 +73,7 @@ void *iso_archive_column(struct iso_archive *archive, const char *name, enum iso
 #define ISO_ARCHIVE_ANY(archive, name, kind, column, count, capacity)                                                  \
     do {                                                                                                               \
         uint64_t count_ = (count), capacity_ = (capacity);                                                             \
-        (column) =                                                                                                     \
-            iso_archive_column((archive), (name), (kind), (column), &count_, &capacity_, sizeof *(column));            \
+        (column) = iso_archive_column((archive), (name), (kind), (column), &count_, &capacity_, sizeof *(column));     \
         (count) = count_;                                                                                              \
         (capacity) = capacity_;                                                                                        \
         iso_archive_expect((archive), (count) == count_ && (capacity) == capacity_);                                   \

@@ -54,8 +54,8 @@ static void archive_times(struct iso_archive *archive, struct iso_pipeline *pipe
     ISO_ARCHIVE_ANY(archive, "states", ISO_ARCHIVE_HEAP, pipeline->states, pipeline->state_count,
                     pipeline->state_count);
     for (uint32_t i = 0; i < pipeline->state_count; i++)
-        iso_archive_expect(archive, pipeline->states[i].route == NO_ROUTE ||
-                                        pipeline->states[i].route <= pipeline->route_count);
+        iso_archive_expect(archive,
+                           pipeline->states[i].route == NO_ROUTE || pipeline->states[i].route <= pipeline->route_count);
 }
 
 void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipeline)

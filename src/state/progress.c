@@ -84,8 +84,8 @@ static uint64_t take_message(struct iso_progress *progress, const struct iso_mes
     return (digest ^ place->digest) * 0x9e3779b97f4a7c15u;
 }
 
-void iso_progress_step(struct iso_progress *progress, const struct iso_message *messages, uint32_t count,
-                       uint64_t time, struct iso_text *record)
+void iso_progress_step(struct iso_progress *progress, const struct iso_message *messages, uint32_t count, uint64_t time,
+                       struct iso_text *record)
 {
     uint64_t digest = 0;
     iso_progress_put_number(record, time - progress->time);
@@ -139,8 +139,8 @@ bool iso_progress_get_partition(const struct iso_progress *progress, struct iso_
 {
     uint64_t time, input, number, start;
     if (!iso_progress_get_number(&reader, &time) || !iso_progress_get_number(&reader, &input) ||
-        !iso_progress_get_number(&reader, &number) || !iso_progress_get_number(&reader, &start) ||
-        input > UINT16_MAX || number > INT32_MAX || start > INT64_MAX || reader.at == reader.end)
+        !iso_progress_get_number(&reader, &number) || !iso_progress_get_number(&reader, &start) || input > UINT16_MAX ||
+        number > INT32_MAX || start > INT64_MAX || reader.at == reader.end)
         return false;
     *partition = (struct iso_progress_partition){.time = progress->time + time,
                                                  .input = (uint32_t)input,

@@ -34,16 +34,17 @@ enum iso_progress_record {
 
 /* One input's place. */
 struct iso_progress_place {
-    int64_t next;    /* the offset to read next; -1: the input is not known here */
-    int64_t last;    /* of the last message that was read; -1: none */
-    uint64_t digest; /* of that message */
+    int64_t next;      /* the offset to read next; -1: the input is not known here */
+    int64_t last;      /* of the last message that was read; -1: none */
+    uint64_t digest;   /* of that message */
+    uint64_t declared; /* to the pipeline */
 };
 
 struct iso_progress {
-    uint64_t time;     /* of the last step */
-    uint64_t messages; /* read in all */
-    uint64_t position; /* bytes of output made so far */
-    uint64_t digest;   /* of them, line by line */
+    uint64_t time;                     /* of the last step */
+    uint64_t messages;                 /* read in all */
+    uint64_t position;                 /* bytes of output made so far */
+    uint64_t digest;                   /* of them, line by line */
     struct iso_progress_place *places; /* by input */
     uint32_t place_count, place_capacity;
 };
@@ -58,8 +59,8 @@ struct iso_progress_place *iso_progress_place(struct iso_progress *progress, uin
 uint64_t iso_progress_digest(const struct iso_message *message);
 
 /* Takes a batch: moves on time and places, and puts the step's record into `record`. */
-void iso_progress_step(struct iso_progress *progress, const struct iso_message *messages, uint32_t count,
-                       uint64_t time, struct iso_text *record);
+void iso_progress_step(struct iso_progress *progress, const struct iso_message *messages, uint32_t count, uint64_t time,
+                       struct iso_text *record);
 
 /* A line of output was made. */
 void iso_progress_line(struct iso_progress *progress, const char *line, size_t length);

@@ -39,8 +39,8 @@ static bool is_record(const struct journal_in *in, size_t at, uint64_t least, ui
     if (record->number < least || record->number > most || record->size > ISO_STORE_RECORD_MAX ||
         record->size > in->size - at - sizeof *record)
         return false;
-    struct journal_record expected = journal_record_of(in->generation, record->type, record->number,
-                                                       in->bytes + at + sizeof *record, record->size);
+    struct journal_record expected =
+        journal_record_of(in->generation, record->type, record->number, in->bytes + at + sizeof *record, record->size);
     return expected.checksum == record->checksum;
 }
 

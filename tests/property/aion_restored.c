@@ -73,8 +73,8 @@ static void put_value(struct iso_text *log, const struct iso_aion_value *value)
 static void write_event(void *context, const struct iso_aion_event *event)
 {
     struct run *run = context;
-    const uint64_t numbers[] = {event->id,    event->state, event->axiom, event->kind, event->by_deadline,
-                                event->level, event->operation};
+    const uint64_t numbers[] = {event->id,          event->state, event->axiom,    event->kind,
+                                event->by_deadline, event->level, event->operation};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         put_number(&run->log, numbers[i]);
     put_atom(&run->log, event->key_atoms, event->key);
@@ -234,8 +234,7 @@ static void compare(const struct iso_history *history, enum iso_level level, uin
         runs[i].save_percent = i == 0 ? 0 : large ? 2 : 15;
         run_script(&runs[i]);
     }
-    bool same = runs[0].log.used == runs[1].log.used &&
-                !memcmp(runs[0].log.bytes, runs[1].log.bytes, runs[0].log.used);
+    bool same = runs[0].log.used == runs[1].log.used && !memcmp(runs[0].log.bytes, runs[1].log.bytes, runs[0].log.used);
     total->cases++;
     total->restored += runs[1].restored;
     total->events += runs[0].events;
