@@ -327,8 +327,10 @@ enum iso_status app_catch_up(struct app_durable *durable, const struct iso_kafka
     durable->catching_up = true;
     if (number_inputs(&catcher) && catcher.error->status == ISO_OK)
         open_consumer(&catcher, settings);
-    while (catcher.error->status == ISO_OK && !*stopped && iso_store_next(durable->store, &record, catcher.error))
+    while (catcher.error->status == ISO_OK && !*stopped && iso_store_next(durable->store, &record, catcher.error)) {
         do_record(&catcher, &record);
+        app_durable_at(durable, "after-record-again");
+    }
     if (catcher.error->status == ISO_OK && !*stopped)
         durable->catching_up = false;
     release(&catcher);

@@ -120,16 +120,20 @@ static void walk(void *context, struct iso_archive *archive)
 
 /* ---- opening ---- */
 
-/* For tests: ISOCHRON_CRASH=POINT or POINT:N has the process die when it comes there for the N-th time. */
-static void at_point(void *context, const char *point)
+/* ISOCHRON_CRASH=POINT or POINT:N has the process die when it comes there for the N-th time. */
+void app_durable_at(struct app_durable *durable, const char *point)
 {
-    struct app_durable *durable = context;
-    size_t length = strcspn(durable->crash_point, ":");
-    if (strlen(point) != length || strncmp(durable->crash_point, point, length) || --durable->crash_left)
+    size_t length = durable->crash_point ? strcspn(durable->crash_point, ":") : 0;
+    if (!length || strlen(point) != length || strncmp(durable->crash_point, point, length) || --durable->crash_left)
         return;
     kill(durable->process, SIGKILL); /* a snapshot's child dies of that too */
     for (;;)
         pause();
+}
+
+static void at_point(void *context, const char *point)
+{
+    app_durable_at(context, point);
 }
 
 static enum iso_status refuse_others(const struct app_stream *stream)
@@ -168,8 +172,10 @@ enum iso_status app_durable_open(struct app_durable *durable, struct app_stream 
     }
     durable->store = iso_store_open(&settings, error);
     stream->durable = durable;
+    app_durable_at(durable, "before-restore");
     if (durable->store && !iso_store_is_new(durable->store))
         iso_store_restore(durable->store, walk, durable, error);
+    app_durable_at(durable, "after-restore");
     return error->status;
 }
 
@@ -320,12 +326,15 @@ enum iso_status app_durable_resume(struct app_durable *durable)
 {
     struct iso_error *error = &durable->stream->app->error;
     uint64_t torn = 0;
+    app_durable_at(durable, "after-catch-up");
     iso_output_flush(durable->stream->lines);
+    app_durable_at(durable, "after-catch-up-output");
     if (forget_lost(durable) != ISO_OK || iso_store_resume(durable->store, &torn, error) != ISO_OK)
         return error->status;
     if (torn)
         app_say("state %s: the journal's last %" PRIu64 " bytes are no whole record and were left out",
                 durable->options.state, torn);
+    app_durable_at(durable, "after-resume");
     return ISO_OK;
 }
 
@@ -349,6 +358,7 @@ enum iso_status app_durable_declare(struct app_durable *durable, const struct is
         return ISO_OK;
     place->next = place->next < 0 ? partition->next : place->next;
     place->declared = true;
+    app_durable_at(durable, "before-declare");
     iso_progress_put_partition(&durable->progress, &record, &durable->record);
     return append(durable, ISO_PROGRESS_PARTITION);
 }
@@ -359,14 +369,19 @@ enum iso_status app_durable_step(struct app_durable *durable, const struct iso_m
     for (uint32_t i = 0; i < count; i++)
         durable->fed += 64 + messages[i].key.size + messages[i].payload.size;
     iso_progress_step(&durable->progress, messages, count, time, &durable->record);
-    return append(durable, ISO_PROGRESS_STEP);
+    app_durable_at(durable, count ? "before-batch" : "before-idle-step");
+    append(durable, ISO_PROGRESS_STEP);
+    app_durable_at(durable, count ? "after-batch-recorded" : "after-idle-step-recorded");
+    return durable->stream->app->error.status;
 }
 
 enum iso_status app_durable_finish(struct app_durable *durable, uint64_t time)
 {
+    app_durable_at(durable, "before-finish");
     iso_progress_step(&durable->progress, NULL, 0, time, &durable->record);
     if (append(durable, ISO_PROGRESS_FINISH) != ISO_OK)
         return durable->stream->app->error.status;
+    app_durable_at(durable, "after-finish");
     return iso_store_sync(durable->store, true, &durable->stream->app->error);
 }
 
@@ -387,7 +402,9 @@ static enum iso_status tell(struct app_durable *durable)
         durable->marked = position;
         return ISO_OK;
     }
+    app_durable_at(durable, "before-output");
     iso_output_flush(stream->lines);
+    app_durable_at(durable, "after-output");
     if (stream->lines->error)
         return iso_error_set(error, ISO_FAILED, "%s: %s", stream->lines->name, strerror(stream->lines->error));
     if (position > durable->told)
@@ -400,16 +417,22 @@ static enum iso_status note(struct app_durable *durable)
     if (durable->told <= durable->noted)
         return ISO_OK;
     durable->noted = durable->told;
+    app_durable_at(durable, "before-note");
     iso_progress_put_number(&durable->record, durable->told);
-    return append(durable, ISO_PROGRESS_TOLD);
+    append(durable, ISO_PROGRESS_TOLD);
+    app_durable_at(durable, "after-note");
+    return durable->stream->app->error.status;
 }
 
 static enum iso_status checkpoint(struct app_durable *durable, bool wait)
 {
+    app_durable_at(durable, wait ? "before-last-checkpoint" : "before-checkpoint");
     iso_progress_put_check(&durable->progress, &durable->record);
     if (append(durable, ISO_PROGRESS_CHECK) != ISO_OK)
         return durable->stream->app->error.status;
-    return iso_store_sync(durable->store, wait, &durable->stream->app->error);
+    iso_store_sync(durable->store, wait, &durable->stream->app->error);
+    app_durable_at(durable, wait ? "after-last-checkpoint" : "after-checkpoint");
+    return durable->stream->app->error.status;
 }
 
 static bool is_snapshot_due(const struct app_durable *durable, uint64_t now)
@@ -435,7 +458,9 @@ static enum iso_status take_snapshot(struct app_durable *durable, uint64_t now)
     durable->fed = 0;
     durable->fed_at = now;
     durable->snapshots++;
+    app_durable_at(durable, "before-snapshot");
     iso_store_snapshot(durable->store, walk, durable, &durable->stream->app->error);
+    app_durable_at(durable, "after-snapshot");
     uint64_t pause = microseconds() - started;
     durable->longest_pause = pause > durable->longest_pause ? pause : durable->longest_pause;
     return durable->stream->app->error.status;
@@ -449,11 +474,14 @@ enum iso_status app_durable_after(struct app_durable *durable, uint64_t now)
     if (tell(durable) != ISO_OK || note(durable) != ISO_OK)
         return error->status;
     enum iso_store_progress progress = iso_store_look(durable->store, false, error);
-    if (error->status == ISO_OK && progress == ISO_STORE_WRITTEN && durable->told >= durable->pending)
+    if (error->status == ISO_OK && progress == ISO_STORE_WRITTEN && durable->told >= durable->pending) {
+        app_durable_at(durable, "before-commit");
         iso_store_commit(durable->store, error);
+        app_durable_at(durable, "after-commit");
+    }
     if (error->status == ISO_OK && progress == ISO_STORE_IDLE && is_snapshot_due(durable, now))
         take_snapshot(durable, now);
-    if (error->status == ISO_OK && now - durable->checked >= durable->options.checkpoint_interval * 1000) {
+    if (error->status == ISO_OK && now - durable->checked >= durable->options.checkpoint_interval / 1000000) {
         durable->checked = now;
         checkpoint(durable, false);
     }

@@ -24,7 +24,7 @@
 
 struct app_durable_options {
     const char *state;            /* NULL: nothing is remembered */
-    uint64_t checkpoint_interval; /* seconds */
+    uint64_t checkpoint_interval; /* nanoseconds */
     uint64_t snapshot_after;      /* bytes of input; 0: as many as four snapshots have, at least 64 MiB */
 };
 
@@ -88,5 +88,8 @@ enum iso_status app_durable_after(struct app_durable *durable, uint64_t now);
 
 /* The last checkpoint of a run that ends; what a snapshot under way needs at most `seconds` for. */
 enum iso_status app_durable_stop(struct app_durable *durable, uint64_t seconds);
+
+/* For tests: the process may die here. */
+void app_durable_at(struct app_durable *durable, const char *point);
 
 #endif

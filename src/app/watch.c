@@ -12,6 +12,7 @@
 #include "base/memory.h"
 
 enum { POLL_MS = 50, STATUS_MS = 250 };
+#define CHECKPOINT_NS UINT64_C(10000000000)
 
 /* Verdict lines that a topic has not taken yet. The engine itself keeps nothing waiting: it has judged a batch before
  * the next is asked for; and the producer's queue, of 100,000 messages, never fills up. */
@@ -85,13 +86,11 @@ static const struct app_option options[] = {
      .help = "Remember there what a restart needs: after a crash at any moment the\nsame command goes on, and tells no "
              "final verdict twice and none too\nfew. Its offsets come from there, not from --from. Client records "
              "only."},
-    {.type = APP_NUMBER,
+    {.type = APP_DURATION,
      .name = "checkpoint-interval",
-     .argument = "SECONDS",
+     .argument = "DURATION",
      .offset = PLACE(durable.checkpoint_interval),
-     .least = 1,
-     .most = 86400,
-     .help = "What is remembered is safe from the machine's death too, at the latest\nafter so long (10)."},
+     .help = "What is remembered is safe from the machine's death too, after so long\n(10 s)."},
     {.type = APP_NUMBER,
      .name = "snapshot-after",
      .argument = "BYTES",
@@ -221,6 +220,8 @@ static enum iso_status take_batch(struct watcher *watcher, const struct iso_mess
         app_durable_step(&watcher->durable, messages, count, time);
     if (count && error->status == ISO_OK)
         iso_pipeline_feed(watcher->stream.pipeline, messages, count, time, error);
+    if (watcher->stream.durable)
+        app_durable_at(&watcher->durable, count ? "after-feed" : "after-idle-step");
     return error->status;
 }
 
@@ -323,6 +324,8 @@ static void finish(struct watcher *watcher, struct iso_error *error)
     uint64_t time = pipeline_time(watcher, iso_kafka_now());
     if (!stream->durable || app_durable_finish(&watcher->durable, time) == ISO_OK)
         iso_pipeline_end(stream->pipeline, time, error);
+    if (stream->durable)
+        app_durable_at(&watcher->durable, "after-end");
 }
 
 static enum iso_status watch_topics(struct watcher *watcher, const struct watch *watch)
@@ -366,7 +369,7 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
 
 static enum iso_status run(struct app *app, int count, char **arguments)
 {
-    struct watch watch = {.durable.checkpoint_interval = 10, .shutdown_timeout = 10};
+    struct watch watch = {.durable.checkpoint_interval = CHECKPOINT_NS, .shutdown_timeout = 10};
     struct app_texts files = {0};
     struct watcher watcher = {.stream.app = app};
     bool done;
