@@ -466,6 +466,13 @@ static enum iso_status take_snapshot(struct app_durable *durable, uint64_t now)
     return durable->stream->app->error.status;
 }
 
+static void commit(struct app_durable *durable)
+{
+    app_durable_at(durable, "before-commit");
+    iso_store_commit(durable->store, &durable->stream->app->error);
+    app_durable_at(durable, "after-commit");
+}
+
 enum iso_status app_durable_after(struct app_durable *durable, uint64_t now)
 {
     struct iso_error *error = &durable->stream->app->error;
@@ -474,11 +481,8 @@ enum iso_status app_durable_after(struct app_durable *durable, uint64_t now)
     if (tell(durable) != ISO_OK || note(durable) != ISO_OK)
         return error->status;
     enum iso_store_progress progress = iso_store_look(durable->store, false, error);
-    if (error->status == ISO_OK && progress == ISO_STORE_WRITTEN && durable->told >= durable->pending) {
-        app_durable_at(durable, "before-commit");
-        iso_store_commit(durable->store, error);
-        app_durable_at(durable, "after-commit");
-    }
+    if (error->status == ISO_OK && progress == ISO_STORE_WRITTEN && durable->told >= durable->pending)
+        commit(durable);
     if (error->status == ISO_OK && progress == ISO_STORE_IDLE && is_snapshot_due(durable, now))
         take_snapshot(durable, now);
     if (error->status == ISO_OK && now - durable->checked >= durable->options.checkpoint_interval / 1000000) {
@@ -486,6 +490,21 @@ enum iso_status app_durable_after(struct app_durable *durable, uint64_t now)
         checkpoint(durable, false);
     }
     return error->status;
+}
+
+/* A snapshot that is nearly done spares the next run much reading. */
+static void end_snapshot(struct app_durable *durable, uint64_t seconds)
+{
+    const struct timespec moment = {.tv_nsec = 5000000};
+    const struct iso_error *error = &durable->stream->app->error;
+    uint64_t end = microseconds() + seconds * 500000;
+    enum iso_store_progress progress;
+    while ((progress = iso_store_look(durable->store, false, &durable->stream->app->error)) != ISO_STORE_IDLE &&
+           error->status == ISO_OK && microseconds() < end) {
+        if (progress == ISO_STORE_WRITTEN && durable->told >= durable->pending)
+            commit(durable);
+        nanosleep(&moment, NULL);
+    }
 }
 
 enum iso_status app_durable_stop(struct app_durable *durable, uint64_t seconds)
@@ -496,7 +515,7 @@ enum iso_status app_durable_stop(struct app_durable *durable, uint64_t seconds)
         iso_kafka_producer_flush(stream->producer, (unsigned)seconds, error);
     for (int i = 0; i < 2 && error->status == ISO_OK; i++) /* a topic: the mark before, then all */
         tell(durable);
-    if (error->status == ISO_OK && note(durable) == ISO_OK)
-        checkpoint(durable, true);
+    if (error->status == ISO_OK && note(durable) == ISO_OK && checkpoint(durable, true) == ISO_OK)
+        end_snapshot(durable, seconds);
     return error->status;
 }
