@@ -91,7 +91,7 @@ enum iso_status iso_kafka_properties_file(struct iso_kafka_properties *propertie
     ssize_t length;
     FILE *file = fopen(path, "re");
     if (!file)
-        return iso_error_set(error, ISO_BAD_INPUT, "%s: %s", path, strerror(errno));
+        return iso_error_set(error, iso_error_of_open(errno), "%s: %s", path, strerror(errno));
     while (error->status == ISO_OK && (length = getline(&line, &capacity, file)) >= 0) {
         number++;
         char *text = trim(line, (size_t)length);

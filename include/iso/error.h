@@ -28,4 +28,8 @@ struct iso_error {
 enum iso_status iso_error_set(struct iso_error *error, enum iso_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Whose fault it is that a file could not be opened, by its errno: ISO_BAD_INPUT where its name is wrong or it is not
+ * for this user, ISO_FAILED where the machine could not. */
+enum iso_status iso_error_of_open(int error_number);
+
 #endif

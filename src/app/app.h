@@ -47,4 +47,10 @@ uint64_t app_memory_in_use(void);
 /* A remark on stderr: "isochron: ...". */
 void app_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* What a noun of which there are `count` ends in. */
+static inline const char *app_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 #endif

@@ -168,9 +168,10 @@ static enum iso_status tell(const struct app_rounds *rounds, bool is_final, cons
 static void say(const struct app_rounds *rounds, const struct iso_history *judged,
                 const struct iso_polygraph_result *result, double seconds)
 {
-    app_say("%s at %s: %" PRIu32 " transactions without timestamps, judged by polygraph in %.1f s%s%s",
+    app_say("%s at %s: %" PRIu32 " transaction%s without timestamps, judged by polygraph in %.1f s%s%s",
             iso_outcome_name(result->outcome), iso_model_name(model_of(rounds->stream->options)),
-            judged->committed_count, seconds, result->reason ? "; reason: " : "", result->reason ? result->reason : "");
+            judged->committed_count, app_plural(judged->committed_count), seconds, result->reason ? "; reason: " : "",
+            result->reason ? result->reason : "");
 }
 
 static void run_round(struct app_rounds *rounds)

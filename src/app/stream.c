@@ -268,12 +268,13 @@ static void say_summary(const struct app_stream *stream, enum iso_status outcome
     iso_pipeline_stats(stream->pipeline, &stats);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         violations += stats.engine.counts[axiom];
-    app_say("%s at %s: %" PRIu64 " transactions, %" PRIu64 " violations, %" PRIu64 " messages in %.1f s%s%s",
+    app_say("%s at %s: %" PRIu64 " transaction%s, %" PRIu64 " violation%s, %" PRIu64 " message%s in %.1f s%s%s",
             outcome == ISO_VIOLATED ? "violated"
             : outcome == ISO_OK     ? "holds"
                                     : "undecided",
-            iso_level_name((enum iso_level)stream->options->level), stats.engine.transactions, violations,
-            stats.messages, seconds, reason ? "; reason: " : "", reason ? reason : "");
+            iso_level_name((enum iso_level)stream->options->level), stats.engine.transactions,
+            app_plural(stats.engine.transactions), violations, app_plural(violations), stats.messages,
+            app_plural(stats.messages), seconds, reason ? "; reason: " : "", reason ? reason : "");
 }
 
 enum iso_status app_stream_conclude(struct app_stream *stream, double seconds)

@@ -149,7 +149,7 @@ enum iso_status iso_input_open(struct iso_input **input, const char *path, struc
     *input = NULL;
     enum iso_status status;
     if (opened->file < 0)
-        status = iso_error_set(error, ISO_BAD_INPUT, "%s: cannot be opened: %s", name, strerror(errno));
+        status = iso_error_set(error, iso_error_of_open(errno), "%s: cannot be opened: %s", name, strerror(errno));
     else
         status = recognise(opened, error);
     if (status == ISO_OK)

@@ -60,7 +60,7 @@ enum iso_status iso_paths_list(struct iso_paths *paths, const char *directory, c
     *paths = (struct iso_paths){0};
     DIR *stream = opendir(directory);
     if (!stream)
-        return iso_error_set(error, ISO_BAD_INPUT, "%s: %s", directory, strerror(errno));
+        return iso_error_set(error, iso_error_of_open(errno), "%s: %s", directory, strerror(errno));
     uint32_t capacity = 0;
     for (struct dirent *entry; (entry = readdir(stream));) {
         struct stat status;

@@ -16,7 +16,7 @@ static char *read_file(const char *path, size_t *length, struct iso_error *error
     size_t capacity = 1 << 16;
     char *text;
     if (!file) {
-        iso_error_set(error, ISO_BAD_INPUT, "%s: %s", path, strerror(errno));
+        iso_error_set(error, iso_error_of_open(errno), "%s: %s", path, strerror(errno));
         return NULL;
     }
     text = iso_allocate(capacity + ISO_JSON_PADDING);

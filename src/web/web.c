@@ -86,7 +86,7 @@ static enum iso_status read_token(struct iso_web *web, const char *path, struct 
     char text[TOKEN_MOST + 2];
     FILE *file = fopen(path, "re");
     if (!file)
-        return iso_error_set(error, ISO_FAILED, "%s: %s", path, strerror(errno));
+        return iso_error_set(error, iso_error_of_open(errno), "%s: %s", path, strerror(errno));
     size_t length = fread(text, 1, sizeof text, file);
     fclose(file);
     while (length && strchr("\r\n \t", text[length - 1]))

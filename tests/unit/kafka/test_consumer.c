@@ -437,7 +437,7 @@ static void offsets_that_are_not_known_yet(void **state)
     iso_kafka_consumer_free(consumer);
 }
 
-static void topic_that_appears_later(void **state)
+static void topic_read_before_its_first_message(void **state)
 {
     struct world *world = *state;
     static const char *const later[] = {"later"};
@@ -506,7 +506,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(leaders_change_and_answers_are_slow, start, stop),
         cmocka_unit_test_setup_teardown(fetch_errors_that_heal, start, stop),
         cmocka_unit_test_setup_teardown(offsets_that_are_not_known_yet, start, stop),
-        cmocka_unit_test_setup_teardown(topic_that_appears_later, start, stop),
+        cmocka_unit_test_setup_teardown(topic_read_before_its_first_message, start, stop),
         cmocka_unit_test_setup_teardown(broker_that_never_answers, start, stop),
         cmocka_unit_test_setup_teardown(wrong_properties, start, stop),
     };

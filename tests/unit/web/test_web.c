@@ -237,7 +237,7 @@ static void addresses(void **state)
     iso_web_free(web);
     error = (struct iso_error){.status = ISO_OK};
     assert_null(iso_web_new("0", "/nowhere/token", &error));
-    assert_int_equal(error.status, ISO_FAILED);
+    assert_int_equal(error.status, ISO_BAD_INPUT);
     unlink(path);
 }
 
