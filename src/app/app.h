@@ -30,7 +30,7 @@ struct app {
 };
 
 extern const struct app_command app_check, app_verify, app_gen, app_convert, app_bench, app_watch, app_capture,
-    app_replay;
+    app_replay, app_state;
 
 /* Seconds of a clock that never goes back. */
 double app_seconds(void);

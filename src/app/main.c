@@ -9,8 +9,8 @@
 #include "app/options.h"
 
 /* A new command is its file and its row here. */
-static const struct app_command *const commands[] = {&app_check, &app_verify, &app_gen,     &app_convert,
-                                                     &app_bench, &app_watch,  &app_capture, &app_replay};
+static const struct app_command *const commands[] = {&app_check, &app_verify,  &app_gen,    &app_convert, &app_bench,
+                                                     &app_watch, &app_capture, &app_replay, &app_state};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void print_help(struct iso_output *output)

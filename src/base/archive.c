@@ -301,7 +301,12 @@ enum iso_status iso_archive_close(struct iso_archive *archive)
     } else if (!is_over(archive) && get_expected(archive, END_NAME, 1, &item)) {
         iso_archive_expect(archive, archive->bytes == archive->size && !item.count);
     }
+    iso_archive_release(archive);
+    return archive->error->status;
+}
+
+void iso_archive_release(struct iso_archive *archive)
+{
     iso_free(archive->buffer);
     archive->buffer = NULL;
-    return archive->error->status;
 }

@@ -57,6 +57,9 @@ void iso_archive_restore(struct iso_archive *archive, int descriptor, const char
 /* Writes, or expects, the end item, and releases the archive. */
 enum iso_status iso_archive_close(struct iso_archive *archive);
 
+/* Without an end: the walk met it (iso_archive_next), or gave up. */
+void iso_archive_release(struct iso_archive *archive);
+
 /* A value of fixed size. Restoring: left as it was if there is an error. */
 void iso_archive_value(struct iso_archive *archive, const char *name, void *value, size_t size);
 

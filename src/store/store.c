@@ -200,6 +200,11 @@ uint64_t iso_store_snapshot_bytes(const struct iso_store *store)
     return store->base_bytes;
 }
 
+uint64_t iso_store_torn(const struct iso_store *store)
+{
+    return store->torn;
+}
+
 uint64_t iso_store_generation(const struct iso_store *store)
 {
     return store->base;
@@ -207,7 +212,8 @@ uint64_t iso_store_generation(const struct iso_store *store)
 
 /* ---- reading ---- */
 
-enum iso_status iso_store_restore(struct iso_store *store, iso_store_walk walk, void *context, struct iso_error *error)
+static enum iso_status read_snapshot(struct iso_store *store, iso_store_walk walk, void *context, bool to_its_end,
+                                     struct iso_error *error)
 {
     char name[STORE_NAME], path[512];
     struct iso_archive archive;
@@ -218,9 +224,22 @@ enum iso_status iso_store_restore(struct iso_store *store, iso_store_walk walk, 
         return store_failed(store, name, "cannot be opened", error);
     iso_archive_restore(&archive, file, path, error);
     walk(context, &archive);
-    iso_archive_close(&archive);
+    if (to_its_end)
+        iso_archive_release(&archive);
+    else
+        iso_archive_close(&archive);
     close(file);
     return error->status;
+}
+
+enum iso_status iso_store_restore(struct iso_store *store, iso_store_walk walk, void *context, struct iso_error *error)
+{
+    return read_snapshot(store, walk, context, false, error);
+}
+
+enum iso_status iso_store_examine(struct iso_store *store, iso_store_walk walk, void *context, struct iso_error *error)
+{
+    return read_snapshot(store, walk, context, true, error);
 }
 
 void iso_store_rewind(struct iso_store *store)

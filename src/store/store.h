@@ -60,6 +60,8 @@ enum iso_status iso_store_begin(struct iso_store *store, iso_store_walk walk, vo
 /* Otherwise: the snapshot, then the records since; false: no more, or an error. They may be gone through again. Then
  * iso_store_resume cuts off a torn record, and appending goes on. */
 enum iso_status iso_store_restore(struct iso_store *store, iso_store_walk walk, void *context, struct iso_error *error);
+/* As iso_store_restore, for a walk that goes through all items by iso_archive_next. */
+enum iso_status iso_store_examine(struct iso_store *store, iso_store_walk walk, void *context, struct iso_error *error);
 void iso_store_rewind(struct iso_store *store);
 bool iso_store_next(struct iso_store *store, struct iso_store_record *record, struct iso_error *error);
 enum iso_status iso_store_resume(struct iso_store *store, uint64_t *torn, struct iso_error *error);
@@ -73,6 +75,7 @@ enum iso_status iso_store_sync(struct iso_store *store, bool wait, struct iso_er
 /* Bytes: of records since the snapshot that is the latest, committed or not; of the committed snapshot. */
 uint64_t iso_store_journal_bytes(const struct iso_store *store);
 uint64_t iso_store_snapshot_bytes(const struct iso_store *store);
+uint64_t iso_store_torn(const struct iso_store *store);       /* once all records were read: bytes that are none */
 uint64_t iso_store_generation(const struct iso_store *store); /* of the committed snapshot */
 
 /* Starts to write a snapshot; there must be none under way. */

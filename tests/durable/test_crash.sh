@@ -25,7 +25,7 @@ after-later-journal-removed before-append after-feed"
 optional=" after-later-journal-removed before-idle-step after-idle-step-recorded after-idle-step "
 
 start_broker t:3
-"$isochron" gen --txns "${TXNS:-3000}" --ops 4 --keys 60 --watermarks 40 --delay 20 --deviation 10 --repeats 0.01 \
+"$isochron" gen --txns "${TXNS:-4000}" --ops 4 --keys 60 --watermarks 40 --delay 20 --deviation 10 --repeats 0.01 \
     --anomaly lost-update:15 --anomaly stale-read:25 --anomaly long-fork:10 -X batch.num.messages=40 --to kafka:t -X bootstrap.servers="$address" --quiet
 watch=("$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 -X bootstrap.servers="$address")
 durable=("${watch[@]}" -X fetch.message.max.bytes=12000 --state "$work/state" --checkpoint-interval 0 --snapshot-after 60000 --out file:"$work/lines")
@@ -71,7 +71,7 @@ done
 for point in $again; do
     once=
     for time in "${times[@]}"; do
-        crashed after-feed:2
+        crashed after-feed:1
         case $point in
         *torn*|*later*) # as after a crash of the machine: the end of the journal did not reach the disk
             journal=$(find "$work/state" -name 'journal-*' | sort -V | tail -1)
