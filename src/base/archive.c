@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 
-enum { BUFFER = 1 << 16, SLACK = 1 << 20 };
+enum { BUFFER = 1 << 16, SLACK = 1 << 16 };
 #define END_NAME "end of state"
 
 _Static_assert(sizeof(struct iso_archive_item) == 64, "heads are part of the format");
