@@ -334,6 +334,9 @@ enum iso_status app_durable_resume(struct app_durable *durable)
     if (torn)
         app_say("state %s: the journal's last %" PRIu64 " bytes are no whole record and were left out",
                 durable->options.state, torn);
+    if (durable->finished)
+        app_say("state %s: of a run that came to its end, where everything became final: nothing more is read",
+                durable->options.state);
     app_durable_at(durable, "after-resume");
     return ISO_OK;
 }
@@ -461,8 +464,8 @@ static enum iso_status take_snapshot(struct app_durable *durable, uint64_t now)
     app_durable_at(durable, "before-snapshot");
     iso_store_snapshot(durable->store, walk, durable, &durable->stream->app->error);
     app_durable_at(durable, "after-snapshot");
-    uint64_t pause = microseconds() - started;
-    durable->longest_pause = pause > durable->longest_pause ? pause : durable->longest_pause;
+    uint64_t took = microseconds() - started;
+    durable->longest_pause = took > durable->longest_pause ? took : durable->longest_pause;
     return durable->stream->app->error.status;
 }
 
@@ -517,5 +520,10 @@ enum iso_status app_durable_stop(struct app_durable *durable, uint64_t seconds)
         tell(durable);
     if (error->status == ISO_OK && note(durable) == ISO_OK && checkpoint(durable, true) == ISO_OK)
         end_snapshot(durable, seconds);
+    if (durable->snapshots && !stream->options->quiet)
+        app_say("state %s: %" PRIu64 " snapshots, for which the stream stood still for %" PRIu64 ".%03" PRIu64
+                " ms at most; the last has %" PRIu64 " bytes",
+                durable->options.state, durable->snapshots, durable->longest_pause / 1000,
+                durable->longest_pause % 1000, iso_store_snapshot_bytes(durable->store));
     return error->status;
 }
