@@ -456,7 +456,6 @@ static uint64_t microseconds(void)
 
 static enum iso_status take_snapshot(struct app_durable *durable, uint64_t now)
 {
-    uint64_t started = microseconds();
     durable->pending = durable->progress.position;
     durable->fed = 0;
     durable->fed_at = now;
@@ -464,8 +463,6 @@ static enum iso_status take_snapshot(struct app_durable *durable, uint64_t now)
     app_durable_at(durable, "before-snapshot");
     iso_store_snapshot(durable->store, walk, durable, &durable->stream->app->error);
     app_durable_at(durable, "after-snapshot");
-    uint64_t took = microseconds() - started;
-    durable->longest_pause = took > durable->longest_pause ? took : durable->longest_pause;
     return durable->stream->app->error.status;
 }
 
@@ -476,13 +473,9 @@ static void commit(struct app_durable *durable)
     app_durable_at(durable, "after-commit");
 }
 
-enum iso_status app_durable_after(struct app_durable *durable, uint64_t now)
+static enum iso_status look_after(struct app_durable *durable, uint64_t now)
 {
     struct iso_error *error = &durable->stream->app->error;
-    if (!durable->checked)
-        durable->checked = durable->fed_at = now;
-    if (tell(durable) != ISO_OK || note(durable) != ISO_OK)
-        return error->status;
     enum iso_store_progress progress = iso_store_look(durable->store, false, error);
     if (error->status == ISO_OK && progress == ISO_STORE_WRITTEN && durable->told >= durable->pending)
         commit(durable);
@@ -493,6 +486,19 @@ enum iso_status app_durable_after(struct app_durable *durable, uint64_t now)
         checkpoint(durable, false);
     }
     return error->status;
+}
+
+enum iso_status app_durable_after(struct app_durable *durable, uint64_t now)
+{
+    if (!durable->checked)
+        durable->checked = durable->fed_at = now;
+    if (tell(durable) != ISO_OK || note(durable) != ISO_OK)
+        return durable->stream->app->error.status;
+    uint64_t started = microseconds();
+    look_after(durable, now);
+    uint64_t took = microseconds() - started;
+    durable->longest_pause = took > durable->longest_pause ? took : durable->longest_pause;
+    return durable->stream->app->error.status;
 }
 
 /* A snapshot that is nearly done spares the next run much reading. */

@@ -117,7 +117,7 @@ enum iso_status iso_store_sync(struct iso_store *store, bool wait, struct iso_er
     if (syncer_busy(&store->syncer))
         return ISO_OK;
     store_at(store, "before-background-sync");
-    if (!syncer_start(&store->syncer, store->out))
+    if (!syncer_start(&store->syncer, store->out, NULL, NULL))
         return store_failed(store, name, "cannot be synced", error);
     store_at(store, "after-background-sync");
     return ISO_OK;

@@ -63,14 +63,12 @@ static enum iso_status rename_new(struct iso_store *store, struct iso_error *err
     return ISO_OK;
 }
 
-/* The rename is on the device: what was before is not needed any more. */
-static void remove_old(struct iso_store *store)
+/* The rename is on the device: what was before is not needed any more. Large files take their time to go. */
+static void remove_old(void *context)
 {
+    const struct iso_store *store = context;
     char name[STORE_NAME];
-    uint64_t old = store->base;
-    store->base = store->pending;
-    store->progress = ISO_STORE_IDLE;
-    for (; old && old < store->base; old++) {
+    for (uint64_t old = store->base; old && old < store->pending; old++) {
         store_name(name, "snapshot", old);
         unlinkat(store->directory, name, 0);
         store_at(store, "after-old-snapshot-removed");
@@ -100,7 +98,7 @@ enum iso_status iso_store_begin(struct iso_store *store, iso_store_walk walk, vo
         write_new(store, 1, walk, context, error) != ISO_OK || rename_new(store, error) != ISO_OK ||
         store_sync(store, store->directory, "", error) != ISO_OK)
         return error->status;
-    remove_old(store);
+    store->base = store->pending;
     return ISO_OK;
 }
 
@@ -161,10 +159,10 @@ static void look_at_syncer(struct iso_store *store, bool wait, struct iso_error 
     if (syncer_busy(&store->syncer))
         return;
     errno = syncer_failure(&store->syncer);
+    store->base = store->pending;
+    store->progress = ISO_STORE_IDLE;
     if (errno)
         store_failed(store, "", "cannot be synced", error);
-    else
-        remove_old(store);
 }
 
 enum iso_store_progress iso_store_look(struct iso_store *store, bool wait, struct iso_error *error)
@@ -183,7 +181,7 @@ enum iso_status iso_store_commit(struct iso_store *store, struct iso_error *erro
         return ISO_OK; /* at the next look */
     if (rename_new(store, error) != ISO_OK)
         return error->status;
-    if (!syncer_start(&store->syncer, store->directory))
+    if (!syncer_start(&store->syncer, store->directory, remove_old, store))
         return store_failed(store, "", "cannot be synced", error);
     store->progress = ISO_STORE_COMMITTING;
     return ISO_OK;

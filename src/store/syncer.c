@@ -21,6 +21,8 @@ static void *serve(void *argument)
         pthread_mutex_unlock(&syncer->lock);
         int failure = fsync(file) ? errno : 0;
         close(file);
+        if (!failure && syncer->then)
+            syncer->then(syncer->context);
         pthread_mutex_lock(&syncer->lock);
         syncer->failure = syncer->failure ? syncer->failure : failure;
         syncer->file = -1;
@@ -62,7 +64,7 @@ static bool start_thread(struct syncer *syncer)
     return syncer->runs;
 }
 
-bool syncer_start(struct syncer *syncer, int file)
+bool syncer_start(struct syncer *syncer, int file, void (*then)(void *context), void *context)
 {
     if (!syncer->runs && !start_thread(syncer))
         return false;
@@ -72,6 +74,8 @@ bool syncer_start(struct syncer *syncer, int file)
     pthread_mutex_lock(&syncer->lock);
     assert(syncer->file < 0);
     syncer->file = copy;
+    syncer->then = then;
+    syncer->context = context;
     pthread_cond_broadcast(&syncer->changed);
     pthread_mutex_unlock(&syncer->lock);
     return true;
