@@ -12,20 +12,9 @@
 
 static enum iso_status write_out(struct iso_store *store, const void *bytes, size_t size, struct iso_error *error)
 {
-    const uint8_t *at = bytes;
     char name[STORE_NAME];
-    while (size) {
-        ssize_t wrote = write(store->out, at, size);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0) {
-            store_name(name, "journal", store->generation);
-            return store_failed(store, name, "cannot be written", error);
-        }
-        at += wrote;
-        size -= (size_t)wrote;
-    }
-    return ISO_OK;
+    store_name(name, "journal", store->generation);
+    return store_write(store->out, bytes, size) ? ISO_OK : store_failed(store, name, "cannot be written", error);
 }
 
 enum iso_status store_new_journal(struct iso_store *store, uint64_t generation, struct iso_error *error)

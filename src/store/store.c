@@ -50,6 +50,21 @@ bool store_has(const struct iso_store *store, const char *kind, uint64_t generat
     return faccessat(store->directory, name, F_OK, 0) == 0;
 }
 
+bool store_write(int file, const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    while (size) {
+        ssize_t wrote = write(file, at, size);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return false;
+        at += wrote;
+        size -= (size_t)wrote;
+    }
+    return true;
+}
+
 /* ---- opening ---- */
 
 /* The lock goes with the process, however it ends. */
@@ -66,7 +81,7 @@ static enum iso_status take_lock(struct iso_store *store, struct iso_error *erro
                              *owner ? owner : "unknown");
     }
     int length = snprintf(owner, sizeof owner, "%ld", (long)getpid());
-    if (ftruncate(store->lock, 0) || pwrite(store->lock, owner, (size_t)length, 0) != length)
+    if (ftruncate(store->lock, 0) || !store_write(store->lock, owner, (size_t)length))
         return store_failed(store, "lock", "cannot be written", error);
     return ISO_OK;
 }

@@ -37,6 +37,7 @@ void store_at(const struct iso_store *store, const char *point);
 void store_name(char name[STORE_NAME], const char *kind, uint64_t generation);
 enum iso_status store_failed(const struct iso_store *store, const char *name, const char *what,
                              struct iso_error *error);
+bool store_write(int file, const void *bytes, size_t size); /* false: errno says why */
 /* Syncs a file of the store before it returns. */
 enum iso_status store_sync(struct iso_store *store, int file, const char *name, struct iso_error *error);
 bool store_has(const struct iso_store *store, const char *kind, uint64_t generation);
