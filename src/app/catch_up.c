@@ -174,6 +174,7 @@ static enum iso_status feed(struct catcher *catcher, const struct iso_store_reco
     struct iso_progress *progress = &catcher->durable->progress;
     for (uint32_t i = 0; i < count; i++)
         catcher->batch[i] = *catcher->taken[i];
+    app_durable_count(catcher->durable, catcher->batch, count);
     catcher->again.used = 0;
     iso_progress_step(progress, catcher->batch, count, time, &catcher->again);
     if (catcher->again.used != record->size || memcmp(catcher->again.bytes, record->bytes, record->size))

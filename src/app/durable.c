@@ -366,11 +366,16 @@ enum iso_status app_durable_declare(struct app_durable *durable, const struct is
     return append(durable, ISO_PROGRESS_PARTITION);
 }
 
+void app_durable_count(struct app_durable *durable, const struct iso_message *messages, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        durable->fed += sizeof *messages + messages[i].key.size + messages[i].payload.size;
+}
+
 enum iso_status app_durable_step(struct app_durable *durable, const struct iso_message *messages, uint32_t count,
                                  uint64_t time)
 {
-    for (uint32_t i = 0; i < count; i++)
-        durable->fed += 64 + messages[i].key.size + messages[i].payload.size;
+    app_durable_count(durable, messages, count);
     iso_progress_step(&durable->progress, messages, count, time, &durable->record);
     app_durable_at(durable, count ? "before-batch" : "before-idle-step");
     append(durable, ISO_PROGRESS_STEP);

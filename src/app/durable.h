@@ -76,6 +76,9 @@ enum iso_status app_durable_begin(struct app_durable *durable, const struct iso_
 /* All was done again; from here on new steps are recorded. */
 enum iso_status app_durable_resume(struct app_durable *durable);
 
+/* Messages that a restart would have to read again. */
+void app_durable_count(struct app_durable *durable, const struct iso_message *messages, uint32_t count);
+
 /* A partition is going to be declared; a batch is going to be fed (none: only time passes); the end is. */
 enum iso_status app_durable_declare(struct app_durable *durable, const struct iso_kafka_partition *partition,
                                     uint64_t time);

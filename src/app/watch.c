@@ -276,7 +276,8 @@ static enum iso_status go_on(struct watcher *watcher, struct iso_kafka_consumer_
         return watcher->stream.app->error.status;
     settings->positions = *positions = app_durable_positions(durable, &settings->position_count);
     settings->start = ISO_KAFKA_POSITIONS;
-    watcher->skew = (int64_t)durable->progress.time - watcher->started;
+    watcher->looked = iso_kafka_now(); /* catching up takes none of the pipeline's time either */
+    watcher->skew = (int64_t)durable->progress.time - watcher->looked;
     watcher->batch = iso_allocate(1);
     return ISO_OK;
 }
@@ -348,7 +349,10 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
     if (!watcher->stopped)
         watcher->stopped = app_catch_signals();
     watcher->left = watch->messages ? watch->messages : UINT64_MAX;
-    watcher->left -= stream->durable ? watcher->durable.progress.messages : 0;
+    if (stream->durable) {
+        uint64_t read = watcher->durable.progress.messages;
+        watcher->left -= read < watcher->left ? read : watcher->left;
+    }
     watcher->shown = isatty(STDERR_FILENO) && !watch->stream.quiet;
     if (watcher->consumer)
         declare_partitions(watcher, pipeline_time(watcher, watcher->looked));

@@ -88,10 +88,15 @@ done
 [ -z "${unreached:-}" ]
 result $? "every point was reached" || echo "# not reached:$unreached"
 
-random=${RANDOM_CRASHES:-5}
+random=${RANDOM_CRASHES:-4}
 [ "${CRASHES:-part}" = all ] && random=${RANDOM_CRASHES:-1000}
 RANDOM=${SEED:-1}
 for ((kill = 0; kill < random; kill++)); do
+    if [ $kill = $((random / 2)) ]; then # the second half: the other level, several shards
+        watch+=(--level ser --threads 3 --final-only)
+        durable+=(--level ser --threads 3 --final-only)
+        "${watch[@]}" | grep '"state":"final"' | sort >"$work/expected"
+    fi
     for ((again = RANDOM % 4; again >= 0; again--)); do
         timeout --signal=KILL "0.$(printf %03d $((RANDOM % 250 + 5)))" "${durable[@]}" 2>>"$work/said"
         wait_for_children
