@@ -29,7 +29,7 @@ enum { BLOCK = 100000, DEPTH = 64 };
 
 struct settings {
     enum iso_level level;
-    uint64_t transactions, rate, retention;
+    uint64_t transactions, rate, retention, settle;
     uint32_t operations, keys, sessions, reads, shards, batch;
     double delay;
     bool texts;
@@ -282,6 +282,7 @@ static void run_stream(const struct settings *settings, struct store *store)
     options.run = settings->shards > 1 ? run_parallel : NULL;
     options.finality_timeout_ms = 0;
     options.retention = settings->retention;
+    options.settle_ms = settings->settle;
     struct iso_aion *engine = iso_aion_new(&options);
     iso_history_init(&block);
     for (uint64_t done = 0; done < settings->transactions; done += size) {
@@ -332,6 +333,8 @@ static bool parse(struct settings *settings, int argc, char **argv)
             settings->rate = strtoull(argv[++i], NULL, 10);
         else if (!strcmp(name, "--retention"))
             settings->retention = strtoull(argv[++i], NULL, 10);
+        else if (!strcmp(name, "--settle"))
+            settings->settle = strtoull(argv[++i], NULL, 10);
         else if (!strcmp(name, "--batch"))
             settings->batch = (uint32_t)atoi(argv[++i]);
         else if (!strcmp(name, "--shards"))
@@ -348,6 +351,7 @@ int main(int argc, char **argv)
                                 .transactions = 1000000,
                                 .rate = 25000,
                                 .retention = 100000,
+                                .settle = 50,
                                 .operations = 8,
                                 .keys = 1000,
                                 .sessions = 24,

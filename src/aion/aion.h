@@ -15,9 +15,11 @@
  * transaction with that cts.
  *
  * What one iso_aion_add brings is judged in the order of commits, up to 4096 transactions at a time: the more
- * it brings, the fewer are late. Cost of a transaction, whatever its size: three cache lines and about 1,100
- * instructions; of an operation: two lines (key, end of a run) and about 250 in order, twice that where
- * others have overtaken it. Memory: README.md.
+ * it brings, the fewer are late. With `settle_ms`, transactions of a stream that comes out of order also wait for
+ * those that they overtook: then few verdicts flip and few steps are late, and EXT, SESSION and NOCONFLICT are told
+ * that much later; but never after a watermark has reached what they stand on. Cost of a transaction, whatever its
+ * size: three cache lines and about 1,100 instructions; of an operation: two lines (key, end of a run) and about 250 in
+ * order, twice that where others have overtaken it. Memory: README.md.
  *
  * Time is passed in (milliseconds, from any origin, never decreasing). The engine opens no socket and starts
  * no thread. Calls come from one thread at a time; events are delivered on it, inside the call that caused
@@ -80,6 +82,12 @@ struct iso_aion_options {
     bool session_order;
     uint32_t shards;              /* 1 to ISO_AION_SHARDS; 0 counts as 1 */
     uint64_t finality_timeout_ms; /* 0: no deadlines, only watermarks make final */
+    uint64_t settle_ms;           /* the most that a transaction waits for others that it overtook, before it is judged;
+                                   * 0: none waits. No more than the timeout counts. aion/settle.h says how long it
+                                   * is in fact */
+    uint64_t settle_distance;     /* in units of the timestamps: waits until a commit that much later has arrived, also
+                                   * where the stream's disorder asks for less */
+    bool settle_untimed;          /* the clock has no say in it: arrivals alone bound the wait (aion/settle.h) */
     uint64_t retention;           /* in units of the timestamps: a transaction may start this far below the watermark;
                                    * ISO_AION_FOREVER: nothing is dropped */
     uint64_t memory_limit;        /* bytes of the engine's own state; 0: none. Over it the retention shrinks */
@@ -92,7 +100,7 @@ struct iso_aion_options {
 };
 enum { ISO_AION_SHARDS = 64 };
 
-/* SI or SER, SESSION on, one shard, 5 s, everything kept. */
+/* SI or SER, SESSION on, one shard, 5 s, nothing waits, everything kept. */
 void iso_aion_options_init(struct iso_aion_options *options);
 
 struct iso_aion *iso_aion_new(const struct iso_aion_options *options);
@@ -117,7 +125,7 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
 /* No later transaction (or resolution) has cts <= `timestamp`. Going back is ignored. */
 void iso_aion_watermark(struct iso_aion *engine, uint64_t timestamp, uint64_t now);
 
-/* Lets deadlines pass. */
+/* Lets deadlines pass, and lets go what waits (settle_ms). */
 void iso_aion_tick(struct iso_aion *engine, uint64_t now);
 
 /* A transaction of unknown outcome committed at `cts`, or aborted. False if no such transaction is open. */
@@ -147,6 +155,8 @@ struct iso_aion_stats {
     uint64_t wrong_for[ISO_AION_DURATIONS]; /* how long a violation stood before it was taken back: < 1 ms, <
                                              * 10 ms, < 100 ms, ... the last: or longer */
     uint64_t rechecks;                      /* reads looked at again */
+    uint64_t waiting;                       /* transactions that wait to be judged now (settle_ms) */
+    uint64_t waiting_from;                  /* the least cts among them; UINT64_MAX: none */
     uint64_t open_reads, versions;          /* held now */
     uint64_t bytes;                         /* of engine state in use now */
 };

@@ -177,6 +177,14 @@ static void become(struct iso_aion_shard *shard, struct aion_case *subject, enum
     }
 }
 
+/* Before a violation is explained: writers that wait for their turn are known too. */
+static void hear_all(struct iso_aion_shard *shard, uint32_t number)
+{
+    const struct aion_case *subject = &shard->cases[number];
+    if (subject->state == AION_WRONG && !subject->told_final)
+        iso_aion_shard_release(shard, UINT64_MAX, UINT64_MAX, shard->now);
+}
+
 /* No version to come can change it. */
 static void finalise(struct iso_aion_shard *shard, uint32_t number)
 {
@@ -283,6 +291,9 @@ void aion_cases_advance(struct iso_aion_shard *shard)
         struct aion_due due = aion_dues_pop(&shard->finals);
         if (!is_current(shard, &due))
             continue;
+        hear_all(shard, due.subject);
+        if (!is_current(shard, &due))
+            continue;
         if (shard->cases[due.subject].bound <= shard->limit)
             finalise(shard, due.subject);
         else
@@ -294,6 +305,9 @@ void aion_cases_tick(struct iso_aion_shard *shard)
 {
     while (shard->deadlines.count && shard->deadlines.heap[0].time <= shard->now) {
         struct aion_due due = aion_dues_pop(&shard->deadlines);
+        if (!is_current(shard, &due))
+            continue;
+        hear_all(shard, due.subject);
         if (!is_current(shard, &due))
             continue;
         struct aion_case *subject = &shard->cases[due.subject];

@@ -18,6 +18,13 @@ void iso_aion_options_init(struct iso_aion_options *options)
         .session_order = true, .shards = 1, .finality_timeout_ms = 5000, .retention = ISO_AION_FOREVER};
 }
 
+/* Nothing waits beyond its deadline. */
+static uint64_t wait_of(const struct iso_aion_options *options)
+{
+    uint64_t deadline = options->finality_timeout_ms;
+    return deadline && deadline < options->settle_ms ? deadline : options->settle_ms;
+}
+
 struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
 {
     struct iso_aion *engine = iso_allocate_zeroed(1, sizeof *engine);
@@ -28,6 +35,7 @@ struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
     engine->retention = options->retention;
     for (uint32_t s = 0; s < engine->shards; s++)
         engine->shard[s] = iso_aion_shard_new(&shard);
+    aion_settle_init(&engine->settle, wait_of(options), options->settle_distance, options->settle_untimed);
     aion_pool_init(&engine->pool);
     aion_values_init(&engine->values);
     iso_atoms_init(&engine->session_atoms);
@@ -43,13 +51,11 @@ void iso_aion_free(struct iso_aion *engine)
         return;
     for (uint32_t s = 0; s < engine->shards; s++) {
         iso_aion_shard_free(engine->shard[s]);
-        iso_free(engine->batch[s].parts);
-        iso_free(engine->batch[s].steps);
-        iso_free(engine->batch[s].details);
-        iso_free(engine->batch[s].elements);
+        aion_batch_release(&engine->batch[s]);
     }
     aion_held_release(engine);
     aion_group_release(&engine->group);
+    aion_apart_release(&engine->apart);
     aion_block_release(&engine->block);
     aion_seen_release(&engine->seen);
     aion_values_release(&engine->values);
@@ -92,7 +98,9 @@ void iso_aion_block(struct iso_aion *engine, const struct iso_history *history)
 
 struct task {
     struct iso_aion *engine;
-    enum { APPLY, APPLY_AND_TELL, ADVANCE, TICK, END, SWEEP } what;
+    enum { APPLY, KEEP, GO, ADVANCE, TICK, END, SWEEP } what;
+    bool tell;
+    uint64_t until, start; /* GO, ADVANCE */
 };
 
 static void do_task(void *argument, uint32_t number)
@@ -102,12 +110,16 @@ static void do_task(void *argument, uint32_t number)
     struct iso_aion_shard *shard = engine->shard[number];
     switch (task->what) {
     case APPLY:
-    case APPLY_AND_TELL:
         iso_aion_shard_apply(shard, &engine->batch[number]);
-        if (task->what == APPLY_AND_TELL)
-            iso_aion_shard_tell(shard);
+        break;
+    case KEEP:
+        iso_aion_shard_keep(shard, &engine->batch[number]);
+        break;
+    case GO:
+        iso_aion_shard_release(shard, task->until, task->start, engine->now);
         break;
     case ADVANCE:
+        iso_aion_shard_release(shard, task->until, task->start, engine->now);
         iso_aion_shard_advance(shard, engine->limit, engine->passed, engine->floor, engine->now);
         break;
     case TICK:
@@ -120,11 +132,13 @@ static void do_task(void *argument, uint32_t number)
         iso_aion_shard_sweep(shard);
         break;
     }
+    if (task->tell)
+        iso_aion_shard_tell(shard);
 }
 
-static void run(struct iso_aion *engine, int what)
+static void run_task(struct iso_aion *engine, struct task task)
 {
-    struct task task = {engine, what};
+    task.engine = engine;
     if (engine->options.run)
         engine->options.run(engine->options.runner, do_task, &task, engine->shards);
     else
@@ -133,18 +147,38 @@ static void run(struct iso_aion *engine, int what)
     aion_deliver(engine);
 }
 
+static void run(struct iso_aion *engine, int what)
+{
+    run_task(engine, (struct task){.what = what});
+}
+
+static void clear_batches(struct iso_aion *engine)
+{
+    for (uint32_t s = 0; s < engine->shards; s++)
+        aion_batch_clear(&engine->batch[s]);
+}
+
 void aion_run_batches(struct iso_aion *engine, bool tell)
 {
-    run(engine, tell ? APPLY_AND_TELL : APPLY);
-    for (uint32_t s = 0; s < engine->shards; s++) {
-        struct aion_batch *batch = &engine->batch[s];
-        batch->part_count = batch->step_count = batch->detail_count = batch->element_count = 0;
-    }
+    run_task(engine, (struct task){.what = APPLY, .tell = tell});
+    clear_batches(engine);
+}
+
+void aion_keep_batches(struct iso_aion *engine)
+{
+    run(engine, KEEP);
+    clear_batches(engine);
+}
+
+void aion_let_go(struct iso_aion *engine, uint64_t until, bool tell)
+{
+    aion_apart_go(engine, until, 0);
+    run_task(engine, (struct task){.what = GO, .tell = tell, .until = until});
 }
 
 /* ---- adding ---- */
 
-static void fetch_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
+ISO_FETCH fetch_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
 {
     const struct iso_history *history = engine->block.history;
     if (t >= end)
@@ -188,6 +222,7 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
     enum iso_status status = ISO_OK;
     assert(end <= history->transaction_count);
     engine->now = now > engine->now ? now : engine->now;
+    aion_settle_begin(&engine->settle, engine->now);
     for (uint32_t ahead = first; ahead < first + FETCH_AHEAD; ahead++)
         fetch_ahead(engine, ahead, end);
     for (; t < end; t++) {
@@ -254,7 +289,12 @@ static void fit_memory(struct iso_aion *engine)
 static void advance(struct iso_aion *engine)
 {
     set_floor(engine);
-    run(engine, ADVANCE);
+    struct task task = {.what = ADVANCE};
+    if (engine->limit)
+        task.until = task.start = engine->limit - 1;
+    task.start = engine->floor > task.start ? engine->floor : task.start;
+    aion_apart_go(engine, task.until, task.start);
+    run_task(engine, task);
     aion_ties_settle(engine);
     fit_memory(engine);
 }
@@ -272,6 +312,8 @@ void iso_aion_tick(struct iso_aion *engine, uint64_t now)
 {
     struct aion_arrivals *arrivals = &engine->arrivals;
     engine->now = now > engine->now ? now : engine->now;
+    if (aion_queue_count(&engine->apart.queue))
+        aion_let_go(engine, aion_settle_until(&engine->settle, engine->now), true);
     run(engine, TICK);
     bool settled = false;
     while (arrivals->count &&
@@ -290,6 +332,7 @@ void iso_aion_end(struct iso_aion *engine, uint64_t now)
 {
     engine->now = now > engine->now ? now : engine->now;
     engine->limit = engine->passed = UINT64_MAX;
+    aion_apart_go(engine, UINT64_MAX, UINT64_MAX);
     run(engine, END);
     aion_ties_settle(engine);
 }
@@ -301,6 +344,8 @@ void iso_aion_stats(const struct iso_aion *engine, struct iso_aion_stats *stats)
     *stats = engine->stats;
     stats->sessions = engine->session_count;
     stats->open_unknown = engine->held_open;
+    stats->waiting = aion_queue_count(&engine->apart.queue);
+    stats->waiting_from = stats->waiting ? engine->apart.queue.turns[engine->apart.queue.first].time : UINT64_MAX;
     for (uint32_t s = 0; s < engine->shards; s++)
         iso_aion_shard_stats(engine->shard[s], stats);
     stats->bytes = bytes_of(engine);

@@ -3,9 +3,12 @@
 #define ISO_AION_ENGINE_PRIVATE_H
 
 #include "aion/aion.h"
+#include "aion/queue.h"
 #include "aion/run.h"
+#include "aion/settle.h"
 #include "aion/shard.h"
 #include "aion/values.h"
+#include "base/fetch.h"
 
 struct iso_atom_index;
 
@@ -44,6 +47,21 @@ struct aion_accepted {
     bool plain;      /* as in `struct aion_taking` */
 };
 
+/* A member on its way into its session. */
+struct aion_entrant {
+    uint64_t sno;
+    uint32_t session, member;
+    uint32_t number; /* of all accepted ones, wraps */
+};
+
+/* Committed transactions whose parts wait in the shards, and whose members wait here (group.c). */
+struct aion_apart {
+    struct aion_queue queue; /* subjects: entrants, or ISO_NONE: of no session */
+    struct aion_entrant *entrants;
+    uint32_t *free; /* a stack */
+    uint32_t entrant_count, capacity, free_count;
+};
+
 /* What iso_aion_add has accepted and not yet taken (group.c). */
 struct aion_group {
     struct aion_accepted *accepted;
@@ -53,6 +71,7 @@ struct aion_group {
     } * order, *spare;
     uint32_t count, untold; /* untold: taken since the shards told what is tentative */
     bool sorted;
+    bool waits; /* what is taken now waits for its turn */
 };
 
 /* ---- repeats (seen.c) ---- */
@@ -73,7 +92,7 @@ enum aion_seen_as aion_seen_note(struct aion_seen *seen, uint64_t tid, uint64_t 
                                  uint64_t floor);
 void aion_seen_rebuild(struct aion_seen *seen, uint64_t floor); /* only what is not below the floor */
 void aion_seen_release(struct aion_seen *seen);
-static inline void aion_seen_fetch(const struct aion_seen *seen, uint64_t tid)
+ISO_FETCH aion_seen_fetch(const struct aion_seen *seen, uint64_t tid)
 {
     if (seen->slots)
         __builtin_prefetch(&seen->slots[tid & seen->mask], 1);
@@ -141,6 +160,8 @@ struct iso_aion {
     uint32_t part_of[ISO_AION_SHARDS]; /* part of the transaction at hand, + 1 */
     struct aion_block block, held;
     struct aion_group group;
+    struct aion_settle settle;
+    struct aion_apart apart;
     uint32_t accepted; /* how many, wraps */
     struct iso_history held_history;
     struct aion_held *open;
@@ -178,8 +199,13 @@ void aion_forget_unknown(struct iso_aion *engine, struct aion_block *block, uint
 
 /* group.c */
 void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepted);
-void aion_group_end(struct iso_aion *engine); /* takes what waits, and has everything told */
+void aion_group_end(struct iso_aion *engine); /* takes all of it, and has everything told */
 void aion_group_release(struct aion_group *group);
+
+/* apart.c */
+void aion_apart_add(struct iso_aion *engine, const struct aion_turn *turn, const struct aion_entrant *entrant);
+void aion_apart_go(struct iso_aion *engine, uint64_t until, uint64_t start); /* into their sessions */
+void aion_apart_release(struct aion_apart *apart);
 
 /* block.c */
 void aion_block_set(struct aion_block *block, const struct iso_history *history);
@@ -231,13 +257,17 @@ static inline uint64_t aion_content_fold(const struct iso_history *history, uint
 }
 
 /* session.c */
-void aion_session_add(struct iso_aion *engine, const struct aion_block *block, const struct aion_accepted *accepted,
-                      uint32_t session);
+uint32_t aion_member_new(struct iso_aion *engine, const struct aion_block *block, const struct aion_accepted *accepted);
+void aion_session_add(struct iso_aion *engine, const struct aion_entrant *entrant);
 
 void aion_sessions_trim(struct iso_aion *engine); /* all of them */
 
-/* deliver.c */
+/* engine.c: the shards, all at once. What waits goes up to cts `until`, and what started at or below `start`. */
 void aion_run_batches(struct iso_aion *engine, bool tell);
+void aion_keep_batches(struct iso_aion *engine);
+void aion_let_go(struct iso_aion *engine, uint64_t until, bool tell);
+
+/* deliver.c */
 void aion_deliver(struct iso_aion *engine);
 void aion_emit(struct iso_aion *engine, struct iso_aion_event *event);
 struct iso_aion_event aion_event_of(const struct iso_aion *engine, enum iso_axiom axiom);

@@ -183,6 +183,14 @@ static void note_breach(const struct aion_taking *taking)
     aion_tie_add(taking->engine, &tie, &history->atoms, history->tid[t]);
 }
 
+/* Its member waits here as its parts do in the shards. */
+static void wait(const struct aion_taking *taking, const struct aion_entrant *entrant)
+{
+    bool by_start = taking->engine->options.level == ISO_SI && taking->flags & ISO_HAS_STS;
+    struct aion_turn turn = {.time = taking->times.cts, .start = by_start ? taking->times.sts : taking->times.cts};
+    aion_apart_add(taking->engine, &turn, entrant);
+}
+
 static void judge_alone(const struct aion_taking *taking, const struct aion_accepted *accepted)
 {
     struct iso_aion *engine = taking->engine;
@@ -194,8 +202,16 @@ static void judge_alone(const struct aion_taking *taking, const struct aion_acce
         check_timestamps(taking);
     else
         note_breach(taking);
-    if (engine->options.session_order && session != ISO_NONE && !foreign)
-        aion_session_add(engine, taking->block, accepted, aion_block_session(engine, taking->block, session));
+    bool has_session = engine->options.session_order && session != ISO_NONE && !foreign;
+    struct aion_entrant entrant = {.sno = accepted->sno, .number = accepted->number};
+    if (has_session) {
+        entrant.session = aion_block_session(engine, taking->block, session);
+        entrant.member = aion_member_new(engine, taking->block, accepted);
+    }
+    if (engine->group.waits)
+        wait(taking, has_session ? &entrant : NULL);
+    else if (has_session)
+        aion_session_add(engine, &entrant);
 }
 
 static uint64_t place_in_session(struct iso_aion *engine, struct aion_block *block, uint32_t t, bool resolved)

@@ -14,13 +14,15 @@
 /* Transactions: of a batch for one shard, and for several, which share the cost of a run; of a group. */
 enum { BATCH = 128, BATCH_PARALLEL = 4096, GROUP = 4096 };
 
-enum { DIGIT = 11 };
+/* Bits of a digit: of a small group and of a large one, so that counting costs no more than placing. */
+enum { DIGIT = 11, SMALL_DIGIT = 8, SMALL = 1024 };
 
 static void sort_by_digit(const struct aion_place_in_time *from, struct aion_place_in_time *to, uint32_t count,
-                          uint64_t least, unsigned shift)
+                          uint64_t least, unsigned shift, unsigned digit)
 {
-    uint32_t first[1 << DIGIT] = {0}, sum = 0;
-    const uint64_t mask = (1 << DIGIT) - 1;
+    uint32_t first[1 << DIGIT], sum = 0;
+    const uint64_t mask = (1u << digit) - 1;
+    memset(first, 0, sizeof *first << digit);
     for (uint32_t i = 0; i < count; i++)
         first[(from[i].time - least) >> shift & mask]++;
     for (uint32_t i = 0; i <= mask; i++) {
@@ -34,34 +36,59 @@ static void sort_by_digit(const struct aion_place_in_time *from, struct aion_pla
 
 static void sort_group(struct aion_group *group)
 {
+    unsigned digit = group->count < SMALL ? SMALL_DIGIT : DIGIT;
     uint64_t least = UINT64_MAX, most = 0;
     for (uint32_t i = 0; i < group->count; i++) {
         uint64_t time = group->order[i].time;
         least = time < least ? time : least;
         most = time > most ? time : most;
     }
-    for (unsigned shift = 0; shift < 64 && (most - least) >> shift; shift += DIGIT) {
-        sort_by_digit(group->order, group->spare, group->count, least, shift);
+    for (unsigned shift = 0; shift < 64 && (most - least) >> shift; shift += digit) {
+        sort_by_digit(group->order, group->spare, group->count, least, shift, digit);
         struct aion_place_in_time *sorted = group->spare;
         group->spare = group->order;
         group->order = sorted;
     }
 }
 
-/* Takes all of the group. The last batch stays with the shards' batches until the next, or the end. */
-static void take(struct iso_aion *engine, uint32_t batch)
+/* Takes all of the group: judges it, or lets it wait. The last batch stays with the shards' batches until the next, or
+ * the end. */
+static void take(struct iso_aion *engine, uint32_t batch, uint64_t until)
 {
     struct aion_group *group = &engine->group;
     if (!group->sorted)
         sort_group(group);
+    bool some_wait = aion_queue_count(&engine->apart.queue) > 0;
+    group->waits = some_wait || (group->count && group->order[group->count - 1].time > until);
     for (uint32_t i = 0; i < group->count; i++) {
         aion_take(engine, &engine->block, &group->accepted[group->order[i].number], engine->now);
-        if ((i + 1) % batch == 0 && i + 1 < group->count)
+        if ((i + 1) % batch || i + 1 == group->count)
+            continue;
+        if (group->waits)
+            aion_keep_batches(engine);
+        else
             aion_run_batches(engine, false);
     }
     group->untold += group->count;
     group->count = 0;
     group->sorted = true;
+}
+
+static void end(struct iso_aion *engine, bool tell)
+{
+    struct aion_group *group = &engine->group;
+    uint64_t until = aion_settle_until(&engine->settle, engine->now);
+    take(engine, engine->shards > 1 ? BATCH_PARALLEL : BATCH, until);
+    tell |= group->untold >= GROUP;
+    group->untold = tell ? 0 : group->untold;
+    if (group->waits) {
+        aion_keep_batches(engine);
+        aion_queue_merge(&engine->apart.queue);
+        aion_let_go(engine, until, tell);
+    } else {
+        aion_run_batches(engine, tell);
+    }
+    group->waits = false;
 }
 
 void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepted)
@@ -76,22 +103,20 @@ void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepte
     uint64_t before = number ? group->order[number - 1].time : 0, time = accepted->times.cts;
     if (iso_status_of(engine->block.history, accepted->transaction) != ISO_COMMITTED)
         time = before; /* stays where it arrived */
+    else if (engine->settle.wait_ms)
+        aion_settle_note(&engine->settle, time);
     group->sorted = number ? group->sorted && time >= before : true;
     group->accepted[number] = *accepted;
     group->order[group->count++] = (struct aion_place_in_time){time, number};
     if (group->count < GROUP && (!group->sorted || group->count % batch))
         return;
-    take(engine, batch);
-    bool tell = group->untold >= GROUP;
-    aion_run_batches(engine, tell);
-    group->untold = tell ? 0 : group->untold;
+    end(engine, false);
+    aion_settle_begin(&engine->settle, engine->now);
 }
 
 void aion_group_end(struct iso_aion *engine)
 {
-    take(engine, engine->shards > 1 ? BATCH_PARALLEL : BATCH);
-    aion_run_batches(engine, true);
-    engine->group.untold = 0;
+    end(engine, true);
 }
 
 void aion_group_release(struct aion_group *group)

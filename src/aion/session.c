@@ -20,8 +20,7 @@ static void widen_members(struct iso_aion *engine)
     engine->member_capacity = (uint32_t)next;
 }
 
-static uint32_t new_member(struct iso_aion *engine, const struct aion_block *block,
-                           const struct aion_accepted *accepted)
+uint32_t aion_member_new(struct iso_aion *engine, const struct aion_block *block, const struct aion_accepted *accepted)
 {
     const struct iso_history *history = block->history;
     const struct aion_times *times = &accepted->times;
@@ -178,10 +177,10 @@ static void pass_on(struct iso_aion *engine, struct aion_session *session, struc
 }
 
 static void insert(struct iso_aion *engine, struct aion_session *session, struct aion_place place,
-                   const struct aion_accepted *accepted, uint32_t number)
+                   const struct aion_entrant *entrant)
 {
     struct aion_place before = place;
-    uint32_t latest = number;
+    uint32_t number = entrant->member, latest = number;
     if (session->members.count && aion_run_before(&engine->pool, &session->members, &before)) {
         uint32_t earlier = aion_run_get(&engine->pool, &session->members, before)->detail;
         judge(engine, &engine->members[number], &engine->members[earlier]);
@@ -190,11 +189,11 @@ static void insert(struct iso_aion *engine, struct aion_session *session, struct
     } else if (session->dropped) {
         engine->stats.sessions_undecided++;
     }
-    struct aion_entry entry = {.time = accepted->sno,
+    struct aion_entry entry = {.time = entrant->sno,
                                .hold = engine->members[latest].cts,
                                .transaction = number,
                                .detail = latest,
-                               .operation = accepted->number};
+                               .operation = entrant->number};
     place = aion_run_insert(&engine->pool, &session->members, place, &entry);
     if (latest == number)
         pass_on(engine, session, place, number);
@@ -202,78 +201,74 @@ static void insert(struct iso_aion *engine, struct aion_session *session, struct
         unpin(engine, session);
 }
 
+/* The entry of a member that has the largest position up to itself. */
+static inline struct aion_entry entry_of(const struct aion_entrant *entrant, const struct aion_member *member)
+{
+    return (struct aion_entry){.time = entrant->sno,
+                               .hold = member->cts,
+                               .transaction = entrant->member,
+                               .detail = entrant->member,
+                               .operation = entrant->number};
+}
+
 /* The short way of nearly every member: the last of its session so far, after all others there. False:
  * nothing was done. */
-static bool append(struct iso_aion *engine, struct aion_session *session, const struct aion_block *block,
-                   const struct aion_accepted *accepted)
+static bool append(struct iso_aion *engine, struct aion_session *session, const struct aion_entrant *entrant)
 {
-    const struct aion_times *times = &accepted->times;
+    const struct aion_member *member = &engine->members[entrant->member];
     if (!session->members.count)
         return false;
     const struct aion_entry *last = aion_run_last(&engine->pool, &session->members);
-    bool follows = engine->options.level == ISO_SER || times->sts >= last->hold;
-    if (last->time >= accepted->sno || times->cts <= last->hold || !follows)
+    bool follows = engine->options.level == ISO_SER || member->sts >= last->hold;
+    if (last->time >= entrant->sno || member->cts <= last->hold || !follows)
         return false;
-    struct aion_entry *entry = aion_run_append(&engine->pool, &session->members, times->cts);
+    struct aion_entry *entry = aion_run_append(&engine->pool, &session->members, member->cts);
     if (!entry)
         return false;
-    uint32_t number = new_member(engine, block, accepted);
-    *entry = (struct aion_entry){.time = accepted->sno,
-                                 .hold = times->cts,
-                                 .transaction = number,
-                                 .detail = number,
-                                 .operation = accepted->number};
+    *entry = entry_of(entrant, member);
     return true;
 }
 
 /* The way of most late ones: among the last of its session, between two that keep the axiom with it. False:
  * nothing was done. */
-static bool insert_near(struct iso_aion *engine, struct aion_session *session, const struct aion_block *block,
-                        const struct aion_accepted *accepted)
+static bool insert_near(struct iso_aion *engine, struct aion_session *session, const struct aion_entrant *entrant)
 {
-    const struct aion_times *times = &accepted->times;
+    const struct aion_member *member = &engine->members[entrant->member];
     struct aion_near near;
-    if (!session->members.count || !aion_run_near(&engine->pool, &session->members, accepted->sno, &near) ||
+    if (!session->members.count || !aion_run_near(&engine->pool, &session->members, entrant->sno, &near) ||
         !near.has_room || !near.index || near.index == near.count)
         return false;
     const struct aion_entry *before = &near.entries[near.index - 1], *after = before + 1;
     const struct aion_member *next = &engine->members[after->transaction];
     bool si = engine->options.level == ISO_SI;
-    if (after->time == accepted->sno || times->cts <= before->hold || (si && times->sts < before->hold) ||
-        after->hold <= times->cts || (si ? next->sts < times->cts : next->cts <= times->cts))
+    if (after->time == entrant->sno || member->cts <= before->hold || (si && member->sts < before->hold) ||
+        after->hold <= member->cts || (si ? next->sts < member->cts : next->cts <= member->cts))
         return false;
-    uint32_t number = new_member(engine, block, accepted);
-    struct aion_entry entry = {.time = accepted->sno,
-                               .hold = times->cts,
-                               .transaction = number,
-                               .detail = number,
-                               .operation = accepted->number};
+    struct aion_entry entry = entry_of(entrant, member);
     aion_run_put_near(&engine->pool, &session->members, &near, &entry);
     return true;
 }
 
 static struct aion_place place_of(const struct iso_aion *engine, const struct aion_session *session,
-                                  const struct aion_accepted *accepted)
+                                  const struct aion_entrant *entrant)
 {
     const struct aion_run *members = &session->members;
-    if (!members->count || aion_run_last(&engine->pool, members)->time < accepted->sno)
+    if (!members->count || aion_run_last(&engine->pool, members)->time < entrant->sno)
         return aion_run_end(&engine->pool, members);
-    struct aion_place place = aion_run_lower(&engine->pool, members, accepted->sno);
+    struct aion_place place = aion_run_lower(&engine->pool, members, entrant->sno);
     const struct aion_entry *other;
-    while ((other = aion_run_get(&engine->pool, members, place)) && other->time == accepted->sno &&
-           (int32_t)(other->operation - accepted->number) < 0)
+    while ((other = aion_run_get(&engine->pool, members, place)) && other->time == entrant->sno &&
+           (int32_t)(other->operation - entrant->number) < 0)
         aion_run_next(&engine->pool, members, &place);
     return place;
 }
 
-void aion_session_add(struct iso_aion *engine, const struct aion_block *block, const struct aion_accepted *accepted,
-                      uint32_t session)
+void aion_session_add(struct iso_aion *engine, const struct aion_entrant *entrant)
 {
-    struct aion_session *entry = &engine->sessions[session];
-    if (append(engine, entry, block, accepted) || insert_near(engine, entry, block, accepted))
+    struct aion_session *session = &engine->sessions[entrant->session];
+    if (append(engine, session, entrant) || insert_near(engine, session, entrant))
         return;
-    uint32_t number = new_member(engine, block, accepted);
-    if (aion_run_full(&engine->pool, &entry->members))
-        trim(engine, entry);
-    insert(engine, entry, place_of(engine, entry, accepted), accepted, number);
+    if (aion_run_full(&engine->pool, &session->members))
+        trim(engine, session);
+    insert(engine, session, place_of(engine, session, entrant), entrant);
 }

@@ -4,15 +4,19 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/fetch.h"
 #include "base/memory.h"
 #include "history/index.h"
 
 #define GROW(column, old, next)                                                                                        \
     ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
 
-/* Steps ahead: first the key's line is fetched, then the end of the run that the step will change, in two
- * steps where that has a directory. */
-enum { FETCH_KEY = 16, FETCH_RUN = 8, FETCH_CHUNK = 4 };
+/* Parts ahead, whose first steps are looked at: the key's line is fetched, some steps later the end of the run that the
+ * step will change, and again some later its last chunk where it has a directory. */
+enum { FETCH_AHEAD = 8, FETCH_STEPS = 32 };
+
+/* So many keys, and the ends of their runs, stay in the second level cache. */
+enum { KEYS_IN_CACHE = 1 << 12 };
 
 struct iso_aion_shard *iso_aion_shard_new(const struct aion_shard_options *options)
 {
@@ -46,6 +50,7 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     iso_free(shard->findings);
     iso_free(shard->groups);
     iso_column_free(shard->readers, shard->reader_capacity * sizeof *shard->readers);
+    aion_waiting_release(&shard->waiting);
     aion_pool_release(&shard->pool);
     aion_values_release(&shard->values);
     iso_atoms_release(&shard->key_atoms);
@@ -247,13 +252,7 @@ struct aion_due aion_dues_pop(struct aion_dues *dues)
 
 /* ---- batches ---- */
 
-static inline void fetch_key(const struct iso_aion_shard *shard, const struct aion_batch *batch, uint32_t step)
-{
-    if (step < batch->step_count)
-        __builtin_prefetch(&shard->keys[batch->steps[step].key], 1);
-}
-
-static inline void fetch_end(const struct iso_aion_shard *shard, const struct aion_run *run)
+ISO_FETCH fetch_end(const struct iso_aion_shard *shard, const struct aion_run *run)
 {
     uint32_t chunks = aion_run_chunks(run);
     if (!run->at)
@@ -267,24 +266,13 @@ static inline void fetch_end(const struct iso_aion_shard *shard, const struct ai
 }
 
 /* A read of an older version than the newest looks at the versions too. */
-static inline bool looks_back(const struct aion_batch *batch, const struct aion_step *step, const struct aion_key *key)
+static inline bool looks_back(const struct aion_part *part, const struct aion_step *step, const struct aion_key *key)
 {
-    return step->kind == AION_READ && batch->parts[step->part].bound <= key->newest_time;
-}
-
-static inline void fetch_run(const struct iso_aion_shard *shard, const struct aion_batch *batch, uint32_t number)
-{
-    if (number >= batch->step_count)
-        return;
-    const struct aion_step *step = &batch->steps[number];
-    const struct aion_key *key = &shard->keys[step->key];
-    fetch_end(shard, step->kind <= AION_READ_LIST ? &key->reads : &key->versions);
-    if (looks_back(batch, step, key))
-        fetch_end(shard, &key->versions);
+    return step->kind == AION_READ && part->bound <= key->newest_time;
 }
 
 /* Of a run with a directory: the end of its last chunk. */
-static inline void fetch_last_chunk(const struct iso_aion_shard *shard, const struct aion_run *run)
+ISO_FETCH fetch_last_chunk(const struct iso_aion_shard *shard, const struct aion_run *run)
 {
     uint32_t chunks = aion_run_chunks(run);
     if (chunks < 2)
@@ -293,15 +281,64 @@ static inline void fetch_last_chunk(const struct iso_aion_shard *shard, const st
     __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, ref->at) + ref->count - 1, 1);
 }
 
-static inline void fetch_chunk(const struct iso_aion_shard *shard, const struct aion_batch *batch, uint32_t number)
+/* Parts in an order: as they stand in a batch, or, if there is none, as it is their turn. */
+struct march {
+    const struct aion_batch *batch;
+    const struct aion_page *pages;
+    const struct aion_turn *turns;
+    uint32_t count, ahead;
+};
+
+static inline const struct aion_batch *batch_at(const struct march *march, uint32_t number)
 {
-    if (number >= batch->step_count)
+    return march->batch ? march->batch : &march->pages[march->turns[number].subject >> AION_PAGE_BITS].batch;
+}
+
+static inline const struct aion_part *part_at(const struct march *march, uint32_t number)
+{
+    if (march->batch)
+        return &march->batch->parts[number];
+    return &batch_at(march, number)->parts[march->turns[number].subject & ((1u << AION_PAGE_BITS) - 1)];
+}
+
+ISO_FETCH fetch_keys(const struct iso_aion_shard *shard, const struct march *march, uint32_t number)
+{
+    if (number >= march->count)
         return;
-    const struct aion_step *step = &batch->steps[number];
-    const struct aion_key *key = &shard->keys[step->key];
-    fetch_last_chunk(shard, step->kind <= AION_READ_LIST ? &key->reads : &key->versions);
-    if (looks_back(batch, step, key))
-        fetch_last_chunk(shard, &key->versions);
+    const struct aion_part *part = part_at(march, number);
+    const struct aion_step *step = &batch_at(march, number)->steps[part->first_step];
+    for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++)
+        __builtin_prefetch(&shard->keys[step->key], 1);
+}
+
+/* `chunks`: what the end of the run's directory names, which has been fetched before. */
+ISO_FETCH fetch_runs(const struct iso_aion_shard *shard, const struct march *march, uint32_t number, bool chunks)
+{
+    if (number >= march->count)
+        return;
+    const struct aion_part *part = part_at(march, number);
+    const struct aion_step *step = &batch_at(march, number)->steps[part->first_step];
+    for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++) {
+        const struct aion_key *key = &shard->keys[step->key];
+        const struct aion_run *run = step->kind <= AION_READ_LIST ? &key->reads : &key->versions;
+        bool too = looks_back(part, step, key);
+        if (chunks) {
+            fetch_last_chunk(shard, run);
+            if (too)
+                fetch_last_chunk(shard, &key->versions);
+        } else {
+            fetch_end(shard, run);
+            if (too)
+                fetch_end(shard, &key->versions);
+        }
+    }
+}
+
+ISO_FETCH fetch(const struct iso_aion_shard *shard, const struct march *march, uint32_t at)
+{
+    fetch_keys(shard, march, at + 3 * march->ahead);
+    fetch_runs(shard, march, at + 2 * march->ahead, false);
+    fetch_runs(shard, march, at + march->ahead, true);
 }
 
 static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
@@ -322,7 +359,8 @@ static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *ba
     }
 }
 
-static void apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part)
+static inline void apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                              const struct aion_part *part)
 {
     if (part->flags & AION_FORGET) {
         aion_forget(shard, batch, part);
@@ -331,12 +369,8 @@ static void apply_part(struct iso_aion_shard *shard, const struct aion_batch *ba
     uint32_t transaction = new_transaction(shard, batch, part);
     shard->last_bound = 0;
     shard->keeps_reads = false;
-    for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++) {
-        fetch_key(shard, batch, i + FETCH_KEY);
-        fetch_run(shard, batch, i + FETCH_RUN);
-        fetch_chunk(shard, batch, i + FETCH_CHUNK);
+    for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++)
         apply_step(shard, batch, part, &batch->steps[i], transaction);
-    }
     for (uint32_t i = 0; i < shard->group_count; i++)
         aion_case_start(shard, shard->groups[i], ISO_NONE);
     shard->group_count = 0;
@@ -346,17 +380,41 @@ static void apply_part(struct iso_aion_shard *shard, const struct aion_batch *ba
         aion_transaction_drop(shard, transaction);
 }
 
+void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part)
+{
+    apply_part(shard, batch, part);
+}
+
+static void apply_all(struct iso_aion_shard *shard, struct march *march)
+{
+    const struct aion_batch *first = batch_at(march, 0);
+    bool fetches = shard->key_count > KEYS_IN_CACHE;
+    march->ahead = 1 + FETCH_AHEAD * first->part_count / (first->step_count + 1);
+    for (uint32_t i = 0; fetches && i < 3 * march->ahead; i++)
+        fetch_keys(shard, march, i);
+    for (uint32_t i = 0; fetches && i < 2 * march->ahead; i++)
+        fetch_runs(shard, march, i, false);
+    for (uint32_t i = 0; i < march->count; i++) {
+        const struct aion_part *part = part_at(march, i);
+        if (fetches)
+            fetch(shard, march, i);
+        shard->now = part->arrival > shard->now ? part->arrival : shard->now;
+        shard->work += part->step_count;
+        apply_part(shard, batch_at(march, i), part);
+    }
+    aion_sweep_some(shard);
+}
+
 void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch *batch)
 {
-    for (uint32_t i = 0; i < FETCH_KEY; i++)
-        fetch_key(shard, batch, i);
-    for (uint32_t i = 0; i < batch->part_count; i++) {
-        if (batch->parts[i].arrival > shard->now)
-            shard->now = batch->parts[i].arrival;
-        apply_part(shard, batch, &batch->parts[i]);
-    }
-    shard->work += batch->step_count;
-    aion_sweep_some(shard);
+    struct march march = {.batch = batch, .count = batch->part_count};
+    apply_all(shard, &march);
+}
+
+void aion_apply_waiting(struct iso_aion_shard *shard, const struct aion_turn *turns, uint32_t count)
+{
+    struct march march = {.pages = shard->waiting.pages, .turns = turns, .count = count};
+    apply_all(shard, &march);
 }
 
 void iso_aion_shard_tell(struct iso_aion_shard *shard)
@@ -374,6 +432,7 @@ void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64
     shard->passed = passed > shard->passed ? passed : shard->passed;
     floor = floor < shard->passed ? floor : shard->passed;
     shard->floor = floor > shard->floor ? floor : shard->floor;
+    aion_cases_tell_fresh(shard); /* of what has just been released: final at once where the watermark has come */
     aion_ties_advance(shard);
     aion_cases_advance(shard);
     aion_readers_advance(shard);
@@ -387,6 +446,7 @@ void iso_aion_shard_tick(struct iso_aion_shard *shard, uint64_t now)
 
 void iso_aion_shard_end(struct iso_aion_shard *shard, uint64_t now)
 {
+    iso_aion_shard_release(shard, UINT64_MAX, UINT64_MAX, now);
     shard->ended = true;
     iso_aion_shard_advance(shard, UINT64_MAX, UINT64_MAX, 0, now);
     for (uint32_t i = 0; i < shard->case_count; i++) {
@@ -429,7 +489,7 @@ uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard)
            (uint64_t)shard->rare_count * sizeof *shard->rares +
            (uint64_t)shard->transactions_in_use * sizeof *shard->transactions +
            (uint64_t)shard->reader_count * sizeof *shard->readers + (uint64_t)shard->case_count * sizeof *shard->cases +
-           shard->key_atoms.text_size + (uint64_t)shard->key_atoms.count * 12;
+           aion_waiting_bytes(&shard->waiting) + shard->key_atoms.text_size + (uint64_t)shard->key_atoms.count * 12;
 }
 
 void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_stats *stats)

@@ -3,8 +3,8 @@
  * In go batches of *parts* (what one transaction did to this shard's keys, told apart into external reads,
  * versions and spare writes by the front), watermarks and the passing of time; out come *findings*. A shard
  * knows no other shard and no session, and reads nothing but its arguments, so that it can run on a thread of
- * its own, or elsewhere. Its state is columns and 32-bit numbers without pointers among them (pool.h), to be
- * saved as bytes and, key by key, split or merged by hash.
+ * its own, or elsewhere. Parts may wait in it until it is their turn (wait.c). Its state is columns and 32-bit numbers
+ * without pointers among them (pool.h), to be saved as bytes and, key by key, split or merged by hash.
  *
  * Threads: one at a time. A batch borrows the atoms of a block; findings belong to the shard until cleared.
  */
@@ -30,9 +30,7 @@ struct aion_step {
     uint32_t operation; /* place in the transaction; version: its first write of the key */
     uint32_t detail;    /* + 1; 0: a register, at the times of the part */
     uint8_t kind, flags;
-    uint16_t part; /* of the batch, which has at most AION_BATCH_PARTS */
 };
-enum { AION_BATCH_PARTS = 1 << 16 };
 
 /* What few steps have. */
 struct aion_detail {
@@ -62,6 +60,24 @@ struct aion_batch {
     uint32_t part_count, part_capacity, step_count, step_capacity, detail_count, detail_capacity;
     uint32_t element_count, element_capacity;
 };
+
+/* batch.c */
+void aion_batch_release(struct aion_batch *batch);
+void aion_batch_widen(struct aion_batch *batch, uint32_t steps);
+struct aion_part *aion_batch_part(struct aion_batch *batch);                                      /* one more, unset */
+struct aion_detail *aion_batch_detail(struct aion_batch *batch, struct aion_step *step);          /* one more, zeroed */
+uint32_t aion_batch_elements(struct aion_batch *batch, const iso_atom *elements, uint32_t count); /* where they are */
+
+static inline void aion_batch_reserve(struct aion_batch *batch, uint32_t steps)
+{
+    if (batch->step_count + steps > batch->step_capacity)
+        aion_batch_widen(batch, steps);
+}
+
+static inline void aion_batch_clear(struct aion_batch *batch)
+{
+    batch->part_count = batch->step_count = batch->detail_count = batch->element_count = 0;
+}
 
 /* A transaction in a finding; `tid` is a value of the shard, ISO_ABSENT: nobody. */
 struct aion_party {
@@ -109,6 +125,12 @@ uint8_t iso_aion_shard_use(const struct iso_aion_shard *shard, uint32_t key);
 void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t use);
 
 void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch *batch);
+
+/* The same in two steps: parts of committed transactions wait in the shard, all others are applied at once; then those
+ * with cts <= `until` go, in the order of cts, and those that started at or below `start`. The shard may take the
+ * batch's columns and leave others in their place; what is in it then is nobody's. */
+void iso_aion_shard_keep(struct iso_aion_shard *shard, struct aion_batch *batch);
+void iso_aion_shard_release(struct iso_aion_shard *shard, uint64_t until, uint64_t start, uint64_t now);
 
 /* Tells what has become tentative since the last time and still is. Before time goes on. */
 void iso_aion_shard_tell(struct iso_aion_shard *shard);

@@ -2,6 +2,7 @@
 #ifndef ISO_AION_SHARD_PRIVATE_H
 #define ISO_AION_SHARD_PRIVATE_H
 
+#include "aion/queue.h"
 #include "aion/run.h"
 #include "aion/shard.h"
 #include "aion/values.h"
@@ -107,6 +108,21 @@ struct aion_dues {
     uint32_t count, capacity;
 };
 
+/* Parts that wait (wait.c), in values of the shard. */
+struct aion_page {
+    struct aion_batch batch;
+    uint32_t left; /* parts that have not gone */
+};
+
+struct aion_waiting {
+    struct aion_page *pages;
+    uint32_t *free; /* a stack of pages */
+    uint32_t page_count, page_capacity, free_count;
+    uint32_t shared;         /* + 1; the page that small batches are copied to */
+    struct aion_queue queue; /* subjects: page << AION_PAGE_BITS | part of its batch */
+};
+enum { AION_PAGE_BITS = 16 };
+
 enum { AION_LEAVING = 32 };
 
 struct iso_aion_shard {
@@ -144,13 +160,16 @@ struct iso_aion_shard {
     uint32_t reader_count, reader_capacity;
     uint32_t readers_left;   /* of them when they were last gone through */
     uint64_t readers_passed; /* `passed` at that time: what reads below it name is nobody any more */
-    uint32_t initial;        /* of every register */
-    uint32_t hand;           /* the key that the sweep looks at next */
-    uint64_t work;           /* steps since the last sweep */
+    struct aion_waiting waiting;
+    uint32_t initial; /* of every register */
+    uint32_t hand;    /* the key that the sweep looks at next */
+    uint64_t work;    /* steps since the last sweep */
     struct iso_aion_stats stats;
 };
 
 /* shard.c */
+void aion_apply_waiting(struct iso_aion_shard *shard, const struct aion_turn *turns, uint32_t count);
+void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part);
 struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t transaction);
 void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t transaction);
@@ -181,6 +200,10 @@ static inline bool aion_may_drop_read(const struct iso_aion_shard *shard, uint64
 {
     return shard->level == ISO_SER ? bound < shard->passed : bound <= shard->passed;
 }
+
+/* wait.c */
+void aion_waiting_release(struct aion_waiting *waiting);
+uint64_t aion_waiting_bytes(const struct aion_waiting *waiting);
 
 /* list.c: lists; the frontier of a key, be it a list or a register */
 uint32_t aion_list_new(struct iso_aion_shard *shard, const struct iso_atoms *atoms, const iso_atom *elements,

@@ -43,12 +43,7 @@ static struct aion_part *new_part(const struct aion_taking *taking, uint8_t shar
     const struct iso_history *history = taking->history;
     struct aion_batch *batch = &engine->batch[shard];
     uint32_t t = taking->transaction;
-    if (batch->part_count == batch->part_capacity) {
-        batch->part_capacity = batch->part_capacity ? batch->part_capacity * 2 : 256;
-        batch->parts = iso_reallocate(batch->parts, batch->part_capacity * sizeof *batch->parts);
-    }
-    struct aion_part *part = &batch->parts[batch->part_count++];
-    assert(batch->part_count <= AION_BATCH_PARTS);
+    struct aion_part *part = aion_batch_part(batch);
     const struct aion_times *times = &taking->times;
     bool ser = engine->options.level == ISO_SER;
     *part = (struct aion_part){.sts = times->sts,
@@ -66,48 +61,16 @@ static struct aion_part *new_part(const struct aion_taking *taking, uint8_t shar
     return part;
 }
 
-static void reserve_steps(struct aion_batch *batch, uint32_t count)
-{
-    if (batch->step_count + count <= batch->step_capacity)
-        return;
-    batch->step_capacity = (uint32_t)iso_column_capacity(batch->step_capacity, batch->step_count + count);
-    batch->steps = iso_reallocate(batch->steps, batch->step_capacity * sizeof *batch->steps);
-}
-
 static inline struct aion_step *new_step(const struct aion_taking *taking, const struct aion_block_key *key)
 {
     struct iso_aion *engine = taking->engine;
     struct aion_batch *batch = &engine->batch[key->shard];
     uint32_t part = engine->part_of[key->shard];
     (part ? &batch->parts[part - 1] : new_part(taking, key->shard))->step_count++;
-    reserve_steps(batch, 1);
+    aion_batch_reserve(batch, 1);
     struct aion_step *step = &batch->steps[batch->step_count++];
-    *step = (struct aion_step){.key = key->number - 1, .part = (uint16_t)(batch->part_count - 1)};
+    *step = (struct aion_step){.key = key->number - 1};
     return step;
-}
-
-static struct aion_detail *new_detail(struct aion_batch *batch, struct aion_step *step)
-{
-    if (batch->detail_count == batch->detail_capacity) {
-        batch->detail_capacity = batch->detail_capacity ? batch->detail_capacity * 2 : 256;
-        batch->details = iso_reallocate(batch->details, batch->detail_capacity * sizeof *batch->details);
-    }
-    struct aion_detail *detail = &batch->details[batch->detail_count++];
-    *detail = (struct aion_detail){0};
-    step->detail = batch->detail_count;
-    return detail;
-}
-
-static uint32_t add_elements(struct aion_batch *batch, const iso_atom *elements, uint32_t count)
-{
-    if (batch->element_count + count > batch->element_capacity) {
-        batch->element_capacity = (uint32_t)iso_column_capacity(batch->element_capacity, batch->element_count + count);
-        batch->elements = iso_reallocate(batch->elements, batch->element_capacity * sizeof *batch->elements);
-    }
-    if (count)
-        memcpy(batch->elements + batch->element_count, elements, count * sizeof *elements);
-    batch->element_count += count;
-    return batch->element_count - count;
 }
 
 /* ---- touches ---- */
@@ -192,7 +155,7 @@ static struct aion_step *external_read(const struct aion_taking *taking, struct 
     const struct aion_block_key *key = &taking->block->keys[touch->key];
     struct aion_batch *batch = &taking->engine->batch[key->shard];
     struct aion_step *step = new_step(taking, key);
-    struct aion_detail *detail = new_detail(batch, step);
+    struct aion_detail *detail = aion_batch_detail(batch, step);
     const struct aion_times *times = &taking->times;
     bool exclusive = taking->engine->options.level == ISO_SER || is_lock(taking->history->kind[operation]);
     if (taking->engine->options.level == ISO_SER)
@@ -280,7 +243,7 @@ static void read_list(const struct aion_taking *taking, struct aion_touch *touch
         step->kind = AION_READ_LIST;
         batch->details[step->detail - 1].count = prefix;
         batch->details[step->detail - 1].tail = count - prefix;
-        step->value = add_elements(batch, elements, count);
+        step->value = aion_batch_elements(batch, elements, count);
     } else if (!ends_right || prefix != touch->before_count ||
                (prefix && memcmp(elements, history->element + touch->before, prefix * sizeof *elements) != 0)) {
         tell_list_int(taking, touch, operation, ends_right ? touch->before_count : 0, elements, count);
@@ -341,7 +304,7 @@ static void version(const struct aion_taking *taking, const struct aion_touch *t
     bool foreign = aion_is_foreign(taking->engine, history->flags[taking->transaction]);
     struct aion_batch *batch = &taking->engine->batch[key->shard];
     struct aion_step *step = new_step(taking, key);
-    struct aion_detail *detail = new_detail(batch, step);
+    struct aion_detail *detail = aion_batch_detail(batch, step);
     detail->time =
         foreign && !(history->kind[touch->first_write] & ISO_OPERATION_OTS) ? taking->times.cts : touch->opened;
     step->flags = touch->locked || foreign ? AION_UNJUDGED : 0;
@@ -357,7 +320,7 @@ static void version(const struct aion_taking *taking, const struct aion_touch *t
     step->value = batch->element_count;
     for (uint32_t o = touch->first_write; o <= touch->last_write; o++) {
         if (history->key[o] == touch->key && iso_kind_of(history, o) == ISO_APPEND)
-            add_elements(batch, &history->value[o], 1);
+            aion_batch_elements(batch, &history->value[o], 1);
     }
 }
 
@@ -451,17 +414,15 @@ static uint32_t plain_steps_alone(const struct aion_taking *taking, uint32_t fir
     uint32_t writes = 0;
     if (first == end)
         return 0;
-    reserve_steps(batch, end - first);
+    aion_batch_reserve(batch, end - first);
     new_part(taking, 0)->step_count = end - first;
-    uint16_t part = (uint16_t)(batch->part_count - 1);
     struct aion_step *steps = batch->steps + batch->step_count;
     for (uint32_t o = first; o < end; o++) {
         uint8_t write = kind[o] == ISO_WRITE;
         steps[o - first] = (struct aion_step){.key = keys[key[o]].number - 1,
                                               .value = value[o],
                                               .operation = o - first,
-                                              .kind = write ? AION_VERSION : AION_READ,
-                                              .part = part};
+                                              .kind = write ? AION_VERSION : AION_READ};
         writes += write;
     }
     batch->step_count += end - first;

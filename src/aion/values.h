@@ -33,9 +33,10 @@ static inline bool aion_value_is_entry(uint32_t value)
     return (value & ISO_ATOM_TABLE) && value != ISO_ABSENT;
 }
 
+/* An atom of the table's own is held already by the caller, who passes that on. */
 static inline uint32_t aion_values_take(struct aion_values *values, const struct iso_atoms *from, iso_atom atom)
 {
-    return aion_value_is_entry(atom) ? aion_values_enter(values, from, atom) : atom;
+    return aion_value_is_entry(atom) && from != &values->atoms ? aion_values_enter(values, from, atom) : atom;
 }
 
 static inline uint32_t aion_values_hold(struct aion_values *values, uint32_t value)

@@ -122,6 +122,13 @@ static const struct app_option options[] = {
      .most = 1000000,
      .help = "The most transactions that the engine is given at once (500)."},
     {.type = APP_NUMBER,
+     .name = "settle",
+     .argument = "MS",
+     .offset = PLACE(bench.settle),
+     .most = 60000,
+     .help = "The most that a transaction waits for those it overtook, before it is\n"
+             "judged, as far as the disorder asks for it; 0: none waits (50)."},
+    {.type = APP_NUMBER,
      .name = "retention",
      .argument = "N",
      .offset = PLACE(bench.retention),

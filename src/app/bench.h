@@ -17,7 +17,7 @@ struct bench {
     uint64_t sessions, transactions, operations, keys, reads, seed;
     int distribution, level;
     uint64_t rate, delay, deviation; /* arrivals: transactions a second, milliseconds */
-    uint64_t batch, retention;
+    uint64_t batch, retention, settle;
     int encoding;        /* 0: all of a kind's experiments, else the one of this number */
     uint64_t partitions; /* kafka */
     struct app_texts properties;

@@ -48,13 +48,15 @@ static void set_defaults(struct bench *bench)
     bench->sessions = 24;
     bench->operations = 8;
     bench->reads = (uint64_t)1 << 31;
+    bench->settle = 50;
 }
 
 static void add_settings(const struct bench *bench, char *text, size_t size)
 {
     snprintf(text, size,
-             " --rate %" PRIu64 " --delay %" PRIu64 " --deviation %" PRIu64 " --batch %" PRIu64 " --retention %" PRIu64,
-             bench->rate, bench->delay, bench->deviation, bench->batch, bench->retention);
+             " --rate %" PRIu64 " --delay %" PRIu64 " --deviation %" PRIu64 " --batch %" PRIu64 " --settle %" PRIu64
+             " --retention %" PRIu64,
+             bench->rate, bench->delay, bench->deviation, bench->batch, bench->settle, bench->retention);
 }
 
 /* ---- the engine ---- */
@@ -90,6 +92,7 @@ static struct iso_aion *new_engine(const struct bench *bench, const struct iso_h
     options.shards = bench->threads ? (uint32_t)bench->threads : 1;
     options.run = options.shards > 1 ? run_shards : NULL;
     options.finality_timeout_ms = 0;
+    options.settle_ms = bench->settle;
     options.retention = bench->retention ? bench->retention : ISO_AION_FOREVER;
     options.emit = pass_over;
     struct iso_aion *engine = iso_aion_new(&options);
@@ -160,12 +163,12 @@ static enum iso_status run_saturated(void *context, double *numbers, struct iso_
 
 /* ---- by the clock ---- */
 
-/* What one turn of the engine did: transactions up to `end`, finished at `clock` (microseconds), watermark
- * passed. */
+/* What one turn of the engine did: it took transactions up to `end`, finished at `clock` (microseconds), the watermark
+ * passed, and judged all that it had taken but some from cts `waiting` on. */
 struct turn {
     uint32_t end;
     double clock;
-    uint64_t watermark;
+    uint64_t watermark, waiting;
 };
 
 struct turns {
@@ -183,6 +186,7 @@ static enum iso_status feed_by_clock(struct iso_aion *engine, const struct bench
                                      struct turns *turns, struct iso_error *error)
 {
     uint32_t count = arrivals->history.transaction_count, first = 0;
+    struct iso_aion_stats stats;
     double clock = 0;
     while (first < count) {
         uint32_t end = first;
@@ -196,10 +200,12 @@ static enum iso_status feed_by_clock(struct iso_aion *engine, const struct bench
         if (end < count)
             iso_aion_watermark(engine, arrivals->watermark[end - 1], (uint64_t)(clock / 1000));
         clock += since(started);
-        turns->list[turns->count++] = (struct turn){end, clock, arrivals->watermark[end - 1]};
+        iso_aion_stats(engine, &stats);
+        turns->list[turns->count++] = (struct turn){end, clock, arrivals->watermark[end - 1], stats.waiting_from};
         first = end;
     }
     iso_aion_end(engine, (uint64_t)(clock / 1000));
+    turns->list[turns->count - 1].waiting = UINT64_MAX;
     return ISO_OK;
 }
 
@@ -218,14 +224,22 @@ static uint32_t turn_reaching(const struct turns *turns, uint32_t low, uint64_t 
     return low;
 }
 
+/* The first turn from `turn` after which nothing at or below `cts` waits. */
+static uint32_t turn_judging(const struct turns *turns, uint32_t turn, uint64_t cts)
+{
+    while (turns->list[turn].waiting <= cts && turn + 1 < turns->count)
+        turn++;
+    return turn;
+}
+
 static void add_latency(struct iso_histogram *histogram, double clock, uint64_t arrived)
 {
     double latency = (clock - (double)arrived) * 1e3;
     iso_histogram_add(histogram, latency > 0 ? (uint64_t)latency : 0, 1);
 }
 
-/* Nanoseconds from arrival: to the end of the turn that took the transaction, and of the one that settled it.
- */
+/* Nanoseconds from arrival: to the end of the turn that judged the transaction, which may have waited for its turn
+ * after it was taken, and of the one that made the verdict final. */
 static void fill_latencies(const struct bench_arrivals *arrivals, const struct turns *turns, double *numbers)
 {
     struct iso_histogram *tentative = iso_allocate_zeroed(1, sizeof *tentative);
@@ -235,8 +249,10 @@ static void fill_latencies(const struct bench_arrivals *arrivals, const struct t
             uint64_t arrived = arrivals->arrivals[t].microseconds;
             if (iso_status_of(&arrivals->history, t) != ISO_COMMITTED)
                 continue;
-            add_latency(tentative, turns->list[turn].clock, arrived);
-            add_latency(settled, turns->list[turn_reaching(turns, turn, arrivals->settled[t])].clock, arrived);
+            uint32_t judged = turn_judging(turns, turn, arrivals->history.cts[t]);
+            uint32_t final = turn_reaching(turns, turn, arrivals->settled[t]);
+            add_latency(tentative, turns->list[judged < final ? judged : final].clock, arrived);
+            add_latency(settled, turns->list[final].clock, arrived);
         }
     }
     numbers[TENTATIVE_50] = (double)iso_histogram_percentile(tentative, 0.5) / 1e3;

@@ -19,7 +19,7 @@ enum { FLUSH_SECONDS = 10 };
 
 void app_stream_options_init(struct app_stream_options *options)
 {
-    *options = (struct app_stream_options){.max_violations = 1000, .finality_timeout = 5, .threads = 1};
+    *options = (struct app_stream_options){.max_violations = 1000, .finality_timeout = 5, .settle = 50, .threads = 1};
 }
 
 void app_stream_options_release(struct app_stream_options *options)
@@ -172,6 +172,7 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.shards = (uint32_t)options->threads;
     settings.finality_timeout_ms = deadlines ? options->finality_timeout * 1000 : 0;
     settings.idle_timeout_ms = options->idle_timeout * 1000;
+    settings.settle_ms = options->settle;
     settings.retention = options->retention ? options->retention : ISO_AION_FOREVER;
     settings.memory_limit = options->memory;
     settings.changes = survey->changes;

@@ -18,7 +18,7 @@ struct app_stream_options {
     bool served;                             /* lines go to a status server too */
     bool remembers;                          /* --state: the engine gets every transaction, polygraph none */
     uint64_t finality_timeout, idle_timeout; /* seconds */
-    uint64_t hlc_bits, retention, memory, max_violations, threads;
+    uint64_t hlc_bits, settle, retention, memory, max_violations, threads;
     uint64_t round; /* 0: judge at the end only */
     bool any_order;
     struct app_texts sources, properties;
@@ -99,6 +99,14 @@ struct app_stream_options {
          .name = "allow-unjudged",                                                                                                      \
          .offset = APP_STREAM_PLACE(owner, allow_unjudged),                                                                             \
          .help = "Reads that may come from a transaction of unknown outcome do not\nmake the verdict undecided."},                      \
+        {.type = APP_NUMBER,                                                                                                            \
+         .name = "settle",                                                                                                              \
+         .argument = "MS",                                                                                                              \
+         .offset = APP_STREAM_PLACE(owner, settle),                                                                                     \
+         .most = 60000,                                                                                                                 \
+         .help =                                                                                                                        \
+             "The most that a transaction waits for others that it overtook on its\nway, before it is judged (50); what the "           \
+             "disorder lately seen does\nnot ask for, or a watermark has reached, is not waited for. 0: off."},                         \
         {.type = APP_NUMBER,                                                                                                            \
          .name = "retention",                                                                                                           \
          .argument = "N",                                                                                                               \

@@ -5,7 +5,9 @@
  *
  * Everything it does follows from the order in which messages, ends of inputs and clock readings are passed in; time
  * is a number that the caller gives. Without deadlines (finality_timeout_ms 0) and idle inputs, final verdicts follow
- * from the messages alone: a run on the capture of a live run says the same, byte for byte.
+ * from the messages alone: a run on the capture of a live run says the same, byte for byte. (Lines of one kind keep
+ * their order; where others than final ones are told and settle_ms lets transactions wait, the clock has a say in how
+ * the kinds mix. With final_only it has none.)
  *
  * Watermarks. Each input (topic, partition) has its own, from the records in it; the pipeline's is the least of all
  * inputs that it was told of. An input that ended, or that is idle by the caller's choice (idle_timeout_ms after its
@@ -41,6 +43,7 @@ struct iso_pipeline_options {
     bool session_order;
     uint32_t shards;
     uint64_t finality_timeout_ms;     /* 0: no deadlines */
+    uint64_t settle_ms;               /* as in struct iso_aion_options */
     uint64_t idle_timeout_ms;         /* 0: every input is waited for */
     uint64_t retention, memory_limit; /* as in struct iso_aion_options */
     const char *changes;              /* kind of the change streams, all of one database; NULL: none, and no join */

@@ -4,9 +4,9 @@
  *  - the file: iso_aion_check in the history's own order (now and then with shards on threads) must give what
  * the oracle gives: the exact set with kinds, values, writers and counts;
  *  - a stream: a random order of arrival, one by one or several at once, repeats, a random number of shards,
- * watermarks as they become true, unknown outcomes as they were or told on the way; the final violations must
- * be chronos's on what was told in the end, as (axiom, transactions, key), and with kinds where the only
- * watermark is the end;
+ * settling off, by what it learns, or at a random distance, watermarks as they become true, unknown outcomes as they
+ * were or told on the way; the final violations must be chronos's on what was told in the end, as (axiom, transactions,
+ * key), and with kinds where the only watermark is the end;
  *  - a stream with a short retention: nothing may be told that chronos does not tell, and what is missing is
  * counted. A disagreement is shrunk and printed.
  *
@@ -40,7 +40,8 @@ struct rows {
 };
 
 struct statistics {
-    uint64_t histories, judged, streams, watermarks, repeats, resolved, tentative, retracted, undecided, flipped;
+    uint64_t histories, judged, streams, watermarks, repeats, resolved, tentative, retracted, undecided, flipped,
+        waited;
 };
 
 struct comparison {
@@ -245,9 +246,13 @@ static void resolve(struct stream *stream, uint32_t t)
 static bool arrive(struct stream *stream, uint32_t t, uint32_t count)
 {
     struct iso_error error = {.status = ISO_OK};
+    struct iso_aion_stats stats;
     for (uint32_t i = t; i < t + count; i++)
         stream->arrived[i] = true;
-    if (iso_aion_add(stream->engine, t, count, stream->now, NULL, &error) == ISO_OK)
+    enum iso_status status = iso_aion_add(stream->engine, t, count, stream->now, NULL, &error);
+    iso_aion_stats(stream->engine, &stats);
+    stream->comparison->statistics->waited += stats.waiting;
+    if (status == ISO_OK)
         return true;
     snprintf(stream->comparison->text, sizeof stream->comparison->text, "add: %s", error.text);
     return false;
@@ -324,6 +329,13 @@ static void count_stream(struct comparison *comparison, const struct iso_aion_st
     statistics->undecided += stats->reads_undecided + stats->writes_undecided + stats->sessions_undecided;
 }
 
+/* Time passes by up to 20 ms a step, and timestamps are small: some wait to the end, some for nothing. */
+static void choose_settling(struct stream *stream, struct iso_aion_options *options)
+{
+    options->settle_ms = random_percent(&stream->random, 30) ? 0 : 1 + random_below(&stream->random, 200);
+    options->settle_distance = random_percent(&stream->random, 20) ? 0 : random_below(&stream->random, 40);
+}
+
 /* `plain` has been built as comparison->history. */
 static bool stream_agrees(struct comparison *comparison, const struct plain_history *plain, uint32_t number)
 {
@@ -342,6 +354,7 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
     options.session_order = comparison->session_order;
     options.shards = 1 + random_below(&stream.random, 3);
     options.finality_timeout_ms = stream.deadlines ? 1 + random_below(&stream.random, 100) : 0;
+    choose_settling(&stream, &options);
     options.retention = shortage ? random_below(&stream.random, 6) : ISO_AION_FOREVER;
     options.origin_is_index = true;
     options.emit = collect;
@@ -358,8 +371,9 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
     uint64_t undecided =
         stats.reads_undecided + stats.writes_undecided + stats.sessions_undecided + stats.beyond_retention;
     snprintf(comparison->text, sizeof comparison->text,
-             "stream %u (%u shards): aion %u, chronos %u; %" PRIu64 " undecided", number, options.shards,
-             comparison->finals.count, comparison->wanted.count, undecided);
+             "stream %u (%u shards, settling %" PRIu64 " ms, %" PRIu64 "): aion %u, chronos %u; %" PRIu64 " undecided",
+             number, options.shards, options.settle_ms, options.settle_distance, comparison->finals.count,
+             comparison->wanted.count, undecided);
     return compare_sets(comparison, number == 0, shortage && undecided);
 }
 
@@ -454,6 +468,7 @@ static bool covers(const struct statistics *statistics)
     good &= occurred(statistics->tentative, histories, "tentative verdicts");
     good &= occurred(statistics->retracted, histories, "retracted verdicts");
     good &= occurred(statistics->flipped, histories, "transactions that flipped");
+    good &= occurred(statistics->waited, histories, "transactions that waited");
     return occurred(statistics->undecided, histories, "undecided for want of memory") && good;
 }
 

@@ -382,6 +382,113 @@ static void test_shared_cts_waits_for_the_watermark(void **state)
     stop(&f);
 }
 
+static void start_settling(struct fixture *fixture, uint64_t ms, uint64_t distance)
+{
+    start(fixture, ISO_SI, 0);
+    fixture->options.settle_ms = ms;
+    fixture->options.settle_distance = distance;
+    open_engine(fixture);
+}
+
+/* A reader that overtook the writer of what it read waits for it: nothing is told, nothing flips. */
+static void test_overtaken_writer_is_waited_for(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start_settling(&f, 50, 100);
+    reader(&f, 2, 20, 7, 100);
+    assert_int_equal(stats_of(&f).waiting, 1);
+    assert_int_equal(stats_of(&f).waiting_from, 20);
+    f.now = 30;
+    writer(&f, 1, 5, 10, 7, 100);
+    assert_int_equal(stats_of(&f).waiting, 2);
+    assert_int_equal(stats_of(&f).waiting_from, 10);
+    f.now = 40;
+    reader(&f, 3, 121, 7, 100); /* 101 above the first reader, which goes, as the writer does */
+    assert_int_equal(stats_of(&f).waiting, 1);
+    assert_int_equal(stats_of(&f).waiting_from, 121);
+    iso_aion_end(f.engine, 40);
+    assert_int_equal(f.count, 0);
+    assert_int_equal(stats_of(&f).waiting, 0);
+    assert_true(stats_of(&f).waiting_from == UINT64_MAX);
+    assert_int_equal(stats_of(&f).flipped, 0);
+    assert_int_equal(stats_of(&f).rechecks, 0);
+    stop(&f);
+}
+
+static void test_no_wait_is_longer_than_was_allowed(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start_settling(&f, 50, UINT64_MAX);
+    f.now = 100;
+    reader(&f, 2, 20, 7, 100);
+    iso_aion_tick(f.engine, 149);
+    assert_int_equal(f.count, 0);
+    iso_aion_tick(f.engine, 150);
+    assert_int_equal(f.count, 1);
+    assert_int_equal(f.events[0].state, ISO_AION_TENTATIVE);
+    assert_int_equal(stats_of(&f).waiting, 0);
+    f.now = 151; /* where time stands still, arrivals bound it */
+    for (uint32_t i = 0; i < 20000; i++) {
+        writer(&f, 10 + i, 100 + i, 101 + i, 8, i);
+        assert_in_range(stats_of(&f).waiting, 0, 8192);
+    }
+    assert_in_range(stats_of(&f).waiting, 7000, 8192);
+    stop(&f);
+}
+
+/* What a watermark reaches is judged before it is final: by cts, and by sts alone. */
+static void test_watermark_waits_for_nobody(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start_settling(&f, 1000, 1000);
+    writer(&f, 1, 1, 10, 7, 100);
+    begin(&f, 2, 15, 40, ISO_COMMITTED); /* started below the watermark, committed above */
+    iso_history_operation(&f.block, ISO_READ, 7, 55);
+    iso_history_operation(&f.block, ISO_WRITE, 9, 1);
+    assert_int_equal(arrive(&f), ISO_OK);
+    reader(&f, 3, 30, 7, 66);
+    assert_int_equal(stats_of(&f).waiting, 3);
+    iso_aion_watermark(f.engine, 14, 0);
+    assert_int_equal(stats_of(&f).waiting, 2);
+    assert_int_equal(f.count, 0);
+    iso_aion_watermark(f.engine, 15, 0);
+    assert_int_equal(f.count, 1); /* final at once, without having been tentative */
+    assert_int_equal(f.events[0].state, ISO_AION_FINAL);
+    assert_int_equal(f.events[0].tid, 2);
+    assert_int_equal(f.events[0].writer_expected, 1);
+    stop(&f);
+}
+
+/* A violation is explained with what is known, even if that waits. */
+static void test_kind_knows_writers_that_wait(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start_settling(&f, 1000, 1000);
+    reader(&f, 1, 20, 7, 100);
+    writer(&f, 2, 25, 30, 7, 100);
+    iso_aion_watermark(f.engine, 20, 0);
+    assert_int_equal(f.count, 1);
+    assert_int_equal(f.events[0].kind, ISO_FUTURE);
+    assert_int_equal(f.events[0].writer_actual, 2);
+    stop(&f);
+}
+
+static void test_nothing_waits_in_order(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start_settling(&f, 1000, 0);
+    for (uint32_t i = 0; i < 2000; i++) {
+        writer(&f, 1 + i, 10 * i, 10 * i + 5, 7, i);
+        assert_int_equal(stats_of(&f).waiting, 0);
+    }
+    stop(&f);
+}
+
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
@@ -398,6 +505,11 @@ int main(void)
         cmocka_unit_test(test_what_was_dropped_is_undecided),
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_shared_cts_waits_for_the_watermark),
+        cmocka_unit_test(test_overtaken_writer_is_waited_for),
+        cmocka_unit_test(test_no_wait_is_longer_than_was_allowed),
+        cmocka_unit_test(test_watermark_waits_for_nobody),
+        cmocka_unit_test(test_kind_knows_writers_that_wait),
+        cmocka_unit_test(test_nothing_waits_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
