@@ -41,6 +41,27 @@ void aion_values_archive(struct iso_archive *archive, struct aion_values *values
     ISO_ARCHIVE_VALUE(archive, values->garbage);
 }
 
+void aion_queue_archive(struct iso_archive *archive, struct aion_queue *queue)
+{
+    ISO_ARCHIVE_ANY(archive, "queue", ISO_ARCHIVE_HEAP, queue->turns, queue->end, queue->capacity);
+    ISO_ARCHIVE_VALUE(archive, queue->first);
+    ISO_ARCHIVE_VALUE(archive, queue->settled);
+    ISO_ARCHIVE_VALUE(archive, queue->longest);
+    iso_archive_expect(archive, queue->first <= queue->settled && queue->settled <= queue->end);
+    if (archive->restoring && queue->capacity)
+        queue->spare = iso_allocate(queue->capacity * sizeof *queue->spare);
+}
+
+static void archive_apart(struct iso_archive *archive, struct aion_apart *apart)
+{
+    aion_queue_archive(archive, &apart->queue);
+    ISO_ARCHIVE_ANY(archive, "entrants", ISO_ARCHIVE_HEAP, apart->entrants, apart->entrant_count, apart->capacity);
+    ISO_ARCHIVE_ANY(archive, "free entrants", ISO_ARCHIVE_HEAP_TWIN, apart->free, apart->entrant_count,
+                    apart->capacity);
+    ISO_ARCHIVE_VALUE(archive, apart->free_count);
+    iso_archive_expect(archive, apart->free_count <= apart->entrant_count);
+}
+
 static void archive_seen(struct iso_archive *archive, struct aion_seen *seen)
 {
     uint64_t count = seen->slots ? seen->mask + 1 : 0, capacity = count;
@@ -94,6 +115,7 @@ static void archive_time(struct iso_archive *archive, struct iso_aion *engine)
     ISO_ARCHIVE_VALUE(archive, engine->floor);
     ISO_ARCHIVE_VALUE(archive, engine->retention);
     ISO_ARCHIVE_VALUE(archive, engine->stats);
+    ISO_ARCHIVE_VALUE(archive, engine->settle);
 }
 
 /* What a restored engine must have been made with. */
@@ -114,6 +136,7 @@ void iso_aion_archive(struct iso_archive *archive, struct iso_aion *engine)
     aion_pool_archive(archive, &engine->pool);
     archive_sessions(archive, engine);
     archive_unknown(archive, engine);
+    archive_apart(archive, &engine->apart);
     ISO_ARCHIVE_ANY(archive, "ties", ISO_ARCHIVE_HEAP, engine->ties, engine->tie_count, engine->tie_capacity);
     archive_arrivals(archive, &engine->arrivals);
     for (uint32_t s = 0; s < engine->shards; s++)

@@ -1,8 +1,9 @@
 /* The engine's state as an archive (base/archive.h): one walk saves and restores.
  *
- * Between calls to the engine all of its state is columns and numbers: what one call accepts is taken before it
- * returns, and what was found has been delivered. A restored engine goes on as the saved one would have, event for
- * event, also where the memory limit decides what is dropped. Caches of blocks are not saved: they fill again.
+ * Between calls to the engine all of its state is columns and numbers: what one call accepts is taken or waits for its
+ * turn before it returns, and what was found has been delivered. A restored engine goes on as the saved one would have,
+ * event for event, also where the memory limit decides what is dropped. Caches of blocks are not saved: they fill
+ * again.
  */
 #ifndef ISO_AION_ARCHIVE_H
 #define ISO_AION_ARCHIVE_H

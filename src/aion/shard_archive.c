@@ -79,6 +79,31 @@ static void archive_cases(struct iso_archive *archive, struct iso_aion_shard *sh
     archive_dues(archive, "ties", &shard->ties);
 }
 
+static void archive_batch(struct iso_archive *archive, struct aion_batch *batch)
+{
+    ISO_ARCHIVE_ANY(archive, "parts", ISO_ARCHIVE_HEAP, batch->parts, batch->part_count, batch->part_capacity);
+    ISO_ARCHIVE_ANY(archive, "steps", ISO_ARCHIVE_HEAP, batch->steps, batch->step_count, batch->step_capacity);
+    ISO_ARCHIVE_ANY(archive, "details", ISO_ARCHIVE_HEAP, batch->details, batch->detail_count, batch->detail_capacity);
+    ISO_ARCHIVE_ANY(archive, "elements", ISO_ARCHIVE_HEAP, batch->elements, batch->element_count,
+                    batch->element_capacity);
+}
+
+static void archive_waiting(struct iso_archive *archive, struct iso_aion_shard *shard)
+{
+    struct aion_waiting *waiting = &shard->waiting;
+    ISO_ARCHIVE_ANY(archive, "pages", ISO_ARCHIVE_HEAP, waiting->pages, waiting->page_count, waiting->page_capacity);
+    ISO_ARCHIVE_ANY(archive, "free pages", ISO_ARCHIVE_HEAP_TWIN, waiting->free, waiting->page_count,
+                    waiting->page_capacity);
+    ISO_ARCHIVE_VALUE(archive, waiting->free_count);
+    ISO_ARCHIVE_VALUE(archive, waiting->shared);
+    iso_archive_expect(archive, waiting->free_count <= waiting->page_count && waiting->shared <= waiting->page_count);
+    for (uint32_t i = 0; archive->restoring && i < waiting->page_count; i++) /* pointers of another process */
+        waiting->pages[i].batch = (struct aion_batch){.atoms = &shard->values.atoms};
+    for (uint32_t i = 0; i < waiting->page_count; i++)
+        archive_batch(archive, &waiting->pages[i].batch);
+    aion_queue_archive(archive, &waiting->queue);
+}
+
 static void archive_time(struct iso_archive *archive, struct iso_aion_shard *shard)
 {
     ISO_ARCHIVE_VALUE(archive, shard->now);
@@ -103,4 +128,5 @@ void iso_aion_shard_archive(struct iso_archive *archive, struct iso_aion_shard *
     archive_keys(archive, shard);
     archive_transactions(archive, shard);
     archive_cases(archive, shard);
+    archive_waiting(archive, shard);
 }

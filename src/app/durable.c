@@ -46,6 +46,7 @@ static void configure(struct iso_text *text, const struct app_stream_options *op
     put_number(text, "hlc-bits", options->hlc_bits);
     put_line(text, "initial", options->initial);
     put_line(text, "initial-file", options->initial_file);
+    put_number(text, "settle", options->settle);
     put_number(text, "retention", options->retention);
     put_number(text, "memory", options->memory);
     put_number(text, "finality-timeout", options->finality_timeout);

@@ -225,10 +225,15 @@ static void *read_column(struct iso_archive *archive, const struct iso_archive_i
     return NULL;
 }
 
+static bool is_twin(enum iso_archive_kind kind)
+{
+    return kind == ISO_ARCHIVE_TWIN || kind == ISO_ARCHIVE_HEAP_TWIN;
+}
+
 /* A twin is as long as its fellow, or not there. */
 static bool fits(const struct iso_archive_item *item, enum iso_archive_kind kind, uint64_t count, uint64_t capacity)
 {
-    if (kind == ISO_ARCHIVE_TWIN)
+    if (is_twin(kind))
         return (item->count == count && item->capacity == capacity) || (!item->count && !item->capacity);
     return item->capacity >= item->count && item->capacity <= most_capacity(item->count);
 }
@@ -246,11 +251,11 @@ void *iso_archive_column(struct iso_archive *archive, const char *name, enum iso
     void *restored = NULL;
     if (!is_over(archive) && get_expected(archive, name, element, &item)) {
         if (fits(&item, kind, *count, *capacity))
-            restored = read_column(archive, &item, kind == ISO_ARCHIVE_HEAP);
+            restored = read_column(archive, &item, kind == ISO_ARCHIVE_HEAP || kind == ISO_ARCHIVE_HEAP_TWIN);
         else
             damaged(archive, "a column's length cannot be right");
     }
-    if (kind != ISO_ARCHIVE_TWIN) {
+    if (!is_twin(kind)) {
         *count = is_over(archive) ? 0 : item.count;
         *capacity = is_over(archive) ? 0 : item.capacity;
     }

@@ -64,9 +64,9 @@ void iso_archive_release(struct iso_archive *archive);
 void iso_archive_value(struct iso_archive *archive, const char *name, void *value, size_t size);
 
 /* A column: `*count` elements of `*capacity`. Returns its place; restoring: a new one (NULL: none), in place of
- * `column`, which is lost. From iso_column_grow, or `heap`: from iso_reallocate. `twin`: it shares count and capacity
+ * `column`, which is lost. From iso_column_grow, or HEAP: from iso_reallocate. TWIN: it shares count and capacity
  * with one before, which an archive must confirm, and may be NULL all the same. */
-enum iso_archive_kind { ISO_ARCHIVE_COLUMN, ISO_ARCHIVE_HEAP, ISO_ARCHIVE_TWIN };
+enum iso_archive_kind { ISO_ARCHIVE_COLUMN, ISO_ARCHIVE_HEAP, ISO_ARCHIVE_TWIN, ISO_ARCHIVE_HEAP_TWIN };
 void *iso_archive_column(struct iso_archive *archive, const char *name, enum iso_archive_kind kind, void *column,
                          uint64_t *count, uint64_t *capacity, size_t element);
 

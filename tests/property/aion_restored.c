@@ -217,6 +217,9 @@ static struct iso_aion_options draw_options(struct random *random, enum iso_leve
     options.finality_timeout_ms = random_percent(random, 50) ? 1 + random_below(random, 100) : 0;
     options.retention = random_percent(random, 50) ? ISO_AION_FOREVER : random_below(random, large ? 2000 : 6);
     options.memory_limit = large && random_percent(random, 50) ? 300000 + random_below(random, 300000) : 0;
+    options.settle_ms = random_percent(random, 60) ? 1 + random_below(random, 200) : 0;
+    options.settle_distance = random_percent(random, 30) ? random_below(random, 50) : 0;
+    options.settle_untimed = random_percent(random, 30);
     options.foreign = random_percent(random, 30);
     options.emit = write_event;
     return options;
