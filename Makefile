@@ -140,9 +140,9 @@ EFFORT ?= short
 FLAVOUR ?= check
 RESULTS ?= build/results
 SCRIPTS := $(sort $(wildcard tests/test_*.sh) $(wildcard tests/*/test_*.sh))
-# What looks at the sources, installs, or records with WiredTiger, which no sanitizer knows, runs once and not in every flavour.
+# What looks at the sources or at documents, installs, packs, or records with WiredTiger, which no sanitizer knows, runs once and not in every flavour.
 ifneq ($(BUILD),build)
-SCRIPTS := $(filter-out tests/test_%.sh tests/includes/% tests/wiredtiger/% tests/recorder/%,$(SCRIPTS))
+SCRIPTS := $(filter-out tests/test_%.sh tests/includes/% tests/wiredtiger/% tests/recorder/% tests/documents/% tests/deploy/%,$(SCRIPTS))
 endif
 named = $(if $(T),$(foreach test,$(1),$(if $(findstring $(T),$(subst test_,,$(test))),$(test))),$(1))
 TESTS := $(call named,$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS) $(SCRIPTS))
@@ -226,13 +226,36 @@ format: ## Format the sources with clang-format-14
 format-check: ## Say which sources are not formatted
 	@clang-format-14 --dry-run --Werror $(FORMATTED)
 
+# What the program's own option tables say, as a man page, as completion in shells, as docs/options.md.
+COMPLETIONS := $(patsubst %,$(BUILD)/completion.%,bash zsh fish)
+$(BUILD)/isochron.1: $(BUILD)/isochron
+	$(Q)$< document man >$@
+
+$(COMPLETIONS): $(BUILD)/completion.%: $(BUILD)/isochron
+	$(Q)$< completion $* >$@
+
+.PHONY: documents
+documents: $(BUILD)/isochron.1 $(COMPLETIONS) ## Make the man page, completions and docs/options.md from the option tables
+	$(Q)$(BUILD)/isochron document markdown >docs/options.md
+
 PREFIX ?= /usr/local
-.PHONY: install
-install: all ## Install the program, the library and its headers under PREFIX (/usr/local)
+SHARE = $(DESTDIR)$(PREFIX)/share
+.PHONY: install install-program
+install-program: $(BUILD)/isochron $(BUILD)/isochron.1 $(COMPLETIONS)
 	@install -D $(BUILD)/isochron $(DESTDIR)$(PREFIX)/bin/isochron
+	@install -D -m 644 $(BUILD)/isochron.1 $(SHARE)/man/man1/isochron.1
+	@install -D -m 644 $(BUILD)/completion.bash $(SHARE)/bash-completion/completions/isochron
+	@install -D -m 644 $(BUILD)/completion.zsh $(SHARE)/zsh/vendor-completions/_isochron
+	@install -D -m 644 $(BUILD)/completion.fish $(SHARE)/fish/vendor_completions.d/isochron.fish
+
+install: all install-program ## Install program, man page, completions, library and headers under PREFIX (/usr/local)
 	@install -D -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/libisochron.a
 	@install -d $(DESTDIR)$(PREFIX)/include/iso
 	@install -m 644 include/iso/*.h $(DESTDIR)$(PREFIX)/include/iso
+
+.PHONY: deb
+deb: all ## Build build/isochron_VERSION_ARCHITECTURE.deb: program, man page, completions, systemd unit, examples
+	@deploy/debian/build.sh $(BUILD)
 
 clean: ## Remove everything that was built
 	rm -rf build build-*

@@ -38,6 +38,14 @@ install() {
     }
 }
 
+# Of packages with services only the programs are wanted: nothing is to start (invoke-rc.d asks this file).
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
+    $as_root chmod 755 "$policy"
+    trap '$as_root rm -f "$policy"' EXIT
+fi
+
 # PostgreSQL's package makes a cluster and starts it, unless it is told not to: the tests need the programs only.
 case " $missing " in
 *" postgresql-15 "*)

@@ -34,6 +34,9 @@ const char *iso_kafka_properties_get(const struct iso_kafka_properties *properti
 /* "name=value" from the command line. */
 enum iso_status iso_kafka_properties_argument(struct iso_kafka_properties *properties, const char *text,
                                               struct iso_error *error);
+/* The same from where only this user looks: secrets too. */
+enum iso_status iso_kafka_properties_configured(struct iso_kafka_properties *properties, const char *text,
+                                                struct iso_error *error);
 /* A file of such lines; empty ones and those that start with # are passed over. */
 enum iso_status iso_kafka_properties_file(struct iso_kafka_properties *properties, const char *path,
                                           struct iso_error *error);

@@ -57,20 +57,26 @@ static bool is_secret(const char *name, size_t length)
     return false;
 }
 
-enum iso_status iso_kafka_properties_argument(struct iso_kafka_properties *properties, const char *text,
-                                              struct iso_error *error)
+enum iso_status iso_kafka_properties_configured(struct iso_kafka_properties *properties, const char *text,
+                                                struct iso_error *error)
 {
     const char *equals = strchr(text, '=');
     if (!equals || equals == text)
         return iso_error_set(error, ISO_BAD_INPUT, "-X %s: expected name=value or the name of a file", text);
-    size_t length = (size_t)(equals - text);
+    add(properties, text, (size_t)(equals - text), equals + 1, strlen(equals + 1));
+    return ISO_OK;
+}
+
+enum iso_status iso_kafka_properties_argument(struct iso_kafka_properties *properties, const char *text,
+                                              struct iso_error *error)
+{
+    size_t length = strcspn(text, "=");
     if (is_secret(text, length))
         return iso_error_set(error, ISO_BAD_INPUT,
                              "-X %.*s: a secret on the command line is seen by every user of this "
                              "machine; put it into a file and give -X FILE",
                              (int)length, text);
-    add(properties, text, length, equals + 1, strlen(equals + 1));
-    return ISO_OK;
+    return iso_kafka_properties_configured(properties, text, error);
 }
 
 /* Without the spaces around it. */

@@ -360,8 +360,11 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     struct app_texts files = {0};
     bool done, named = count > 0 && arguments[0][0] != '-';
     const struct bench_kind *kind = named ? find_kind(arguments[0]) : NULL;
-    if (named && !kind)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "bench %s: expected one of " KIND_NAMES, arguments[0]);
+    if (named && !kind) {
+        char place[128];
+        snprintf(place, sizeof place, "bench %s", arguments[0]);
+        return app_wrong_choice(app, place, arguments[0], KIND_NAMES);
+    }
     if (kind)
         kind->set_defaults(&command.bench);
     enum iso_status status = app_parse(app, count - named, arguments + named, &command, &files, &done);
@@ -401,6 +404,7 @@ const struct app_command app_bench = {
                 "      Your own history.\n"
                 "  isochron bench aion --sweep deviation --level ser -o late.svg\n"
                 "      What late arrivals cost the online engine, as charts.\n",
+    .words = KIND_NAMES,
     .options = options,
     .run = run,
 };

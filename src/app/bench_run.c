@@ -242,7 +242,7 @@ static enum iso_status measure_sweep(const struct bench_run *run, const struct s
 enum iso_status bench_measure(const struct bench_run *run)
 {
     struct iso_error *error = &run->app->error;
-    struct progress progress = {.shown = !run->quiet && isatty(STDERR_FILENO), .total = count_points(run)};
+    struct progress progress = {.shown = !run->quiet && app_say_draws(), .total = count_points(run)};
     if (run->files->count) {
         for (uint32_t i = 0; i < run->files->count && error->status == ISO_OK; i++) {
             const char *file = run->files->items[i];

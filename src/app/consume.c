@@ -71,10 +71,12 @@ enum iso_status app_properties(struct iso_kafka_properties *properties, const st
                                struct iso_error *error)
 {
     for (uint32_t i = 0; i < texts->count && error->status == ISO_OK; i++) {
-        if (strchr(texts->items[i], '='))
+        if (!strchr(texts->items[i], '='))
+            iso_kafka_properties_file(properties, texts->items[i], error);
+        else if (texts->on_command_line)
             iso_kafka_properties_argument(properties, texts->items[i], error);
         else
-            iso_kafka_properties_file(properties, texts->items[i], error);
+            iso_kafka_properties_configured(properties, texts->items[i], error);
     }
     return error->status;
 }

@@ -333,11 +333,11 @@ enum iso_status app_durable_resume(struct app_durable *durable)
     if (forget_lost(durable) != ISO_OK || iso_store_resume(durable->store, &torn, error) != ISO_OK)
         return error->status;
     if (torn)
-        app_say("state %s: the journal's last %" PRIu64 " bytes are no whole record and were left out",
-                durable->options.state, torn);
+        app_warn("state %s: the journal's last %" PRIu64 " bytes are no whole record and were left out",
+                 durable->options.state, torn);
     if (durable->finished)
-        app_say("state %s: of a run that came to its end, where everything became final: nothing more is read",
-                durable->options.state);
+        app_warn("state %s: of a run that came to its end, where everything became final: nothing more is read",
+                 durable->options.state);
     app_durable_at(durable, "after-resume");
     return ISO_OK;
 }

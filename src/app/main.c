@@ -8,17 +8,15 @@
 #include "app/app.h"
 #include "app/options.h"
 
-/* A new command is its file and its row here. */
-static const struct app_command *const commands[] = {&app_check, &app_verify,  &app_gen,    &app_convert, &app_bench,
-                                                     &app_watch, &app_capture, &app_replay, &app_state};
-enum { COMMANDS = sizeof commands / sizeof commands[0] };
+enum { COMMANDS_MOST = 32 };
 
 static void print_help(struct iso_output *output)
 {
     iso_output_text(output, "usage: isochron COMMAND [OPTIONS] [FILE...]\n\n"
                             "Isochron checks whether a database kept the isolation level it promises.\n\nCommands\n");
-    for (int i = 0; i < COMMANDS; i++)
-        iso_output_format(output, "  %-10s%s\n", commands[i]->name, commands[i]->summary);
+    for (int i = 0; app_commands[i]; i++)
+        if (!app_commands[i]->hidden)
+            iso_output_format(output, "  %-11s%s\n", app_commands[i]->name, app_commands[i]->summary);
     iso_output_text(output, "\nisochron COMMAND --help explains a command, with examples.\n\n"
                             "Exit status, for every command\n"
                             "  0  judged and nothing wrong\n"
@@ -30,10 +28,11 @@ static void print_help(struct iso_output *output)
 
 static enum iso_status unknown_command(struct app *app, const char *name)
 {
-    const char *names[COMMANDS];
-    for (int i = 0; i < COMMANDS; i++)
-        names[i] = commands[i]->name;
-    const char *nearest = app_nearest(name, names, COMMANDS);
+    const char *names[COMMANDS_MOST];
+    size_t count = 0;
+    for (; app_commands[count] && count < COMMANDS_MOST; count++)
+        names[count] = app_commands[count]->name;
+    const char *nearest = app_nearest(name, names, count);
     if (nearest)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such command; did you mean %s?", name, nearest);
     return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such command; isochron --help lists them", name);
@@ -43,11 +42,11 @@ static enum iso_status dispatch(struct app *app, int count, char **arguments)
 {
     if (count < 2)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "a command is missing; isochron --help lists them");
-    for (int i = 0; i < COMMANDS; i++) {
-        if (strcmp(arguments[1], commands[i]->name))
+    for (int i = 0; app_commands[i]; i++) {
+        if (strcmp(arguments[1], app_commands[i]->name))
             continue;
-        app->command = commands[i];
-        return commands[i]->run(app, count - 2, arguments + 2);
+        app->command = app_commands[i];
+        return app->command->run(app, count - 2, arguments + 2);
     }
     if (!strcmp(arguments[1], "--version"))
         app_version(&app->out);
@@ -74,13 +73,15 @@ int main(int count, char **arguments)
     struct iso_error closing = {.status = ISO_OK};
     fill_closed_descriptors();
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is a write error like others */
+    app_say_format(app_say_format_wished());
     iso_output_to(&app.out, STDOUT_FILENO, "standard output");
     enum iso_status status = dispatch(&app, count, arguments);
     if (app.error.status != ISO_OK)
-        app_say("%s", app.error.text);
+        app_complain("%s", app.error.text);
     if (iso_output_close(&app.out, &closing) != ISO_OK) {
-        app_say("%s", closing.text);
+        app_complain("%s", closing.text);
         status = ISO_FAILED;
     }
+    app_release(&app);
     return (int)status;
 }

@@ -1,266 +1,227 @@
+/* The command line: what stands there, and what files and the environment say beside it. */
 #include "app/options.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/value.h"
 #include "base/memory.h"
 #include "iso/version.h"
 
-/* ---- did you mean ---- */
+struct common {
+    const char *config;
+    int log_format; /* enum app_log_format */
+    bool print_config, help, version;
+};
 
-enum { NAME_LIMIT = 40 };
+#define PLACE(member) offsetof(struct common, member)
 
-static unsigned least(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
-/* Levenshtein's distance, one row at a time. */
-static unsigned distance(const char *left, const char *right)
-{
-    size_t length = strlen(right);
-    unsigned row[NAME_LIMIT + 1];
-    if (length > NAME_LIMIT || strlen(left) > NAME_LIMIT)
-        return NAME_LIMIT;
-    for (size_t i = 0; i <= length; i++)
-        row[i] = (unsigned)i;
-    for (; *left; left++) {
-        unsigned diagonal = row[0]++;
-        for (size_t i = 1; i <= length; i++) {
-            unsigned replaced = diagonal + (*left != right[i - 1]);
-            diagonal = row[i];
-            row[i] = least(replaced, least(row[i], row[i - 1]) + 1);
-        }
-    }
-    return row[length];
-}
-
-const char *app_nearest(const char *text, const char *const *names, size_t count)
-{
-    const char *nearest = NULL;
-    unsigned best = strlen(text) > 3 ? 3 : 2; /* less than that many slips */
-    for (size_t i = 0; i < count; i++) {
-        unsigned slips = distance(text, names[i]);
-        if (slips < best) {
-            best = slips;
-            nearest = names[i];
-        }
-    }
-    return nearest;
-}
-
-static const char *nearest_option(const struct app_option *options, const char *name)
-{
-    const char *names[64] = {"help", "version"};
-    size_t count = 2;
-    for (; options->type != APP_END && count < 64; options++) {
-        if (options->type != APP_GROUP)
-            names[count++] = options->name;
-    }
-    return app_nearest(name, names, count);
-}
-
-/* ---- values ---- */
-
-static uint64_t unit_of(const char *suffix)
-{
-    static const struct {
-        const char *name;
-        uint64_t size;
-    } units[] = {{"", 1}, {"k", 1000}, {"K", 1000}, {"M", 1000000}, {"G", 1000000000}};
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (!strcmp(units[i].name, suffix))
-            return units[i].size;
-    }
-    return 0;
-}
-
-static bool parse_number(const struct app_option *option, const char *text, uint64_t *number)
-{
-    char *end;
-    if (*text < '0' || *text > '9')
-        return false;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    uint64_t unit = unit_of(end);
-    return !errno && unit && !__builtin_mul_overflow((uint64_t)value, unit, number) && *number >= option->least &&
-           *number <= option->most;
-}
-
-static bool parse_duration(const char *text, uint64_t *nanoseconds)
-{
-    static const struct {
-        const char *name;
-        uint64_t size;
-    } units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}};
-    char *end;
-    if (*text < '0' || *text > '9')
-        return false;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    for (size_t i = 0; !errno && i < sizeof units / sizeof units[0]; i++) {
-        if (!strcmp(units[i].name, end))
-            return !__builtin_mul_overflow((uint64_t)value, units[i].size, nanoseconds);
-    }
-    *nanoseconds = 0;
-    return !errno && !value && !*end; /* 0 needs no unit */
-}
-
-static bool parse_share(const char *text, uint64_t *parts)
-{
-    char *end;
-    if ((*text < '0' || *text > '9') && *text != '.')
-        return false;
-    double share = strtod(text, &end);
-    if (*end || end == text || !(share >= 0.0 && share <= 1.0))
-        return false;
-    *parts = (uint64_t)(share * 4294967296.0);
-    return true;
-}
-
-static bool parse_choice(const char *choices, const char *text, int *chosen)
-{
-    size_t length = strlen(text);
-    for (int i = 0; *choices; i++) {
-        size_t word = strcspn(choices, "|");
-        if (word == length && !memcmp(choices, text, length)) {
-            *chosen = i;
-            return true;
-        }
-        choices += choices[word] ? word + 1 : word;
-    }
-    return false;
-}
-
-static void add_text(struct app_texts *texts, const char *text)
-{
-    texts->items = iso_reallocate(texts->items, (texts->count + 1u) * sizeof *texts->items);
-    texts->items[texts->count++] = text;
-}
-
-void app_texts_release(struct app_texts *texts)
-{
-    iso_free(texts->items);
-    *texts = (struct app_texts){0};
-}
-
-static enum iso_status store_value(struct app *app, const struct app_option *option, const char *text, void *target)
-{
-    void *place = (char *)target + option->offset;
-    switch (option->type) {
-    case APP_TEXT:
-        *(const char **)place = text;
-        return ISO_OK;
-    case APP_TEXTS:
-        add_text(place, text);
-        return ISO_OK;
-    case APP_NUMBER:
-        if (parse_number(option, text, place))
-            return ISO_OK;
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--%s %s: expected a number from %llu to %llu", option->name,
-                             text, (unsigned long long)option->least, (unsigned long long)option->most);
-    case APP_DURATION:
-        if (parse_duration(text, place))
-            return ISO_OK;
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--%s %s: expected a number and its unit, ns, us, ms, s or m, such as 10ms", option->name,
-                             text);
-    case APP_SHARE:
-        if (parse_share(text, place))
-            return ISO_OK;
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--%s %s: expected a number from 0 to 1, such as 0.5",
-                             option->name, text);
-    default:
-        assert(option->type == APP_CHOICE);
-        if (parse_choice(option->choices, text, place))
-            return ISO_OK;
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--%s %s: expected one of %s", option->name, text,
-                             option->choices);
-    }
-}
-
-/* ---- the command line ---- */
+const struct app_option app_common_options[] = {
+    {.type = APP_GROUP, .help = "Of every command"},
+    {.type = APP_TEXT,
+     .name = "config",
+     .argument = "FILE",
+     .offset = PLACE(config),
+     .help = "Take options from FILE, lines of name = value. Environment variables\n"
+             "such as ISOCHRON_MAX_VIOLATIONS count more, arguments most.",
+     .argument_only = true},
+    {.type = APP_FLAG,
+     .name = "print-config",
+     .offset = PLACE(print_config),
+     .help = "Print each option's value and where it comes from, without secrets,\nand do nothing else.",
+     .argument_only = true},
+    {.type = APP_CHOICE,
+     .name = "log-format",
+     .choices = "text|json",
+     .offset = PLACE(log_format),
+     .help = "How remarks and errors stand on standard error (text)."},
+    {.type = APP_FLAG,
+     .name = "help",
+     .letter = 'h',
+     .offset = PLACE(help),
+     .help = "Print this.",
+     .argument_only = true},
+    {.type = APP_FLAG,
+     .name = "version",
+     .offset = PLACE(version),
+     .help = "Print the version.",
+     .argument_only = true},
+    {.type = APP_END},
+};
 
 struct parser {
     struct app *app;
     int at, count;
     char **arguments;
-    void *target;
+    struct app_texts *files;
+    struct common common;
+    struct app_settings given, settings; /* what stands on the command line; all, the weakest first */
 };
-
-static const struct app_option *find(const struct app_command *command, const char *name, size_t length, char letter)
-{
-    for (const struct app_option *option = command->options; option->type != APP_END; option++) {
-        if (option->type == APP_GROUP)
-            continue;
-        if (letter ? option->letter == letter : strlen(option->name) == length && !memcmp(option->name, name, length))
-            return option;
-    }
-    return NULL;
-}
 
 enum iso_status app_option_set(struct app *app, const char *name, const char *text, void *target)
 {
-    const struct app_option *option = find(app->command, name, strlen(name), 0);
-    assert(option);
-    return store_value(app, option, text, target);
+    struct app_setting setting = {
+        .option = app_option_find(app->command, name, strlen(name), 0), .text = text, .rank = APP_ARGUMENT};
+    return app_value_store(app, &setting, target);
 }
+
+/* ---- arguments ---- */
 
 static enum iso_status unknown_option(struct app *app, const char *argument, const char *name)
 {
-    const char *nearest = *name ? nearest_option(app->command->options, name) : NULL;
+    const char *nearest = *name ? app_option_nearest(app->command, name) : NULL;
     if (nearest)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such option; did you mean --%s?", argument, nearest);
     return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such option; isochron %s --help lists them", argument,
                          app->command->name);
 }
 
-/* Stores the value that stands in the argument itself, or in the next one. */
+static bool is_common(const struct app_option *option)
+{
+    for (const struct app_option *row = app_common_options; row->type != APP_END; row++)
+        if (row == option)
+            return true;
+    return false;
+}
+
+/* Remembers the value that stands in the argument itself, or in the next one. Those of every command take effect at
+ * once: they say how the rest is told. */
 static enum iso_status take_value(struct parser *parser, const struct app_option *option, const char *inside)
 {
     struct app *app = parser->app;
-    if (option->type == APP_FLAG) {
-        if (inside)
-            return iso_error_set(&app->error, ISO_BAD_INPUT, "--%s takes no value", option->name);
-        *(bool *)((char *)parser->target + option->offset) = true;
-        return ISO_OK;
+    struct app_setting setting = {.option = option, .text = inside, .rank = APP_ARGUMENT};
+    if (option->type != APP_FLAG && !inside) {
+        if (parser->at + 1 == parser->count)
+            return iso_error_set(&app->error, ISO_BAD_INPUT, "--%s needs a value: %s", option->name,
+                                 option->argument ? option->argument : option->choices);
+        setting.text = parser->arguments[++parser->at];
     }
-    if (!inside && parser->at + 1 == parser->count)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--%s needs a value: %s", option->name,
-                             option->argument ? option->argument : option->choices);
-    return store_value(app, option, inside ? inside : parser->arguments[++parser->at], parser->target);
+    app_settings_add(&parser->given, setting);
+    return is_common(option) ? app_value_store(app, &setting, &parser->common) : ISO_OK;
 }
 
 static enum iso_status parse_long(struct parser *parser, const char *argument)
 {
     const char *name = argument + 2, *equals = strchr(name, '=');
     size_t length = equals ? (size_t)(equals - name) : strlen(name);
-    const struct app_option *option = find(parser->app->command, name, length, 0);
+    const struct app_option *option = app_option_find(parser->app->command, name, length, 0);
     if (option)
         return take_value(parser, option, equals ? equals + 1 : NULL);
-    char bare[NAME_LIMIT + 1];
-    snprintf(bare, sizeof bare, "%.*s", (int)(length < NAME_LIMIT ? length : NAME_LIMIT), name);
+    char bare[64];
+    snprintf(bare, sizeof bare, "%.*s", (int)(length < sizeof bare ? length : sizeof bare), name);
     return unknown_option(parser->app, argument, bare);
 }
 
 static enum iso_status parse_letter(struct parser *parser, const char *argument)
 {
-    const struct app_option *option = find(parser->app->command, NULL, 0, argument[1]);
+    const struct app_option *option = app_option_find(parser->app->command, NULL, 0, argument[1]);
     if (!option)
         return unknown_option(parser->app, argument, "");
     return take_value(parser, option, argument[2] ? argument + 2 : NULL);
 }
 
-/* What every command answers. */
-static bool answer_common(struct app *app, const char *argument)
+/* Until the end, or to what is answered at once. */
+static enum iso_status read_arguments(struct parser *parser)
 {
-    if (!strcmp(argument, "--version"))
-        app_version(&app->out);
-    else if (!strcmp(argument, "--help") || !strcmp(argument, "-h"))
+    enum iso_status status = ISO_OK;
+    bool options = true;
+    for (; parser->at < parser->count && status == ISO_OK; parser->at++) {
+        const char *argument = parser->arguments[parser->at];
+        if (!options || argument[0] != '-' || !argument[1])
+            app_texts_add(parser->files, argument);
+        else if (!strcmp(argument, "--"))
+            options = false;
+        else
+            status = argument[1] == '-' ? parse_long(parser, argument) : parse_letter(parser, argument);
+        if (parser->common.help || parser->common.version)
+            break;
+    }
+    return status;
+}
+
+/* ---- all together ---- */
+
+static int compare_ranks(const void *left, const void *right)
+{
+    const struct app_setting *const *a = left, *const *b = right;
+    if ((*a)->rank != (*b)->rank)
+        return (*a)->rank < (*b)->rank ? -1 : 1;
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* The weakest first, each rank in its own order. */
+static void sort_by_rank(struct app_settings *settings)
+{
+    struct app_settings sorted = {0};
+    const struct app_setting **order = iso_allocate((settings->count + 1) * sizeof *order);
+    for (uint32_t i = 0; i < settings->count; i++)
+        order[i] = &settings->list[i];
+    qsort(order, settings->count, sizeof *order, compare_ranks);
+    for (uint32_t i = 0; i < settings->count; i++)
+        app_settings_add(&sorted, *order[i]);
+    iso_free(order);
+    iso_free(settings->list);
+    *settings = sorted;
+}
+
+static enum iso_status gather(struct parser *parser)
+{
+    struct app *app = parser->app;
+    const char *config = parser->common.config ? parser->common.config : getenv("ISOCHRON_CONFIG");
+    app_config_environment(app, &parser->settings);
+    if (config && *config)
+        app_config_file(app, config, &parser->settings);
+    for (uint32_t i = 0; i < parser->given.count; i++)
+        app_settings_add(&parser->settings, parser->given.list[i]);
+    sort_by_rank(&parser->settings);
+    return app->error.status;
+}
+
+/* What a weaker rank said of a list does not count. */
+static bool is_overruled(const struct app_settings *settings, const struct app_setting *setting)
+{
+    for (uint32_t i = 0; setting->option->type == APP_TEXTS && i < settings->count; i++)
+        if (settings->list[i].option == setting->option && settings->list[i].rank > setting->rank)
+            return true;
+    return false;
+}
+
+static enum iso_status store(struct parser *parser, void *target)
+{
+    enum iso_status status = ISO_OK;
+    for (uint32_t i = 0; i < parser->settings.count && status == ISO_OK; i++) {
+        const struct app_setting *setting = &parser->settings.list[i];
+        if (!is_overruled(&parser->settings, setting))
+            status = app_value_store(parser->app, setting, is_common(setting->option) ? &parser->common : target);
+    }
+    return status;
+}
+
+static bool is_quiet(const struct app *app, const void *target)
+{
+    const struct app_option *option = app_option_find(app->command, "quiet", 5, 0);
+    return option && *(const bool *)((const char *)target + option->offset);
+}
+
+static void print_config(struct parser *parser, const void *target)
+{
+    struct iso_output *output = &parser->app->out;
+    iso_output_format(output, "[%s]\n", parser->app->command->name);
+    app_config_print(output, parser->app->command->options, &parser->settings, target);
+    app_config_print(output, app_common_options, &parser->settings, &parser->common);
+}
+
+/* What every command answers. */
+static bool answer(struct parser *parser, const void *target)
+{
+    struct app *app = parser->app;
+    if (parser->common.help)
         app_help(&app->out, app->command);
+    else if (parser->common.version)
+        app_version(&app->out);
+    else if (parser->common.print_config)
+        print_config(parser, target);
     else
         return false;
     return true;
@@ -269,73 +230,26 @@ static bool answer_common(struct app *app, const char *argument)
 enum iso_status app_parse(struct app *app, int count, char **arguments, void *target, struct app_texts *files,
                           bool *done)
 {
-    struct parser parser = {.app = app, .count = count, .arguments = arguments, .target = target};
-    enum iso_status status = ISO_OK;
-    bool options = true;
-    *done = false;
-    for (; parser.at < count && status == ISO_OK; parser.at++) {
-        const char *argument = arguments[parser.at];
-        if (!options || argument[0] != '-' || !argument[1]) {
-            add_text(files, argument);
-        } else if (!strcmp(argument, "--")) {
-            options = false;
-        } else if (answer_common(app, argument)) {
-            *done = true;
-            return ISO_OK;
-        } else {
-            status = argument[1] == '-' ? parse_long(&parser, argument) : parse_letter(&parser, argument);
-        }
-    }
+    struct parser parser = {.app = app,
+                            .count = count,
+                            .arguments = arguments,
+                            .files = files,
+                            .common.log_format = (int)app_say_format_wished()};
+    enum iso_status status = read_arguments(&parser);
+    bool at_once = parser.common.help || parser.common.version;
+    if (status == ISO_OK && !at_once)
+        status = gather(&parser);
+    if (status == ISO_OK && !at_once)
+        status = store(&parser, target);
+    app_say_format((enum app_log_format)parser.common.log_format);
+    app_say_quiet(is_quiet(app, target));
+    *done = status == ISO_OK && answer(&parser, target);
+    iso_free(parser.given.list);
+    iso_free(parser.settings.list);
     return status;
 }
-
-/* ---- help ---- */
 
 void app_version(struct iso_output *output)
 {
     iso_output_text(output, "isochron " ISO_VERSION "\n");
-}
-
-enum { HELP_COLUMN = 26 };
-
-static void print_lines(struct iso_output *output, const char *text, int indent)
-{
-    for (bool first = true; *text; first = false) {
-        size_t length = strcspn(text, "\n");
-        if (!first)
-            iso_output_format(output, "%*s", indent, "");
-        iso_output_bytes(output, text, length);
-        iso_output_char(output, '\n');
-        text += text[length] ? length + 1 : length;
-    }
-}
-
-static void print_option(struct iso_output *output, const struct app_option *option)
-{
-    char head[96], letter[8] = "";
-    const char *argument = option->argument ? option->argument : option->choices;
-    if (option->letter)
-        snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    int used = snprintf(head, sizeof head, "  %s--%s%s%s", letter, option->name, argument ? " " : "",
-                        argument ? argument : "");
-    iso_output_text(output, head);
-    if (used >= HELP_COLUMN)
-        iso_output_format(output, "\n%*s", HELP_COLUMN, "");
-    else
-        iso_output_format(output, "%*s", HELP_COLUMN - used, "");
-    print_lines(output, option->help, HELP_COLUMN);
-}
-
-void app_help(struct iso_output *output, const struct app_command *command)
-{
-    iso_output_format(output, "usage: isochron %s %s\n\n%s\n", command->name, command->usage, command->intro);
-    for (const struct app_option *option = command->options; option->type != APP_END; option++) {
-        if (option->type == APP_GROUP)
-            iso_output_format(output, "\n%s\n", option->help);
-        else
-            print_option(output, option);
-    }
-    iso_output_format(output, "  %-*s%s\n", HELP_COLUMN - 2, "--help", "Print this.");
-    iso_output_format(output, "  %-*s%s\n", HELP_COLUMN - 2, "--version", "Print the version.");
-    iso_output_format(output, "\nExamples\n%s", command->examples);
 }

@@ -1,7 +1,6 @@
 #include "app/progress.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "app/app.h"
 
@@ -11,7 +10,7 @@
 
 void app_progress_init(struct app_progress *progress, const char *verb, bool quiet)
 {
-    *progress = (struct app_progress){.shown = !quiet && isatty(STDERR_FILENO), .verb = verb};
+    *progress = (struct app_progress){.shown = !quiet && app_say_draws(), .verb = verb};
     progress->started = app_seconds();
     progress->updated = progress->started + FIRST_AFTER - THEN_EVERY;
 }

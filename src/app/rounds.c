@@ -234,8 +234,8 @@ static void decide(struct app_rounds *rounds, const struct iso_history *block, u
         bool timed = block->flags[t] & (ISO_HAS_STS | ISO_HAS_CTS);
         rounds->kind = timed || !rounds->enabled ? APP_ROUNDS_TIMED : APP_ROUNDS_UNTIMED;
         if (!timed && !rounds->enabled)
-            app_say("transactions without timestamps are for polygraph: --until-eof or --round N has it "
-                    "judge them");
+            app_warn("transactions without timestamps are for polygraph: --until-eof or --round N has it "
+                     "judge them");
     }
 }
 
@@ -248,8 +248,8 @@ static void collect(struct app_rounds *rounds, const struct iso_history *block, 
     rounds->since++;
     rounds->full = options->memory && COPIES * iso_history_size(&rounds->collected) > options->memory;
     if (rounds->full)
-        app_say("--memory is used up: no more transactions are taken for polygraph, and its verdict will be "
-                "undecided");
+        app_warn("--memory is used up: no more transactions are taken for polygraph, and its verdict will be "
+                 "undecided");
 }
 
 void app_rounds_keep(struct app_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "app/value.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "connectors/debezium/debezium.h"
@@ -19,12 +20,19 @@ static const struct iso_decoder_class *const kinds[] = {&iso_record_decoder, &is
 enum { SCHEMA_MAX_BYTES = 1 << 20 };
 
 struct source {
-    char *copy; /* of the argument, cut into the rest */
+    char *copy;  /* of the argument, cut into the rest */
+    char *shown; /* the argument without secrets, for messages */
     char *kind, *topic, *format, *registry, *schema, *value, *tables, *compression, *delimiter, *quote, *null;
     enum iso_row_identity identity;
     bool framed;
     struct iso_text schema_text;
 };
+
+static void release(struct source *source)
+{
+    iso_free(source->copy);
+    iso_free(source->shown);
+}
 
 /* Where an option's text goes; NULL: it is none of them. */
 static char **place(struct source *source, const char *name)
@@ -50,11 +58,27 @@ static bool is_identity(const char *value, enum iso_row_identity *identity)
     return true;
 }
 
-static enum iso_status parse_option(struct source *source, char *option, const char *text, struct iso_error *error)
+static enum iso_status unknown_option(const struct source *source, const char *option, const char *value,
+                                      struct iso_error *error)
+{
+    static const char *const names[] = {"format", "framed",      "registry",  "schema", "value", "identity",
+                                        "tables", "compression", "delimiter", "quote",  "null"};
+    const char *nearest = app_nearest(option, names, sizeof names / sizeof *names);
+    if (nearest && !strcmp(nearest, option)) /* it is the value that is wrong */
+        nearest = NULL;
+    return iso_error_set(
+        error, ISO_BAD_INPUT,
+        "--source %s: option \"%s=%s\", expected format=NAME, framed=true|false, "
+        "registry=URL, schema=FILE, value=COLUMN, identity=full|default, tables=A;B, compression=NAME, or of csv "
+        "delimiter=, quote= or null=TEXT%s%s%s",
+        source->shown, option, value, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+}
+
+static enum iso_status parse_option(struct source *source, char *option, struct iso_error *error)
 {
     char *value = strchr(option, '=');
     if (!value)
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: option \"%s\" lacks its value", text, option);
+        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: option \"%s\" lacks its value", source->shown, option);
     *value++ = 0;
     char **into = place(source, option);
     if (into) {
@@ -64,12 +88,7 @@ static enum iso_status parse_option(struct source *source, char *option, const c
     } else if (!strcmp(option, "identity") && is_identity(value, &source->identity)) {
         return ISO_OK;
     } else {
-        return iso_error_set(
-            error, ISO_BAD_INPUT,
-            "--source %s: option \"%s=%s\", expected format=NAME, framed=true|false, "
-            "registry=URL, schema=FILE, value=COLUMN, identity=full|default, tables=A;B, compression=NAME, or of csv "
-            "delimiter=, quote= or null=TEXT",
-            text, option, value);
+        return unknown_option(source, option, value, error);
     }
     return ISO_OK;
 }
@@ -77,13 +96,14 @@ static enum iso_status parse_option(struct source *source, char *option, const c
 static enum iso_status parse(struct source *source, const char *text, struct iso_error *error)
 {
     source->copy = iso_copy_text(text, strlen(text));
+    source->shown = app_value_redact(text);
     char *rest = source->copy;
     source->kind = strsep(&rest, ":");
     source->topic = rest ? strsep(&rest, ",") : NULL;
     if (!source->topic || !*source->topic)
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: expected KIND:TOPIC[,option=value...]", text);
+        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: expected KIND:TOPIC[,option=value...]", source->shown);
     for (char *option = strsep(&rest, ","); option && error->status == ISO_OK; option = strsep(&rest, ","))
-        parse_option(source, option, text, error);
+        parse_option(source, option, error);
     source->framed |= source->registry != NULL;
     return error->status;
 }
@@ -123,14 +143,24 @@ static const struct iso_decoder_class *find_kind(const char *kind)
     return NULL;
 }
 
+static enum iso_status unknown_kind(const struct source *source, struct iso_error *error)
+{
+    const char *names[sizeof kinds / sizeof *kinds];
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        names[i] = kinds[i]->kind;
+    const char *nearest = app_nearest(source->kind, names, sizeof kinds / sizeof *kinds);
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "--source %s:%s: expected a kind among history, debezium, dgraph, ticdc and yugabyte%s%s%s",
+                         source->kind, source->topic, nearest ? "; did you mean " : "", nearest ? nearest : "",
+                         nearest ? "?" : "");
+}
+
 static enum iso_status add(struct app_stream *stream, struct source *source)
 {
     struct iso_error *error = &stream->app->error;
     const struct iso_decoder_class *class = find_kind(source->kind);
     if (!class)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--source %s:%s: expected a kind among history, debezium, dgraph, ticdc and yugabyte",
-                             source->kind, source->topic);
+        return unknown_kind(source, error);
     if (source->schema && read_schema(source, error) != ISO_OK)
         return error->status;
     struct iso_decoder_options options = {
@@ -183,11 +213,11 @@ enum iso_status app_source_survey(const struct app_texts *texts, struct app_sour
             continue;
         } else if (class && !is_one_feed(&first, &source)) {
             iso_error_set(error, ISO_BAD_INPUT, "--source %s: another database than %s:%s; a run checks one",
-                          texts->items[i], first.kind, first.topic);
+                          source.shown, first.kind, first.topic);
         }
-        iso_free(source.copy);
+        release(&source);
     }
-    iso_free(first.copy);
+    release(&first);
     return error->status;
 }
 
@@ -197,6 +227,6 @@ enum iso_status app_source_add(struct app_stream *stream, const char *text)
     if (parse(&source, text, &stream->app->error) == ISO_OK)
         add(stream, &source);
     iso_text_release(&source.schema_text);
-    iso_free(source.copy);
+    release(&source);
     return stream->app->error.status;
 }

@@ -3,30 +3,47 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "iso/version.h"
 
 enum { PUBLISH_MS = 250 };
 
-enum iso_status app_status_open(struct app_status *status, const char *listen, const char *token_file,
-                                struct iso_error *error)
+static uint64_t since_1970(void)
 {
-    if (!listen && token_file)
-        return iso_error_set(error, ISO_BAD_INPUT, "--listen-token %s: expected --listen HOST:PORT too", token_file);
-    if (!listen)
-        return ISO_OK;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static enum iso_status open_server(struct app_status *status, const char *listen, const char *token_file,
+                                   struct iso_error *error)
+{
     status->web = iso_web_new(listen, token_file, error);
     if (!status->web)
         return error->status;
-    status->started = status->progressed = (uint64_t)iso_kafka_now();
     const char *colon = strrchr(listen, ':');
     app_say("status page on http://%.*s:%u/", colon ? (int)(colon - listen) : 9, colon ? listen : "127.0.0.1",
             iso_web_port(status->web));
     return ISO_OK;
 }
 
+enum iso_status app_status_open(struct app_status *status, const char *listen, const char *token_file,
+                                struct iso_error *error)
+{
+    if (!listen && token_file)
+        return iso_error_set(error, ISO_BAD_INPUT, "--listen-token %s: expected --listen HOST:PORT too", token_file);
+    status->started = status->progressed = since_1970();
+    if (listen && open_server(status, listen, token_file, error) != ISO_OK)
+        return error->status;
+    app_notify_open(&status->notify);
+    app_notify_ready(&status->notify);
+    return ISO_OK;
+}
+
 void app_status_close(struct app_status *status)
 {
+    app_notify_close(&status->notify);
     iso_web_free(status->web);
     iso_metrics_release(&status->metrics);
 }
@@ -89,28 +106,55 @@ static void put_partitions(struct app_status *status, struct iso_kafka_consumer 
     count(status, ISO_METRIC_PAUSES, counters->pauses);
 }
 
-void app_status_update(struct app_status *status, const struct app_stream *stream, struct iso_kafka_consumer *consumer,
-                       uint64_t now)
+static void publish(struct app_status *status, const struct app_stream *stream, struct iso_kafka_consumer *consumer,
+                    const struct iso_pipeline_stats *stats, const char *trouble)
 {
-    struct iso_pipeline_stats stats;
-    char trouble[200];
-    if (!status->web || now - status->published < PUBLISH_MS)
-        return;
-    status->published = now;
-    iso_pipeline_stats(stream->pipeline, &stats);
-    if (stats.messages != status->messages)
-        status->progressed = now;
-    status->messages = stats.messages;
     iso_metrics_clear(&status->metrics);
     iso_metrics_count(&status->metrics, ISO_METRIC_BUILD_INFO, ISO_VERSION,
                       iso_level_name((enum iso_level)stream->options->level), 1);
     iso_metrics_real(&status->metrics, ISO_METRIC_START_TIME, NULL, NULL, (double)status->started / 1000);
-    put_intake(status, &stats);
-    put_verdicts(status, &stats);
+    put_intake(status, stats);
+    put_verdicts(status, stats);
     put_partitions(status, consumer);
-    count(status, ISO_METRIC_MEMORY, stats.engine.bytes);
+    count(status, ISO_METRIC_MEMORY, stats->engine.bytes);
     if (stream->options->memory)
         count(status, ISO_METRIC_MEMORY_LIMIT, stream->options->memory);
-    bool troubled = iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble);
-    iso_web_publish(status->web, &status->metrics, true, troubled ? trouble : NULL);
+    iso_web_publish(status->web, &status->metrics, true, trouble);
+}
+
+/* Progress is offsets: messages, and what holds none. */
+static void tell_manager(struct app_status *status, struct iso_kafka_consumer *consumer,
+                         const struct iso_pipeline_stats *stats, const char *trouble, uint64_t now)
+{
+    const struct iso_kafka_partition *partitions;
+    uint64_t done = 0, behind = 0, violations = 0;
+    uint32_t partition_count = iso_kafka_consumer_partitions(consumer, &partitions);
+    for (uint32_t i = 0; i < partition_count; i++) {
+        done += (uint64_t)partitions[i].next;
+        behind += iso_kafka_consumer_behind(consumer, i);
+    }
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
+        violations += stats->engine.counts[axiom];
+    if (app_notify_progress(&status->notify, done, !behind || trouble, now))
+        app_notify_status(&status->notify,
+                          "%" PRIu64 " transactions, %" PRIu64 " violations, %" PRIu64 " messages behind%s%s",
+                          stats->engine.transactions, violations, behind, trouble ? "; " : "", trouble ? trouble : "");
+}
+
+void app_status_update(struct app_status *status, const struct app_stream *stream, struct iso_kafka_consumer *consumer,
+                       uint64_t now)
+{
+    struct iso_pipeline_stats stats;
+    char text[200];
+    if ((!status->web && !status->notify.socket) || now - status->published < PUBLISH_MS)
+        return;
+    status->published = now;
+    iso_pipeline_stats(stream->pipeline, &stats);
+    if (stats.messages != status->messages)
+        status->progressed = since_1970();
+    status->messages = stats.messages;
+    const char *trouble = iso_kafka_consumer_trouble(consumer, text, sizeof text) ? text : NULL;
+    if (status->web)
+        publish(status, stream, consumer, &stats, trouble);
+    tell_manager(status, consumer, &stats, trouble, now);
 }

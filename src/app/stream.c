@@ -103,10 +103,10 @@ static void on_bad(void *context, const struct iso_message *message, const char 
     struct iso_error error = {0};
     if (says_again(stream))
         return;
-    app_say("topic %s partition %" PRId32 " offset %" PRId64 ": left out: %s", message->topic, message->partition,
-            message->offset, reason);
+    app_warn("topic %s partition %" PRId32 " offset %" PRId64 ": left out: %s", message->topic, message->partition,
+             message->offset, reason);
     if (stream->dead_letter && iso_capture_write(stream->dead_letter, message, &error) != ISO_OK)
-        app_say("%s", error.text);
+        app_warn("%s", error.text);
 }
 
 static void on_idle(void *context, const struct iso_inputs_entry *input, bool idle)
@@ -122,9 +122,9 @@ static void on_far_ahead(void *context, const struct iso_inputs_entry *input, ui
 {
     if (says_again(context))
         return;
-    app_say("topic %s partition %" PRId32 " offset %" PRIu64 ": timestamp %" PRIu64 " lies a year or more above the "
-            "watermark, %" PRIu64,
-            input->topic, input->partition, offset, timestamp, watermark);
+    app_warn("topic %s partition %" PRId32 " offset %" PRIu64 ": timestamp %" PRIu64 " lies a year or more above the "
+             "watermark, %" PRIu64,
+             input->topic, input->partition, offset, timestamp, watermark);
 }
 
 /* Verdicts go to its end; what it holds already stays. */

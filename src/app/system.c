@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -44,18 +43,4 @@ uint64_t app_memory_in_use(void)
     return sscanf(text, "%llu %llu %llu", &size, &resident, &shared) == 3 && resident > shared
                ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE)
                : 0;
-}
-
-void app_say(const char *format, ...)
-{
-    char text[ISO_ERROR_TEXT];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    for (char *at = text; *at; at++) { /* file names may hold anything; this is one line */
-        if ((unsigned char)*at < 0x20 || *at == 0x7f)
-            *at = '?';
-    }
-    fprintf(stderr, "isochron: %s\n", text);
 }

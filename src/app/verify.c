@@ -49,7 +49,7 @@ static enum iso_status confirm(struct app *app, const struct app_load *load, con
 {
     struct iso_history history;
     struct iso_evidence evidence;
-    struct app_texts histories = {files->items, files->count - 1};
+    struct app_texts histories = {.items = files->items, .count = files->count - 1};
     iso_history_init(&history);
     iso_evidence_init(&evidence);
     enum iso_status status = app_load_finished(app, load, &histories, NULL, &history);

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "app/catch_up.h"
 #include "app/consume.h"
@@ -353,7 +352,7 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
         uint64_t read = watcher->durable.progress.messages;
         watcher->left -= read < watcher->left ? read : watcher->left;
     }
-    watcher->shown = isatty(STDERR_FILENO) && !watch->stream.quiet;
+    watcher->shown = app_say_draws() && !watch->stream.quiet;
     if (watcher->consumer)
         declare_partitions(watcher, pipeline_time(watcher, watcher->looked));
     while (error->status == ISO_OK && !*watcher->stopped && !is_finished(watcher))

@@ -13,3 +13,8 @@ result() { # status name
         return 1
     fi
 }
+
+skip() { # name reason
+    number=$((number + 1))
+    echo "ok $number - $1 # SKIP $2"
+}

@@ -24,10 +24,11 @@ finish() {
 trap finish EXIT
 
 # The commands, each run in an empty folder with the inputs beside it; what they leave there and print is what is compared.
-scenarios="check aion polygraph minimise verify convert directory gen replay join dead-letter watch state restart"
+scenarios="check config aion polygraph minimise verify convert directory gen replay join dead-letter watch state restart"
 run() {
     case $1 in
     check) "$isochron" check --threads 2 --json ../violated.jsonl.zst ;;
+    config) "$isochron" check --config ../check.conf ../violated.jsonl.zst ;;
     aion) "$isochron" check --engine aion --json ../violated.jsonl.zst ;;
     polygraph) "$isochron" check --engine polygraph --level ser --evidence evidence.jsonl --json ../untimed.jsonl ;;
     verify) "$isochron" verify ../untimed.jsonl ../evidence.jsonl ;;
@@ -70,6 +71,7 @@ prepare() {
         jq -c '{topic: "t", partition: 0, offset: (input_line_number - 1), ts: 1, key: null, payload: tojson}' >capture.jsonl
     head -n 100 native.jsonl >few.jsonl
     dgraph_feed >feed.jsonl
+    printf 'log-format = text\n[check]\njson = true\nthreads = 2\n' >check.conf
     cat >clients.jsonl <<END
 {"tid":1,"sid":1,"sts":3,"cts":5,"ops":[{"t":"w","k":"v/0x1","v":10},{"t":"w","k":"v/0x2","v":21}]}
 {"tid":2,"sid":2,"sts":9,"ops":[{"t":"r","k":"v/0x1","v":11}]}

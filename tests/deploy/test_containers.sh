@@ -1,0 +1,71 @@
+#!/bin/bash
+# What can be said of images and clusters without either: compose, manifests and Dockerfile are what their readers accept, and
+# agree with the program and with each other; the health check is tried on a real watch. TAP on stdout.
+set -u
+cd "$(dirname "$0")/../.." || exit 4
+work=$(mktemp -d)
+number=0
+. tests/support/tap.sh
+program=$(realpath "${ISOCHRON:-build/isochron}")
+. tests/deploy/live.sh
+trap 'live_end; rm -rf "$work"' EXIT
+
+plan 9
+docker=deploy/docker kubernetes=deploy/kubernetes
+
+sed -n '/^# build/,/^$/p' deploy/debian-packages.txt | awk '!/^#/ && NF { print $1 }' | while read -r package; do
+    grep -q -w -e "$package" $docker/Dockerfile || echo "# $package is not installed"
+done >"$work/missing"
+[ ! -s "$work/missing" ]
+result $? "the image is built with the packages that a build needs" || cat "$work/missing"
+sed -n 's/^COPY \(--from=[^ ]* \)\?\([^ ]*\) .*/\2/p' $docker/Dockerfile | grep -v '^/' | while read -r file; do
+    [ -e "$file" ] || echo "# COPY $file"
+done >"$work/missing"
+[ ! -s "$work/missing" ]
+result $? "and copies what is there" || cat "$work/missing"
+
+# Each variable of the compose file names an option of a command that is run there.
+variables=$(sed -n 's/^ *ISOCHRON_\([A-Z_]*\):.*/\1/p' $docker/compose.yml | tr 'A-Z_' 'a-z-' | sort -u)
+for variable in $variables; do
+    "$program" watch --help | grep -q -e "--$variable " || echo "# $variable"
+done >"$work/missing"
+[ -n "$variables" ] && [ ! -s "$work/missing" ]
+result $? "compose sets options that there are" || cat "$work/missing"
+if command -v docker-compose >/dev/null; then
+    docker-compose -f $docker/compose.yml config -q >"$work/log" 2>&1
+    result $? "docker-compose accepts the file" || sed 's/^/# /' "$work/log"
+elif docker compose version >/dev/null 2>&1; then
+    docker compose -f $docker/compose.yml config -q >"$work/log" 2>&1
+    result $? "docker compose accepts the file" || sed 's/^/# /' "$work/log"
+else
+    skip "docker compose accepts the file" "there is no docker compose"
+fi
+if command -v promtool >/dev/null; then
+    promtool check config --syntax-only $docker/prometheus.yml >"$work/log" 2>&1
+    result $? "promtool accepts its Prometheus" || sed 's/^/# /' "$work/log"
+else
+    skip "promtool accepts its Prometheus" "there is no promtool"
+fi
+
+if command -v kubectl >/dev/null; then
+    kubectl kustomize $kubernetes >"$work/manifests" 2>"$work/log" && [ "$(grep -c '^kind: ' "$work/manifests")" = 3 ] &&
+        grep -q "image: isochron:$(sed -n 's/^#define ISO_VERSION "\(.*\)"/\1/p' include/iso/version.h)\$" "$work/manifests"
+    result $? "kustomize makes the manifests, with this version's image" || sed 's/^/# /' "$work/log"
+else
+    skip "kustomize makes the manifests, with this version's image" "there is no kubectl"
+fi
+"$program" watch --config $kubernetes/isochron.conf --print-config >"$work/printed" 2>"$work/log" &&
+    grep -q "^listen = $(sed -n '/ISOCHRON_LISTEN$/{n;s/.*value: //p}' $kubernetes/statefulset.yaml)  #" "$work/printed" &&
+    grep -q "^listen-token = $(sed -n '/ISOCHRON_LISTEN_TOKEN$/{n;s/.*value: //p}' $kubernetes/statefulset.yaml)  #" "$work/printed"
+result $? "its configuration is one, and the probe asks where the watch listens" || sed 's/^/# /' "$work/log"
+
+echo a-token-of-enough-length >"$work/token"
+live_watch --listen-token "$work/token"
+ready=1
+for _ in $(seq 100); do
+    ISOCHRON_LISTEN=$listen ISOCHRON_LISTEN_TOKEN="$work/token" $docker/ready.sh 2>"$work/log" && ready=0 && break
+    sleep 0.05
+done
+result $ready "the health check finds a watch ready" || sed 's/^/# /' "$work/said" "$work/log"
+! ISOCHRON_LISTEN=$listen $docker/ready.sh 2>"$work/log" && ! ISOCHRON_LISTEN=127.0.0.1:1 $docker/ready.sh 2>>"$work/log"
+result $? "and not without the token, or where nobody listens" || sed 's/^/# /' "$work/log"
