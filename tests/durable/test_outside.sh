@@ -159,6 +159,16 @@ done >"$work/read"
 grep '"final"' "$work/read" | sort | cmp -s - "$work/expected"
 result $? "standard output goes on behind what was told"
 
+# The object at the end says what it would have said.
+state=$work/summed
+for crash in after-feed:1 after-record-again:2 never; do
+    ISOCHRON_CRASH=$crash watch --json --snapshot-after 1
+done
+"$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --json -X bootstrap.servers="$address" >"$work/object"
+what='.verdict, .counts, .transactions, .operations, .keys, .reads_judged, (.violations | map(del(.at)) | sort_by(.id))'
+cmp <(jq -S "$what" "$work/lines") <(jq -S "$what" "$work/object") && [ "$(jq '.violations | length' "$work/object")" -gt 3 ]
+result $? "one object at the end, after two crashes"
+
 # Verdicts to a topic: none is lost, and what is told twice bears the same id.
 state=$work/produced
 for crash in after-note:1 after-feed:1 after-finish:1 never; do
