@@ -403,8 +403,9 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
     watcher->shown = app_say_draws() && !watch->stream.quiet;
     if (watcher->record) /* the mark that says that there are marks */
         iso_capture_mark(watcher->record, error);
+    watcher->started = iso_kafka_now();
     if (watcher->consumer)
-        declare_partitions(watcher, pipeline_time(watcher, watcher->looked), error);
+        declare_partitions(watcher, pipeline_time(watcher, watcher->started), error);
     while (error->status == ISO_OK && !*watcher->stopped && !is_finished(watcher))
         if (step(watcher, error) != ISO_OK)
             break;
