@@ -68,7 +68,7 @@ static enum iso_status take_watermark(struct debezium *debezium, const char *tex
                                       struct iso_events *events, struct iso_event *event, struct iso_error *error)
 {
     uint64_t watermark;
-    if (iso_watermark_read(&debezium->native.json, text, size, &watermark, error) != ISO_OK)
+    if (iso_watermark_read(&debezium->native, text, size, &watermark, error) != ISO_OK)
         return error->status;
     if (event->flags & ISO_EVENT_HAS_ID) {
         event->type = ISO_EVENT_IGNORED;

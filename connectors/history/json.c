@@ -59,7 +59,7 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     copy(json, frame.bytes, frame.size);
     if (iso_watermark_is(json->text)) {
         uint64_t watermark;
-        if (iso_watermark_read(&json->native.json, json->text, frame.size, &watermark, error) == ISO_OK)
+        if (iso_watermark_read(&json->native, json->text, frame.size, &watermark, error) == ISO_OK)
             record_add_watermark(events, message, watermark);
         return error->status;
     }

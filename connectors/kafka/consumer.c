@@ -61,6 +61,11 @@ static void name_topics(struct iso_kafka_consumer *consumer, const struct iso_ka
 {
     consumer->topics = iso_allocate_zeroed(options->topic_count, sizeof *consumer->topics);
     for (uint32_t i = 0; i < options->topic_count && error->status == ISO_OK; i++) {
+        for (uint32_t earlier = 0; earlier < i; earlier++)
+            if (!strcmp(options->topics[earlier], options->topics[i])) {
+                iso_error_set(error, ISO_BAD_INPUT, "topic %s is named twice", options->topics[i]);
+                return;
+            }
         struct topic *topic = &consumer->topics[consumer->topic_count++];
         topic->name = iso_copy_text(options->topics[i], strlen(options->topics[i]));
         topic->handle = rd_kafka_topic_new(consumer->client.handle, topic->name, NULL);

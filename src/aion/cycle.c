@@ -282,14 +282,15 @@ static int compare_by_cts(const void *left, const void *right)
     return a->cts < b->cts ? -1 : a->cts > b->cts;
 }
 
-/* The shards have told all of every cts below `passed`. */
+/* The shards have told all of every cts below `passed`; of the last timestamp that there is, at the end. */
 void aion_ties_settle(struct iso_aion *engine)
 {
     uint32_t first = 0, end;
     if (!engine->tie_count)
         return;
     qsort(engine->ties, engine->tie_count, sizeof *engine->ties, compare_by_cts);
-    for (; first < engine->tie_count && engine->ties[first].cts < engine->passed; first = end) {
+    for (; first < engine->tie_count && (engine->ties[first].cts < engine->passed || engine->passed == UINT64_MAX);
+         first = end) {
         for (end = first + 1; end < engine->tie_count && engine->ties[end].cts == engine->ties[first].cts;)
             end++;
         settle_group(engine, engine->ties + first, end - first);

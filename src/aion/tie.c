@@ -34,7 +34,7 @@ void aion_ties_advance(struct iso_aion_shard *shard)
 {
     struct aion_due last = {0};
     bool any = false;
-    while (shard->ties.count && shard->ties.heap[0].time < shard->passed) {
+    while (shard->ties.count && (shard->ended || shard->ties.heap[0].time < shard->passed)) {
         struct aion_due due = aion_dues_pop(&shard->ties);
         if (any && due.time == last.time && due.subject == last.subject)
             continue;

@@ -14,7 +14,7 @@ enum iso_status app_consume_from(const char *text, struct iso_kafka_consumer_opt
 enum iso_status app_properties(struct iso_kafka_properties *properties, const struct app_texts *texts,
                                struct iso_error *error);
 
-/* From now on SIGINT and SIGTERM set the flag, a second one ends the process. */
+/* From now on SIGINT, SIGTERM and (unless it is ignored) SIGHUP set the flag, a second one ends the process. */
 volatile sig_atomic_t *app_catch_signals(void);
 
 /* Ends the process with status 4 if it has not ended by itself after so long. */

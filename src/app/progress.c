@@ -1,6 +1,9 @@
 #include "app/progress.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "app/app.h"
 
@@ -50,7 +53,20 @@ void app_progress_update(void *context, uint64_t done, uint64_t total)
     progress->updated = now;
     progress->drawn = true;
     app_progress_text(progress->verb, done, total, now - progress->started, text, sizeof text);
-    fprintf(stderr, "\r%s\033[K", text);
+    app_progress_line(text);
+}
+
+/* A line that reaches the last column may be continued on the next, which "\r" does not take back. */
+void app_progress_line(const char *text)
+{
+    enum { COLUMNS = 80 };
+    struct winsize window;
+    int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col ? window.ws_col : COLUMNS;
+    size_t length = strlen(text), cut = length;
+    if (length >= (size_t)columns)
+        for (cut = (size_t)columns - 1; cut && ((unsigned char)text[cut] & 0xc0) == 0x80; cut--)
+            ; /* not inside of a character */
+    fprintf(stderr, "\r%.*s\033[K", (int)cut, text);
     fflush(stderr);
 }
 

@@ -17,6 +17,9 @@ struct app_progress {
 
 void app_progress_init(struct app_progress *progress, const char *verb, bool quiet);
 
+/* Draws one line on the terminal that stderr is, over the one before; cut to its width. */
+void app_progress_line(const char *text);
+
 /* `context` is a struct app_progress; total 0: not known. */
 void app_progress_update(void *context, uint64_t done, uint64_t total);
 

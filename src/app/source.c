@@ -195,6 +195,25 @@ static bool is_one_feed(const struct source *one, const struct source *other)
            (!prefixed || (length == strcspn(other->topic, ".") && !strncmp(one->topic, other->topic, length)));
 }
 
+/* The topic in KIND:TOPIC[,OPTION=VALUE...]. */
+static const char *topic_of(const char *text, size_t *length)
+{
+    const char *colon = strchr(text, ':');
+    *length = colon ? strcspn(colon + 1, ",") : 0;
+    return colon ? colon + 1 : text;
+}
+
+bool app_source_reads(const struct app_texts *texts, uint32_t count, const char *topic, size_t length)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        size_t other_length;
+        const char *other = topic_of(texts->items[i], &other_length);
+        if (length && other_length == length && !memcmp(other, topic, length))
+            return true;
+    }
+    return false;
+}
+
 enum iso_status app_source_survey(const struct app_texts *texts, struct app_source_survey *survey,
                                   struct iso_error *error)
 {
@@ -203,6 +222,13 @@ enum iso_status app_source_survey(const struct app_texts *texts, struct app_sour
     for (uint32_t i = 0; i < texts->count && error->status == ISO_OK; i++) {
         struct source source = {0};
         const struct iso_decoder_class *class = NULL;
+        size_t length;
+        const char *topic = topic_of(texts->items[i], &length);
+        if (app_source_reads(texts, i, topic, length)) {
+            iso_error_set(error, ISO_BAD_INPUT, "--source %s: an earlier --source reads this topic already",
+                          texts->items[i]);
+            break;
+        }
         if (parse(&source, texts->items[i], error) == ISO_OK)
             class = find_kind(source.kind);
         if (class && !iso_join_knows(class->kind)) {

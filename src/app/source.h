@@ -10,6 +10,9 @@ struct app_source_survey {
     bool history_topics;
 };
 
+/* Whether one of the first `count` sources reads the topic. */
+bool app_source_reads(const struct app_texts *texts, uint32_t count, const char *topic, size_t length);
+
 /* ISO_BAD_INPUT if one cannot be read, or change streams are of several databases. */
 enum iso_status app_source_survey(const struct app_texts *texts, struct app_source_survey *survey,
                                   struct iso_error *error);

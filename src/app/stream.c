@@ -143,9 +143,14 @@ static enum iso_status open_outputs(struct app_stream *stream)
 {
     const struct app_stream_options *options = stream->options;
     struct iso_error *error = &stream->app->error;
-    bool to_file = options->out && !strncmp(options->out, "file:", 5);
-    if (options->out && !to_file && strncmp(options->out, "kafka:", 6))
+    bool to_file = options->out && !strncmp(options->out, "file:", 5) && options->out[5];
+    bool to_topic = options->out && !strncmp(options->out, "kafka:", 6) && options->out[6];
+    if (options->out && !to_file && !to_topic)
         return iso_error_set(error, ISO_BAD_INPUT, "--out %s: expected kafka:TOPIC or file:PATH", options->out);
+    if (to_topic &&
+        app_source_reads(&options->sources, options->sources.count, options->out + 6, strlen(options->out + 6)))
+        return iso_error_set(error, ISO_BAD_INPUT, "--out %s: a --source reads this topic; verdicts need another",
+                             options->out);
     if ((options->on_bad_record == ISO_BAD_DEAD_LETTER) != (options->dead_letter != NULL))
         return iso_error_set(error, ISO_BAD_INPUT, "--on-bad-record dead-letter and --dead-letter FILE go together");
     if (to_file)
@@ -185,6 +190,7 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.hlc_bits = (unsigned)options->hlc_bits;
     settings.on_bad_record = (enum iso_on_bad_record)options->on_bad_record;
     settings.max_violations = (uint32_t)options->max_violations;
+    settings.initial_known = options->initial || options->initial_file;
     settings.final_only = options->final_only;
     settings.sink = stream->producer || !options->json ? tell : options->served ? to_web : NULL;
     settings.sink_context = stream;
@@ -238,8 +244,11 @@ enum iso_status app_stream_open(struct app_stream *stream, struct app *app, cons
 enum iso_status app_stream_close(struct app_stream *stream)
 {
     struct iso_error *error = &stream->app->error;
-    if (stream->producer && error->status == ISO_OK)
-        iso_kafka_producer_flush(stream->producer, FLUSH_SECONDS, error);
+    struct iso_error flushing = {0};
+    /* Also after an error: what had been judged until then has been told. */
+    if (stream->producer && iso_kafka_producer_flush(stream->producer, FLUSH_SECONDS, &flushing) != ISO_OK &&
+        error->status == ISO_OK)
+        iso_error_set(error, flushing.status, "%s", flushing.text);
     iso_kafka_producer_free(stream->producer);
     if (stream->lines == &stream->file)
         iso_output_close(&stream->file, error);

@@ -6,11 +6,12 @@
 #include "app/catch_up.h"
 #include "app/consume.h"
 #include "app/durable.h"
+#include "app/progress.h"
 #include "app/status.h"
 #include "app/stream.h"
 #include "base/memory.h"
 
-enum { POLL_MS = 50, STATUS_MS = 250 };
+enum { POLL_MS = 50, STATUS_MS = 250, FLUSH_MS = 1000 };
 #define CHECKPOINT_NS UINT64_C(10000000000)
 
 /* Verdict lines that a topic has not taken yet. The engine itself keeps nothing waiting: it has judged a batch before
@@ -62,7 +63,9 @@ static const struct app_option options[] = {
      .name = "record",
      .argument = "FILE",
      .offset = PLACE(record),
-     .help = "A capture of all that was read, in the order of its arrival: replay\nfinds the same in it."},
+     .help =
+         "A capture of all that was read, in the order of its arrival and with\nempty lines where it was judged: replay with "
+         "the same options finds the\nsame in it, byte for byte, but for deadlines."},
     {.type = APP_NUMBER,
      .name = "finality-timeout",
      .argument = "SECONDS",
@@ -133,20 +136,31 @@ struct watcher {
     uint64_t left;     /* messages to read */
     uint32_t declared; /* partitions that the pipeline knows of */
     bool shown;        /* stderr is a terminal */
-    int64_t started, updated;
+    int64_t started, updated, flushed;
     int64_t looked, skew; /* when it last looked for missing topics; what the pipeline's time has beyond the clock's */
 };
 
-static void declare_partitions(struct watcher *watcher, uint64_t now)
+static void declare_partitions(struct watcher *watcher, uint64_t now, struct iso_error *error)
 {
     const struct iso_kafka_partition *partitions;
     uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
-    for (; watcher->declared < count; watcher->declared++) {
-        if (watcher->stream.durable &&
-            app_durable_declare(&watcher->durable, &partitions[watcher->declared], now) != ISO_OK)
+    for (; watcher->declared < count && error->status == ISO_OK; watcher->declared++) {
+        const struct iso_kafka_partition *partition = &partitions[watcher->declared];
+        if (watcher->stream.durable && app_durable_declare(&watcher->durable, partition, now) != ISO_OK)
             return;
-        iso_pipeline_declare(watcher->stream.pipeline, partitions[watcher->declared].input, now);
+        iso_pipeline_declare(watcher->stream.pipeline, partition->input, now);
+        if (watcher->record)
+            iso_capture_declare(watcher->record, partition->topic, partition->partition, error);
     }
+}
+
+/* Where partitions are not read from their beginning, or no longer can be. */
+static void note_beginnings(struct watcher *watcher)
+{
+    const struct iso_kafka_partition *partitions;
+    uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
+    for (uint32_t i = 0; i < count; i++)
+        iso_pipeline_begins(watcher->stream.pipeline, partitions[i].next);
 }
 
 /* Holds partitions that are far ahead, as long as one that is not has much to be read. */
@@ -178,7 +192,7 @@ static void draw(struct watcher *watcher, int64_t now)
 {
     struct iso_pipeline_stats stats;
     uint64_t violations = 0;
-    char trouble[200];
+    char trouble[200], text[400];
     if (!watcher->shown || now - watcher->updated < STATUS_MS)
         return;
     watcher->updated = now;
@@ -186,14 +200,43 @@ static void draw(struct watcher *watcher, int64_t now)
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         violations += stats.engine.counts[axiom];
     double seconds = (double)(now - watcher->started) / 1000;
-    fprintf(stderr, "\r\033[K%" PRIu64 " transactions  %.0f/s  %" PRIu64 " violations  %" PRIu64 " open reads",
-            stats.engine.transactions, seconds > 0 ? (double)stats.engine.transactions / seconds : 0, violations,
-            stats.engine.open_reads);
+    int used =
+        snprintf(text, sizeof text, "%" PRIu64 " transactions  %.0f/s  %" PRIu64 " violations  %" PRIu64 " open reads",
+                 stats.engine.transactions, seconds > 0 ? (double)stats.engine.transactions / seconds : 0, violations,
+                 stats.engine.open_reads);
     if (stats.has_watermark)
-        fprintf(stderr, "  watermark %" PRIu64, stats.watermark);
+        used += snprintf(text + used, sizeof text - (size_t)used, "  watermark %" PRIu64, stats.watermark);
     if (iso_kafka_consumer_trouble(watcher->consumer, trouble, sizeof trouble))
-        fprintf(stderr, "  %.60s", trouble);
-    fflush(stderr);
+        snprintf(text + used, sizeof text - (size_t)used, "  %.60s", trouble);
+    app_progress_line(text);
+}
+
+/* How late a transaction is depends on what is judged with it: a recording keeps the batches. */
+static void judge(struct watcher *watcher, const struct iso_message *messages, uint32_t count, uint64_t time,
+                  struct iso_error *error)
+{
+    uint32_t batch = count;
+    for (; count && error->status == ISO_OK; messages += batch, count -= batch) {
+        batch = watcher->record ? iso_capture_batch(messages, count) : count;
+        for (uint32_t i = 0; watcher->record && i < batch && error->status == ISO_OK; i++)
+            iso_capture_write(watcher->record, &messages[i], error);
+        if (watcher->record && error->status == ISO_OK)
+            iso_capture_mark(watcher->record, error);
+        if (error->status == ISO_OK)
+            iso_pipeline_feed(watcher->stream.pipeline, messages, batch, time, error);
+    }
+}
+
+/* What was read and what was left out is on its way to the disk within a second, should this process be killed. */
+static void flush_captures(struct watcher *watcher, int64_t now, struct iso_error *error)
+{
+    struct iso_capture_writer *writers[] = {watcher->record, watcher->stream.dead_letter};
+    if (now - watcher->flushed < FLUSH_MS)
+        return;
+    watcher->flushed = now;
+    for (size_t i = 0; i < sizeof writers / sizeof *writers && error->status == ISO_OK; i++)
+        if (writers[i])
+            iso_capture_flush(writers[i], error);
 }
 
 /* A batch's messages, without those that were read before a restart. */
@@ -213,12 +256,10 @@ static enum iso_status take_batch(struct watcher *watcher, const struct iso_mess
 {
     count = count < watcher->left ? count : (uint32_t)watcher->left;
     watcher->left -= count;
-    for (uint32_t i = 0; watcher->record && i < count && error->status == ISO_OK; i++)
-        iso_capture_write(watcher->record, &messages[i], error);
     if (watcher->stream.durable && error->status == ISO_OK)
         app_durable_step(&watcher->durable, messages, count, time);
-    if (count && error->status == ISO_OK)
-        iso_pipeline_feed(watcher->stream.pipeline, messages, count, time, error);
+    if (count)
+        judge(watcher, messages, count, time, error);
     if (watcher->stream.durable)
         app_durable_at(&watcher->durable, count ? "after-feed" : "after-idle-step");
     return error->status;
@@ -229,14 +270,19 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
     const struct iso_message *messages;
     uint32_t count;
     struct app_stream *stream = &watcher->stream;
-    enum iso_status status = iso_kafka_consumer_poll(watcher->consumer, POLL_MS, &messages, &count, error);
+    struct iso_error polling = {0};
+    iso_kafka_consumer_poll(watcher->consumer, POLL_MS, &messages, &count, &polling);
     int64_t now = iso_kafka_now();
     uint64_t time = pipeline_time(watcher, now);
-    declare_partitions(watcher, time);
+    declare_partitions(watcher, time, error);
     leave_out_known(watcher, &messages, &count);
     take_batch(watcher, messages, count, time, error);
     align_partitions(watcher);
-    if (status == ISO_OK && error->status == ISO_OK)
+    flush_captures(watcher, now, error);
+    /* What came before the consumer failed has been judged. */
+    if (polling.status != ISO_OK && error->status == ISO_OK)
+        iso_error_set(error, polling.status, "%s", polling.text);
+    if (error->status == ISO_OK)
         iso_pipeline_tick(stream->pipeline, time, error);
     if (stream->producer && error->status == ISO_OK) {
         iso_kafka_producer_poll(stream->producer, error);
@@ -305,6 +351,8 @@ static enum iso_status open_consumer(struct watcher *watcher, const struct watch
     if (is_over(watcher))
         goto out;
     watcher->consumer = iso_kafka_consumer_new(&settings, iso_pipeline_inputs(stream->pipeline), error);
+    if (watcher->consumer && (is_new || !stream->durable))
+        note_beginnings(watcher); /* a restart knows what came before */
     if (watcher->consumer && is_new) {
         const struct iso_kafka_partition *partitions;
         uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
@@ -353,8 +401,11 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
         watcher->left -= read < watcher->left ? read : watcher->left;
     }
     watcher->shown = app_say_draws() && !watch->stream.quiet;
+    if (watcher->record) /* the mark that says that there are marks */
+        iso_capture_mark(watcher->record, error);
+    watcher->started = iso_kafka_now();
     if (watcher->consumer)
-        declare_partitions(watcher, pipeline_time(watcher, watcher->looked));
+        declare_partitions(watcher, pipeline_time(watcher, watcher->started), error);
     while (error->status == ISO_OK && !*watcher->stopped && !is_finished(watcher))
         if (step(watcher, error) != ISO_OK)
             break;

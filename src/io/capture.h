@@ -9,6 +9,10 @@
  * kcat's own output, in which bytes that are not UTF-8 stand raw inside strings. `.zst` by name, "-" is stdin or
  * stdout.
  *
+ * A recording of a run (`watch --record`) holds two things more, so that judging it again goes the same steps: an empty
+ * line wherever a batch was judged, and a line of `topic` and `partition` alone for each partition that was waited for.
+ * The reader hands such batches out as they were.
+ *
  * Memory: a reader holds one batch (a few hundred kilobytes, or the longest line). Errors: ISO_BAD_INPUT names file
  * and line; ISO_FAILED the file. Threads: one at a time.
  */
@@ -26,14 +30,24 @@ struct iso_capture_writer;
 struct iso_capture_reader *iso_capture_reader_new(const char *path, struct iso_inputs *inputs, struct iso_error *error);
 void iso_capture_reader_free(struct iso_capture_reader *reader);
 
-/* The next messages, in file order, valid until the next call; `*count` 0 at the end or on error. What stands before a
- * bad line is handed out first. */
+enum { ISO_CAPTURE_BATCH = 4096, ISO_CAPTURE_BATCH_BYTES = 1 << 25 /* of lines */ };
+
+/* The next messages, at most ISO_CAPTURE_BATCH, in file order, valid until the next call; `*count` 0 at the end or on
+ * error. What stands before a bad line is handed out first. */
 enum iso_status iso_capture_read(struct iso_capture_reader *reader, const struct iso_message **messages,
                                  uint32_t *count, struct iso_error *error);
 
 struct iso_capture_writer *iso_capture_writer_new(const char *path, struct iso_error *error);
 enum iso_status iso_capture_write(struct iso_capture_writer *writer, const struct iso_message *message,
                                   struct iso_error *error);
+
+/* How many of the messages, from the first on and at least one, a reader hands out as one batch for certain. */
+uint32_t iso_capture_batch(const struct iso_message *messages, uint32_t count);
+/* What was written since the last mark is one batch. The first mark stands before all messages. */
+enum iso_status iso_capture_mark(struct iso_capture_writer *writer, struct iso_error *error);
+/* A partition that is waited for, whether or not a message of it follows. */
+enum iso_status iso_capture_declare(struct iso_capture_writer *writer, const char *topic, int32_t partition,
+                                    struct iso_error *error);
 enum iso_status iso_capture_flush(struct iso_capture_writer *writer, struct iso_error *error);
 /* Ends the file and frees the writer; the status of the whole. */
 enum iso_status iso_capture_writer_close(struct iso_capture_writer *writer, struct iso_error *error);

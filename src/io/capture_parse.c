@@ -281,7 +281,7 @@ static bool timestamp_type(struct cursor *cursor, enum iso_timestamp_type *type)
     return true;
 }
 
-enum { HAS_TOPIC = 1, HAS_PARTITION = 2, HAS_OFFSET = 4, HAS_ALL = 7 };
+enum { HAS_TOPIC = 1, HAS_PARTITION = 2, HAS_OFFSET = 4, HAS_ALL = 7, HAS_CONTENT = 8 };
 
 static bool is(const struct iso_bytes *name, const char *text)
 {
@@ -293,8 +293,10 @@ static bool member(struct cursor *cursor, struct iso_capture_line *parsed, const
     struct iso_message *message = &parsed->message;
     int64_t number = 0;
     bool fine;
-    if (is(name, "payload"))
+    if (is(name, "payload")) {
+        *has |= HAS_CONTENT;
         return text_or_null(cursor, &message->payload);
+    }
     if (is(name, "key"))
         return text_or_null(cursor, &message->key);
     if (is(name, "offset")) {
@@ -342,7 +344,8 @@ static bool members(struct cursor *cursor, struct iso_capture_line *parsed)
         return fault(cursor, "the end of the line");
     if (parsed->topic.size == 0 || memchr(parsed->topic.data, 0, parsed->topic.size))
         has &= ~(unsigned)HAS_TOPIC;
-    return has == HAS_ALL || fault(cursor, "the members topic, partition and offset");
+    parsed->declares = has == (HAS_TOPIC | HAS_PARTITION);
+    return parsed->declares || (has & HAS_ALL) == HAS_ALL || fault(cursor, "the members topic, partition and offset");
 }
 
 bool iso_capture_parse(const char *line, size_t length, char *storage, struct iso_capture_line *parsed)
@@ -350,6 +353,7 @@ bool iso_capture_parse(const char *line, size_t length, char *storage, struct is
     struct cursor cursor = {.at = line, .end = line + length, .storage = storage};
     parsed->message = (struct iso_message){.broker = -1};
     parsed->topic = (struct iso_bytes){0};
+    parsed->declares = false;
     parsed->header_count = parsed->first_header;
     parsed->fault = NULL;
     if (!members(&cursor, parsed)) {

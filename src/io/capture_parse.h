@@ -10,6 +10,7 @@
 struct iso_capture_line {
     struct iso_message message; /* without `input` and `headers`; its `topic` is the bytes below, no NUL */
     struct iso_bytes topic;
+    bool declares;              /* nothing but topic and partition: it is no message */
     size_t used;                /* bytes of `storage` that the message points into */
     struct iso_header *headers; /* a growing list, the caller's to free; the message's are from `first_header` */
     uint32_t first_header, header_count, header_capacity;

@@ -6,6 +6,7 @@
 #include "io/capture_parse.h"
 #include "io/stream.h"
 
+/* Of captures without marks. */
 enum { BATCH_MESSAGES = 1024, BATCH_BYTES = 1 << 18 };
 
 struct iso_capture_reader {
@@ -13,6 +14,7 @@ struct iso_capture_reader {
     struct iso_stream_reader *stream;
     struct iso_inputs *inputs; /* borrowed */
     uint64_t line_number;
+    bool marked;      /* batches end at empty lines */
     const char *line; /* read but not parsed yet: it did not fit into the last batch */
     size_t line_length;
     struct iso_message *messages;
@@ -32,7 +34,7 @@ struct iso_capture_reader *iso_capture_reader_new(const char *path, struct iso_i
     reader->path = iso_copy_text(name, strlen(name));
     reader->stream = stream;
     reader->inputs = inputs;
-    reader->messages = iso_allocate(BATCH_MESSAGES * sizeof *reader->messages);
+    reader->messages = iso_allocate(ISO_CAPTURE_BATCH * sizeof *reader->messages);
     reader->storage_size = BATCH_BYTES;
     reader->storage = iso_allocate(reader->storage_size);
     return reader;
@@ -69,14 +71,29 @@ static enum iso_status parse(struct iso_capture_reader *reader, char *storage, s
     return ISO_OK;
 }
 
-static bool next_line(struct iso_capture_reader *reader, struct iso_error *error)
+/* An empty line: the batch ends here. The first line says by being empty that batches are marked. */
+static void take_mark(struct iso_capture_reader *reader)
+{
+    if (reader->line_number != 1)
+        return;
+    reader->marked = true;
+    reader->storage_size = ISO_CAPTURE_BATCH_BYTES;
+    reader->storage = iso_reallocate(reader->storage, reader->storage_size);
+}
+
+/* False: the input ends, or the batch does: it has messages, and a mark follows. */
+static bool next_line(struct iso_capture_reader *reader, uint32_t filled, struct iso_error *error)
 {
     while (!reader->line) {
         if (!iso_stream_read_line(reader->stream, &reader->line, &reader->line_length, error))
             return false;
         reader->line_number++;
-        if (reader->line_length == 0)
-            reader->line = NULL;
+        if (reader->line_length)
+            continue;
+        reader->line = NULL;
+        take_mark(reader);
+        if (reader->marked && filled)
+            return false;
     }
     return true;
 }
@@ -97,7 +114,8 @@ enum iso_status iso_capture_read(struct iso_capture_reader *reader, const struct
     uint32_t filled = 0;
     struct iso_error *pending = &reader->pending;
     reader->parsed.header_count = 0;
-    while (pending->status == ISO_OK && filled < BATCH_MESSAGES && next_line(reader, pending)) {
+    while (pending->status == ISO_OK && filled < (reader->marked ? ISO_CAPTURE_BATCH : BATCH_MESSAGES) &&
+           next_line(reader, filled, pending)) {
         if (reader->line_length > reader->storage_size - used) {
             if (filled > 0)
                 break;
@@ -106,8 +124,8 @@ enum iso_status iso_capture_read(struct iso_capture_reader *reader, const struct
         }
         if (parse(reader, reader->storage + used, &reader->messages[filled], pending) != ISO_OK)
             break;
-        used += reader->parsed.used;
-        filled++;
+        used += reader->parsed.declares ? 0 : reader->parsed.used;
+        filled += !reader->parsed.declares;
         reader->line = NULL;
     }
     resolve_headers(reader, filled);

@@ -66,14 +66,54 @@ static void put_headers(struct iso_text *line, const struct iso_message *message
         iso_text_put(line, "]");
 }
 
+/* Longest line: a byte as \u0000, and the members' names and numbers. */
+static uint64_t longest_line(const struct iso_message *message)
+{
+    enum { ESCAPED = 6, NAMES = 256, HEADER = 8 };
+    uint64_t bytes = strlen(message->topic) + message->key.size + message->payload.size;
+    for (uint32_t i = 0; i < message->header_count; i++)
+        bytes += message->headers[i].name.size + message->headers[i].value.size + HEADER;
+    return bytes * ESCAPED + NAMES;
+}
+
+uint32_t iso_capture_batch(const struct iso_message *messages, uint32_t count)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bytes += longest_line(&messages[i]);
+        if (i == ISO_CAPTURE_BATCH || (i && bytes > ISO_CAPTURE_BATCH_BYTES))
+            return i;
+    }
+    return count;
+}
+
+enum iso_status iso_capture_mark(struct iso_capture_writer *writer, struct iso_error *error)
+{
+    return iso_stream_write(writer->stream, "\n", 1, error);
+}
+
+/* The members that every line begins with. */
+static void start_line(struct iso_text *line, const char *topic, int32_t partition)
+{
+    line->used = 0;
+    iso_text_put(line, "{\"topic\":");
+    put_bytes(line, (struct iso_bytes){(const uint8_t *)topic, (uint32_t)strlen(topic)});
+    put_member(line, ",\"partition\":", partition);
+}
+
+enum iso_status iso_capture_declare(struct iso_capture_writer *writer, const char *topic, int32_t partition,
+                                    struct iso_error *error)
+{
+    start_line(&writer->line, topic, partition);
+    iso_text_put(&writer->line, "}\n");
+    return iso_stream_write(writer->stream, writer->line.bytes, writer->line.used, error);
+}
+
 enum iso_status iso_capture_write(struct iso_capture_writer *writer, const struct iso_message *message,
                                   struct iso_error *error)
 {
     struct iso_text *line = &writer->line;
-    line->used = 0;
-    iso_text_put(line, "{\"topic\":");
-    put_bytes(line, (struct iso_bytes){(const uint8_t *)message->topic, (uint32_t)strlen(message->topic)});
-    put_member(line, ",\"partition\":", message->partition);
+    start_line(line, message->topic, message->partition);
     put_member(line, ",\"offset\":", message->offset);
     if (message->timestamp_type != ISO_TIMESTAMP_NONE) {
         bool created = message->timestamp_type == ISO_TIMESTAMP_CREATE;

@@ -9,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/json.h"
+#include "io/native.h"
 #include "iso/error.h"
 
 /* Whether the text (followed by ISO_JSON_PADDING readable bytes) is an object whose first member is
  * "watermark". */
 bool iso_watermark_is(const char *text);
 
-/* Reads one. `json` is a scanner to read it with. */
-enum iso_status iso_watermark_read(struct iso_json *json, const char *text, size_t size, uint64_t *watermark,
+/* Reads one: a number or a decimal string, from 0 to 2^64-1. `native` is a reader to read it with. */
+enum iso_status iso_watermark_read(struct iso_native *native, const char *text, size_t size, uint64_t *watermark,
                                    struct iso_error *error);
 
 #endif

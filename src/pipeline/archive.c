@@ -37,11 +37,13 @@ static void archive_findings(struct iso_archive *archive, struct findings *findi
         findings->list[i].text = NULL; /* of another process */
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->list[i];
-        uint64_t length = finding->length, capacity = length;
+        uint64_t length = finding->text ? finding->length : 0, capacity = length; /* none: it was removed */
         finding->text =
             iso_archive_column(archive, "finding.text", ISO_ARCHIVE_HEAP, finding->text, &length, &capacity, 1);
-        iso_archive_expect(archive, length == finding->length);
+        iso_archive_expect(archive, length == finding->length || !finding->text);
     }
+    if (archive->restoring && findings->count)
+        findings_index(findings);
 }
 
 static void archive_times(struct iso_archive *archive, struct iso_pipeline *pipeline)
@@ -49,6 +51,7 @@ static void archive_times(struct iso_archive *archive, struct iso_pipeline *pipe
     uint32_t clock = pipeline->clock;
     iso_archive_value(archive, "clock", &clock, sizeof clock);
     pipeline->clock = clock;
+    ISO_ARCHIVE_VALUE(archive, pipeline->midway);
     ISO_ARCHIVE_VALUE(archive, pipeline->year);
     ISO_ARCHIVE_VALUE(archive, pipeline->stats);
     ISO_ARCHIVE_ANY(archive, "states", ISO_ARCHIVE_HEAP, pipeline->states, pipeline->state_count,

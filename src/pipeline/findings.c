@@ -12,6 +12,28 @@ static iso_atom keep(struct findings *findings, const struct iso_atoms *atoms, i
     return atoms && atom != ISO_ABSENT ? iso_atoms_copy(&findings->atoms, atoms, atom) : ISO_ABSENT;
 }
 
+/* Where an id stands, or may stand. Ids are digests. */
+static size_t *slot_of(const struct findings *findings, uint64_t id)
+{
+    size_t at = id & findings->mask;
+    while (findings->slots[at] && findings->list[findings->slots[at] - 1].id != id)
+        at = (at + 1) & findings->mask;
+    return &findings->slots[at];
+}
+
+void findings_index(struct findings *findings)
+{
+    size_t size = 64;
+    while (size < 4 * findings->count)
+        size *= 2;
+    iso_free(findings->slots);
+    findings->slots = iso_allocate_zeroed(size, sizeof *findings->slots);
+    findings->mask = size - 1;
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->list[i].text)
+            *slot_of(findings, findings->list[i].id) = i + 1;
+}
+
 void findings_add(struct findings *findings, const struct iso_aion_event *event, const char *text, size_t length)
 {
     if (findings->count == findings->capacity) {
@@ -27,18 +49,29 @@ void findings_add(struct findings *findings, const struct iso_aion_event *event,
         .text = iso_copy_text(text, length),
         .length = length,
     };
+    if (2 * findings->count > findings->mask)
+        findings_index(findings);
+    *slot_of(findings, event->id) = findings->count;
     if (findings->limit && findings->count >= (size_t)SLACK * findings->limit)
         findings_sort(findings);
 }
 
 void findings_remove(struct findings *findings, uint64_t id)
 {
+    size_t place = findings->mask ? *slot_of(findings, id) : 0;
+    if (!place)
+        return;
+    iso_free(findings->list[place - 1].text);
+    findings->list[place - 1].text = NULL;
+}
+
+static void drop_removed(struct findings *findings)
+{
+    size_t left = 0;
     for (size_t i = 0; i < findings->count; i++)
-        if (findings->list[i].id == id) {
-            iso_free(findings->list[i].text);
-            findings->list[i] = findings->list[--findings->count];
-            return;
-        }
+        if (findings->list[i].text)
+            findings->list[left++] = findings->list[i];
+    findings->count = left;
 }
 
 static int compare(const void *left, const void *right, void *context)
@@ -67,13 +100,15 @@ static void forget_unused_atoms(struct findings *findings)
 
 void findings_sort(struct findings *findings)
 {
+    drop_removed(findings);
     if (findings->count)
         qsort_r(findings->list, findings->count, sizeof *findings->list, compare, &findings->atoms);
-    if (!findings->limit || findings->count <= findings->limit)
-        return;
-    while (findings->count > findings->limit)
-        iso_free(findings->list[--findings->count].text);
-    forget_unused_atoms(findings);
+    if (findings->limit && findings->count > findings->limit) {
+        while (findings->count > findings->limit)
+            iso_free(findings->list[--findings->count].text);
+        forget_unused_atoms(findings);
+    }
+    findings_index(findings);
 }
 
 void findings_release(struct findings *findings)
@@ -81,5 +116,6 @@ void findings_release(struct findings *findings)
     for (size_t i = 0; i < findings->count; i++)
         iso_free(findings->list[i].text);
     iso_free(findings->list);
+    iso_free(findings->slots);
     iso_atoms_release(&findings->atoms);
 }

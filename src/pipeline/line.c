@@ -160,6 +160,14 @@ static void count(struct iso_pipeline *pipeline, const struct iso_aion_event *ev
     stats->retracted += event->state == ISO_AION_RETRACTED;
 }
 
+static const char before_start[] = "before-start";
+
+/* Whether versions that were written before the stream begins may make it wrong. */
+static bool rests_on_start(const struct iso_aion_event *event)
+{
+    return event->expected.is_list || !is_known(&event->writer_expected) || !is_known(&event->writer_actual);
+}
+
 /* Why an EXT verdict may be wrong, final or not: a write that it does not know of may explain the read. */
 static const char *doubt_of(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
@@ -169,7 +177,9 @@ static const char *doubt_of(const struct iso_pipeline *pipeline, const struct is
     if (pipeline->stats.bad_records)
         return "skipped-records";
     iso_aion_stats(pipeline->engine, &stats);
-    return stats.below_watermark ? "below-watermark" : NULL;
+    if (stats.below_watermark)
+        return "below-watermark";
+    return pipeline->midway && event->state == ISO_AION_FINAL && rests_on_start(event) ? before_start : NULL;
 }
 
 void pipeline_emit(void *context, const struct iso_aion_event *event)
@@ -190,7 +200,9 @@ void pipeline_tell(struct iso_pipeline *pipeline, const struct iso_aion_event *e
     if (!told && event->state != ISO_AION_FINAL)
         return;
     line->used = 0;
-    put_state(line, event, doubt_of(pipeline, event));
+    const char *doubt = doubt_of(pipeline, event);
+    pipeline->stats.before_start += doubt == before_start;
+    put_state(line, event, doubt);
     size_t start = line->used;
     put_violation(line, &pipeline->inputs, event);
     if (event->state == ISO_AION_FINAL)

@@ -178,6 +178,19 @@ static void start_block(struct iso_pipeline *pipeline)
     pipeline->events.block.clock = pipeline->clock;
 }
 
+void iso_pipeline_begins(struct iso_pipeline *pipeline, int64_t offset)
+{
+    pipeline->midway |= offset > 0 && !pipeline->options.initial_known;
+}
+
+static void note_first(struct iso_pipeline *pipeline, const struct iso_message *message)
+{
+    struct input *state = pipeline_input(pipeline, message->input);
+    if (!state->begun)
+        iso_pipeline_begins(pipeline, message->offset);
+    state->begun = true;
+}
+
 static enum iso_status decode_batch(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
 {
     for (uint32_t i = 0; i < pipeline->batch_count; i++) {
@@ -188,6 +201,7 @@ static enum iso_status decode_batch(struct iso_pipeline *pipeline, uint64_t now,
             pipeline->stats.unrouted++;
             continue;
         }
+        note_first(pipeline, message);
         pipeline_arrived(pipeline, message->input, now);
         pipeline->stats.messages++;
         pipeline->stats.bytes += message->key.size + message->payload.size;
@@ -238,7 +252,12 @@ static enum iso_status make_scalar(struct iso_pipeline *pipeline, struct iso_his
     if (block->clock != ISO_CLOCK_PAIR || pack_pairs(block, pipeline->options.hlc_bits, &culprit))
         return ISO_OK;
     char place[400];
-    iso_history_place_text(block, culprit, place, sizeof place);
+    const struct iso_message *message = message_of(pipeline, block->origin[culprit]);
+    if (message)
+        snprintf(place, sizeof place, "topic %s partition %" PRId32 " offset %" PRId64, message->topic,
+                 message->partition, message->offset);
+    else
+        iso_history_place_text(block, culprit, place, sizeof place);
     return iso_error_set(error, ISO_BAD_INPUT,
                          "%s: a timestamp {p,l} does not fit into 64 bits, expected --hlc-bits "
                          "with room for both",

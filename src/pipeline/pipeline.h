@@ -5,9 +5,9 @@
  *
  * Everything it does follows from the order in which messages, ends of inputs and clock readings are passed in; time
  * is a number that the caller gives. Without deadlines (finality_timeout_ms 0) and idle inputs, final verdicts follow
- * from the messages alone: a run on the capture of a live run says the same, byte for byte. (Lines of one kind keep
- * their order; where others than final ones are told and settle_ms lets transactions wait, the clock has a say in how
- * the kinds mix. With final_only it has none.)
+ * from the messages, and how they were divided into batches: how late a transaction is, and so how often a verdict
+ * changes and is told, depends on what is judged with it. A recording keeps the batches, so that a run on it says the
+ * same, byte for byte.
  *
  * Watermarks. Each input (topic, partition) has its own, from the records in it; the pipeline's is the least of all
  * inputs that it was told of. An input that ended, or that is idle by the caller's choice (idle_timeout_ms after its
@@ -17,6 +17,10 @@
  * and passed to `on_bad`. After that, what they wrote is unknown: EXT verdicts are told as doubtful and are no reason
  * for the verdict "violated" any more. The same holds for the whole once a transaction has come that a watermark had
  * excluded: a sender that broke its word, or an idle input that was left behind and had something to say after all.
+ *
+ * A stream that is not read from its beginning lacks versions. Unless initial values were given, an EXT verdict is
+ * sound then only if it rests on two versions that came: one where either writer is not known, or of a list, is told
+ * as doubtful, and is no reason for "violated".
  *
  * Memory: one batch of decoded messages, the engine's state, at most twice max_violations verdicts.
  * Threads: one at a time; the engine's shards run on the caller's thread.
@@ -43,7 +47,7 @@ struct iso_pipeline_options {
     bool session_order;
     uint32_t shards;
     uint64_t finality_timeout_ms;     /* 0: no deadlines */
-    uint64_t settle_ms;               /* as in struct iso_aion_options */
+    uint64_t settle_ms;               /* as in struct iso_aion_options; without deadlines untimed */
     uint64_t idle_timeout_ms;         /* 0: every input is waited for */
     uint64_t retention, memory_limit; /* as in struct iso_aion_options */
     const char *changes;              /* kind of the change streams, all of one database; NULL: none, and no join */
@@ -54,6 +58,7 @@ struct iso_pipeline_options {
     unsigned hlc_bits; /* timestamps {p,l} become p << hlc_bits | l; 0: pairs are refused */
     enum iso_on_bad_record on_bad_record;
     uint32_t max_violations; /* in the summary; 0: all */
+    bool initial_known;      /* what was there before the streams begin, be it nothing */
     bool final_only;         /* no tentative and no retracted lines but for what had been final */
     /* Sees transactions of the block before the engine does; true: it takes them, and the engine is not to. Or NULL. */
     bool (*on_transactions)(void *context, const struct iso_history *block, uint32_t first, uint32_t count);
@@ -73,8 +78,9 @@ struct iso_pipeline_stats {
     uint64_t ignored;    /* tombstones and the like */
     uint64_t unrouted;   /* of topics that no source names */
     uint64_t bad_records;
-    uint64_t far_ahead; /* transactions and watermarks a year or more above the watermark; wall clocks only */
-    uint64_t went_idle; /* times that an input was left behind */
+    uint64_t far_ahead;    /* transactions and watermarks a year or more above the watermark; wall clocks only */
+    uint64_t before_start; /* final EXT verdicts that what came before the streams begin may explain */
+    uint64_t went_idle;    /* times that an input was left behind */
     uint64_t final, tentative, retracted; /* lines told */
     uint64_t watermark;                   /* the pipeline's */
     bool has_watermark;
@@ -104,6 +110,10 @@ void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_histor
 
 /* An input whose watermark counts from now on. Those that are not declared count from their first message. */
 void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_t now);
+
+/* An input is read from `offset` on: if there were messages below, they are not known. (An input whose first message
+ * has an offset above 0 says so itself.) */
+void iso_pipeline_begins(struct iso_pipeline *pipeline, int64_t offset);
 
 /* Messages that came from an input since its watermark passed the pipeline's: what the engine holds open because other
  * inputs lag. 0 for those that lag. */

@@ -11,6 +11,7 @@ struct input {
     bool has_watermark;
     uint64_t watermark;
     uint64_t latest; /* when its last message came */
+    bool begun;      /* its first message has come */
     bool far_ahead;  /* told that one of its timestamps was */
     uint64_t ahead;  /* messages since its watermark passed the pipeline's */
     uint32_t route;  /* + 1; 0: not looked up; NO_ROUTE */
@@ -28,7 +29,7 @@ struct finding {
     uint64_t id;
     iso_atom tids[2], key; /* in `finding_atoms` */
     enum iso_axiom axiom;
-    char *text; /* its JSON object */
+    char *text; /* its JSON object; NULL: removed */
     size_t length;
 };
 
@@ -36,6 +37,8 @@ struct findings {
     struct iso_atoms atoms;
     struct finding *list;
     size_t count, capacity;
+    size_t *slots;  /* by id, open addressing: 0 free, else place in `list` + 1 */
+    size_t mask;    /* of `slots`; 0: there are none */
     uint32_t limit; /* 0: none */
 };
 
@@ -63,6 +66,7 @@ struct iso_pipeline {
     const struct iso_message *batch; /* being fed */
     uint32_t batch_count;
     enum iso_clock clock; /* of all records */
+    bool midway;          /* some input's first messages were not read */
     uint64_t year;        /* in units of the watermark; 0: not known */
     struct iso_pipeline_stats stats;
     struct iso_text line;
@@ -101,7 +105,8 @@ void pipeline_tell(struct iso_pipeline *pipeline, const struct iso_aion_event *e
 /* findings.c */
 void findings_add(struct findings *findings, const struct iso_aion_event *event, const char *text, size_t length);
 void findings_remove(struct findings *findings, uint64_t id);
-void findings_sort(struct findings *findings); /* into the order of reports, cut to the limit */
+void findings_index(struct findings *findings); /* makes `slots` anew */
+void findings_sort(struct findings *findings);  /* into the order of reports, cut to the limit */
 void findings_release(struct findings *findings);
 
 #endif

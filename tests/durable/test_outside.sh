@@ -115,9 +115,9 @@ start_broker t:2
 state=$work/behind
 watch
 gives 4 "not on the broker, which has 0 to 0\|ends before what was read of it" "offsets beyond the end of a topic"
-publish 3000 3
+publish 6000 3
 watch
-gives 4 "is not the message that was read there before" "a topic created anew, with as many messages"
+gives 4 "is not the message that was read there before" "a topic created anew, with more messages"
 
 # The broker keeps 5 MiB of a partition: retention overtakes whoever is away for long.
 state=$work/overtaken
@@ -158,6 +158,16 @@ for crash in after-note:1 after-catch-up after-end never; do
 done >"$work/read"
 grep '"final"' "$work/read" | sort | cmp -s - "$work/expected"
 result $? "standard output goes on behind what was told"
+
+# The object at the end says what it would have said.
+state=$work/summed
+for crash in after-feed:1 after-record-again:2 never; do
+    ISOCHRON_CRASH=$crash watch --json --snapshot-after 1
+done
+"$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --json -X bootstrap.servers="$address" >"$work/object"
+what='.verdict, .counts, .transactions, .operations, .keys, .reads_judged, (.violations | map(del(.at)) | sort_by(.id))'
+cmp <(jq -S "$what" "$work/lines") <(jq -S "$what" "$work/object") && [ "$(jq '.violations | length' "$work/object")" -gt 3 ]
+result $? "one object at the end, after two crashes"
 
 # Verdicts to a topic: none is lost, and what is told twice bears the same id.
 state=$work/produced

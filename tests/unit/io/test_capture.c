@@ -138,6 +138,7 @@ static void bad_lines_are_located(void **state)
         {"{\"topic\":\"t\",\"partition\":0,\"offset\":1.5}", "byte 38: expected an integer"},
         {"{\"topic\":\"t\",\"partition\":0,\"offset\":9223372036854775808}", "byte 56: expected an integer"},
         {"{\"topic\":\"t\",\"partition\":2147483648,\"offset\":0}", "byte 36: expected an integer in range"},
+        {"{\"topic\":\"t\",\"partition\":0,\"payload\":\"a\"}", "expected the members topic, partition and offset"},
         {"{\"topic\":\"\",\"partition\":0,\"offset\":1}", "expected the members topic, partition and offset"},
         {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":\"a", "expected the end of a string"},
         {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":\"\\ud800x\"}", "a pair of surrogates"},
@@ -161,6 +162,68 @@ static void bad_lines_are_located(void **state)
         iso_capture_reader_free(reader);
         iso_inputs_release(&inputs);
     }
+}
+
+static uint32_t batch_of(struct iso_capture_reader *reader)
+{
+    struct iso_error error = {0};
+    const struct iso_message *messages;
+    uint32_t count;
+    assert_int_equal(iso_capture_read(reader, &messages, &count, &error), ISO_OK);
+    return count;
+}
+
+/* Each batch as it was judged, longer than what a capture without marks is cut into; partitions without a message. */
+static void recorded_batches_come_back(void **state)
+{
+    (void)state;
+    enum { LONG = 3000 };
+    struct iso_error error = {0};
+    struct iso_inputs inputs;
+    char path[] = "/tmp/iso-capture-XXXXXX", text[400];
+    close(mkstemp(path));
+    memset(text, 1, sizeof text);
+    struct iso_message messages[LONG];
+    for (uint32_t i = 0; i < LONG; i++)
+        messages[i] = (struct iso_message){.topic = "t", .offset = i, .payload = {(const uint8_t *)text, sizeof text}};
+    struct iso_capture_writer *writer = iso_capture_writer_new(path, &error);
+    iso_capture_mark(writer, &error);
+    iso_capture_declare(writer, "t", 0, &error);
+    iso_capture_declare(writer, "silent", 7, &error);
+    assert_int_equal(iso_capture_batch(messages, LONG), LONG);
+    static const uint32_t ends[] = {1, 2, LONG};
+    for (uint32_t i = 0, batch = 0; i < LONG; i++) {
+        iso_capture_write(writer, &messages[i], &error);
+        if (i + 1 == ends[batch] && ++batch)
+            iso_capture_mark(writer, &error);
+    }
+    assert_int_equal(iso_capture_writer_close(writer, &error), ISO_OK);
+    iso_inputs_init(&inputs);
+    struct iso_capture_reader *reader = iso_capture_reader_new(path, &inputs, &error);
+    assert_int_equal(batch_of(reader), 1);
+    assert_int_equal(inputs.count, 2);
+    assert_string_equal(inputs.list[1].topic, "silent");
+    assert_int_equal(inputs.list[1].partition, 7);
+    assert_int_equal(batch_of(reader), 1);
+    assert_int_equal(batch_of(reader), LONG - 2);
+    assert_int_equal(batch_of(reader), 0);
+    iso_capture_reader_free(reader);
+    iso_inputs_release(&inputs);
+    unlink(path);
+}
+
+/* What a reader might have to cut is cut by the writer. */
+static void large_batches_are_cut(void **state)
+{
+    (void)state;
+    struct iso_message messages[5000] = {{0}};
+    for (uint32_t i = 0; i < 5000; i++)
+        messages[i].topic = "t";
+    assert_int_equal(iso_capture_batch(messages, 5000), ISO_CAPTURE_BATCH);
+    messages[2].payload.size = messages[3].payload.size = ISO_CAPTURE_BATCH_BYTES / 10;
+    assert_int_equal(iso_capture_batch(messages, 5000), 3);
+    messages[0].payload.size = ISO_CAPTURE_BATCH_BYTES;
+    assert_int_equal(iso_capture_batch(messages, 5000), 1);
 }
 
 static void good_lines_before_a_bad_one_are_handed_out(void **state)
@@ -217,6 +280,8 @@ int main(void)
         cmocka_unit_test(published_captures_come_back_byte_for_byte),
         cmocka_unit_test(any_order_and_unknown_members),
         cmocka_unit_test(bad_lines_are_located),
+        cmocka_unit_test(recorded_batches_come_back),
+        cmocka_unit_test(large_batches_are_cut),
         cmocka_unit_test(good_lines_before_a_bad_one_are_handed_out),
         cmocka_unit_test(cut_compressed_file_is_an_error),
         cmocka_unit_test(file_that_is_not_there),

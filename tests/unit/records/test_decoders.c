@@ -108,16 +108,18 @@ static void json_watermarks_and_tombstones(void **state)
     struct world world;
     open_world(&world, (struct iso_decoder_options){0});
     static const char watermark[] = " { \"watermark\" : \"467257846263971800\", \"by\":[1] }",
-                      plain[] = "{\"watermark\":7}";
+                      plain[] = "{\"watermark\":7}", largest[] = "{\"watermark\":\"18446744073709551615\"}";
     assert_int_equal(decode(&world, watermark, strlen(watermark)), ISO_OK);
     assert_int_equal(decode(&world, plain, strlen(plain)), ISO_OK);
     assert_int_equal(decode(&world, NULL, 0), ISO_OK);
-    assert_int_equal(world.events.count, 3);
+    assert_int_equal(decode(&world, largest, strlen(largest)), ISO_OK);
+    assert_int_equal(world.events.count, 4);
     assert_int_equal(world.events.list[0].type, ISO_EVENT_WATERMARK);
     assert_true(world.events.list[0].cts.physical == 467257846263971800u);
     assert_true(world.events.list[0].origin == iso_origin(2, 41));
     assert_int_equal(world.events.list[1].cts.physical, 7);
     assert_int_equal(world.events.list[2].type, ISO_EVENT_IGNORED);
+    assert_true(world.events.list[3].cts.physical == UINT64_MAX);
     close_world(&world);
 }
 
@@ -130,6 +132,8 @@ static void json_that_is_refused_leaves_nothing(void **state)
                                         "{\"tid\":1}",
                                         "{\"watermark\":-1}",
                                         "{\"watermark\":\"x\"}",
+                                        "{\"watermark\":\"\"}",
+                                        "{\"watermark\":\"18446744073709551616\"}",
                                         "{\"watermark\":1",
                                         "{\"watermark\":1.5}",
                                         "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"q\",\"k\":1}]}",
