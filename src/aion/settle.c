@@ -23,18 +23,17 @@ static struct aion_span *span_at(struct aion_settle *settle, uint32_t index)
 }
 
 /* Has the span lasted for one in `parts` of the longest wait? */
-static bool is_as_old(const struct aion_settle *settle, const struct aion_span *span, unsigned parts)
+static bool is_as_old(const struct aion_settle *settle, const struct aion_span *span, unsigned parts, bool timed)
 {
     uint64_t ms = (settle->wait_ms + parts - 1) / parts;
-    return settle->arrived - span->first >= MOST_WAITING / parts ||
-           (!settle->untimed && settle->now - span->since >= ms);
+    return settle->arrived - span->first >= MOST_WAITING / parts || (timed && settle->now - span->since >= ms);
 }
 
 /* Drops the spans that have waited long enough. */
-static void drop_old(struct aion_settle *settle)
+static void drop_old(struct aion_settle *settle, bool timed)
 {
     uint32_t before = settle->span_count;
-    while (settle->span_count && is_as_old(settle, span_at(settle, 0), 1)) {
+    while (settle->span_count && is_as_old(settle, span_at(settle, 0), 1, timed)) {
         uint64_t highest = span_at(settle, 0)->highest;
         settle->reached = highest > settle->reached ? highest : settle->reached;
         settle->first_span = (settle->first_span + 1) % AION_SPANS;
@@ -52,8 +51,8 @@ static void drop_old(struct aion_settle *settle)
 /* A new span, if the last one has lasted long enough, and has an heir: else it grows. */
 static void open_span(struct aion_settle *settle)
 {
-    if (settle->span_count &&
-        (settle->span_count == AION_SPANS || !is_as_old(settle, span_at(settle, settle->span_count - 1), PARTS)))
+    if (settle->span_count && (settle->span_count == AION_SPANS ||
+                               !is_as_old(settle, span_at(settle, settle->span_count - 1), PARTS, !settle->untimed)))
         return;
     *span_at(settle, settle->span_count++) = (struct aion_span){.since = settle->now, .first = settle->arrived};
 }
@@ -107,7 +106,7 @@ void aion_settle_learn(struct aion_settle *settle)
         for (uint32_t i = 0; i < AION_LATENESS; i++)
             settle->late[i] /= 2;
     }
-    drop_old(settle);
+    drop_old(settle, false);
     open_span(settle);
 }
 
@@ -116,7 +115,7 @@ uint64_t aion_settle_until(struct aion_settle *settle, uint64_t now)
     if (!settle->wait_ms)
         return UINT64_MAX;
     settle->now = now;
-    drop_old(settle);
+    drop_old(settle, !settle->untimed);
     uint64_t until = settle->frontier > settle->distance ? settle->frontier - settle->distance : 0;
     until = until > settle->reached ? until : settle->reached;
     settle->reached = 0;

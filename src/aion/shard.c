@@ -359,8 +359,7 @@ static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *ba
     }
 }
 
-static inline void apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                              const struct aion_part *part)
+void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part)
 {
     if (part->flags & AION_FORGET) {
         aion_forget(shard, batch, part);
@@ -380,11 +379,6 @@ static inline void apply_part(struct iso_aion_shard *shard, const struct aion_ba
         aion_transaction_drop(shard, transaction);
 }
 
-void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part)
-{
-    apply_part(shard, batch, part);
-}
-
 static void apply_all(struct iso_aion_shard *shard, struct march *march)
 {
     const struct aion_batch *first = batch_at(march, 0);
@@ -400,7 +394,7 @@ static void apply_all(struct iso_aion_shard *shard, struct march *march)
             fetch(shard, march, i);
         shard->now = part->arrival > shard->now ? part->arrival : shard->now;
         shard->work += part->step_count;
-        apply_part(shard, batch_at(march, i), part);
+        aion_apply_part(shard, batch_at(march, i), part);
     }
     aion_sweep_some(shard);
 }

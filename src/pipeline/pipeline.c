@@ -24,7 +24,7 @@ struct iso_pipeline *iso_pipeline_new(const struct iso_pipeline_options *options
     engine.shards = options->shards;
     engine.finality_timeout_ms = options->finality_timeout_ms;
     engine.settle_ms = options->settle_ms;
-    engine.settle_untimed = options->final_only && !options->finality_timeout_ms;
+    engine.settle_untimed = !options->finality_timeout_ms;
     engine.retention = options->retention;
     engine.memory_limit = options->memory_limit;
     engine.emit = pipeline_emit;
