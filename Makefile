@@ -17,7 +17,7 @@ Q := $(if $(filter 1,$(V)),,@)
 CFLAGS_ALL := -std=c11 $(OPTIMISE) -g -Wall -Wextra $(WERROR) -Iinclude -Isrc -I. -I$(BUILD)/generated -MMD -MP -pthread \
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CFLAGS)
 LDFLAGS_ALL := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
-LIBRARIES := -lrdkafka -lavro -ljansson -lprotobuf-c -lcurl -lzstd -llz4 -lsnappy -lmicrohttpd -lcadical -lstdc++ -lm
+LIBRARIES := -lrdkafka -lcurl -lzstd -llz4 -lsnappy -lmicrohttpd -lcadical -lstdc++ -lm
 # librdkafka starts its threads by thrd_create, which gcc's thread sanitizer does not know: see there.
 C11_THREADS = $(if $(filter thread,$(SANITIZE)),$(call objects,tests/threads/c11_threads.c))
 # Sanitizers replace malloc themselves.
@@ -41,6 +41,7 @@ RECORDER := $(BUILD)/record-wiredtiger
 BROKER := $(BUILD)/embedded-broker
 POSTGRES_WORKLOAD := $(BUILD)/postgres-workload
 WORKLOAD := $(BUILD)/polygraph-workload
+DECODERS := $(BUILD)/decoders
 
 .DEFAULT_GOAL := all
 .PHONY: all
@@ -50,13 +51,13 @@ $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
 
-# The Protobuf schema of history topics, compiled; only its decoder includes the header.
+# The Protobuf schema of history topics, compiled: what tests compare the decoder with.
 SCHEMA_CODE := $(BUILD)/generated/transaction.pb-c
 $(SCHEMA_CODE).c $(SCHEMA_CODE).h &: deploy/schemas/transaction.proto
 	@mkdir -p $(@D)
 	$(Q)protoc-c --proto_path=deploy/schemas --c_out=$(BUILD)/generated $<
 
-$(BUILD)/obj/connectors/history/protobuf.o $(BUILD)/obj/tests/unit/records/test_decoders.o: $(SCHEMA_CODE).h
+$(BUILD)/obj/tests/unit/records/test_decoders.o $(BUILD)/obj/tests/unit/records/test_protobuf.o: $(SCHEMA_CODE).h
 
 # The Avro schema as a string of C.
 $(BUILD)/generated/transaction.avsc.h: deploy/schemas/transaction.avsc
@@ -72,10 +73,17 @@ $(BUILD)/generated/page.html.h: src/web/page.html
 
 $(BUILD)/obj/src/web/answer.o: $(BUILD)/generated/page.html.h
 
+# The frame of reports in HTML likewise.
+$(BUILD)/generated/report.html.h: src/draw/report.html
+	@mkdir -p $(@D)
+	$(Q)(echo 'static const char report_html[] ='; sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $<; echo ';') > $@
+
+$(BUILD)/obj/src/draw/page.o: $(BUILD)/generated/report.html.h
+
 $(SCHEMA_CODE).o: $(SCHEMA_CODE).c
 	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
 
-$(LIBRARY): $(call objects,$(LIBRARY_SOURCES)) $(SCHEMA_CODE).o
+$(LIBRARY): $(call objects,$(LIBRARY_SOURCES))
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
@@ -94,9 +102,9 @@ $(APP_LIBRARY): $(call objects,$(filter-out src/app/main.c,$(APP_SOURCES)))
 $(BUILD)/isochron: $(call objects,src/app/main.c) $(C11_THREADS) $(APP_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
-$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(C11_THREADS) $(TEST_SUPPORT) $(APP_LIBRARY) $(LIBRARY)
+$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(SCHEMA_CODE).o $(C11_THREADS) $(TEST_SUPPORT) $(APP_LIBRARY) $(LIBRARY)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(LIBRARIES) -lcmocka -ljansson -o $@
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(LIBRARIES) -lcmocka -ljansson -lavro -lprotobuf-c -o $@
 
 $(FUZZ_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(LIBRARY)
 	@mkdir -p $(@D)
@@ -104,6 +112,10 @@ $(FUZZ_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(LIB
 
 # A broker without Java, for the demonstration.
 $(BROKER): $(call objects,bench/embedded_broker.c) $(C11_THREADS) $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
+
+# Decoders by themselves.
+$(DECODERS): $(call objects,bench/decoders.c) $(TEST_SUPPORT) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
 # Concurrent sessions on PostgreSQL, for its end-to-end tests.
@@ -197,6 +209,11 @@ crash: ## Kill `watch --state` at every point, early and late, and at 1,000 rand
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(BROKER)
 	@CRASHES=all ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name crash --results $(RESULTS) --limit 7200 tests/durable/test_crash.sh
 
+.PHONY: browser
+browser: ## Pages of reports in headless Chromium: layout, console, both themes
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name browser --results $(RESULTS) --limit 600 --jobs 1 tests/browser/end_to_end.sh
+
 .PHONY: fuzz fuzz-programs fuzz-smoke
 fuzz-programs: $(FUZZ_PROGRAMS)
 
@@ -216,8 +233,9 @@ bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone
 	@$(MAKE) -s -j$(JOBS) all
 	@BUILD=$(BUILD) bench/run.sh
 	@BUILD=$(BUILD) bench/online.sh
-	@$(MAKE) -s $(WORKLOAD)
+	@$(MAKE) -s $(WORKLOAD) $(DECODERS)
 	@BUILD=$(BUILD) bench/polygraph.sh
+	@BUILD=$(BUILD) bench/decoders.sh
 
 FORMATTED = $(shell find include src connectors tests bench -name '*.[ch]')
 format: ## Format the sources with clang-format-14

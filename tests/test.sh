@@ -26,6 +26,7 @@ stage ubsan ubsan
 stage tsan tsan
 stage kafka kafka
 stage databases databases
+stage browser browser
 stage fuzz fuzz-smoke
 [ -d ../shared ] || echo "# skipped: no ../shared beside the repository, tests ran on tests/data/recordings only"
 echo "$passed passed, $failed failed"

@@ -5,44 +5,6 @@
 #include "base/memory.h"
 #include "connectors/debezium/debezium_private.h"
 
-static void destroy(struct iso_decoder *decoder)
-{
-    struct debezium *debezium = (struct debezium *)decoder;
-    if (!debezium)
-        return;
-    iso_envelope_reader_free(debezium->reader);
-    iso_envelope_release(&debezium->envelope);
-    iso_identities_release(&debezium->identities);
-    iso_native_release(&debezium->native);
-    iso_payload_release(&debezium->content);
-    iso_row_release(&debezium->names);
-    iso_free(debezium->value);
-    iso_free(debezium->tables);
-    iso_free(debezium);
-}
-
-static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
-{
-    struct debezium *debezium = iso_allocate_zeroed(1, sizeof *debezium);
-    debezium->decoder.class = &iso_debezium_decoder;
-    debezium->identity = options->identity;
-    if (options->value)
-        debezium->value = iso_copy_text(options->value, strlen(options->value));
-    if (options->tables)
-        debezium->tables = iso_copy_text(options->tables, strlen(options->tables));
-    iso_envelope_init(&debezium->envelope);
-    iso_identities_init(&debezium->identities);
-    iso_native_init(&debezium->native);
-    iso_row_init(&debezium->names);
-    debezium->reader = iso_envelope_reader_new(options, false, error);
-    if (debezium->reader)
-        return &debezium->decoder;
-    destroy(&debezium->decoder);
-    return NULL;
-}
-
-/* ---- rows ---- */
-
 /* The placeholder of a column that is stored apart and did not change: PostgreSQL's log does not have it. */
 static void mark_unchanged(struct iso_row *row)
 {
@@ -56,28 +18,26 @@ static void mark_unchanged(struct iso_row *row)
     }
 }
 
-static enum iso_status take_before(struct debezium *debezium, const struct debezium_place *place,
+static enum iso_status take_before(struct iso_change_source *source, const struct iso_change_place *place,
                                    struct iso_history *block, struct iso_event *event, struct iso_error *error)
 {
-    struct iso_envelope *envelope = &debezium->envelope;
+    struct iso_envelope *envelope = &source->envelope;
     struct iso_row *before = &envelope->before;
-    const struct iso_text *name = &debezium->names.text; /* the table's, made last */
-    bool whole = before->count && debezium->identity != ISO_IDENTITY_DEFAULT;
+    bool whole = before->count && source->identity != ISO_IDENTITY_DEFAULT;
     iso_row_set_keys(before, &envelope->key);
-    if (debezium->identity == ISO_IDENTITY_LEARN && place->database == DEBEZIUM_POSTGRESQL)
-        whole = iso_identities_is_whole(&debezium->identities, name->bytes, name->used, before, debezium->value,
-                                        event->operation == ISO_ROW_UPDATE);
-    if (!whole && debezium->identity == ISO_IDENTITY_FULL)
+    if (source->identity == ISO_IDENTITY_LEARN && place->connector == DEBEZIUM_POSTGRESQL)
+        whole = iso_change_is_whole(source, event->operation == ISO_ROW_UPDATE);
+    if (!whole && source->identity == ISO_IDENTITY_FULL)
         return iso_error_set(error, ISO_BAD_INPUT, "before: null, expected the whole row because of identity=full");
-    return whole ? iso_change_value(before, "before", debezium->value, block, &event->before, ISO_EVENT_HAS_BEFORE,
-                                    event, error)
+    return whole ? iso_change_value(before, "before", source->value, block, &event->before, ISO_EVENT_HAS_BEFORE, event,
+                                    error)
                  : ISO_OK;
 }
 
-static enum iso_status take_images(struct debezium *debezium, const struct debezium_place *place,
+static enum iso_status take_images(struct iso_change_source *source, const struct iso_change_place *place,
                                    struct iso_history *block, struct iso_event *event, struct iso_error *error)
 {
-    struct iso_envelope *envelope = &debezium->envelope;
+    struct iso_envelope *envelope = &source->envelope;
     switch (event->operation) {
     case ISO_ROW_INSERT:
         event->flags |= ISO_EVENT_HAS_BEFORE;
@@ -85,7 +45,7 @@ static enum iso_status take_images(struct debezium *debezium, const struct debez
     case ISO_ROW_SNAPSHOT:
         break;
     default:
-        if (take_before(debezium, place, block, event, error) != ISO_OK)
+        if (take_before(source, place, block, event, error) != ISO_OK)
             return error->status;
     }
     if (event->operation == ISO_ROW_DELETE) {
@@ -95,119 +55,39 @@ static enum iso_status take_images(struct debezium *debezium, const struct debez
     mark_unchanged(&envelope->after);
     if (!iso_row_set_keys(&envelope->after, &envelope->key))
         return iso_error_set(error, ISO_BAD_INPUT, "after: lacks a column of the key");
-    return iso_change_value(&envelope->after, "after", debezium->value, block, &event->after, ISO_EVENT_HAS_AFTER,
-                            event, error);
+    return iso_change_value(&envelope->after, "after", source->value, block, &event->after, ISO_EVENT_HAS_AFTER, event,
+                            error);
 }
 
-static enum iso_status take_row(struct debezium *debezium, char op, const struct debezium_place *place,
-                                struct iso_events *events, struct iso_event *event, struct iso_error *error)
-{
-    struct iso_envelope *envelope = &debezium->envelope;
-    struct iso_history *block = &events->block;
-    bool is_snapshot = op == 'r' || (op == 'c' && place->is_snapshot);
-    if (iso_change_form(envelope, op, error) != ISO_OK)
-        return error->status;
-    if (!envelope->has_key || place->is_incremental) {
-        event->type = ISO_EVENT_IGNORED;
-        event->reason = place->is_incremental ? "row of an incremental snapshot" : "row without a key";
-        iso_events_add(events, event);
-        return ISO_OK;
-    }
-    event->type = ISO_EVENT_ROW;
-    event->operation = is_snapshot ? ISO_ROW_SNAPSHOT
-                       : op == 'c' ? ISO_ROW_INSERT
-                       : op == 'u' ? ISO_ROW_UPDATE
-                                   : ISO_ROW_DELETE;
-    event->key = iso_row_key(&envelope->key, &block->atoms, place->schema, place->table);
-    if (event->key == ISO_ABSENT)
-        return iso_error_set(error, ISO_BAD_INPUT, "key: a column of it is null");
-    if (take_images(debezium, place, block, event, error) == ISO_OK)
-        iso_events_add(events, event);
-    return error->status;
-}
+static const struct iso_change_rules rules = {
+    .senders = "Debezium",
+    .operations = "curdtm",
+    .expected = "c, u, d, r, t or m",
+    .schema_change_place = true,
+    .place = debezium_place,
+    .images = take_images,
+    .message = debezium_take_message,
+};
 
-/* ---- messages ---- */
-
-static enum iso_status take_change(struct debezium *debezium, const struct iso_message *message,
-                                   struct iso_events *events, struct iso_error *error)
-{
-    struct debezium_place place;
-    struct iso_event event;
-    struct iso_json_text op;
-    if (!iso_envelope_text(&debezium->envelope, ISO_MEMBER_OP, &op, error))
-        return error->status;
-    if (!iso_envelope_has(&debezium->envelope, ISO_MEMBER_SOURCE))
-        return iso_error_set(error, ISO_BAD_INPUT, "no source, expected one beside op");
-    if (debezium_place(debezium, message, &events->block, &place, &event, error) != ISO_OK)
-        return error->status;
-    char letter = op.length == 1 ? *op.at : 0;
-    if (letter == 'm')
-        return debezium_take_message(debezium, events, &event, error);
-    if (!letter || !strchr("curdt", letter))
-        return iso_error_set(error, ISO_BAD_INPUT, "op: \"%.*s\", expected c, u, d, r, t or m",
-                             (int)(op.length < 64 ? op.length : 64), op.at);
-    if (!place.table.length)
-        return iso_error_set(error, ISO_BAD_INPUT, "source.table: expected the table's name");
-    event.table = iso_row_table(&debezium->names, &events->block.atoms, place.schema, place.table);
-    event.type = ISO_EVENT_DROP;
-    if (!iso_table_listed(debezium->tables, debezium->names.text.bytes, debezium->names.text.used)) {
-        event.type = ISO_EVENT_IGNORED;
-        event.reason = "a table that is not in tables=";
-    } else if (letter != 't') {
-        return take_row(debezium, letter, &place, events, &event, error);
-    }
-    iso_events_add(events, &event);
-    return ISO_OK;
-}
-
-static enum iso_status take_schema_change(struct debezium *debezium, const struct iso_message *message,
-                                          struct iso_events *events, struct iso_error *error)
-{
-    struct debezium_place place;
-    struct iso_event event;
-    if (debezium_place(debezium, message, &events->block, &place, &event, error) != ISO_OK)
-        return error->status;
-    if (place.table.length)
-        event.table = iso_row_table(&debezium->names, &events->block.atoms, place.schema, place.table);
-    event.type = ISO_EVENT_SCHEMA;
-    iso_events_add(events, &event);
-    return ISO_OK;
-}
-
-static enum iso_status take_metadata(struct debezium *debezium, const struct iso_message *message,
-                                     struct iso_events *events, struct iso_error *error)
-{
-    struct iso_event event;
-    if (iso_change_metadata(&debezium->envelope, message, &events->block, &event, error) == ISO_OK)
-        iso_events_add(events, &event);
-    return error->status;
-}
-
-static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static void destroy(struct iso_decoder *decoder)
 {
     struct debezium *debezium = (struct debezium *)decoder;
-    struct iso_envelope *envelope = &debezium->envelope;
-    struct iso_event event = iso_event_of(message, ISO_EVENT_HEARTBEAT);
-    if (iso_envelope_read(debezium->reader, message, envelope, error) != ISO_OK)
-        return error->status;
-    if (envelope->is_tombstone) {
-        event.type = ISO_EVENT_IGNORED;
-        event.reason = "tombstone";
-        iso_events_add(events, &event);
-        return ISO_OK;
-    }
-    if (iso_envelope_saw(envelope, ISO_MEMBER_OP))
-        return take_change(debezium, message, events, error);
-    if (iso_envelope_saw(envelope, ISO_MEMBER_STATUS))
-        return take_metadata(debezium, message, events, error);
-    if (iso_envelope_saw(envelope, ISO_MEMBER_DDL) || iso_envelope_saw(envelope, ISO_MEMBER_DATABASE_NAME))
-        return take_schema_change(debezium, message, events, error);
-    if (envelope->seen != (uint64_t)1 << ISO_MEMBER_TS_MS)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "not a message of Debezium: expected op, status, ddl, or ts_ms alone");
-    iso_events_add(events, &event);
-    return ISO_OK;
+    if (!debezium)
+        return;
+    iso_change_source_release(&debezium->source);
+    iso_native_release(&debezium->native);
+    iso_payload_release(&debezium->content);
+    iso_free(debezium);
 }
 
-const struct iso_decoder_class iso_debezium_decoder = {"debezium", create, decode, destroy};
+static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
+{
+    struct debezium *debezium = iso_allocate_zeroed(1, sizeof *debezium);
+    iso_native_init(&debezium->native);
+    if (iso_change_source_init(&debezium->source, &iso_debezium_decoder, &rules, options, error) == ISO_OK)
+        return &debezium->source.decoder;
+    destroy(&debezium->source.decoder);
+    return NULL;
+}
+
+const struct iso_decoder_class iso_debezium_decoder = {"debezium", create, iso_change_source_decode, destroy};

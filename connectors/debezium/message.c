@@ -85,10 +85,10 @@ static enum iso_status take_watermark(struct debezium *debezium, const char *tex
 static enum iso_status take_record(struct debezium *debezium, struct iso_events *events, struct iso_event *event,
                                    struct iso_error *error)
 {
-    const struct iso_cell *cell = &debezium->envelope.member[ISO_MEMBER_CONTENT];
+    const struct iso_cell *cell = &debezium->source.envelope.member[ISO_MEMBER_CONTENT];
     size_t size = 0;
     const char *text =
-        iso_envelope_has(&debezium->envelope, ISO_MEMBER_CONTENT) ? content(debezium, cell, &size) : NULL;
+        iso_envelope_has(&debezium->source.envelope, ISO_MEMBER_CONTENT) ? content(debezium, cell, &size) : NULL;
     if (!text)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "message.content: expected a transaction in JSON, as bytes, base64 or hex");
@@ -111,16 +111,16 @@ static enum iso_status take_record(struct debezium *debezium, struct iso_events 
     return ISO_OK;
 }
 
-enum iso_status debezium_take_message(struct debezium *debezium, struct iso_events *events, struct iso_event *event,
-                                      struct iso_error *error)
+enum iso_status debezium_take_message(struct iso_change_source *source, struct iso_events *events,
+                                      struct iso_event *event, struct iso_error *error)
 {
     struct iso_json_text prefix;
-    if (!iso_envelope_has(&debezium->envelope, ISO_MEMBER_MESSAGE))
+    if (!iso_envelope_has(&source->envelope, ISO_MEMBER_MESSAGE))
         return iso_error_set(error, ISO_BAD_INPUT, "op m without message, expected {prefix, content}");
-    if (!iso_envelope_text(&debezium->envelope, ISO_MEMBER_PREFIX, &prefix, error))
+    if (!iso_envelope_text(&source->envelope, ISO_MEMBER_PREFIX, &prefix, error))
         return error->status;
     if (ISO_PAYLOAD_IS(prefix, "isochron"))
-        return take_record(debezium, events, event, error);
+        return take_record((struct debezium *)source, events, event, error);
     event->type = ISO_EVENT_IGNORED;
     event->reason = "logical message of another prefix than isochron";
     iso_events_add(events, event);

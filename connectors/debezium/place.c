@@ -5,15 +5,15 @@
 
 enum { ROW_BITS = 24 };
 
-static enum iso_status take_database(const struct iso_envelope *envelope, struct debezium_place *place,
-                                     struct iso_error *error)
+static enum iso_status take_connector(const struct iso_envelope *envelope, struct iso_change_place *place,
+                                      struct iso_error *error)
 {
     struct iso_json_text connector;
     if (!iso_envelope_text(envelope, ISO_MEMBER_CONNECTOR, &connector, error))
         return error->status;
-    place->database = DEBEZIUM_BINLOG;
+    place->connector = DEBEZIUM_BINLOG;
     if (ISO_PAYLOAD_IS(connector, "postgresql"))
-        place->database = DEBEZIUM_POSTGRESQL;
+        place->connector = DEBEZIUM_POSTGRESQL;
     else if (!ISO_PAYLOAD_IS(connector, "mysql") && !ISO_PAYLOAD_IS(connector, "mariadb"))
         return iso_error_set(error, ISO_BAD_INPUT,
                              "source.connector: \"%.*s\", expected postgresql, mysql or mariadb%s",
@@ -48,7 +48,7 @@ static enum iso_status take_binlog_position(const struct iso_envelope *envelope,
     return ISO_OK;
 }
 
-static enum iso_status take_transaction(const struct iso_envelope *envelope, const struct debezium_place *place,
+static enum iso_status take_transaction(const struct iso_envelope *envelope, const struct iso_change_place *place,
                                         struct iso_history *block, struct iso_event *event, struct iso_error *error)
 {
     struct iso_json_text id, gtid;
@@ -58,7 +58,7 @@ static enum iso_status take_transaction(const struct iso_envelope *envelope, con
         !iso_envelope_number(envelope, ISO_MEMBER_TX_ID, &xid, error) ||
         !iso_envelope_number(envelope, ISO_MEMBER_TOTAL_ORDER, &event->order, error))
         return error->status;
-    bool has_xid = place->database == DEBEZIUM_POSTGRESQL && xid; /* Protobuf may say 0 for null */
+    bool has_xid = place->connector == DEBEZIUM_POSTGRESQL && xid; /* Protobuf may say 0 for null */
     if (place->is_snapshot || (!has_xid && !gtid.length && !id.length))
         return ISO_OK;
     event->flags |= ISO_EVENT_HAS_ID;
@@ -68,14 +68,13 @@ static enum iso_status take_transaction(const struct iso_envelope *envelope, con
     return ISO_OK;
 }
 
-enum iso_status debezium_place(struct debezium *debezium, const struct iso_message *message, struct iso_history *block,
-                               struct debezium_place *place, struct iso_event *event, struct iso_error *error)
+enum iso_status debezium_place(struct iso_change_source *source, struct iso_history *block,
+                               struct iso_change_place *place, struct iso_event *event, struct iso_error *error)
 {
-    const struct iso_envelope *envelope = &debezium->envelope;
+    const struct iso_envelope *envelope = &source->envelope;
     struct iso_json_text name;
     bool has_schema = iso_envelope_has(envelope, ISO_MEMBER_SCHEMA);
-    *event = iso_event_of(message, ISO_EVENT_ROW);
-    if (take_database(envelope, place, error) != ISO_OK ||
+    if (take_connector(envelope, place, error) != ISO_OK ||
         iso_change_snapshot(envelope, &place->is_snapshot, &place->is_incremental, error) != ISO_OK ||
         !iso_envelope_text(envelope, ISO_MEMBER_NAME, &name, error) ||
         !iso_envelope_text(envelope, has_schema ? ISO_MEMBER_SCHEMA : ISO_MEMBER_DB, &place->schema, error) ||
@@ -84,6 +83,6 @@ enum iso_status debezium_place(struct debezium *debezium, const struct iso_messa
     event->source = iso_change_text(block, name);
     if (take_transaction(envelope, place, block, event, error) != ISO_OK)
         return error->status;
-    return place->database == DEBEZIUM_POSTGRESQL ? iso_change_lsn(envelope, event, error)
-                                                  : take_binlog_position(envelope, event, error);
+    return place->connector == DEBEZIUM_POSTGRESQL ? iso_change_lsn(envelope, event, error)
+                                                   : take_binlog_position(envelope, event, error);
 }

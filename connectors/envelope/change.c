@@ -47,27 +47,35 @@ enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *i
     return ISO_OK;
 }
 
+/* A number of the sequence: digits, in quotes or not, or null, which is 0. NULL: something else. */
+static const char *parse_position(const char *at, const char *end, uint64_t *number)
+{
+    uint64_t bits = 0;
+    bool quoted = at < end && *at == '"', beyond = false;
+    const char *from = at += quoted;
+    for (; at < end && (unsigned char)(*at - '0') <= 9; at++) {
+        beyond |= bits > UINT64_MAX / 10 || (bits == UINT64_MAX / 10 && *at > '5');
+        bits = bits * 10 + (uint64_t)(*at - '0');
+    }
+    *number = bits;
+    if (at == from && !quoted && end - at >= 4 && !memcmp(at, "null", 4))
+        return at + 4;
+    if (at == from || beyond || (quoted && (at == end || *at++ != '"')))
+        return NULL;
+    return at;
+}
+
 /* ["24023119","24023128"]: the previous transaction's end and this change; null and numbers may stand there. */
 static bool parse_sequence(struct iso_json_text text, uint64_t numbers[2])
 {
     const char *at = text.at, *end = at + text.length;
-    numbers[0] = numbers[1] = 0;
     if (at == end || *at++ != '[')
         return false;
     for (int i = 0; i < 2; i++) {
         while (at < end && *at == ' ')
             at++;
-        bool quoted = at < end && *at == '"';
-        at += quoted;
-        const char *from = at;
-        while (at < end && *at != '"' && *at != ',' && *at != ']' && *at != ' ')
-            at++;
-        bool null = !quoted && at - from == 4 && !memcmp(from, "null", 4);
-        if (!null && !iso_change_digits(from, (size_t)(at - from), &numbers[i]))
-            return false;
-        if (quoted && (at == end || *at++ != '"'))
-            return false;
-        if (at == end || *at++ != (i ? ']' : ','))
+        at = parse_position(at, end, &numbers[i]);
+        if (!at || at == end || *at++ != (i ? ']' : ','))
             return false;
     }
     return at == end;

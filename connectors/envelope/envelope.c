@@ -79,6 +79,7 @@ static const char *const names[ISO_MEMBERS] = {
     [ISO_MEMBER_SOURCE] = "source",
     [ISO_MEMBER_TRANSACTION] = "transaction",
     [ISO_MEMBER_MESSAGE] = "message",
+    [ISO_MEMBER_DATA] = "data",
     [ISO_MEMBER_TS_MS] = "ts_ms",
     [ISO_MEMBER_STATUS] = "status",
     [ISO_MEMBER_ID] = "id",
@@ -176,8 +177,9 @@ enum iso_member iso_member_find(enum iso_member_scope scope, const char *name, s
         return IS("id") ? ISO_MEMBER_TRANSACTION_ID : IS("total_order") ? ISO_MEMBER_TOTAL_ORDER : ISO_MEMBER_NONE;
     case ISO_SCOPE_MESSAGE:
         return IS("prefix") ? ISO_MEMBER_PREFIX : IS("content") ? ISO_MEMBER_CONTENT : ISO_MEMBER_NONE;
+    default:
+        return ISO_MEMBER_NONE;
     }
-    return ISO_MEMBER_NONE;
 }
 
 enum iso_status envelope_twice(enum iso_member member, struct iso_error *error)

@@ -5,20 +5,19 @@
  * there, which columns a row has and what they hold. Members are found by name in every format, unknown ones are passed
  * over, a member that stands twice is refused.
  *
- *     JSON      with and without schemas, told apart message by message; decimals by the schema, if there is one
+ *     JSON      with and without schemas, told apart message by message; decimals by the schema, if there is one;
+ *               also as CloudEvents (cloud_event.h)
  *     Avro      by the writer's schema: from a registry, or given
  *     Protobuf  by the schema's text, the same way
  *
  * Ownership: an envelope owns its rows; texts of cells are the reader's, until it reads the next message. Memory: what
- * the largest message needs, and at most ISO_ENVELOPE_SCHEMAS schemas. Threads: one at a time.
+ * the largest message needs, and at most ISO_SCHEMAS_MAX schemas. Threads: one at a time.
  */
 #ifndef ISO_ENVELOPE_H
 #define ISO_ENVELOPE_H
 
 #include "io/row.h"
 #include "iso/source.h"
-
-enum { ISO_ENVELOPE_SCHEMAS = 64 };
 
 enum iso_member {
     ISO_MEMBER_NONE, /* not looked at */
@@ -29,6 +28,7 @@ enum iso_member {
     ISO_MEMBER_SOURCE,
     ISO_MEMBER_TRANSACTION,
     ISO_MEMBER_MESSAGE,
+    ISO_MEMBER_DATA, /* of CloudEvents: before and after */
     /* of messages of other kinds */
     ISO_MEMBER_TS_MS,
     ISO_MEMBER_STATUS, /* transaction metadata */
@@ -64,7 +64,7 @@ enum iso_member {
 };
 
 /* In which struct a member is looked for. */
-enum iso_member_scope { ISO_SCOPE_TOP, ISO_SCOPE_SOURCE, ISO_SCOPE_TRANSACTION, ISO_SCOPE_MESSAGE };
+enum iso_member_scope { ISO_SCOPE_TOP, ISO_SCOPE_SOURCE, ISO_SCOPE_TRANSACTION, ISO_SCOPE_MESSAGE, ISO_SCOPES };
 
 struct iso_envelope {
     uint64_t seen;                       /* bit m: member m was there, maybe null */

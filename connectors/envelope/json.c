@@ -6,6 +6,7 @@
 
 #include "base/base64.h"
 #include "base/memory.h"
+#include "connectors/envelope/cloud_event.h"
 #include "connectors/envelope/envelope_private.h"
 #include "connectors/envelope/json_schema.h"
 #include "io/framing.h"
@@ -19,6 +20,7 @@ struct json_reader {
     struct json_schemas schemas;
     struct iso_payload bytes; /* of decimals that came as base64; as large as the message */
     size_t bytes_used;
+    struct iso_json_shape shapes[ISO_SCOPES], data_shape;
 };
 
 static struct iso_envelope_reader *create(const struct iso_decoder_options *options, struct iso_error *error)
@@ -184,18 +186,39 @@ static enum iso_status apply_schema(struct json_reader *json, const struct json_
 
 /* ---- payloads ---- */
 
-/* One of the structs inside an envelope. */
-static enum iso_status read_struct(struct iso_json *json, enum iso_member_scope scope, struct iso_envelope *envelope,
-                                   struct iso_error *error)
+static uint8_t find_top(const char *at, size_t length)
 {
+    enum iso_member member = iso_member_find(ISO_SCOPE_TOP, at, length);
+    return (uint8_t)(member == ISO_MEMBER_NONE ? envelope_cloud_member(at, length) : member);
+}
+
+#define FINDER(name, scope)                                                                                            \
+    static uint8_t name(const char *at, size_t length)                                                                 \
+    {                                                                                                                  \
+        return (uint8_t)iso_member_find(scope, at, length);                                                            \
+    }
+FINDER(find_in_source, ISO_SCOPE_SOURCE)
+FINDER(find_in_transaction, ISO_SCOPE_TRANSACTION)
+FINDER(find_in_message, ISO_SCOPE_MESSAGE)
+static iso_json_meaning *const finders[ISO_SCOPES] = {find_top, find_in_source, find_in_transaction, find_in_message};
+
+static enum iso_status read_members(struct json_reader *reader, struct iso_json *json, struct iso_json_shape *shape,
+                                    struct iso_envelope *envelope, struct iso_error *error);
+
+/* One of the structs inside an envelope. */
+static enum iso_status read_struct(struct json_reader *reader, struct iso_json *json, enum iso_member_scope scope,
+                                   struct iso_envelope *envelope, struct iso_error *error)
+{
+    struct iso_json_shape *shape = &reader->shapes[scope];
     struct iso_json_text name;
+    uint8_t member;
     if (iso_json_peek(json) == ISO_JSON_NULL) {
         iso_json_null(json);
         return ISO_OK;
     }
     iso_json_enter_object(json);
-    while (iso_json_member(json, &name)) {
-        enum iso_member member = iso_member_find(scope, name.at, name.length);
+    iso_json_shape_start(shape);
+    while (iso_json_shape_member(json, shape, finders[scope], &name, &member)) {
         if (member == ISO_MEMBER_NONE) {
             iso_json_skip(json);
             continue;
@@ -211,6 +234,10 @@ static enum iso_status read_member(struct json_reader *reader, struct iso_json *
                                    struct iso_envelope *envelope, struct iso_error *error)
 {
     struct iso_cell *cell = &envelope->member[member];
+    if (member == ISO_MEMBER_DATA && !envelope_is_cloud_event(envelope)) {
+        iso_json_skip(json);
+        return ISO_OK;
+    }
     if (!envelope_note(envelope, member))
         return envelope_twice(member, error);
     cell->kind = iso_json_peek(json) == ISO_JSON_NULL ? ISO_CELL_NULL : ISO_CELL_JSON;
@@ -220,28 +247,35 @@ static enum iso_status read_member(struct json_reader *reader, struct iso_json *
         read_row(reader, envelope_row(envelope, member), json);
         return ISO_OK;
     case ISO_MEMBER_SOURCE:
-        return read_struct(json, ISO_SCOPE_SOURCE, envelope, error);
+        if (iso_json_peek(json) != ISO_JSON_STRING)
+            return read_struct(reader, json, ISO_SCOPE_SOURCE, envelope, error);
+        iso_cell_read_json(cell, json);
+        return ISO_OK;
+    case ISO_MEMBER_DATA:
+        iso_json_enter_object(json);
+        return read_members(reader, json, &reader->data_shape, envelope, error);
     case ISO_MEMBER_TRANSACTION:
-        return read_struct(json, ISO_SCOPE_TRANSACTION, envelope, error);
+        return read_struct(reader, json, ISO_SCOPE_TRANSACTION, envelope, error);
     case ISO_MEMBER_MESSAGE:
-        return read_struct(json, ISO_SCOPE_MESSAGE, envelope, error);
+        return read_struct(reader, json, ISO_SCOPE_MESSAGE, envelope, error);
     default:
         iso_cell_read_json(cell, json);
         return ISO_OK;
     }
 }
 
-/* The members of the object that the cursor is inside; `first` is the name of the first one. */
-static enum iso_status read_members(struct json_reader *reader, struct iso_json *json, struct iso_envelope *envelope,
-                                    struct iso_error *error)
+/* The members of the object that the cursor is inside. */
+static enum iso_status read_members(struct json_reader *reader, struct iso_json *json, struct iso_json_shape *shape,
+                                    struct iso_envelope *envelope, struct iso_error *error)
 {
     struct iso_json_text name;
-    while (error->status == ISO_OK && iso_json_member(json, &name)) {
-        enum iso_member member = iso_member_find(ISO_SCOPE_TOP, name.at, name.length);
+    uint8_t member;
+    iso_json_shape_start(shape);
+    while (error->status == ISO_OK && iso_json_shape_member(json, shape, finders[ISO_SCOPE_TOP], &name, &member)) {
         if (member == ISO_MEMBER_NONE)
             iso_json_skip(json);
         else
-            read_member(reader, json, member, envelope, error);
+            read_member(reader, json, (enum iso_member)member, envelope, error);
     }
     return error->status;
 }
@@ -254,6 +288,8 @@ static bool is_wrapped(struct iso_json *json)
     if (iso_json_peek(json) != ISO_JSON_OBJECT)
         return false;
     const char *from = json->at;
+    if (from[1] == '"' && from[2] != 's' && from[2] != 'p' && from[2] != '\\') /* as most are; padding follows */
+        return false;
     iso_json_enter_object(json);
     if (iso_json_member(json, &name)) {
         enum iso_json_type type = iso_json_peek(json);
@@ -310,7 +346,7 @@ static enum iso_status read_envelope(struct json_reader *reader, struct iso_json
 {
     if (!iso_json_enter_object(json))
         return ISO_OK; /* the scanner has the error */
-    return read_members(reader, json, envelope, error);
+    return read_members(reader, json, &reader->shapes[ISO_SCOPE_TOP], envelope, error);
 }
 
 static enum iso_status read_key_row(struct json_reader *reader, struct iso_json *json, struct iso_envelope *envelope,

@@ -64,7 +64,7 @@ struct proto_schema {
     struct proto_field *fields;
 };
 
-/* An envelope_parse and its envelope_forget. */
+/* An iso_schema_parse and its iso_schema_forget. */
 void *proto_schema_parse(const char *text, size_t length, struct iso_error *error);
 void proto_schema_forget(void *schema);
 

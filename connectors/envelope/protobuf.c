@@ -10,15 +10,16 @@
 #include "base/utf8.h"
 #include "connectors/envelope/envelope_private.h"
 #include "connectors/envelope/proto_schema.h"
-#include "connectors/envelope/schemas.h"
 #include "connectors/envelope/wire.h"
+#include "connectors/protobuf/wire.h"
+#include "connectors/registry/schemas.h"
 #include "io/framing.h"
 
-enum { VARINT = 0, EIGHT_BYTES = 1, SIZED = 2, FOUR_BYTES = 5, STEPS_MIN = 10000 };
+enum { STEPS_MIN = 10000 };
 
 struct protobuf_reader {
     struct iso_envelope_reader reader;
-    struct envelope_schemas schemas;
+    struct iso_schemas schemas;
     struct iso_text nested; /* JSON of nested values */
 };
 
@@ -35,18 +36,6 @@ struct state {
     int depth;
 };
 
-/* A part of the message. */
-struct span {
-    const uint8_t *at, *end;
-};
-
-/* One field as it is on the wire. */
-struct wire {
-    uint32_t number, encoding;
-    uint64_t bits;     /* VARINT, EIGHT_BYTES, FOUR_BYTES */
-    struct span bytes; /* SIZED */
-};
-
 static bool fault(struct state *state, const uint8_t *at, const char *expected)
 {
     if (!state->expected) {
@@ -58,56 +47,23 @@ static bool fault(struct state *state, const uint8_t *at, const char *expected)
 
 /* ---- the wire ---- */
 
-static bool take_varint(struct state *state, struct span *span, uint64_t *value)
+static bool take_varint(struct state *state, struct iso_wire_span *span, uint64_t *value)
 {
-    *value = 0;
-    for (unsigned shift = 0; span->at < span->end && shift < 64; shift += 7) {
-        uint8_t byte = *span->at++;
-        *value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return true;
-    }
-    return fault(state, span->at, "a number of at most ten bytes");
+    const char *expected = iso_wire_varint(span, value);
+    return !expected || fault(state, span->at, expected);
 }
 
-static bool take_fixed(struct state *state, struct span *span, unsigned size, uint64_t *value)
+static bool take_fixed(struct state *state, struct iso_wire_span *span, unsigned size, uint64_t *value)
 {
-    *value = 0;
-    if (span->end - span->at < (ptrdiff_t)size)
-        return fault(state, span->at, "more bytes");
-    memcpy(value, span->at, size);
-    span->at += size;
-    return true;
+    const char *expected = iso_wire_fixed(span, size, value);
+    return !expected || fault(state, span->at, expected);
 }
 
 /* The next field; false: a fault. The caller looks whether anything is left. */
-static bool take_field(struct state *state, struct span *span, struct wire *wire)
+static bool take_field(struct state *state, struct iso_wire_span *span, struct iso_wire_field *wire)
 {
-    uint64_t tag, size;
-    if (!take_varint(state, span, &tag))
-        return false;
-    wire->number = (uint32_t)(tag >> 3);
-    wire->encoding = tag & 7;
-    if (!wire->number || tag >> 32)
-        return fault(state, span->at, "a field's number");
-    switch (wire->encoding) {
-    case VARINT:
-        return take_varint(state, span, &wire->bits);
-    case EIGHT_BYTES:
-        return take_fixed(state, span, 8, &wire->bits);
-    case FOUR_BYTES:
-        return take_fixed(state, span, 4, &wire->bits);
-    case SIZED:
-        if (!take_varint(state, span, &size))
-            return false;
-        if (size > (uint64_t)(span->end - span->at))
-            return fault(state, span->at, "a length within the message");
-        wire->bytes = (struct span){span->at, span->at + size};
-        span->at += size;
-        return true;
-    default:
-        return fault(state, span->at, "an encoding of 0, 1, 2 or 5");
-    }
+    const char *expected = iso_wire_take(span, wire);
+    return !expected || fault(state, span->at, expected);
 }
 
 /* The field's index within its message, `count` if the schema does not have it. */
@@ -127,28 +83,23 @@ static uint32_t encoding_of(uint8_t kind)
     case PROTO_DOUBLE:
     case PROTO_FIXED64:
     case PROTO_SFIXED64:
-        return EIGHT_BYTES;
+        return ISO_WIRE_EIGHT_BYTES;
     case PROTO_FLOAT:
     case PROTO_FIXED32:
     case PROTO_SFIXED32:
-        return FOUR_BYTES;
+        return ISO_WIRE_FOUR_BYTES;
     case PROTO_STRING:
     case PROTO_BYTES:
     case PROTO_MESSAGE:
-        return SIZED;
+        return ISO_WIRE_SIZED;
     default:
-        return VARINT;
+        return ISO_WIRE_VARINT;
     }
 }
 
 /* ---- values ---- */
 
-static int64_t unzigzag(uint64_t bits)
-{
-    return (int64_t)(bits >> 1 ^ (0u - (bits & 1)));
-}
-
-static bool take_scalar(struct state *state, uint8_t kind, const struct wire *wire, struct iso_cell *cell)
+static bool take_scalar(struct state *state, uint8_t kind, const struct iso_wire_field *wire, struct iso_cell *cell)
 {
     size_t size = (size_t)(wire->bytes.end - wire->bytes.at);
     if (wire->encoding != encoding_of(kind))
@@ -174,7 +125,7 @@ static bool take_scalar(struct state *state, uint8_t kind, const struct wire *wi
         return true;
     case PROTO_SINT32:
     case PROTO_SINT64:
-        wire_signed(cell, unzigzag(wire->bits));
+        wire_signed(cell, iso_varint_signed(wire->bits));
         return true;
     case PROTO_BOOL:
         cell->kind = ISO_CELL_BOOLEAN;
@@ -209,16 +160,16 @@ static void take_default(uint8_t kind, struct iso_cell *cell)
                                         : ISO_CELL_INTEGER;
 }
 
-static bool take_value(struct state *state, const struct proto_field *field, const struct wire *wire,
+static bool take_value(struct state *state, const struct proto_field *field, const struct iso_wire_field *wire,
                        struct iso_cell *cell);
 
 /* confluent.type.Decimal {value 1, precision 2, scale 3}, or {scale, value} by their names. */
-static bool take_decimal(struct state *state, const struct proto_message *message, struct span span,
+static bool take_decimal(struct state *state, const struct proto_message *message, struct iso_wire_span span,
                          struct iso_cell *cell)
 {
     uint32_t value = 1, scale = 3;
     uint64_t places = 0;
-    struct wire wire;
+    struct iso_wire_field wire;
     for (uint32_t i = 0; message->meaning == PROTO_VARIABLE_DECIMAL && i < message->count; i++) {
         const struct proto_field *field = &state->schema->fields[message->first + i];
         *(!strcmp(field->name, "scale") ? &scale : &value) = field->number;
@@ -227,9 +178,9 @@ static bool take_decimal(struct state *state, const struct proto_message *messag
     while (span.at < span.end) {
         if (!take_field(state, &span, &wire))
             return false;
-        if (wire.number == value && wire.encoding == SIZED)
+        if (wire.number == value && wire.encoding == ISO_WIRE_SIZED)
             wire_text(cell, ISO_CELL_DECIMAL, wire.bytes.at, (size_t)(wire.bytes.end - wire.bytes.at));
-        else if (wire.number == scale && wire.encoding == VARINT)
+        else if (wire.number == scale && wire.encoding == ISO_WIRE_VARINT)
             places = wire.bits;
     }
     cell->scale = (int32_t)places;
@@ -239,10 +190,10 @@ static bool take_decimal(struct state *state, const struct proto_message *messag
 }
 
 /* google.protobuf.*Value: field 1, absent for 0. */
-static bool take_wrapped(struct state *state, const struct proto_message *message, struct span span,
+static bool take_wrapped(struct state *state, const struct proto_message *message, struct iso_wire_span span,
                          struct iso_cell *cell)
 {
-    struct wire wire;
+    struct iso_wire_field wire;
     take_default(message->wrapped, cell);
     while (span.at < span.end)
         if (!take_field(state, &span, &wire) ||
@@ -260,7 +211,7 @@ static bool enter(struct state *state, const uint8_t *at)
     return state->depth < PROTO_DEPTH_MAX || fault(state, at, "fewer levels");
 }
 
-static bool put_value(struct state *state, const struct proto_field *field, const struct wire *wire)
+static bool put_value(struct state *state, const struct proto_field *field, const struct iso_wire_field *wire)
 {
     struct iso_cell cell = {0};
     size_t start = state->protobuf->nested.used;
@@ -274,10 +225,10 @@ static bool put_value(struct state *state, const struct proto_field *field, cons
 }
 
 /* All elements of a repeated field in `span`, which may stand apart from each other; numbers may be packed. */
-static bool put_repeated(struct state *state, const struct proto_field *field, struct span span)
+static bool put_repeated(struct state *state, const struct proto_field *field, struct iso_wire_span span)
 {
     struct iso_text *text = &state->protobuf->nested;
-    struct wire wire;
+    struct iso_wire_field wire;
     bool first = true;
     iso_text_put(text, "[");
     while (span.at < span.end) {
@@ -285,16 +236,16 @@ static bool put_repeated(struct state *state, const struct proto_field *field, s
             return false;
         if (wire.number != field->number)
             continue;
-        bool packed = wire.encoding == SIZED && encoding_of(field->kind) != SIZED;
-        struct span rest = wire.bytes;
+        bool packed = wire.encoding == ISO_WIRE_SIZED && encoding_of(field->kind) != ISO_WIRE_SIZED;
+        struct iso_wire_span rest = wire.bytes;
         do {
             if (packed && rest.at == rest.end)
                 break;
             if (packed) {
                 wire.encoding = encoding_of(field->kind);
-                if (wire.encoding == VARINT
+                if (wire.encoding == ISO_WIRE_VARINT
                         ? !take_varint(state, &rest, &wire.bits)
-                        : !take_fixed(state, &rest, wire.encoding == EIGHT_BYTES ? 8 : 4, &wire.bits))
+                        : !take_fixed(state, &rest, wire.encoding == ISO_WIRE_EIGHT_BYTES ? 8 : 4, &wire.bits))
                     return false;
             }
             if (!first)
@@ -309,9 +260,9 @@ static bool put_repeated(struct state *state, const struct proto_field *field, s
 }
 
 /* The last occurrence of the field counts; false: it is not there. */
-static bool find_last(struct state *state, struct span span, uint32_t number, struct wire *found)
+static bool find_last(struct state *state, struct iso_wire_span span, uint32_t number, struct iso_wire_field *found)
 {
-    struct wire wire;
+    struct iso_wire_field wire;
     bool there = false;
     while (span.at < span.end && take_field(state, &span, &wire))
         if (wire.number == number) {
@@ -321,13 +272,13 @@ static bool find_last(struct state *state, struct span span, uint32_t number, st
     return there;
 }
 
-static bool put_message(struct state *state, const struct proto_message *message, struct span span)
+static bool put_message(struct state *state, const struct proto_message *message, struct iso_wire_span span)
 {
     struct iso_text *text = &state->protobuf->nested;
     for (uint32_t i = 0; i < message->count; i++) {
         const struct proto_field *field = &state->schema->fields[message->first + i];
         struct iso_cell cell = {.kind = ISO_CELL_NULL};
-        struct wire wire;
+        struct iso_wire_field wire;
         iso_text_put(text, i ? "," : "{");
         iso_text_put_string(text, field->name, field->length);
         iso_text_put(text, ":");
@@ -349,12 +300,12 @@ static bool put_message(struct state *state, const struct proto_message *message
     return true;
 }
 
-static bool take_value(struct state *state, const struct proto_field *field, const struct wire *wire,
+static bool take_value(struct state *state, const struct proto_field *field, const struct iso_wire_field *wire,
                        struct iso_cell *cell)
 {
     if (field->kind != PROTO_MESSAGE)
         return take_scalar(state, field->kind, wire, cell);
-    if (wire->encoding != SIZED)
+    if (wire->encoding != ISO_WIRE_SIZED)
         return fault(state, state->start, "fields encoded as the schema says");
     const struct proto_message *message = &state->schema->messages[field->message];
     size_t start = state->protobuf->nested.used;
@@ -375,9 +326,10 @@ static bool take_value(struct state *state, const struct proto_field *field, con
 /* ---- rows and envelopes ---- */
 
 /* A column that is {value, set}. */
-static bool take_cell(struct state *state, const struct proto_message *message, struct span span, struct iso_cell *cell)
+static bool take_cell(struct state *state, const struct proto_message *message, struct iso_wire_span span,
+                      struct iso_cell *cell)
 {
-    struct wire wire;
+    struct iso_wire_field wire;
     bool set = false;
     for (uint32_t i = 0; i < message->count; i++) {
         const struct proto_field *field = &state->schema->fields[message->first + i];
@@ -395,8 +347,8 @@ static bool take_cell(struct state *state, const struct proto_message *message, 
     return !state->expected;
 }
 
-static bool take_column(struct state *state, const struct proto_field *field, const struct wire *wire, struct span span,
-                        struct iso_cell *cell)
+static bool take_column(struct state *state, const struct proto_field *field, const struct iso_wire_field *wire,
+                        struct iso_wire_span span, struct iso_cell *cell)
 {
     size_t start = state->protobuf->nested.used;
     if (field->is_repeated) {
@@ -407,7 +359,7 @@ static bool take_column(struct state *state, const struct proto_field *field, co
         wire_json(cell, &state->protobuf->nested, start);
         return true;
     }
-    bool opens = state->protobuf->reader.cells && field->kind == PROTO_MESSAGE && wire->encoding == SIZED &&
+    bool opens = state->protobuf->reader.cells && field->kind == PROTO_MESSAGE && wire->encoding == ISO_WIRE_SIZED &&
                  state->schema->messages[field->message].meaning == PROTO_CELL;
     return opens ? take_cell(state, &state->schema->messages[field->message], wire->bytes, cell)
                  : take_value(state, field, wire, cell);
@@ -428,11 +380,11 @@ static void add_columns(struct state *state, const struct proto_message *message
     }
 }
 
-static bool take_row(struct state *state, const struct proto_message *message, struct span span, struct iso_row *row,
-                     bool is_key)
+static bool take_row(struct state *state, const struct proto_message *message, struct iso_wire_span span,
+                     struct iso_row *row, bool is_key)
 {
-    struct span whole = span;
-    struct wire wire;
+    struct iso_wire_span whole = span;
+    struct iso_wire_field wire;
     uint32_t first = row->count;
     add_columns(state, message, row, is_key);
     while (span.at < span.end) {
@@ -446,13 +398,13 @@ static bool take_row(struct state *state, const struct proto_message *message, s
     return true;
 }
 
-static bool take_members(struct state *state, const struct proto_message *message, struct span span,
+static bool take_members(struct state *state, const struct proto_message *message, struct iso_wire_span span,
                          enum iso_member_scope scope);
 
-static bool take_struct(struct state *state, const struct proto_field *field, const struct wire *wire,
+static bool take_struct(struct state *state, const struct proto_field *field, const struct iso_wire_field *wire,
                         enum iso_member member)
 {
-    if (field->kind != PROTO_MESSAGE || wire->encoding != SIZED)
+    if (field->kind != PROTO_MESSAGE || wire->encoding != ISO_WIRE_SIZED)
         return fault(state, state->start, "a message in before, after, source, transaction and message");
     const struct proto_message *message = &state->schema->messages[field->message];
     switch (member) {
@@ -472,7 +424,7 @@ static bool is_struct(enum iso_member member)
     return member >= ISO_MEMBER_BEFORE && member <= ISO_MEMBER_MESSAGE;
 }
 
-static bool take_member(struct state *state, const struct proto_field *field, const struct wire *wire,
+static bool take_member(struct state *state, const struct proto_field *field, const struct iso_wire_field *wire,
                         enum iso_member member)
 {
     struct iso_cell *cell = &state->envelope->member[member];
@@ -499,10 +451,10 @@ static void add_absent(struct state *state, const struct proto_message *message,
     }
 }
 
-static bool take_members(struct state *state, const struct proto_message *message, struct span span,
+static bool take_members(struct state *state, const struct proto_message *message, struct iso_wire_span span,
                          enum iso_member_scope scope)
 {
-    struct wire wire;
+    struct iso_wire_field wire;
     while (span.at < span.end) {
         if (!take_field(state, &span, &wire))
             return false;
@@ -526,7 +478,7 @@ static enum iso_status read_part(struct protobuf_reader *protobuf, const struct 
     const char *expected, *name = part == ISO_FRAME_KEY ? "key: " : "";
     if (!iso_frame_open(message, part, true, &frame, &expected))
         return iso_error_set(error, ISO_BAD_INPUT, "%sexpected %s", name, expected);
-    const struct proto_schema *schema = envelope_schemas_find(&protobuf->schemas, frame.schema_id, error);
+    const struct proto_schema *schema = iso_schemas_find(&protobuf->schemas, frame.schema_id, error);
     if (!schema)
         return error->status;
     struct state state = {.schema = schema,
@@ -535,7 +487,7 @@ static enum iso_status read_part(struct protobuf_reader *protobuf, const struct 
                           .error = error,
                           .start = frame.bytes,
                           .steps = STEPS_MIN + frame.size * 4};
-    struct span span = {frame.bytes, frame.bytes + frame.size};
+    struct iso_wire_span span = {frame.bytes, frame.bytes + frame.size};
     const struct proto_message *root = &schema->messages[schema->root];
     bool fine = part == ISO_FRAME_KEY ? take_row(&state, root, span, &envelope->key, true)
                                       : take_members(&state, root, span, ISO_SCOPE_TOP);
@@ -565,7 +517,7 @@ static enum iso_status read_key(struct iso_envelope_reader *reader, const struct
 static void destroy(struct iso_envelope_reader *reader)
 {
     struct protobuf_reader *protobuf = (struct protobuf_reader *)reader;
-    envelope_schemas_release(&protobuf->schemas);
+    iso_schemas_release(&protobuf->schemas);
     iso_text_release(&protobuf->nested);
     iso_free(protobuf);
 }

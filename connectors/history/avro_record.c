@@ -1,211 +1,175 @@
-/* One record's bytes under a plan, walked side by side. */
 #include "connectors/history/avro_record.h"
 
+#include "connectors/avro/cursor.h"
+#include "connectors/history/avro_schema.h"
 #include "connectors/history/build.h"
 #include "connectors/history/record_private.h"
 
-/* ---- values ---- */
-
-/* A record being read: the writer's plan, the place in the message, and where it goes. */
+/* A record being read: the place in the message, and where it goes. */
 struct reading {
-    const struct plan *plan;
-    struct plan_cursor cursor;
+    struct iso_avro_cursor cursor;
     struct iso_history *block;
 };
 
+/* What is wrong where the bytes are no value of the schema; the cursor knows better. */
 static const char malformed[] = "not one Avro value of its schema";
 
-enum found {
-    MISSING,
-    FOUND,
-    OTHER,
-    BROKEN
-}; /* null or not there; as expected; of another type; no value of the schema */
+/* null or not there, as expected, of another type. After a failure of the cursor it does not matter which. */
+enum found { MISSING, FOUND, OTHER };
 
-static inline const struct plan_node *child(const struct reading *reading, const struct plan_node *node, uint32_t index)
+/* ---- values, whose types are no unions ---- */
+
+static enum found pass(struct reading *reading, const struct iso_avro_type *type)
 {
-    return &reading->plan->nodes[reading->plan->children[node->first + index].node];
+    iso_avro_skip(type, &reading->cursor);
+    return type->shape == ISO_AVRO_NULL ? MISSING : OTHER;
 }
 
-/* Passes over a value that is not wanted; `node` is no union. */
-static inline enum found pass(struct reading *reading, const struct plan_node *node)
+static inline enum found take_integer(struct reading *reading, const struct iso_avro_type *type, int64_t *number)
 {
-    if (node->type == AVRO_NULL)
-        return MISSING;
-    return !plan_skip(reading->plan, node, &reading->cursor) ? BROKEN : OTHER;
+    if (type->shape == ISO_AVRO_LONG)
+        *number = iso_avro_long(&reading->cursor);
+    else if (type->shape == ISO_AVRO_INT)
+        *number = iso_avro_int(&reading->cursor);
+    else
+        return pass(reading, type);
+    return FOUND;
 }
 
-static enum found take_integer(struct reading *reading, const struct plan_node *node, int64_t *number)
+static enum found take_atom(struct reading *reading, const struct iso_avro_type *type, iso_atom *atom)
 {
-    if (node->type != AVRO_INT64 && node->type != AVRO_INT32)
-        return pass(reading, node);
-    if (!plan_take_long(&reading->cursor, number))
-        return BROKEN;
-    return node->type == AVRO_INT32 && (*number < INT32_MIN || *number > INT32_MAX) ? BROKEN : FOUND;
-}
-
-static enum found take_atom(struct reading *reading, const struct plan_node *node, iso_atom *atom)
-{
-    const char *text;
-    size_t size;
     int64_t number;
-    if (node->type == AVRO_STRING) {
-        if (!plan_take_text(&reading->cursor, &text, &size))
-            return BROKEN;
-        return build_text(reading->block, text, size, atom) ? FOUND : OTHER;
+    if (type->shape == ISO_AVRO_STRING) {
+        struct iso_json_text text = iso_avro_run(&reading->cursor);
+        return build_text(reading->block, text.at, text.length, atom) ? FOUND : OTHER;
     }
-    enum found found = take_integer(reading, node, &number);
+    enum found found = take_integer(reading, type, &number);
     if (found == FOUND)
         *atom = build_number(reading->block, number);
     return found;
 }
 
 /* A number that is not negative. */
-static enum found take_unsigned(struct reading *reading, const struct plan_node *node, uint64_t *number)
+static inline enum found take_unsigned(struct reading *reading, const struct iso_avro_type *type, uint64_t *number)
 {
     int64_t read = 0;
-    enum found found = take_integer(reading, node, &read);
+    enum found found = take_integer(reading, type, &read);
     *number = (uint64_t)read;
     return found == FOUND && read < 0 ? OTHER : found;
 }
 
-/* What an enumeration or a string says. */
-static enum found take_word(struct reading *reading, const struct plan_node *node, struct plan_symbol *word)
+/* What an enumeration or a string says: a kind or a status. */
+static inline enum found take_word(struct reading *reading, const struct iso_avro_type *type, int use, uint8_t *word)
 {
-    int64_t symbol;
-    const char *text;
-    size_t size;
-    if (node->type == AVRO_STRING) {
-        if (!plan_take_text(&reading->cursor, &text, &size))
-            return BROKEN;
-        *word = plan_word(text, size);
+    if (type->shape == ISO_AVRO_ENUM) {
+        uint32_t symbol = iso_avro_choice(&reading->cursor, type->count);
+        *word = type->count ? type->fields[symbol].use[use] : AVRO_NO_WORD;
         return FOUND;
     }
-    if (node->type != AVRO_ENUM)
-        return pass(reading, node);
-    if (!plan_take_long(&reading->cursor, &symbol) || symbol < 0 || symbol >= node->count)
-        return BROKEN;
-    *word = reading->plan->symbols[node->first + symbol];
+    if (type->shape != ISO_AVRO_STRING)
+        return pass(reading, type);
+    struct iso_json_text text = iso_avro_string(&reading->cursor);
+    *word = (use == USE_KIND ? avro_kind_of : avro_status_of)(text.at, text.length);
     return FOUND;
 }
 
 /* ---- operations ---- */
 
-static const char *take_list(struct reading *reading, const struct plan_node *node, uint32_t *list)
+static const char *take_list(struct reading *reading, const struct iso_avro_type *array, uint32_t *list)
 {
-    const struct plan_node *items = child(reading, node, 0), *item;
-    int64_t count;
     iso_atom atom;
     *list = iso_history_list(reading->block);
-    for (;;) {
-        if (!plan_take_block(&reading->cursor, &count))
-            return malformed;
-        if (!count)
-            return NULL;
-        for (; count > 0; count--) {
-            item = plan_inside(reading->plan, items, &reading->cursor);
-            enum found found = item ? take_atom(reading, item, &atom) : BROKEN;
-            if (found != FOUND)
-                return found == BROKEN ? malformed : "an element of v: expected a long or a UTF-8 string";
+    for (uint64_t count; (count = iso_avro_block(&reading->cursor));)
+        for (; count && !reading->cursor.expected; count--) {
+            if (take_atom(reading, iso_avro_inside(array->items, &reading->cursor), &atom) != FOUND)
+                return "an element of v: expected a long or a UTF-8 string";
             iso_history_element(reading->block, atom);
         }
-    }
+    return NULL;
 }
 
-static const char *take_content(struct reading *reading, const struct plan_node *node,
+static const char *take_content(struct reading *reading, const struct iso_avro_type *type,
                                 struct build_operation *operation)
 {
-    if (node->type == AVRO_ARRAY) {
+    if (type->shape == ISO_AVRO_ARRAY) {
         operation->is_list = true;
-        return take_list(reading, node, &operation->list);
+        return take_list(reading, type, &operation->list);
     }
-    enum found found = take_atom(reading, node, &operation->value);
-    return found == BROKEN ? malformed : found == OTHER ? "v: expected null, a long, a UTF-8 string or an array" : NULL;
+    return take_atom(reading, type, &operation->value) == OTHER ? "v: expected null, a long, a UTF-8 string or an array"
+                                                                : NULL;
 }
 
-static const char *take_ots(struct reading *reading, const struct plan_node *node, struct build_operation *operation)
+static const char *take_ots(struct reading *reading, const struct iso_avro_type *type,
+                            struct build_operation *operation)
 {
-    enum found found = take_unsigned(reading, node, &operation->ots.physical);
-    if (found == BROKEN)
-        return malformed;
+    enum found found = take_unsigned(reading, type, &operation->ots.physical);
     operation->has_ots = found == FOUND;
     return found == OTHER || (found == FOUND && !build_clock(reading->block, ISO_CLOCK_SCALAR))
                ? "ots: expected an unsigned long"
                : NULL;
 }
 
-static const char *take_member(struct reading *reading, enum plan_role role, const struct plan_node *node,
-                               struct build_operation *operation, uint32_t *found)
+/* `found` notes the roles that are needed. */
+static inline const char *take_member(struct reading *reading, enum avro_role role, const struct iso_avro_type *type,
+                                      struct build_operation *operation, uint32_t *found)
 {
-    struct plan_symbol word;
-    enum found kind;
-    node = plan_inside(reading->plan, node, &reading->cursor);
-    if (!node)
-        return malformed;
+    uint8_t word = AVRO_NO_WORD;
     switch (role) {
-    case PLAN_KIND:
-        kind = take_word(reading, node, &word);
-        if (kind == FOUND && word.kind != PLAN_NO_WORD) {
-            operation->kind = (enum iso_operation_kind)word.kind;
-            *found |= 1u << PLAN_KIND;
+    case ROLE_KIND:
+        take_word(reading, type, USE_KIND, &word);
+        if (word != AVRO_NO_WORD) {
+            operation->kind = (enum iso_operation_kind)word;
+            *found |= 1u << ROLE_KIND;
         }
-        return kind == BROKEN ? malformed : NULL;
-    case PLAN_KEY:
-        kind = take_atom(reading, node, &operation->key);
-        *found |= kind == FOUND ? 1u << PLAN_KEY : 0;
-        return kind == BROKEN ? malformed : NULL;
-    case PLAN_CONTENT:
-        return take_content(reading, node, operation);
-    case PLAN_OTS:
-        return take_ots(reading, node, operation);
-    case PLAN_LOCK:
-        if (node->type != AVRO_BOOLEAN)
-            return pass(reading, node) == BROKEN ? malformed : NULL;
-        if (reading->cursor.at == reading->cursor.end || *reading->cursor.at > 1)
-            return malformed;
-        operation->lock = *reading->cursor.at++;
+        return NULL;
+    case ROLE_KEY:
+        *found |= take_atom(reading, type, &operation->key) == FOUND ? 1u << ROLE_KEY : 0;
+        return NULL;
+    case ROLE_CONTENT:
+        return take_content(reading, type, operation);
+    case ROLE_OTS:
+        return take_ots(reading, type, operation);
+    case ROLE_LOCK:
+        if (type->shape == ISO_AVRO_BOOLEAN)
+            operation->lock = iso_avro_boolean(&reading->cursor);
+        else
+            pass(reading, type);
         return NULL;
     default:
-        return pass(reading, node) == BROKEN ? malformed : NULL;
+        pass(reading, type);
+        return NULL;
     }
 }
 
-static const char *take_operation(struct reading *reading, const struct plan_node *items)
+static const char *take_operation(struct reading *reading, const struct iso_avro_type *type)
 {
     struct build_operation operation = {.value = ISO_ABSENT};
-    const struct plan_node *node = plan_inside(reading->plan, items, &reading->cursor);
     const char *wrong = NULL;
     uint32_t found = 0;
-    if (!node)
-        return malformed;
-    if (node->type != AVRO_RECORD)
+    if (type->shape != ISO_AVRO_RECORD)
         return "t of an operation: expected READ, WRITE, DELETE or APPEND";
-    for (uint32_t i = 0; i < node->count && !wrong; i++)
-        wrong = take_member(reading, reading->plan->children[node->first + i].role, child(reading, node, i), &operation,
-                            &found);
+    for (uint32_t i = 0; i < type->count && !wrong; i++) {
+        const struct iso_avro_field *field = &type->fields[i];
+        wrong = take_member(reading, (enum avro_role)field->use[USE_ROLE],
+                            iso_avro_inside(field->type, &reading->cursor), &operation, &found);
+    }
     if (wrong)
         return wrong;
-    if (!(found & 1u << PLAN_KIND))
+    if (!(found & 1u << ROLE_KIND))
         return "t of an operation: expected READ, WRITE, DELETE or APPEND";
-    if (!(found & 1u << PLAN_KEY))
+    if (!(found & 1u << ROLE_KEY))
         return "k: expected a long or a UTF-8 string";
     return build_add_operation(reading->block, &operation);
 }
 
-static const char *take_operations(struct reading *reading, const struct plan_node *node)
+static const char *take_operations(struct reading *reading, const struct iso_avro_type *array)
 {
-    const struct plan_node *items = child(reading, node, 0);
     const char *wrong = NULL;
-    int64_t count;
-    for (;;) {
-        if (!plan_take_block(&reading->cursor, &count))
-            return malformed;
-        if (!count)
-            return NULL;
-        for (; count > 0; count--)
-            if ((wrong = take_operation(reading, items)))
+    for (uint64_t count; (count = iso_avro_block(&reading->cursor));)
+        for (; count && !reading->cursor.expected; count--)
+            if ((wrong = take_operation(reading, iso_avro_inside(array->items, &reading->cursor))))
                 return wrong;
-    }
+    return NULL;
 }
 
 /* ---- transactions ---- */
@@ -213,88 +177,95 @@ static const char *take_operations(struct reading *reading, const struct plan_no
 /* What stands beside the operations, in whatever order. */
 struct head {
     iso_atom tid, sid;
-    uint64_t numbers[PLAN_ROLES]; /* sno, sts, cts */
-    uint32_t found;               /* bits of roles */
+    uint64_t numbers[ROLES]; /* sno, sts, cts */
+    uint32_t found;          /* bits of roles */
     uint8_t status;
-    const struct plan_node *operations;
-    struct plan_cursor operations_at;
+    const struct iso_avro_type *operations;
+    struct iso_avro_cursor operations_at;
 };
 
-static const char *expected_of(enum plan_role role)
+static const char *expected_of(enum avro_role role)
 {
     switch (role) {
-    case PLAN_TID:
+    case ROLE_TID:
         return "tid: expected a long or a UTF-8 string";
-    case PLAN_SID:
+    case ROLE_SID:
         return "sid: expected a long or a UTF-8 string";
-    case PLAN_SNO:
+    case ROLE_SNO:
         return "sno: expected an unsigned long";
-    case PLAN_STS:
+    case ROLE_STS:
         return "sts: expected an unsigned long";
-    case PLAN_CTS:
+    case ROLE_CTS:
         return "cts: expected an unsigned long";
-    case PLAN_STATUS:
+    case ROLE_STATUS:
         return "status: expected COMMITTED, ABORTED or UNKNOWN";
     default:
         return "ops: expected an array of operations";
     }
 }
 
-/* One member of a transaction; operations are passed over, and read later. */
-static const char *take_head_member(struct reading *reading, enum plan_role role, const struct plan_node *node,
+static enum found take_status(struct reading *reading, const struct iso_avro_type *type, uint8_t *status)
+{
+    uint8_t word;
+    if (take_word(reading, type, USE_STATUS, &word) != FOUND)
+        return MISSING;
+    *status = word;
+    return word == AVRO_NO_WORD ? OTHER : FOUND;
+}
+
+/* Operations are passed over, and read later. */
+static enum found note_operations(struct reading *reading, const struct iso_avro_type *type, struct head *head)
+{
+    head->operations = type;
+    head->operations_at = reading->cursor;
+    pass(reading, type);
+    return type->shape == ISO_AVRO_ARRAY ? FOUND : OTHER;
+}
+
+/* One member of a transaction. */
+static const char *take_head_member(struct reading *reading, enum avro_role role, const struct iso_avro_type *type,
                                     struct head *head)
 {
-    struct plan_symbol word;
     enum found found;
-    node = plan_inside(reading->plan, node, &reading->cursor);
-    if (!node)
-        return malformed;
     switch (role) {
-    case PLAN_TID:
-    case PLAN_SID:
-        found = take_atom(reading, node, role == PLAN_TID ? &head->tid : &head->sid);
+    case ROLE_TID:
+    case ROLE_SID:
+        found = take_atom(reading, type, role == ROLE_TID ? &head->tid : &head->sid);
         found = found == MISSING ? OTHER : found;
         break;
-    case PLAN_SNO:
-    case PLAN_STS:
-    case PLAN_CTS:
-        found = take_unsigned(reading, node, &head->numbers[role]);
+    case ROLE_SNO:
+    case ROLE_STS:
+    case ROLE_CTS:
+        found = take_unsigned(reading, type, &head->numbers[role]);
         break;
-    case PLAN_STATUS:
-        found = take_word(reading, node, &word);
-        found = found == OTHER ? MISSING : found;
-        if (found == FOUND && word.status == PLAN_NO_WORD)
-            return expected_of(role);
-        head->status = found == FOUND ? word.status : head->status;
+    case ROLE_STATUS:
+        found = take_status(reading, type, &head->status);
         break;
-    case PLAN_OPS:
-        if (node->type != AVRO_ARRAY)
-            return pass(reading, node) == BROKEN ? malformed : expected_of(role);
-        head->operations = node;
-        head->operations_at = reading->cursor;
-        found = pass(reading, node) == BROKEN ? BROKEN : FOUND;
+    case ROLE_OPS:
+        found = note_operations(reading, type, head);
         break;
     default:
-        found = pass(reading, node) == BROKEN ? BROKEN : MISSING;
+        pass(reading, type);
+        found = MISSING;
     }
     head->found |= found == FOUND ? 1u << role : 0;
-    return found == BROKEN ? malformed : found == OTHER ? expected_of(role) : NULL;
+    return found == OTHER ? expected_of(role) : NULL;
 }
 
 static const char *begin_transaction(struct iso_history *block, const struct head *head, uint64_t origin)
 {
-    for (enum plan_role role = PLAN_TID; role <= PLAN_SID; role++)
+    for (enum avro_role role = ROLE_TID; role <= ROLE_SID; role++)
         if (!(head->found & 1u << role))
             return expected_of(role);
     iso_history_begin(block, head->tid, head->sid, head->status, origin);
-    if (head->found & 1u << PLAN_SNO)
-        iso_history_set_sno(block, head->numbers[PLAN_SNO]);
-    for (enum plan_role role = PLAN_STS; role <= PLAN_CTS; role++) {
+    if (head->found & 1u << ROLE_SNO)
+        iso_history_set_sno(block, head->numbers[ROLE_SNO]);
+    for (enum avro_role role = ROLE_STS; role <= ROLE_CTS; role++) {
         if (!(head->found & 1u << role))
             continue;
         if (!build_clock(block, ISO_CLOCK_SCALAR))
             return expected_of(role);
-        (role == PLAN_STS ? iso_history_set_sts : iso_history_set_cts)(block,
+        (role == ROLE_STS ? iso_history_set_sts : iso_history_set_cts)(block,
                                                                        (struct iso_stamp){head->numbers[role], 0});
     }
     return NULL;
@@ -302,87 +273,95 @@ static const char *begin_transaction(struct iso_history *block, const struct hea
 
 /* Operations that stand behind everything that a transaction begins with are read as they come; others when the rest is
  * known. */
-static const char *take_transaction(struct reading *reading, const struct plan_node *node, uint64_t origin)
+static const char *take_transaction(struct reading *reading, const struct iso_avro_type *type, uint64_t origin)
 {
-    struct head head = {.status = ISO_COMMITTED};
+    struct head head;
     const char *wrong = NULL;
-    uint32_t last = node->count - (node->count > 0);
-    for (uint32_t i = 0; i < node->count && !wrong; i++) {
-        enum plan_role role = reading->plan->children[node->first + i].role;
-        const struct plan_node *array = i == last && role == PLAN_OPS ? child(reading, node, i) : NULL;
-        if (array && array->type == AVRO_ARRAY) {
+    head.found = 0;
+    head.status = ISO_COMMITTED;
+    head.operations = NULL;
+    for (uint32_t i = 0; i < type->count && !wrong; i++) {
+        const struct iso_avro_field *field = &type->fields[i];
+        const struct iso_avro_type *member = field->type;
+        enum avro_role role = (enum avro_role)field->use[USE_ROLE];
+        if (i + 1 == type->count && role == ROLE_OPS && member->shape == ISO_AVRO_ARRAY) {
             wrong = begin_transaction(reading->block, &head, origin);
-            return wrong ? wrong : take_operations(reading, array);
+            return wrong ? wrong : take_operations(reading, member);
         }
-        wrong = take_head_member(reading, role, child(reading, node, i), &head);
+        wrong = take_head_member(reading, role, iso_avro_inside(field->type, &reading->cursor), &head);
     }
     if (!wrong)
         wrong = begin_transaction(reading->block, &head, origin);
-    if (wrong || !head.operations)
-        return wrong ? wrong : expected_of(PLAN_OPS);
-    struct plan_cursor behind = reading->cursor;
+    if (wrong || !head.operations || reading->cursor.expected)
+        return wrong ? wrong : expected_of(ROLE_OPS);
+    struct iso_avro_cursor behind = reading->cursor;
     reading->cursor = head.operations_at;
     wrong = take_operations(reading, head.operations);
-    reading->cursor = behind;
+    if (!reading->cursor.expected)
+        reading->cursor = behind;
     return wrong;
 }
 
+/* ---- records ---- */
+
 /* A record with a member `watermark` that is not null is one. */
-static const char *take_watermark(struct reading *reading, const struct plan_node *node, bool *is_watermark,
+static const char *take_watermark(struct reading *reading, const struct iso_avro_type *type, bool *is_watermark,
                                   uint64_t *watermark)
 {
-    *is_watermark = false;
-    for (uint32_t i = 0; i < node->count; i++) {
-        const struct plan_node *inside = plan_inside(reading->plan, child(reading, node, i), &reading->cursor);
-        bool wanted = reading->plan->children[node->first + i].role == PLAN_WATERMARK;
-        enum found found = !inside  ? BROKEN
-                           : wanted ? take_unsigned(reading, inside, watermark)
-                                    : pass(reading, inside);
-        if (found == BROKEN)
-            return malformed;
-        if (wanted && found == OTHER)
+    for (uint32_t i = 0; i < type->count; i++) {
+        const struct iso_avro_field *field = &type->fields[i];
+        const struct iso_avro_type *member = iso_avro_inside(field->type, &reading->cursor);
+        if (field->use[USE_ROLE] != ROLE_WATERMARK) {
+            pass(reading, member);
+            continue;
+        }
+        enum found found = take_unsigned(reading, member, watermark);
+        if (found == OTHER)
             return "watermark: expected an unsigned long";
-        *is_watermark |= wanted && found == FOUND;
+        *is_watermark |= found == FOUND;
     }
     return NULL;
 }
 
-static const char *take_record(struct reading *reading, struct iso_events *events, const struct iso_message *message)
+static const char *take_record(struct reading *reading, const struct iso_avro_type *type,
+                               const struct iso_message *message, bool *is_watermark, uint64_t *watermark)
 {
-    const struct plan_node *node = plan_inside(reading->plan, &reading->plan->nodes[0], &reading->cursor);
-    struct plan_cursor start = reading->cursor;
-    bool is_watermark = false;
-    uint64_t watermark;
+    type = iso_avro_inside(type, &reading->cursor);
+    struct iso_avro_cursor start = reading->cursor;
     const char *wrong = NULL;
-    if (!node)
-        return malformed;
-    if (node->type != AVRO_RECORD)
+    if (type->shape != ISO_AVRO_RECORD)
         return "expected a record, Transaction or Watermark";
-    if (node->roles & 1u << PLAN_WATERMARK) {
-        wrong = take_watermark(reading, node, &is_watermark, &watermark);
-        if (!wrong && !is_watermark)
-            reading->cursor = start;
+    if (type->use == AVRO_MAY_BE_WATERMARK) {
+        wrong = take_watermark(reading, type, is_watermark, watermark);
+        if (wrong || *is_watermark || reading->cursor.expected)
+            return wrong;
+        reading->cursor = start;
     }
-    if (!wrong && !is_watermark)
-        wrong = take_transaction(reading, node, record_origin(message));
-    if (!wrong && reading->cursor.at != reading->cursor.end)
-        wrong = malformed;
-    if (!wrong && is_watermark)
-        record_add_watermark(events, message, watermark);
-    return wrong;
+    return take_transaction(reading, type, record_origin(message));
 }
 
-const char *record_avro_read(const struct plan *plan, const uint8_t *bytes, size_t size,
-                             const struct iso_message *message, struct iso_events *events)
+enum iso_status record_avro_read(const struct iso_avro_type *root, const uint8_t *bytes, size_t size,
+                                 const struct iso_message *message, struct iso_events *events, struct iso_error *error)
 {
     struct iso_history_mark mark = iso_history_mark(&events->block);
-    struct reading reading = {plan, {bytes, bytes + size, size}, &events->block};
-    const char *wrong = take_record(&reading, events, message);
-    if (wrong) {
+    struct reading reading = {.block = &events->block};
+    bool is_watermark = false;
+    uint64_t watermark = 0;
+    iso_avro_start(&reading.cursor, bytes, size);
+    const char *wrong = take_record(&reading, root, message, &is_watermark, &watermark);
+    if (!wrong)
+        iso_avro_finish(&reading.cursor);
+    if (wrong || reading.cursor.expected) {
         iso_history_rewind(&events->block, &mark);
-    } else if (events->block.transaction_count > mark.transactions) {
-        iso_history_close(&events->block);
-        iso_events_add_transaction(events, mark.transactions, record_origin(message));
+        return reading.cursor.expected ? iso_error_set(error, ISO_BAD_INPUT, "%s: byte %zu: expected %s", malformed,
+                                                       reading.cursor.position + 1, reading.cursor.expected)
+                                       : iso_error_set(error, ISO_BAD_INPUT, "%s", wrong);
     }
-    return wrong;
+    if (is_watermark) {
+        record_add_watermark(events, message, watermark);
+        return ISO_OK;
+    }
+    iso_history_close(&events->block);
+    iso_events_add_transaction(events, mark.transactions, record_origin(message));
+    return ISO_OK;
 }

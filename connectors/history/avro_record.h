@@ -5,11 +5,11 @@
 #ifndef ISO_AVRO_RECORD_H
 #define ISO_AVRO_RECORD_H
 
-#include "connectors/history/avro_plan.h"
+#include "connectors/avro/schema.h"
 #include "iso/source.h"
 
-/* What is wrong with the record (static text), and then the events are as they were; or NULL. */
-const char *record_avro_read(const struct plan *plan, const uint8_t *bytes, size_t size,
-                             const struct iso_message *message, struct iso_events *events);
+/* ISO_BAD_INPUT: the events are as they were. */
+enum iso_status record_avro_read(const struct iso_avro_type *root, const uint8_t *bytes, size_t size,
+                                 const struct iso_message *message, struct iso_events *events, struct iso_error *error);
 
 #endif

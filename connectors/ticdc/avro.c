@@ -12,21 +12,17 @@
  * are `_` in both, and in columns' names.
  */
 #include "base/memory.h"
+#include "connectors/avro/cursor.h"
+#include "connectors/registry/schemas.h"
 #include "connectors/ticdc/avro_schema.h"
+#include "connectors/ticdc/ticdc_private.h"
 #include "io/framing.h"
 
-enum { MAGIC_FRAME = 0, MAGIC_DDL = 1, MAGIC_WATERMARK = 2, MAGIC_DELETE = 3, WORD = 8, SCHEMAS_MAX = 256 };
-
-struct avro_writer {
-    uint32_t id;
-    struct avro_record *record;
-};
+enum { MAGIC_FRAME = 0, MAGIC_DDL = 1, MAGIC_WATERMARK = 2, MAGIC_DELETE = 3, WORD = 8 };
 
 struct avro_state {
-    const struct iso_schema_provider *registry; /* NULL: the two below are everybody's */
-    struct avro_record *value, *key;
-    uint32_t count, next; /* of `writers`; the one that makes room */
-    struct avro_writer writers[SCHEMAS_MAX];
+    struct iso_schemas schemas;
+    struct iso_avro_schema *value, *key; /* from a file: everybody's; NULL: the registry has them */
 };
 
 /* What the extension says of the row. */
@@ -36,52 +32,10 @@ struct extension {
     bool has_operation, has_commit, has_before;
 };
 
-/* ---- schemas ---- */
-
-static enum iso_status parse(struct ticdc *ticdc, const char *text, size_t length, struct avro_record **first,
-                             struct avro_record **second, struct iso_error *error)
-{
-    struct iso_json *json = &ticdc->key_json;
-    iso_json_start(json, iso_payload_copy(&ticdc->key, text, length), length);
-    *first = ticdc_avro_record_read(json);
-    if (second && json->code == ISO_JSON_FINE)
-        *second = ticdc_avro_record_read(json);
-    if (iso_json_finish(json))
-        return ISO_OK;
-    char described[256];
-    iso_json_describe(json, described, sizeof described);
-    return iso_error_set(error, ISO_BAD_INPUT, "Avro schema, byte %zu: %s", json->position + 1, described);
-}
-
-static enum iso_status find(struct ticdc *ticdc, uint32_t id, const struct avro_record **record,
-                            struct iso_error *error)
-{
-    struct avro_state *state = ticdc->state;
-    struct iso_schema schema;
-    struct avro_record *read;
-    for (uint32_t i = 0; i < state->count; i++)
-        if (state->writers[i].id == id) {
-            *record = state->writers[i].record;
-            return ISO_OK;
-        }
-    if (state->registry->find(state->registry->context, id, &schema, error) != ISO_OK)
-        return error->status;
-    if (schema.type != ISO_SCHEMA_AVRO)
-        return iso_error_set(error, ISO_BAD_INPUT, "schema %u is not an Avro schema", id);
-    if (parse(ticdc, schema.text, schema.length, &read, NULL, error) != ISO_OK) {
-        ticdc_avro_record_free(read);
-        return error->status;
-    }
-    uint32_t place = state->count < SCHEMAS_MAX ? state->count++ : state->next++ % SCHEMAS_MAX;
-    ticdc_avro_record_free(state->writers[place].record);
-    state->writers[place] = (struct avro_writer){id, read};
-    *record = read;
-    return ISO_OK;
-}
-
-/* The record that one part of the message is, and its bytes. */
+/* The schema of one part of the message, and its bytes. */
 static enum iso_status open_part(struct ticdc *ticdc, const struct iso_message *message, enum iso_frame_part part,
-                                 const struct avro_record **record, struct avro_bytes *bytes, struct iso_error *error)
+                                 const struct iso_avro_schema **schema, struct iso_avro_cursor *cursor,
+                                 struct iso_error *error)
 {
     struct avro_state *state = ticdc->state;
     struct iso_frame frame;
@@ -89,10 +43,10 @@ static enum iso_status open_part(struct ticdc *ticdc, const struct iso_message *
     if (!iso_frame_open(message, part, false, &frame, &expected))
         return iso_error_set(error, ISO_BAD_INPUT, "%s: expected %s", part == ISO_FRAME_KEY ? "key" : "payload",
                              expected);
-    *record = part == ISO_FRAME_KEY ? state->key : state->value;
-    if (state->registry && find(ticdc, frame.schema_id, record, error) != ISO_OK)
+    *schema = part == ISO_FRAME_KEY ? state->key : state->value;
+    if (!*schema && !(*schema = iso_schemas_find(&state->schemas, frame.schema_id, error)))
         return error->status;
-    avro_start(bytes, frame.bytes, frame.size);
+    iso_avro_start(cursor, frame.bytes, frame.size);
     return ISO_OK;
 }
 
@@ -107,113 +61,115 @@ static void set_bit(struct iso_cell *cell, struct iso_json_text run)
     ticdc_set_integer(cell, bits, false);
 }
 
-static void read_cell(struct avro_bytes *bytes, const struct avro_type *type, struct iso_cell *cell)
+static void read_binary(struct iso_avro_cursor *cursor, const struct iso_avro_type *type, struct iso_cell *cell)
 {
-    struct iso_json_text run;
+    struct iso_json_text run = iso_avro_run(cursor);
+    if (type->use == AVRO_BIT && !type->is_decimal && run.length <= 8) {
+        set_bit(cell, run);
+        return;
+    }
+    ticdc_set_bytes(cell, run.at, run.length);
+    if (!type->is_decimal)
+        return;
+    cell->kind = ISO_CELL_DECIMAL;
+    cell->scale = type->scale;
+    if (!run.length || run.length > ISO_CELL_DECIMAL_BYTES)
+        iso_avro_fail(cursor, "a decimal of 1 to 64 bytes");
+}
+
+/* A column's value, which is no record. */
+static void read_cell(struct iso_avro_cursor *cursor, const struct iso_avro_type *type, struct iso_cell *cell)
+{
     int64_t number;
-    switch (type->kind) {
-    case AVRO_BOOLEAN:
+    switch ((enum iso_avro_shape)type->shape) {
+    case ISO_AVRO_BOOLEAN:
         cell->kind = ISO_CELL_BOOLEAN;
-        cell->bits = avro_boolean(bytes);
+        cell->bits = iso_avro_boolean(cursor);
         break;
-    case AVRO_LONG:
-        number = avro_long(bytes);
-        ticdc_set_integer(cell, (uint64_t)number, number < 0 && !type->is_unsigned);
+    case ISO_AVRO_INT:
+    case ISO_AVRO_LONG:
+        number = type->shape == ISO_AVRO_INT ? iso_avro_int(cursor) : iso_avro_long(cursor);
+        ticdc_set_integer(cell, (uint64_t)number, number < 0 && type->use != AVRO_UNSIGNED);
         break;
-    case AVRO_FLOAT:
+    case ISO_AVRO_FLOAT:
         cell->kind = ISO_CELL_FLOAT;
-        cell->bits = avro_word(bytes, 4);
+        cell->bits = iso_avro_word(cursor, 4);
         break;
-    case AVRO_DOUBLE:
+    case ISO_AVRO_DOUBLE:
         cell->kind = ISO_CELL_DOUBLE;
-        cell->bits = avro_word(bytes, 8);
+        cell->bits = iso_avro_word(cursor, 8);
         break;
-    case AVRO_STRING:
-        ticdc_set_text(cell, TICDC_TEXT, avro_string(bytes));
+    case ISO_AVRO_STRING:
+        ticdc_set_text(cell, TICDC_TEXT, iso_avro_string(cursor));
         break;
-    case AVRO_BYTES:
-        run = avro_run(bytes);
-        if (type->is_bit && run.length <= 8)
-            set_bit(cell, run);
-        else
-            ticdc_set_bytes(cell, run.at, run.length);
-        break;
-    case AVRO_DECIMAL:
-        run = avro_run(bytes);
-        if (!run.length || run.length > ISO_CELL_DECIMAL_BYTES)
-            avro_fail(bytes, "a decimal of no bytes or too many");
-        ticdc_set_bytes(cell, run.at, run.length);
-        cell->kind = ISO_CELL_DECIMAL;
-        cell->scale = type->scale;
+    case ISO_AVRO_BYTES:
+        read_binary(cursor, type, cell);
         break;
     default:
         cell->kind = ISO_CELL_NULL;
     }
 }
 
-static void take_extension(struct avro_bytes *bytes, const struct avro_field *field, const struct iso_cell *cell,
+static void take_extension(struct iso_avro_cursor *cursor, unsigned role, const struct iso_cell *cell,
                            struct extension *extension)
 {
     if (cell->kind == ISO_CELL_NULL || !extension)
         return;
-    if (field->role == AVRO_OPERATION) {
+    if (role == AVRO_OPERATION) {
         extension->has_operation = cell->kind == ISO_CELL_TEXT;
         if (extension->has_operation)
             extension->operation = (struct iso_json_text){cell->text, cell->length};
-    } else if (field->role == AVRO_COMMIT) {
+    } else if (role == AVRO_COMMIT) {
         if (cell->kind != ISO_CELL_INTEGER || cell->negative)
-            avro_fail(bytes, "a commit timestamp that is no unsigned number");
+            iso_avro_fail(cursor, "a commit timestamp that is an unsigned number");
         extension->has_commit = true;
         extension->commit_ts = cell->bits;
     }
 }
 
 /* A record's columns to `row`; `extension` NULL: there is to be none. */
-static void read_row(struct ticdc *ticdc, struct avro_bytes *bytes, const struct avro_record *record,
+static void read_row(struct ticdc *ticdc, const struct iso_avro_type *record, struct iso_avro_cursor *cursor,
                      struct iso_row *row, struct extension *extension)
 {
     iso_row_clear(row);
-    for (uint32_t i = 0; i < record->count && !bytes->wrong; i++) {
-        const struct avro_field *field = &record->fields[i];
-        const struct avro_type *type = &field->branches[field->is_union ? avro_choice(bytes, field->branch_count) : 0];
+    for (uint32_t i = 0; i < record->count && !cursor->expected; i++) {
+        const struct iso_avro_field *field = &record->fields[i];
+        const struct iso_avro_type *type = iso_avro_inside(field->type, cursor);
+        unsigned role = field->use[0];
         struct iso_cell beside = {.name = field->name, .name_length = field->length};
-        if (type->kind == AVRO_ROW) {
-            read_row(ticdc, bytes, field->record, extension ? &ticdc->old : &ticdc->types, NULL);
-            if (extension && field->role == AVRO_BEFORE)
+        if (type->shape == ISO_AVRO_RECORD) {
+            read_row(ticdc, type, cursor, extension ? &ticdc->old : &ticdc->types, NULL);
+            if (extension && role == AVRO_BEFORE)
                 extension->has_before = true;
             continue;
         }
-        bool is_column = field->role == AVRO_COLUMN;
-        struct iso_cell *cell = is_column ? iso_row_add(row, field->name, field->length) : &beside;
-        read_cell(bytes, type, cell);
-        if (!is_column)
-            take_extension(bytes, field, cell, extension);
+        struct iso_cell *cell = role == AVRO_COLUMN ? iso_row_add(row, field->name, field->length) : &beside;
+        read_cell(cursor, type, cell);
+        if (role != AVRO_COLUMN)
+            take_extension(cursor, role, cell, extension);
     }
 }
 
 /* ---- messages ---- */
 
-static enum iso_status check_end(struct avro_bytes *bytes, const char *part, struct iso_error *error)
+static enum iso_status check_end(struct iso_avro_cursor *cursor, const char *part, struct iso_error *error)
 {
-    if (!bytes->wrong && bytes->at != bytes->end)
-        avro_fail(bytes, "bytes behind the record");
-    if (bytes->wrong)
-        return iso_error_set(error, ISO_BAD_INPUT, "%s, byte %zu of the record: %s", part, bytes->position + 1,
-                             bytes->wrong);
-    return ISO_OK;
+    return iso_avro_finish(cursor) ? ISO_OK
+                                   : iso_error_set(error, ISO_BAD_INPUT, "%s, byte %zu of the record: expected %s",
+                                                   part, cursor->position + 1, cursor->expected);
 }
 
 /* Reads the key into `row`, whose columns are the key's. */
 static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *message, struct iso_row *row,
-                                const struct avro_record **record, struct iso_error *error)
+                                const struct iso_avro_schema **schema, struct iso_error *error)
 {
-    struct avro_bytes bytes;
+    struct iso_avro_cursor cursor;
     if (!message->key.data)
         return iso_error_set(error, ISO_BAD_INPUT, "a row without a key");
-    if (open_part(ticdc, message, ISO_FRAME_KEY, record, &bytes, error) != ISO_OK)
+    if (open_part(ticdc, message, ISO_FRAME_KEY, schema, &cursor, error) != ISO_OK)
         return error->status;
-    read_row(ticdc, &bytes, *record, row, NULL);
-    if (check_end(&bytes, "key", error) != ISO_OK)
+    read_row(ticdc, (*schema)->root, &cursor, row, NULL);
+    if (check_end(&cursor, "key", error) != ISO_OK)
         return error->status;
     for (uint32_t i = 0; i < row->count; i++)
         if (!ticdc_add_key(ticdc, (struct iso_json_text){row->cells[i].name, row->cells[i].name_length}))
@@ -221,12 +177,14 @@ static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *m
     return ISO_OK;
 }
 
-static void name_table(struct ticdc_change *change, const struct avro_record *record)
+/* The record is "..database.table". */
+static void name_table(struct ticdc_change *change, const struct iso_avro_schema *schema)
 {
-    const char *dot = strrchr(record->space, '.');
-    const char *database = dot ? dot + 1 : record->space;
-    change->database = (struct iso_json_text){database, strlen(database)};
-    change->table = (struct iso_json_text){record->name, strlen(record->name)};
+    const char *name = schema->root->name, *dot = strrchr(name, '.'), *start = dot;
+    while (start && start > name && start[-1] != '.')
+        start--;
+    change->database = dot ? (struct iso_json_text){start, (size_t)(dot - start)} : (struct iso_json_text){"", 0};
+    change->table = dot ? (struct iso_json_text){dot + 1, strlen(dot + 1)} : (struct iso_json_text){name, strlen(name)};
 }
 
 static enum iso_status take_operation(struct ticdc *ticdc, const struct extension *extension,
@@ -244,9 +202,7 @@ static enum iso_status take_operation(struct ticdc *ticdc, const struct extensio
         change->created = true;
         change->has_old = false;
     } else if (ISO_PAYLOAD_IS(extension->operation, "d")) { /* its columns are those of the row that is gone */
-        struct iso_row row = ticdc->old;
-        ticdc->old = ticdc->now;
-        ticdc->now = row;
+        iso_row_swap(&ticdc->old, &ticdc->now);
         change->has_now = false;
         change->has_old = true;
     } else if (!ISO_PAYLOAD_IS(extension->operation, "u")) {
@@ -258,17 +214,17 @@ static enum iso_status take_operation(struct ticdc *ticdc, const struct extensio
 static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
                                   struct iso_error *error)
 {
-    const struct avro_record *record, *key;
-    struct avro_bytes bytes;
+    const struct iso_avro_schema *schema, *key;
+    struct iso_avro_cursor cursor;
     struct extension extension = {.operation = {"", 0}};
     struct ticdc_change change = {.has_now = true};
-    if (open_part(ticdc, message, ISO_FRAME_PAYLOAD, &record, &bytes, error) != ISO_OK)
+    if (open_part(ticdc, message, ISO_FRAME_PAYLOAD, &schema, &cursor, error) != ISO_OK)
         return error->status;
-    name_table(&change, record);
+    name_table(&change, schema);
     if (ticdc_pass_over(ticdc, message, change.database, change.table, events))
         return ISO_OK;
-    read_row(ticdc, &bytes, record, &ticdc->now, &extension);
-    if (check_end(&bytes, "payload", error) != ISO_OK ||
+    read_row(ticdc, schema->root, &cursor, &ticdc->now, &extension);
+    if (check_end(&cursor, "payload", error) != ISO_OK ||
         read_key(ticdc, message, &ticdc->types, &key, error) != ISO_OK ||
         take_operation(ticdc, &extension, &change, error) != ISO_OK)
         return error->status;
@@ -287,11 +243,11 @@ static uint64_t word(const uint8_t *at)
 static enum iso_status decode_delete(struct ticdc *ticdc, const struct iso_message *message, uint64_t commit_ts,
                                      struct iso_events *events, struct iso_error *error)
 {
-    const struct avro_record *record;
+    const struct iso_avro_schema *schema;
     struct ticdc_change change = {.commit_ts = commit_ts, .has_commit = true, .has_old = true, .keys_only = true};
-    if (read_key(ticdc, message, &ticdc->old, &record, error) != ISO_OK)
+    if (read_key(ticdc, message, &ticdc->old, &schema, error) != ISO_OK)
         return error->status;
-    name_table(&change, record);
+    name_table(&change, schema);
     if (ticdc_pass_over(ticdc, message, change.database, change.table, events))
         return ISO_OK;
     return ticdc_add_row(ticdc, message, &change, events, error);
@@ -351,13 +307,29 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     return decode_row(ticdc, message, events, error);
 }
 
+/* The payload's schema, then the key's. */
+static enum iso_status take_file(struct ticdc *ticdc, const char *text, struct iso_error *error)
+{
+    struct avro_state *state = ticdc->state;
+    struct iso_json *json = &ticdc->key_json;
+    size_t length = strlen(text);
+    iso_json_start(json, iso_payload_copy(&ticdc->key, text, length), length);
+    state->value = ticdc_avro_read(json, error);
+    if (state->value)
+        state->key = ticdc_avro_read(json, error);
+    return state->key && !iso_json_finish(json) ? iso_payload_fault(json, error) : error->status;
+}
+
 static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error)
 {
     struct avro_state *state = iso_allocate_zeroed(1, sizeof *state);
     ticdc->state = state;
-    state->registry = options->schema ? NULL : options->registry;
+    state->schemas.registry = options->registry;
+    state->schemas.type = ISO_SCHEMA_AVRO;
+    state->schemas.parse = ticdc_avro_parse;
+    state->schemas.forget = ticdc_avro_forget;
     if (options->schema)
-        return parse(ticdc, options->schema, strlen(options->schema), &state->value, &state->key, error);
+        return take_file(ticdc, options->schema, error);
     if (!options->registry)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "format=avro of a ticdc source: expected registry=URL, or schema=FILE "
@@ -370,10 +342,9 @@ static void destroy(struct ticdc *ticdc)
     struct avro_state *state = ticdc->state;
     if (!state)
         return;
-    for (uint32_t i = 0; i < state->count; i++)
-        ticdc_avro_record_free(state->writers[i].record);
-    ticdc_avro_record_free(state->value);
-    ticdc_avro_record_free(state->key);
+    iso_schemas_release(&state->schemas);
+    iso_avro_schema_free(state->value);
+    iso_avro_schema_free(state->key);
     iso_free(state);
 }
 

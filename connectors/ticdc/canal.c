@@ -9,23 +9,40 @@
  */
 #include "connectors/ticdc/ticdc_private.h"
 
-enum {
-    SEEN_DATABASE = 1,
-    SEEN_TABLE = 2,
-    SEEN_TYPE = 4,
-    SEEN_KEYS = 8,
-    SEEN_DATA = 16,
-    SEEN_OLD = 32,
-    SEEN_TYPES = 64,
-    SEEN_CODES = 128,
-    SEEN_EXTENSION = 256,
-    SEEN_COMMIT = 512,
-    SEEN_WATERMARK = 1024,
-    SEEN_DDL = 2048
+enum member {
+    OTHER,
+    DATABASE,
+    TABLE,
+    KEYS,
+    IS_DDL,
+    TYPE,
+    TYPES,
+    CODES,
+    DATA,
+    OLD,
+    EXTENSION,
+    COMMIT,
+    WATERMARK,
+    ONLY_KEYS,
+    CLAIM_CHECK
 };
 
+static uint8_t find_member(const char *name, size_t length)
+{
+    static const char *const names[] = {"",          "database", "table", "pkNames", "isDdl", "type",
+                                        "mysqlType", "sqlType",  "data",  "old",     "_tidb", NULL};
+    return ticdc_find_name(names, name, length);
+}
+
+static uint8_t find_in_extension(const char *name, size_t length)
+{
+    static const char *const names[] = {"", "commitTs", "watermarkTs", "onlyHandleKey", "claimCheckLocation", NULL};
+    uint8_t found = ticdc_find_name(names, name, length);
+    return found ? (uint8_t)(found + EXTENSION) : (uint8_t)OTHER;
+}
+
 struct canal {
-    uint32_t seen;
+    uint32_t seen; /* bits of members */
     struct iso_json_text database, table, type;
     bool is_ddl, only_keys, too_many_keys;
     bool has_data, has_old;
@@ -33,11 +50,16 @@ struct canal {
     const char *codes; /* where sqlType's object stands, if mysqlType did not come */
 };
 
-static bool first(struct iso_json *json, struct canal *canal, uint32_t member)
+static bool saw(const struct canal *canal, enum member member)
 {
-    if (canal->seen & member)
+    return canal->seen >> member & 1;
+}
+
+static bool first(struct iso_json *json, struct canal *canal, enum member member)
+{
+    if (saw(canal, member))
         return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "each member once");
-    canal->seen |= member;
+    canal->seen |= 1u << member;
     return true;
 }
 
@@ -82,55 +104,82 @@ static void read_types(struct iso_json *json, struct iso_row *types)
         iso_row_read_json(types, json);
 }
 
-static void read_extension(struct iso_json *json, struct canal *canal)
+static void read_in_extension(struct iso_json *json, struct canal *canal, enum member member)
 {
-    struct iso_json_text name, location;
+    struct iso_json_text location;
+    if (member == OTHER) {
+        iso_json_skip(json);
+        return;
+    }
+    if (!first(json, canal, member))
+        return;
+    if (member == COMMIT)
+        ticdc_read_unsigned(json, &canal->commit_ts);
+    else if (member == WATERMARK)
+        ticdc_read_unsigned(json, &canal->watermark);
+    else if (member == ONLY_KEYS)
+        iso_json_boolean(json, &canal->only_keys);
+    else
+        canal->only_keys |= ticdc_read_text(json, &location) && location.length;
+}
+
+static void read_extension(struct ticdc *ticdc, struct canal *canal)
+{
+    struct iso_json *json = &ticdc->json;
+    struct iso_json_shape *shape = &ticdc->shapes[TICDC_INSIDE];
+    struct iso_json_text name;
+    uint8_t member;
     if (iso_json_peek(json) == ISO_JSON_NULL) {
         iso_json_null(json);
         return;
     }
     iso_json_enter_object(json);
-    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
-        if (ISO_PAYLOAD_IS(name, "commitTs") && first(json, canal, SEEN_COMMIT))
-            ticdc_read_unsigned(json, &canal->commit_ts);
-        else if (ISO_PAYLOAD_IS(name, "watermarkTs") && first(json, canal, SEEN_WATERMARK))
-            ticdc_read_unsigned(json, &canal->watermark);
-        else if (ISO_PAYLOAD_IS(name, "onlyHandleKey"))
-            iso_json_boolean(json, &canal->only_keys);
-        else if (ISO_PAYLOAD_IS(name, "claimCheckLocation"))
-            canal->only_keys |= ticdc_read_text(json, &location) && location.length;
-        else
-            iso_json_skip(json);
-    }
+    iso_json_shape_start(shape);
+    while (iso_json_shape_member(json, shape, find_in_extension, &name, &member))
+        read_in_extension(json, canal, (enum member)member);
 }
 
-static void read_member(struct ticdc *ticdc, struct canal *canal, struct iso_json_text name)
+static void read_member(struct ticdc *ticdc, struct canal *canal, enum member member)
 {
     struct iso_json *json = &ticdc->json;
-    if (ISO_PAYLOAD_IS(name, "database") && first(json, canal, SEEN_DATABASE))
+    if (member != OTHER && !first(json, canal, member))
+        return;
+    switch (member) {
+    case DATABASE:
         ticdc_read_text(json, &canal->database);
-    else if (ISO_PAYLOAD_IS(name, "table") && first(json, canal, SEEN_TABLE))
+        break;
+    case TABLE:
         ticdc_read_text(json, &canal->table);
-    else if (ISO_PAYLOAD_IS(name, "pkNames") && first(json, canal, SEEN_KEYS))
+        break;
+    case KEYS:
         read_keys(ticdc, canal);
-    else if (ISO_PAYLOAD_IS(name, "isDdl") && first(json, canal, SEEN_DDL))
+        break;
+    case IS_DDL:
         iso_json_boolean(json, &canal->is_ddl);
-    else if (ISO_PAYLOAD_IS(name, "type") && first(json, canal, SEEN_TYPE))
+        break;
+    case TYPE:
         iso_json_string(json, &canal->type);
-    else if (ISO_PAYLOAD_IS(name, "mysqlType") && first(json, canal, SEEN_TYPES))
+        break;
+    case TYPES:
         read_types(json, &ticdc->types);
-    else if (ISO_PAYLOAD_IS(name, "sqlType") && first(json, canal, SEEN_CODES)) {
+        break;
+    case CODES:
         iso_json_space(json);
         canal->codes = json->at;
         iso_json_skip(json);
-    } else if (ISO_PAYLOAD_IS(name, "data") && first(json, canal, SEEN_DATA))
+        break;
+    case DATA:
         canal->has_data = read_row(json, &ticdc->now);
-    else if (ISO_PAYLOAD_IS(name, "old") && first(json, canal, SEEN_OLD))
+        break;
+    case OLD:
         canal->has_old = read_row(json, &ticdc->old);
-    else if (ISO_PAYLOAD_IS(name, "_tidb") && first(json, canal, SEEN_EXTENSION))
-        read_extension(json, canal);
-    else
+        break;
+    case EXTENSION:
+        read_extension(ticdc, canal);
+        break;
+    default:
         iso_json_skip(json);
+    }
 }
 
 /* ---- what texts stand for ---- */
@@ -222,7 +271,7 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
     struct ticdc_change change = {.database = canal->database,
                                   .table = canal->table,
                                   .commit_ts = canal->commit_ts,
-                                  .has_commit = canal->seen & SEEN_COMMIT,
+                                  .has_commit = saw(canal, COMMIT),
                                   .keys_only = canal->only_keys,
                                   .has_now = true,
                                   .old_is_partial = true};
@@ -242,9 +291,7 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
         (change.has_old && apply_types(ticdc, &ticdc->old, error) != ISO_OK))
         return error->status;
     if (!change.has_now) { /* `data` is the old row */
-        struct iso_row row = ticdc->old;
-        ticdc->old = ticdc->now;
-        ticdc->now = row;
+        iso_row_swap(&ticdc->old, &ticdc->now);
         change.has_old = true;
     }
     return ticdc_add_row(ticdc, message, &change, events, error);
@@ -260,7 +307,7 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message 
     if (!known)
         return ticdc_refuse(error, "type of a DDL", canal->type,
                             "CREATE, RENAME, CINDEX, DINDEX, ALTER, ERASE, TRUNCATE or QUERY");
-    if (canal->seen & SEEN_COMMIT)
+    if (saw(canal, COMMIT))
         ticdc_add_ddl(ticdc, message, canal->database, canal->table, canal->commit_ts, drops && canal->table.length,
                       events);
     else if (drops)
@@ -277,24 +324,27 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
 {
     struct canal canal = {.database = {"", 0}, .table = {"", 0}};
     struct iso_json *json = &ticdc->json;
+    struct iso_json_shape *shape = &ticdc->shapes[TICDC_MESSAGE];
     struct iso_json_text name;
+    uint8_t member;
     if (!ticdc_start_json(ticdc, message, events))
         return ISO_OK;
     iso_row_clear(&ticdc->types);
     iso_json_enter_object(json);
-    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name))
-        read_member(ticdc, &canal, name);
+    iso_json_shape_start(shape);
+    while (iso_json_shape_member(json, shape, find_member, &name, &member))
+        read_member(ticdc, &canal, (enum member)member);
     if (!iso_json_finish(json))
         return iso_payload_fault(json, error);
     if (canal.too_many_keys)
         return ticdc_too_many_keys(error);
-    if (!(canal.seen & SEEN_TYPE))
+    if (!saw(&canal, TYPE))
         return iso_error_set(error, ISO_BAD_INPUT, "expected the member \"type\"");
     if (canal.is_ddl)
         return decode_ddl(ticdc, message, &canal, events, error);
     if (!ISO_PAYLOAD_IS(canal.type, "TIDB_WATERMARK"))
         return decode_row(ticdc, message, &canal, events, error);
-    if (!(canal.seen & SEEN_WATERMARK))
+    if (!saw(&canal, WATERMARK))
         return iso_error_set(error, ISO_BAD_INPUT, "a watermark: expected _tidb.watermarkTs");
     ticdc_add_watermark(events, message, canal.watermark);
     return ISO_OK;

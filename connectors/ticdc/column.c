@@ -128,6 +128,14 @@ bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_jso
     return true;
 }
 
+uint8_t ticdc_find_name(const char *const *list, const char *name, size_t length)
+{
+    for (uint8_t i = 1; list[i]; i++)
+        if (strlen(list[i]) == length && !memcmp(list[i], name, length))
+            return i;
+    return 0;
+}
+
 bool ticdc_read_unsigned(struct iso_json *json, uint64_t *number)
 {
     struct iso_json_number read = {0};

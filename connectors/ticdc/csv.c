@@ -33,7 +33,8 @@ struct lines {
 
 static bool starts_with(const struct lines *lines, const char *text, size_t length)
 {
-    return length && (size_t)(lines->end - lines->at) >= length && !memcmp(lines->at, text, length);
+    return length && (size_t)(lines->end - lines->at) >= length && *lines->at == *text &&
+           (length == 1 || !memcmp(lines->at, text, length));
 }
 
 static bool at_line_end(const struct lines *lines)
@@ -51,9 +52,15 @@ static const char *read_quoted(const struct csv_state *state, struct lines *line
     size_t size = 0;
     lines->at += state->quote_length;
     for (;;) {
-        if (lines->at == lines->end)
+        size_t left = (size_t)(lines->end - lines->at);
+        const char *found = left ? memchr(lines->at, *state->quote, left) : NULL;
+        if (!found)
             return "a quote that is not closed";
-        if (!starts_with(lines, state->quote, state->quote_length)) {
+        size_t plain = (size_t)(found - lines->at);
+        memcpy(room + size, lines->at, plain);
+        size += plain;
+        lines->at = found;
+        if (!starts_with(lines, state->quote, state->quote_length)) { /* the first byte of a longer one */
             room[size++] = *lines->at++;
             continue;
         }

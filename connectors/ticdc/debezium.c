@@ -10,30 +10,38 @@
  */
 #include "connectors/ticdc/ticdc_private.h"
 
-enum {
-    SEEN_OP = 1,
-    SEEN_SOURCE = 2,
-    SEEN_BEFORE = 4,
-    SEEN_AFTER = 8,
-    SEEN_COMMIT = 16,
-    SEEN_START = 32,
-    SEEN_DDL = 64,
-    SEEN_PAYLOAD = 128,
-    SEEN_CONNECTOR = 256
-};
+enum member { OTHER, OP, SOURCE, BEFORE, AFTER, DDL, COMMIT, START, DATABASE, TABLE, CONNECTOR, PAYLOAD };
+
+static uint8_t find_member(const char *name, size_t length)
+{
+    static const char *const names[] = {"", "op", "source", "before", "after", "ddl", NULL};
+    return ticdc_find_name(names, name, length);
+}
+
+static uint8_t find_in_source(const char *name, size_t length)
+{
+    static const char *const names[] = {"", "commit_ts", "start_ts", "db", "table", "connector", NULL};
+    uint8_t found = ticdc_find_name(names, name, length);
+    return found ? (uint8_t)(found + DDL) : (uint8_t)OTHER;
+}
 
 struct envelope {
-    uint32_t seen;
+    uint32_t seen; /* bits of members */
     struct iso_json_text operation, database, table, ddl;
     uint64_t commit_ts, start_ts;
     bool has_before, has_after;
 };
 
-static bool first(struct iso_json *json, struct envelope *envelope, uint32_t member)
+static bool saw(const struct envelope *envelope, enum member member)
 {
-    if (envelope->seen & member)
+    return envelope->seen >> member & 1;
+}
+
+static bool first(struct iso_json *json, struct envelope *envelope, enum member member)
+{
+    if (saw(envelope, member))
         return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "each member once");
-    envelope->seen |= member;
+    envelope->seen |= 1u << member;
     return true;
 }
 
@@ -48,24 +56,32 @@ static void read_connector(struct iso_json *json)
         iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "\"TiCDC\" (for other connectors: --source debezium:)");
 }
 
-static void read_source(struct iso_json *json, struct envelope *envelope)
+static void read_in_source(struct iso_json *json, struct envelope *envelope, enum member member)
 {
+    if (member == OTHER)
+        iso_json_skip(json);
+    else if (!first(json, envelope, member))
+        return;
+    else if (member == COMMIT)
+        ticdc_read_unsigned(json, &envelope->commit_ts);
+    else if (member == START)
+        ticdc_read_unsigned(json, &envelope->start_ts);
+    else if (member == CONNECTOR)
+        read_connector(json);
+    else
+        ticdc_read_text(json, member == DATABASE ? &envelope->database : &envelope->table);
+}
+
+static void read_source(struct ticdc *ticdc, struct envelope *envelope)
+{
+    struct iso_json *json = &ticdc->json;
+    struct iso_json_shape *shape = &ticdc->shapes[TICDC_INSIDE];
     struct iso_json_text name;
+    uint8_t member;
     iso_json_enter_object(json);
-    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
-        if (ISO_PAYLOAD_IS(name, "commit_ts") && first(json, envelope, SEEN_COMMIT))
-            ticdc_read_unsigned(json, &envelope->commit_ts);
-        else if (ISO_PAYLOAD_IS(name, "start_ts") && first(json, envelope, SEEN_START))
-            ticdc_read_unsigned(json, &envelope->start_ts);
-        else if (ISO_PAYLOAD_IS(name, "db"))
-            ticdc_read_text(json, &envelope->database);
-        else if (ISO_PAYLOAD_IS(name, "table"))
-            ticdc_read_text(json, &envelope->table);
-        else if (ISO_PAYLOAD_IS(name, "connector") && first(json, envelope, SEEN_CONNECTOR))
-            read_connector(json);
-        else
-            iso_json_skip(json);
-    }
+    iso_json_shape_start(shape);
+    while (iso_json_shape_member(json, shape, find_in_source, &name, &member))
+        read_in_source(json, envelope, (enum member)member);
 }
 
 /* A row, or null. */
@@ -78,25 +94,35 @@ static bool read_row(struct iso_json *json, struct iso_row *row)
     return false;
 }
 
+static void read_member(struct ticdc *ticdc, struct envelope *envelope, enum member member)
+{
+    struct iso_json *json = &ticdc->json;
+    if (member == OTHER)
+        iso_json_skip(json);
+    else if (!first(json, envelope, member))
+        return;
+    else if (member == OP)
+        iso_json_string(json, &envelope->operation);
+    else if (member == SOURCE)
+        read_source(ticdc, envelope);
+    else if (member == BEFORE)
+        envelope->has_before = read_row(json, &ticdc->old);
+    else if (member == AFTER)
+        envelope->has_after = read_row(json, &ticdc->now);
+    else
+        ticdc_read_text(json, &envelope->ddl);
+}
+
 static void read_payload(struct ticdc *ticdc, struct envelope *envelope)
 {
     struct iso_json *json = &ticdc->json;
+    struct iso_json_shape *shape = &ticdc->shapes[TICDC_MESSAGE];
     struct iso_json_text name;
+    uint8_t member;
     iso_json_enter_object(json);
-    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
-        if (ISO_PAYLOAD_IS(name, "op") && first(json, envelope, SEEN_OP))
-            iso_json_string(json, &envelope->operation);
-        else if (ISO_PAYLOAD_IS(name, "source") && first(json, envelope, SEEN_SOURCE))
-            read_source(json, envelope);
-        else if (ISO_PAYLOAD_IS(name, "before") && first(json, envelope, SEEN_BEFORE))
-            envelope->has_before = read_row(json, &ticdc->old);
-        else if (ISO_PAYLOAD_IS(name, "after") && first(json, envelope, SEEN_AFTER))
-            envelope->has_after = read_row(json, &ticdc->now);
-        else if (ISO_PAYLOAD_IS(name, "ddl") && first(json, envelope, SEEN_DDL))
-            ticdc_read_text(json, &envelope->ddl);
-        else
-            iso_json_skip(json);
-    }
+    iso_json_shape_start(shape);
+    while (iso_json_shape_member(json, shape, find_member, &name, &member))
+        read_member(ticdc, envelope, (enum member)member);
 }
 
 /* The names of the key's columns. */
@@ -138,7 +164,7 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
                                   .commit_ts = envelope->commit_ts,
                                   .has_commit = true,
                                   .start_ts = envelope->start_ts,
-                                  .has_start = envelope->seen & SEEN_START};
+                                  .has_start = saw(envelope, START)};
     char operation = envelope->operation.length == 1 ? *envelope->operation.at : 0;
     if (operation != 'c' && operation != 'u' && operation != 'd')
         return ticdc_refuse(error, "op", envelope->operation, "c, u, d or m");
@@ -157,13 +183,13 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
 static enum iso_status take(struct ticdc *ticdc, const struct iso_message *message, const struct envelope *envelope,
                             struct iso_events *events, struct iso_error *error)
 {
-    if (!(envelope->seen & SEEN_PAYLOAD) || !(envelope->seen & SEEN_SOURCE) || !(envelope->seen & SEEN_COMMIT))
+    if (!saw(envelope, PAYLOAD) || !saw(envelope, SOURCE) || !saw(envelope, COMMIT))
         return iso_error_set(error, ISO_BAD_INPUT, "expected payload.source.commit_ts");
     if (ISO_PAYLOAD_IS(envelope->operation, "m"))
         ticdc_add_watermark(events, message, envelope->commit_ts);
-    else if (envelope->seen & SEEN_OP)
+    else if (saw(envelope, OP))
         return decode_row(ticdc, message, envelope, events, error);
-    else if (envelope->seen & SEEN_DDL)
+    else if (saw(envelope, DDL))
         ticdc_add_ddl(ticdc, message, envelope->database, envelope->table, envelope->commit_ts,
                       envelope->table.length && ticdc_drops_rows(envelope->ddl), events);
     else
@@ -181,7 +207,7 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
         return ISO_OK;
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
-        if (ISO_PAYLOAD_IS(name, "payload") && first(json, &envelope, SEEN_PAYLOAD))
+        if (ISO_PAYLOAD_IS(name, "payload") && first(json, &envelope, PAYLOAD))
             read_payload(ticdc, &envelope);
         else
             iso_json_skip(json);

@@ -148,6 +148,28 @@ static enum iso_status take_key(struct ticdc *ticdc, const struct ticdc_change *
     return ISO_OK;
 }
 
+static bool is_same(const struct iso_cell *left, const struct iso_cell *right)
+{
+    if (left->kind != right->kind)
+        return false;
+    if (left->kind == ISO_CELL_INTEGER)
+        return left->bits == right->bits && left->negative == right->negative;
+    return left->kind == ISO_CELL_TEXT && left->length == right->length &&
+           !memcmp(left->text, right->text, left->length);
+}
+
+/* Whether the row has the key that was taken last, as most old rows have that of the new one. Marks its columns. */
+static bool has_last_key(struct ticdc *ticdc, struct iso_row *row)
+{
+    for (uint32_t i = 0; i < ticdc->keys.count; i++) {
+        struct iso_cell *cell = find_cell(row, ticdc->key_names[i], i);
+        if (!cell || !is_same(cell, &ticdc->keys.cells[i]))
+            return false;
+        cell->is_key = true;
+    }
+    return true;
+}
+
 /* What changed, on what did not: the whole old row. */
 static void complete_old(struct ticdc *ticdc)
 {
@@ -242,7 +264,9 @@ enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *mes
         complete_old(ticdc);
     if (change->has_now && take_key(ticdc, change, &ticdc->now, atoms, &key, error) != ISO_OK)
         return error->status;
-    if (change->has_old && take_key(ticdc, change, &ticdc->old, atoms, &old_key, error) != ISO_OK)
+    if (change->has_now && change->has_old && has_last_key(ticdc, &ticdc->old))
+        old_key = key;
+    else if (change->has_old && take_key(ticdc, change, &ticdc->old, atoms, &old_key, error) != ISO_OK)
         return error->status;
     struct iso_event event = row_event(!change->has_now  ? ISO_ROW_DELETE
                                        : change->created ? ISO_ROW_INSERT

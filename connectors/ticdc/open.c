@@ -162,19 +162,30 @@ static bool apply_type(struct ticdc *ticdc, struct iso_cell *cell, const struct 
     }
 }
 
-static enum iso_status read_column(struct ticdc *ticdc, struct iso_json *json, struct iso_cell *cell,
+enum { TYPE = 1, FLAGS, IS_KEY, VALUE };
+
+static uint8_t find_in_column(const char *name, size_t length)
+{
+    static const char *const names[] = {"", "t", "f", "h", "v", NULL};
+    return ticdc_find_name(names, name, length);
+}
+
+static enum iso_status read_column(struct ticdc *ticdc, struct iso_json *json, uint32_t number, struct iso_cell *cell,
                                    struct column *column, struct iso_error *error)
 {
+    struct iso_json_shape *shape = &ticdc->shapes[TICDC_COLUMN + number % TICDC_COLUMNS];
     struct iso_json_text name;
+    uint8_t member;
     iso_json_enter_object(json);
-    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
-        if (ISO_PAYLOAD_IS(name, "t"))
+    iso_json_shape_start(shape);
+    while (iso_json_shape_member(json, shape, find_in_column, &name, &member)) {
+        if (member == TYPE)
             column->has_type = ticdc_read_unsigned(json, &column->type);
-        else if (ISO_PAYLOAD_IS(name, "f"))
+        else if (member == FLAGS)
             column->has_flags = ticdc_read_unsigned(json, &column->flags);
-        else if (ISO_PAYLOAD_IS(name, "h"))
+        else if (member == IS_KEY)
             iso_json_boolean(json, &column->is_key);
-        else if (ISO_PAYLOAD_IS(name, "v"))
+        else if (member == VALUE)
             column->has_value = iso_cell_read_json(cell, json);
         else
             iso_json_skip(json);
@@ -196,11 +207,14 @@ static enum iso_status read_row(struct ticdc *ticdc, struct iso_row *row, bool k
 {
     struct iso_json *json = &ticdc->json;
     struct iso_json_text name;
+    uint8_t meaning;
     iso_row_clear(row);
     iso_json_enter_object(json);
-    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
+    iso_json_shape_start(&row->shape);
+    while (iso_json_shape_member(json, &row->shape, NULL, &name, &meaning)) {
         struct column column = {0};
-        if (read_column(ticdc, json, iso_row_add(row, name.at, name.length), &column, error) != ISO_OK)
+        uint32_t number = row->count;
+        if (read_column(ticdc, json, number, iso_row_add(row, name.at, name.length), &column, error) != ISO_OK)
             return error->status;
         if (keys && column.is_key && !ticdc_add_key(ticdc, name))
             return ticdc_too_many_keys(error);
@@ -210,26 +224,37 @@ static enum iso_status read_row(struct ticdc *ticdc, struct iso_row *row, bool k
 
 /* ---- events ---- */
 
+enum { TIME = 1, DATABASE, TABLE, EVENT, ONLY_KEYS, CLAIM_CHECK };
+
+static uint8_t find_in_key(const char *name, size_t length)
+{
+    static const char *const names[] = {"", "ts", "scm", "tbl", "t", "ohk", "ccl", NULL};
+    return ticdc_find_name(names, name, length);
+}
+
 static enum iso_status read_key(struct ticdc *ticdc, struct iso_bytes part, struct open_key *key,
                                 struct iso_error *error)
 {
     struct iso_json *json = &ticdc->key_json;
+    struct iso_json_shape *shape = &ticdc->shapes[TICDC_KEY];
     struct iso_json_text name, location;
+    uint8_t member;
     *key = (struct open_key){.database = {"", 0}, .table = {"", 0}};
     iso_json_start(json, iso_payload_copy(&ticdc->key, part.data, part.size), part.size);
     iso_json_enter_object(json);
-    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
-        if (ISO_PAYLOAD_IS(name, "ts"))
+    iso_json_shape_start(shape);
+    while (iso_json_shape_member(json, shape, find_in_key, &name, &member)) {
+        if (member == TIME)
             key->has_ts = ticdc_read_unsigned(json, &key->ts);
-        else if (ISO_PAYLOAD_IS(name, "scm"))
+        else if (member == DATABASE)
             ticdc_read_text(json, &key->database);
-        else if (ISO_PAYLOAD_IS(name, "tbl"))
+        else if (member == TABLE)
             ticdc_read_text(json, &key->table);
-        else if (ISO_PAYLOAD_IS(name, "t"))
+        else if (member == EVENT)
             ticdc_read_unsigned(json, &key->type);
-        else if (ISO_PAYLOAD_IS(name, "ohk"))
+        else if (member == ONLY_KEYS)
             iso_json_boolean(json, &key->keys_only);
-        else if (ISO_PAYLOAD_IS(name, "ccl"))
+        else if (member == CLAIM_CHECK)
             key->keys_only |= ticdc_read_text(json, &location) && location.length;
         else
             iso_json_skip(json);

@@ -187,43 +187,89 @@ static void read_optional_boolean(struct iso_json *json, bool *value)
         iso_json_boolean(json, value);
 }
 
-static void read_member(struct ticdc *ticdc, struct simple *simple, struct iso_json_text name)
+enum member {
+    OTHER,
+    VERSION,
+    DATABASE,
+    TABLE,
+    TYPE,
+    COMMIT,
+    START,
+    SCHEMA_VERSION,
+    KEY_ONLY,
+    CLAIM_CHECK,
+    DATA,
+    OLD,
+    SCHEMA,
+    PREVIOUS_SCHEMA
+};
+
+static uint8_t find_member(const char *name, size_t length)
+{
+    static const char *const names[] = {"",         "version", "database",      "table",          "type",
+                                        "commitTs", "startTs", "schemaVersion", "handleKeyOnly",  "claimCheckLocation",
+                                        "data",     "old",     "tableSchema",   "preTableSchema", NULL};
+    return ticdc_find_name(names, name, length);
+}
+
+static void read_type(struct iso_json *json, struct simple *simple)
+{
+    struct iso_json_text text;
+    const char *start = json->at;
+    if (iso_json_string(json, &text) && !take_type(simple, text))
+        iso_json_fail(json, ISO_JSON_UNEXPECTED, start,
+                      "a type: INSERT, UPDATE, DELETE, WATERMARK, BOOTSTRAP or a DDL's");
+}
+
+static void read_member(struct ticdc *ticdc, struct simple *simple, enum member member)
 {
     struct iso_json *json = &ticdc->json;
     struct iso_json_text text;
-    if (ISO_PAYLOAD_IS(name, "version"))
+    bool only = false;
+    switch (member) {
+    case VERSION:
         simple->has_version = ticdc_read_unsigned(json, &simple->version);
-    else if (ISO_PAYLOAD_IS(name, "database"))
+        break;
+    case DATABASE:
         ticdc_read_text(json, &simple->database);
-    else if (ISO_PAYLOAD_IS(name, "table"))
+        break;
+    case TABLE:
         ticdc_read_text(json, &simple->table);
-    else if (ISO_PAYLOAD_IS(name, "type")) {
-        const char *start = json->at;
-        if (iso_json_string(json, &text) && !take_type(simple, text))
-            iso_json_fail(json, ISO_JSON_UNEXPECTED, start,
-                          "a type: INSERT, UPDATE, DELETE, WATERMARK, BOOTSTRAP or a DDL's");
-    } else if (ISO_PAYLOAD_IS(name, "commitTs"))
+        break;
+    case TYPE:
+        read_type(json, simple);
+        break;
+    case COMMIT:
         simple->has_commit = ticdc_read_unsigned(json, &simple->commit_ts);
-    else if (ISO_PAYLOAD_IS(name, "startTs"))
+        break;
+    case START:
         simple->has_start = ticdc_read_unsigned(json, &simple->start_ts);
-    else if (ISO_PAYLOAD_IS(name, "schemaVersion"))
+        break;
+    case SCHEMA_VERSION:
         simple->has_schema_version = ticdc_read_unsigned(json, &simple->schema_version);
-    else if (ISO_PAYLOAD_IS(name, "handleKeyOnly")) {
-        bool only = false;
+        break;
+    case KEY_ONLY:
         read_optional_boolean(json, &only);
         simple->keys_only |= only;
-    } else if (ISO_PAYLOAD_IS(name, "claimCheckLocation"))
+        break;
+    case CLAIM_CHECK:
         simple->keys_only |= ticdc_read_text(json, &text) && text.length;
-    else if (ISO_PAYLOAD_IS(name, "data"))
+        break;
+    case DATA:
         simple->has_data = read_row(json, &ticdc->now);
-    else if (ISO_PAYLOAD_IS(name, "old"))
+        break;
+    case OLD:
         simple->has_old = read_row(json, &ticdc->old);
-    else if (ISO_PAYLOAD_IS(name, "tableSchema"))
+        break;
+    case SCHEMA:
         simple->schema = read_schema(json, simple->schema);
-    else if (ISO_PAYLOAD_IS(name, "preTableSchema"))
+        break;
+    case PREVIOUS_SCHEMA:
         simple->previous_schema = read_schema(json, simple->previous_schema);
-    else
+        break;
+    default:
         iso_json_skip(json);
+    }
 }
 
 /* The text of {"location":..,"value":".."}, which is known to be JSON. */
@@ -267,12 +313,15 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
 {
     struct simple simple = {.database = {"", 0}, .table = {"", 0}};
     struct iso_json *json = &ticdc->json;
+    struct iso_json_shape *shape = &ticdc->shapes[TICDC_MESSAGE];
     struct iso_json_text name;
+    uint8_t member;
     if (!ticdc_start_json(ticdc, message, events))
         return ISO_OK;
     iso_json_enter_object(json);
-    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name))
-        read_member(ticdc, &simple, name);
+    iso_json_shape_start(shape);
+    while (iso_json_shape_member(json, shape, find_member, &name, &member))
+        read_member(ticdc, &simple, (enum member)member);
     if (!iso_json_finish(json))
         iso_payload_fault(json, error);
     return simple_finish(ticdc, message, &simple, convert, events, error);

@@ -25,6 +25,16 @@ struct ticdc_protocol {
 extern const struct ticdc_protocol ticdc_canal, ticdc_open, ticdc_simple, ticdc_simple_avro, ticdc_avro, ticdc_debezium,
     ticdc_csv;
 
+/* Objects of a message whose members are remembered; columns are different ones, but the same in each row. */
+enum {
+    TICDC_MESSAGE,
+    TICDC_INSIDE,
+    TICDC_KEY,
+    TICDC_COLUMN,
+    TICDC_COLUMNS = 8,
+    TICDC_SHAPES = TICDC_COLUMN + TICDC_COLUMNS
+};
+
 enum ticdc_compression { TICDC_PLAIN, TICDC_LZ4, TICDC_SNAPPY };
 
 struct ticdc {
@@ -40,6 +50,7 @@ struct ticdc {
     struct iso_payload unpacked, unpacked_key;
     struct iso_text bytes; /* what columns decode to; does not move within a message */
     struct iso_row now, old, keys, types;
+    struct iso_json_shape shapes[TICDC_SHAPES];
     struct iso_json_text key_names[TICDC_KEYS_MAX];
     uint32_t key_count;
 };
@@ -102,6 +113,9 @@ char *ticdc_room(struct ticdc *ticdc, size_t size);
 bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_json_text text, bool is_text);
 
 /* ---- JSON members ---- */
+
+/* The place of a name in a list that ends with NULL, 0 if it is not in it; the list's first place is empty. */
+uint8_t ticdc_find_name(const char *const *list, const char *name, size_t length);
 
 /* An unsigned integer, quoted or not. False: the scanner's error. */
 bool ticdc_read_unsigned(struct iso_json *json, uint64_t *number);

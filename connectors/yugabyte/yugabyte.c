@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "connectors/envelope/change.h"
-#include "connectors/envelope/identity.h"
+#include "connectors/envelope/source.h"
 #include "io/payload.h"
 
 /* Numbers from here on are HybridTimes, of December 1978 and later: no slot counts so far. Those at the very top stand
@@ -12,54 +11,8 @@
 #define HYBRID_TIME_MIN ((uint64_t)1 << 60)
 #define HYBRID_TIME_MAX (UINT64_MAX - 2)
 
-struct yugabyte {
-    struct iso_decoder decoder;
-    char *value, *tables; /* the options, or NULL */
-    enum iso_row_identity identity;
-    struct iso_envelope_reader *reader;
-    struct iso_envelope envelope;
-    struct iso_identities identities;
-    struct iso_row names; /* only its text: names of tables */
-};
-
-/* What the message at hand is about. */
-struct place {
-    bool is_grpc, is_snapshot, is_incremental;
-    struct iso_json_text schema, table;
-};
-
-static void destroy(struct iso_decoder *decoder)
-{
-    struct yugabyte *yugabyte = (struct yugabyte *)decoder;
-    if (!yugabyte)
-        return;
-    iso_envelope_reader_free(yugabyte->reader);
-    iso_envelope_release(&yugabyte->envelope);
-    iso_identities_release(&yugabyte->identities);
-    iso_row_release(&yugabyte->names);
-    iso_free(yugabyte->value);
-    iso_free(yugabyte->tables);
-    iso_free(yugabyte);
-}
-
-static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
-{
-    struct yugabyte *yugabyte = iso_allocate_zeroed(1, sizeof *yugabyte);
-    yugabyte->decoder.class = &iso_yugabyte_decoder;
-    yugabyte->identity = options->identity;
-    if (options->value)
-        yugabyte->value = iso_copy_text(options->value, strlen(options->value));
-    if (options->tables)
-        yugabyte->tables = iso_copy_text(options->tables, strlen(options->tables));
-    iso_envelope_init(&yugabyte->envelope);
-    iso_identities_init(&yugabyte->identities);
-    iso_row_init(&yugabyte->names);
-    yugabyte->reader = iso_envelope_reader_new(options, true, error);
-    if (yugabyte->reader)
-        return &yugabyte->decoder;
-    destroy(&yugabyte->decoder);
-    return NULL;
-}
+/* iso_change_place's `connector`. */
+enum { LOGICAL, GRPC };
 
 /* ---- where a change belongs ---- */
 
@@ -84,7 +37,7 @@ static uint64_t write_of(struct iso_json_text lsn)
     return colon && iso_change_digits(at, (size_t)(colon - at), &number) && number < UINT64_MAX ? number + 1 : 0;
 }
 
-static enum iso_status take_grpc(const struct iso_envelope *envelope, const struct place *place,
+static enum iso_status take_grpc(const struct iso_envelope *envelope, const struct iso_change_place *place,
                                  struct iso_history *block, struct iso_event *event, struct iso_error *error)
 {
     struct iso_json_text id, lsn;
@@ -107,7 +60,7 @@ static enum iso_status take_grpc(const struct iso_envelope *envelope, const stru
     return ISO_OK;
 }
 
-static enum iso_status take_logical(const struct iso_envelope *envelope, const struct place *place,
+static enum iso_status take_logical(const struct iso_envelope *envelope, const struct iso_change_place *place,
                                     struct iso_history *block, struct iso_event *event, struct iso_error *error)
 {
     uint64_t number;
@@ -131,10 +84,10 @@ static enum iso_status take_logical(const struct iso_envelope *envelope, const s
     return ISO_OK;
 }
 
-static enum iso_status take_place(struct yugabyte *yugabyte, struct iso_history *block, struct place *place,
-                                  struct iso_event *event, struct iso_error *error)
+static enum iso_status take_place(struct iso_change_source *source, struct iso_history *block,
+                                  struct iso_change_place *place, struct iso_event *event, struct iso_error *error)
 {
-    const struct iso_envelope *envelope = &yugabyte->envelope;
+    const struct iso_envelope *envelope = &source->envelope;
     struct iso_json_text connector, name;
     if (!iso_envelope_text(envelope, ISO_MEMBER_CONNECTOR, &connector, error) ||
         !iso_envelope_text(envelope, ISO_MEMBER_NAME, &name, error) ||
@@ -142,13 +95,13 @@ static enum iso_status take_place(struct yugabyte *yugabyte, struct iso_history 
         !iso_envelope_text(envelope, ISO_MEMBER_TABLE, &place->table, error) ||
         iso_change_snapshot(envelope, &place->is_snapshot, &place->is_incremental, error) != ISO_OK)
         return error->status;
-    place->is_grpc = ISO_PAYLOAD_IS(connector, "yugabytedb");
-    if (!place->is_grpc && !ISO_PAYLOAD_IS(connector, "postgresql"))
+    place->connector = ISO_PAYLOAD_IS(connector, "yugabytedb") ? GRPC : LOGICAL;
+    if (place->connector != GRPC && !ISO_PAYLOAD_IS(connector, "postgresql"))
         return iso_error_set(error, ISO_BAD_INPUT, "source.connector: \"%.*s\", expected yugabytedb or postgresql",
                              (int)(connector.length < 64 ? connector.length : 64), connector.at);
     event->source = iso_change_text(block, name);
-    return place->is_grpc ? take_grpc(envelope, place, block, event, error)
-                          : take_logical(envelope, place, block, event, error);
+    return place->connector == GRPC ? take_grpc(envelope, place, block, event, error)
+                                    : take_logical(envelope, place, block, event, error);
 }
 
 /* ---- rows ---- */
@@ -163,124 +116,64 @@ static void doubt_nulls(struct iso_row *row)
 }
 
 /* Cells say of each column whether it is known; without them it is as with PostgreSQL. */
-static enum iso_status take_before(struct yugabyte *yugabyte, const struct place *place, struct iso_history *block,
-                                   struct iso_event *event, struct iso_error *error)
+static enum iso_status take_before(struct iso_change_source *source, const struct iso_change_place *place,
+                                   struct iso_history *block, struct iso_event *event, struct iso_error *error)
 {
-    struct iso_row *before = &yugabyte->envelope.before;
-    const struct iso_text *name = &yugabyte->names.text; /* the table's, made last */
-    bool whole = before->count && yugabyte->identity != ISO_IDENTITY_DEFAULT;
-    iso_row_set_keys(before, &yugabyte->envelope.key);
-    if (whole && yugabyte->identity == ISO_IDENTITY_LEARN) {
-        if (place->is_grpc)
+    struct iso_row *before = &source->envelope.before;
+    bool whole = before->count && source->identity != ISO_IDENTITY_DEFAULT;
+    iso_row_set_keys(before, &source->envelope.key);
+    if (whole && source->identity == ISO_IDENTITY_LEARN) {
+        if (place->connector == GRPC)
             doubt_nulls(before);
         else
-            whole = iso_identities_is_whole(&yugabyte->identities, name->bytes, name->used, before, yugabyte->value,
-                                            event->operation == ISO_ROW_UPDATE);
+            whole = iso_change_is_whole(source, event->operation == ISO_ROW_UPDATE);
     }
-    if (!before->count && yugabyte->identity == ISO_IDENTITY_FULL)
+    if (!before->count && source->identity == ISO_IDENTITY_FULL)
         return iso_error_set(error, ISO_BAD_INPUT, "before: null, expected the whole row because of identity=full");
-    return whole ? iso_change_value(before, "before", yugabyte->value, block, &event->before, ISO_EVENT_HAS_BEFORE,
-                                    event, error)
+    return whole ? iso_change_value(before, "before", source->value, block, &event->before, ISO_EVENT_HAS_BEFORE, event,
+                                    error)
                  : ISO_OK;
 }
 
-static enum iso_status take_after(struct yugabyte *yugabyte, const struct place *place, struct iso_history *block,
-                                  struct iso_event *event, struct iso_error *error)
+static enum iso_status take_after(struct iso_change_source *source, const struct iso_change_place *place,
+                                  struct iso_history *block, struct iso_event *event, struct iso_error *error)
 {
-    struct iso_row *after = &yugabyte->envelope.after;
-    if (!iso_row_set_keys(after, &yugabyte->envelope.key))
+    struct iso_row *after = &source->envelope.after;
+    if (!iso_row_set_keys(after, &source->envelope.key))
         return iso_error_set(error, ISO_BAD_INPUT, "after: lacks a column of the key");
-    if (place->is_grpc && event->operation == ISO_ROW_UPDATE && yugabyte->identity != ISO_IDENTITY_FULL)
+    if (place->connector == GRPC && event->operation == ISO_ROW_UPDATE && source->identity != ISO_IDENTITY_FULL)
         doubt_nulls(after);
-    return iso_change_value(after, "after", yugabyte->value, block, &event->after, ISO_EVENT_HAS_AFTER, event, error);
+    return iso_change_value(after, "after", source->value, block, &event->after, ISO_EVENT_HAS_AFTER, event, error);
 }
 
 /* The gRPC connector says c where it has a whole new row, which need not be the first: only where before images are
  * declared to be there is none of them a sign that there was no row. */
-static bool was_absent(const struct yugabyte *yugabyte, const struct place *place)
+static bool was_absent(const struct iso_change_source *source, const struct iso_change_place *place)
 {
-    return !place->is_grpc || yugabyte->identity == ISO_IDENTITY_FULL;
+    return place->connector != GRPC || source->identity == ISO_IDENTITY_FULL;
 }
 
-static enum iso_status take_images(struct yugabyte *yugabyte, const struct place *place, struct iso_history *block,
-                                   struct iso_event *event, struct iso_error *error)
+static enum iso_status take_images(struct iso_change_source *source, const struct iso_change_place *place,
+                                   struct iso_history *block, struct iso_event *event, struct iso_error *error)
 {
-    if (event->operation == ISO_ROW_INSERT && was_absent(yugabyte, place))
+    if (event->operation == ISO_ROW_INSERT && was_absent(source, place))
         event->flags |= ISO_EVENT_HAS_BEFORE;
     bool has_image = event->operation == ISO_ROW_UPDATE || event->operation == ISO_ROW_DELETE;
-    if (has_image && take_before(yugabyte, place, block, event, error) != ISO_OK)
+    if (has_image && take_before(source, place, block, event, error) != ISO_OK)
         return error->status;
     if (event->operation != ISO_ROW_DELETE)
-        return take_after(yugabyte, place, block, event, error);
+        return take_after(source, place, block, event, error);
     event->flags |= ISO_EVENT_HAS_AFTER;
     return ISO_OK;
 }
 
-static enum iso_status take_row(struct yugabyte *yugabyte, char op, const struct place *place,
-                                struct iso_events *events, struct iso_event *event, struct iso_error *error)
-{
-    struct iso_envelope *envelope = &yugabyte->envelope;
-    struct iso_history *block = &events->block;
-    if (iso_change_form(envelope, op, error) != ISO_OK)
-        return error->status;
-    if (!envelope->has_key || place->is_incremental) {
-        event->type = ISO_EVENT_IGNORED;
-        event->reason = place->is_incremental ? "row of an incremental snapshot" : "row without a key";
-        iso_events_add(events, event);
-        return ISO_OK;
-    }
-    event->operation = op == 'r' || (op == 'c' && place->is_snapshot) ? ISO_ROW_SNAPSHOT
-                       : op == 'c'                                    ? ISO_ROW_INSERT
-                       : op == 'u'                                    ? ISO_ROW_UPDATE
-                                                                      : ISO_ROW_DELETE;
-    event->key = iso_row_key(&envelope->key, &block->atoms, place->schema, place->table);
-    if (event->key == ISO_ABSENT)
-        return iso_error_set(error, ISO_BAD_INPUT, "key: a column of it is null");
-    if (take_images(yugabyte, place, block, event, error) == ISO_OK)
-        iso_events_add(events, event);
-    return error->status;
-}
-
 /* ---- messages ---- */
-
-static enum iso_status take_change(struct yugabyte *yugabyte, struct iso_events *events, struct iso_event *event,
-                                   struct iso_error *error)
-{
-    const struct iso_envelope *envelope = &yugabyte->envelope;
-    struct place place;
-    struct iso_json_text op;
-    if (!iso_envelope_text(envelope, ISO_MEMBER_OP, &op, error))
-        return error->status;
-    if (!iso_envelope_has(envelope, ISO_MEMBER_SOURCE))
-        return iso_error_set(error, ISO_BAD_INPUT, "no source, expected one beside op");
-    char letter = op.length == 1 ? *op.at : 0;
-    if (!letter || !strchr("curdt", letter))
-        return iso_error_set(error, ISO_BAD_INPUT, "op: \"%.*s\", expected c, u, d, r or t",
-                             (int)(op.length < 64 ? op.length : 64), op.at);
-    if (take_place(yugabyte, &events->block, &place, event, error) != ISO_OK)
-        return error->status;
-    if (!place.table.length)
-        return iso_error_set(error, ISO_BAD_INPUT, "source.table: expected the table's name");
-    event->type = letter == 't' ? ISO_EVENT_DROP : ISO_EVENT_ROW;
-    event->table = iso_row_table(&yugabyte->names, &events->block.atoms, place.schema, place.table);
-    if (!iso_table_listed(yugabyte->tables, yugabyte->names.text.bytes, yugabyte->names.text.used)) {
-        event->type = ISO_EVENT_IGNORED;
-        event->reason = "a table that is not in tables=";
-    } else if (letter != 't') {
-        return take_row(yugabyte, letter, &place, events, event, error);
-    }
-    iso_events_add(events, event);
-    return ISO_OK;
-}
 
 /* BEGIN and END of the gRPC connector are a tablet's, and nothing says how many tablets there are: its counts are of no
  * use. The logical connector's are the transaction's. */
-static enum iso_status take_metadata(struct yugabyte *yugabyte, const struct iso_message *message,
-                                     struct iso_events *events, struct iso_event *event, struct iso_error *error)
+static void correct_metadata(const struct iso_envelope *envelope, struct iso_event *event)
 {
-    if (iso_change_metadata(&yugabyte->envelope, message, &events->block, event, error) != ISO_OK)
-        return error->status;
-    if (iso_envelope_has(&yugabyte->envelope, ISO_MEMBER_PARTITION_ID)) {
+    if (iso_envelope_has(envelope, ISO_MEMBER_PARTITION_ID)) {
         event->flags &= (uint16_t)~ISO_EVENT_HAS_COUNT;
         event->count = 0;
     }
@@ -288,34 +181,34 @@ static enum iso_status take_metadata(struct yugabyte *yugabyte, const struct iso
         event->cts.physical = event->position[1];
         event->flags |= ISO_EVENT_HAS_CTS;
     }
-    iso_events_add(events, event);
-    return ISO_OK;
 }
 
-static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static const struct iso_change_rules rules = {
+    .senders = "YugabyteDB's connectors",
+    .operations = "curdt",
+    .expected = "c, u, d, r or t",
+    .cells = true,
+    .place = take_place,
+    .images = take_images,
+    .metadata = correct_metadata,
+};
+
+static void destroy(struct iso_decoder *decoder)
 {
-    struct yugabyte *yugabyte = (struct yugabyte *)decoder;
-    struct iso_envelope *envelope = &yugabyte->envelope;
-    struct iso_event event = iso_event_of(message, ISO_EVENT_HEARTBEAT);
-    if (iso_envelope_read(yugabyte->reader, message, envelope, error) != ISO_OK)
-        return error->status;
-    if (!envelope->is_tombstone && iso_envelope_saw(envelope, ISO_MEMBER_OP))
-        return take_change(yugabyte, events, &event, error);
-    if (!envelope->is_tombstone && iso_envelope_saw(envelope, ISO_MEMBER_STATUS))
-        return take_metadata(yugabyte, message, events, &event, error);
-    if (envelope->is_tombstone) {
-        event.type = ISO_EVENT_IGNORED;
-        event.reason = "tombstone";
-    } else if (iso_envelope_saw(envelope, ISO_MEMBER_DDL) || iso_envelope_saw(envelope, ISO_MEMBER_DATABASE_NAME)) {
-        event.type = ISO_EVENT_SCHEMA;
-    } else if (envelope->seen != (uint64_t)1 << ISO_MEMBER_TS_MS) {
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "not a message of YugabyteDB's connectors: expected op, status, ddl, or "
-                             "ts_ms alone");
-    }
-    iso_events_add(events, &event);
-    return ISO_OK;
+    struct iso_change_source *source = (struct iso_change_source *)decoder;
+    if (!source)
+        return;
+    iso_change_source_release(source);
+    iso_free(source);
 }
 
-const struct iso_decoder_class iso_yugabyte_decoder = {"yugabyte", create, decode, destroy};
+static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
+{
+    struct iso_change_source *source = iso_allocate_zeroed(1, sizeof *source);
+    if (iso_change_source_init(source, &iso_yugabyte_decoder, &rules, options, error) == ISO_OK)
+        return &source->decoder;
+    destroy(&source->decoder);
+    return NULL;
+}
+
+const struct iso_decoder_class iso_yugabyte_decoder = {"yugabyte", create, iso_change_source_decode, destroy};

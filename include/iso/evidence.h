@@ -143,8 +143,24 @@ void iso_evidence_literal(struct iso_evidence *evidence, struct iso_literal lite
 void iso_evidence_edge(struct iso_evidence *evidence, struct iso_edge edge);
 void iso_evidence_event(struct iso_evidence *evidence, uint32_t event);
 
-/* The anomaly that the cycle of a lemma is: "G0", "G1c", "G-single", "lost-update", "write-skew", "long-fork", "G-SIb",
- * "G2-item". NULL: the lemma has no cycle. Edges of sessions and of time count as reads of what was written. */
+/* What cycles are called: Adya's names, and those of well-known special cases. */
+enum iso_anomaly {
+    ISO_G0,
+    ISO_G1C,
+    ISO_G_SINGLE,
+    ISO_G_SIB,
+    ISO_G2_ITEM,
+    ISO_LOST_UPDATE,
+    ISO_WRITE_SKEW,
+    ISO_LONG_FORK,
+    ISO_ANOMALIES
+};
+
+/* "G0", "G1c", "G-single", "G-SIb", "G2-item", "lost-update", "write-skew", "long-fork". */
+const char *iso_anomaly_name(enum iso_anomaly anomaly);
+
+/* The name of the anomaly that the cycle of a lemma is. NULL: the lemma has no cycle. Edges of sessions and of time
+ * count as reads of what was written. */
 const char *iso_cycle_anomaly(const struct iso_evidence *evidence, uint32_t lemma);
 
 #endif

@@ -36,7 +36,8 @@ enum iso_violation_kind {
     ISO_OTHER_VALUE,    /* CDC: a row came with another value */
     ISO_ABORTED_ROW,    /* CDC: a row of a transaction that aborted */
     ISO_BEFORE_IMAGE,   /* CDC: a before image is not the version that the row replaced */
-    ISO_OTHER_CONTENT   /* CDC: the same row came again, and says something else */
+    ISO_OTHER_CONTENT,  /* CDC: the same row came again, and says something else */
+    ISO_VIOLATION_KINDS
 };
 
 /* A value in a report: an atom, or a list. */

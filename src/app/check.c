@@ -61,6 +61,8 @@ static const struct app_option options[] = {
      .help = "Reads that may come from a transaction of unknown outcome do not\nmake the verdict undecided."},
     {.type = APP_GROUP, .help = "The report"},
     {.type = APP_FLAG, .name = "json", .offset = PLACE(json), .help = "One JSON object instead of text."},
+    APP_EXPLAIN_ROW(struct app_check),
+    APP_EXPLANATION_ROWS(struct app_check),
     {.type = APP_NUMBER,
      .name = "max-violations",
      .argument = "N",
@@ -137,6 +139,8 @@ static enum iso_status parse(struct app *app, int count, char **arguments, struc
     if (status != ISO_OK || *done)
         return status;
     status = check_options(app, check);
+    if (status == ISO_OK)
+        status = app_explanation_check(app, &check->explanation, check->json);
     return status == ISO_OK ? app_need_files(app, files) : status;
 }
 
@@ -159,9 +163,13 @@ static enum iso_status no_evidence(struct app *app, const struct app_check *chec
                          "--engine polygraph or --any-order writes polygraph's");
 }
 
-static enum iso_status judge_by_timestamps(struct app *app, const struct app_check *check,
-                                           const struct iso_history *history, uint64_t repeats, double seconds_load,
-                                           double started)
+static void print_json(struct iso_output *output, const void *verdict)
+{
+    iso_report_json(output, verdict, app_peak_memory());
+}
+
+static enum iso_status judge_by_timestamps(struct app *app, const struct app_check *check, struct iso_history *history,
+                                           uint64_t repeats, double seconds_load, double started)
 {
     struct iso_check_options options = {.level = (enum iso_level)check->level,
                                         .session_order = !check->no_session_order,
@@ -184,8 +192,11 @@ static enum iso_status judge_by_timestamps(struct app *app, const struct app_che
         status = app->error.status;
     else if (check->json)
         iso_report_json(&app->out, &verdict, app_peak_memory());
-    else
+    else if (!check->explanation.explain && !app_explanation_takes_stdout(&check->explanation))
         iso_report_text(&app->out, &verdict, check->load.quiet);
+    if (app->error.status == ISO_OK &&
+        app_explain_printed(app, &check->explanation, history, print_json, &verdict) != ISO_OK)
+        status = app->error.status;
     iso_verdict_release(&verdict);
     return status;
 }
@@ -215,6 +226,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
         status = judge_by_timestamps(app, &check, &history, repeats, seconds_load, started);
 out:
     iso_history_release(&history);
+    app_explanation_release(&check.explanation);
     app_texts_release(&files);
     return status;
 }

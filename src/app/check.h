@@ -2,6 +2,7 @@
 #ifndef ISO_APP_CHECK_H
 #define ISO_APP_CHECK_H
 
+#include "app/explanation.h"
 #include "app/load.h"
 #include "iso/polygraph.h"
 
@@ -11,6 +12,7 @@ struct app_check {
     int level;  /* enum iso_level; beyond those, polygraph's */
     int engine; /* enum app_engine */
     struct app_load load;
+    struct app_explanation explanation;
     uint64_t max_violations, timeout, memory, drift;
     const char *evidence, *minimise;
     bool no_session_order, allow_unjudged, any_order, json;
@@ -21,7 +23,7 @@ struct app_check {
 enum iso_model app_check_model(const struct app_check *check);
 
 /* Judges by polygraph and reports. */
-enum iso_status app_check_polygraph(struct app *app, const struct app_check *check, const struct iso_history *history,
+enum iso_status app_check_polygraph(struct app *app, const struct app_check *check, struct iso_history *history,
                                     double seconds_load, double started);
 
 /* Asks polygraph whether any order explains what the claimed one does not: verdict->any_order. */

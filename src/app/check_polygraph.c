@@ -60,7 +60,12 @@ static enum iso_status judge(struct app *app, const struct app_check *check, con
     return status;
 }
 
-enum iso_status app_check_polygraph(struct app *app, const struct app_check *check, const struct iso_history *history,
+static void print_json(struct iso_output *output, const void *report)
+{
+    iso_report_polygraph_json(output, report, app_peak_memory());
+}
+
+enum iso_status app_check_polygraph(struct app *app, const struct app_check *check, struct iso_history *history,
                                     double seconds_load, double started)
 {
     struct iso_polygraph_result result;
@@ -75,9 +80,11 @@ enum iso_status app_check_polygraph(struct app *app, const struct app_check *che
     if (status == ISO_OK) {
         if (check->json)
             iso_report_polygraph_json(&app->out, &report, app_peak_memory());
-        else
+        else if (!check->explanation.explain && !app_explanation_takes_stdout(&check->explanation))
             iso_report_polygraph_text(&app->out, &report, check->load.quiet);
         status = iso_outcome_status(result.outcome);
+        if (app_explain_printed(app, &check->explanation, history, print_json, &report) != ISO_OK)
+            status = app->error.status;
     }
     iso_polygraph_result_release(&result);
     return status;

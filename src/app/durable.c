@@ -444,12 +444,22 @@ static enum iso_status checkpoint(struct app_durable *durable, bool wait)
     return durable->stream->app->error.status;
 }
 
+/* Bytes of input after which a snapshot is worth its price: so many times what it writes. */
+static uint64_t input_worth_a_snapshot(const struct app_durable *durable)
+{
+    struct iso_pipeline_stats stats;
+    if (durable->options.snapshot_after)
+        return durable->options.snapshot_after;
+    if (durable->fed < LEAST_INPUT)
+        return LEAST_INPUT;
+    iso_pipeline_stats(durable->stream->pipeline, &stats);
+    uint64_t worth = SNAPSHOTS_OF_INPUT * stats.engine.bytes;
+    return worth > LEAST_INPUT ? worth : LEAST_INPUT;
+}
+
 static bool is_snapshot_due(const struct app_durable *durable, uint64_t now)
 {
-    uint64_t size = iso_store_snapshot_bytes(durable->store) * SNAPSHOTS_OF_INPUT;
-    uint64_t input = durable->options.snapshot_after;
-    input = input ? input : size > LEAST_INPUT ? size : LEAST_INPUT;
-    return durable->fed >= input || iso_store_journal_bytes(durable->store) >= MOST_JOURNAL ||
+    return durable->fed >= input_worth_a_snapshot(durable) || iso_store_journal_bytes(durable->store) >= MOST_JOURNAL ||
            (durable->fed && now - durable->fed_at >= SNAPSHOT_EVERY_MS);
 }
 

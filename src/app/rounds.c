@@ -1,12 +1,10 @@
-#define _GNU_SOURCE
 #include "app/rounds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "app/memory_output.h"
 #include "base/memory.h"
 #include "history/copy.h"
 #include "history/part.h"
@@ -124,24 +122,16 @@ static enum iso_status judge(struct app_rounds *rounds, bool is_final, struct is
 
 /* ---- telling ---- */
 
-/* One JSON object, through a file in memory. */
+/* One JSON object. */
 static enum iso_status print_line(const struct app_rounds *rounds, const struct iso_polygraph_report *report,
                                   struct iso_text *line)
 {
     struct iso_error *error = &rounds->stream->app->error;
-    struct iso_output output;
-    int descriptor = memfd_create("verdict", MFD_CLOEXEC);
-    iso_output_to(&output, descriptor, "verdict");
-    iso_report_polygraph_json(&output, report, app_peak_memory());
-    enum iso_status status = iso_output_close(&output, error);
-    off_t size = lseek(descriptor, 0, SEEK_END);
-    if (status == ISO_OK && size > 0) {
-        char *at = iso_text_reserve(line, (size_t)size);
-        if (pread(descriptor, at, (size_t)size, 0) == size)
-            line->used += (size_t)size;
-    }
-    close(descriptor);
-    return status;
+    struct app_memory_output memory;
+    if (app_memory_output_open(&memory, error) != ISO_OK)
+        return error->status;
+    iso_report_polygraph_json(&memory.output, report, app_peak_memory());
+    return app_memory_output_take(&memory, line, error);
 }
 
 /* The id is that of the stream's question, so that a compacted topic keeps the last answer. */
@@ -159,7 +149,9 @@ static enum iso_status tell(const struct app_rounds *rounds, bool is_final, cons
                                           .members = options->json ? NULL : members};
     snprintf(members, sizeof members, "\"id\":\"%016x\",\"state\":\"%s\",\"round\":%" PRIu32 ",",
              (unsigned)report.model + 1, is_final ? "final" : "tentative", rounds->number);
-    if (print_line(rounds, &report, &line) == ISO_OK)
+    if (print_line(rounds, &report, &line) == ISO_OK && rounds->stream->kept)
+        iso_text_put_bytes(&rounds->stream->verdict, line.bytes, line.used);
+    else if (rounds->stream->app->error.status == ISO_OK)
         app_stream_tell(rounds->stream, line.bytes, line.used);
     iso_text_release(&line);
     return rounds->stream->app->error.status;

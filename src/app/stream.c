@@ -10,6 +10,7 @@
 #include "app/consume.h"
 #include "app/durable.h"
 #include "app/joined.h"
+#include "app/replayed.h"
 #include "app/rounds.h"
 #include "app/source.h"
 #include "base/memory.h"
@@ -79,12 +80,16 @@ static enum iso_status tell(void *context, const char *line, size_t length, stru
 static bool on_transactions(void *context, const struct iso_history *block, uint32_t first, uint32_t count)
 {
     struct app_stream *stream = context;
+    if (stream->kept && !stream->joins)
+        app_replayed_keep(stream->kept, block, first, count);
     return app_rounds_take(stream->rounds, block, first, count);
 }
 
 static void on_joined(void *context, const struct iso_history *block)
 {
     struct app_stream *stream = context;
+    if (stream->kept)
+        app_replayed_keep(stream->kept, block, 0, block->transaction_count);
     if (stream->options->to_history)
         app_joined_write(stream, block);
     if (stream->options->any_order)
@@ -186,13 +191,13 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.records_first = options->history && !survey->history_topics;
     settings.patience_ms = deadlines ? PATIENCE_MS : 0;
     settings.waiting_limit = deadlines ? WAITING_ROWS : 0;
-    settings.on_joined = options->to_history || options->any_order ? on_joined : NULL;
+    settings.on_joined = options->to_history || options->any_order || stream->kept ? on_joined : NULL;
     settings.hlc_bits = (unsigned)options->hlc_bits;
     settings.on_bad_record = (enum iso_on_bad_record)options->on_bad_record;
     settings.max_violations = (uint32_t)options->max_violations;
     settings.initial_known = options->initial || options->initial_file;
     settings.final_only = options->final_only;
-    settings.sink = stream->producer || !options->json ? tell : options->served ? to_web : NULL;
+    settings.sink = stream->producer || (!options->json && !options->silent) ? tell : options->served ? to_web : NULL;
     settings.sink_context = stream;
     settings.on_transactions = options->remembers ? NULL : on_transactions;
     settings.on_bad = on_bad;
@@ -233,6 +238,10 @@ enum iso_status app_stream_open(struct app_stream *stream, struct app *app, cons
     if (app_properties(&stream->properties, &options->properties, &app->error) != ISO_OK ||
         open_outputs(stream) != ISO_OK || app_joined_open(stream) != ISO_OK)
         return app->error.status;
+    if (options->keep) {
+        stream->kept = iso_allocate(sizeof *stream->kept);
+        iso_history_init(stream->kept);
+    }
     make_pipeline(stream, &survey, deadlines);
     stream->rounds = iso_allocate(sizeof *stream->rounds);
     app_rounds_init(stream->rounds, stream, ends || options->round);
@@ -258,6 +267,10 @@ enum iso_status app_stream_close(struct app_stream *stream)
     if (stream->rounds)
         app_rounds_release(stream->rounds);
     iso_free(stream->rounds);
+    if (stream->kept)
+        iso_history_release(stream->kept);
+    iso_free(stream->kept);
+    iso_text_release(&stream->verdict);
     iso_pipeline_free(stream->pipeline);
     for (uint32_t i = 0; i < stream->registry_count; i++)
         iso_registry_free(stream->registries[i]);
@@ -297,10 +310,13 @@ enum iso_status app_stream_conclude(struct app_stream *stream, double seconds)
     enum iso_status outcome = iso_pipeline_outcome(stream->pipeline, options->allow_unjudged, &reason);
     if (options->any_order && outcome == ISO_VIOLATED)
         any_order = app_rounds_any_order(stream->rounds);
-    if (options->json) {
+    if (options->json || stream->kept) {
         struct iso_text text = {0};
         iso_pipeline_summary(stream->pipeline, options->allow_unjudged, any_order, &text);
-        iso_output_bytes(&stream->app->out, text.bytes, text.used);
+        if (options->json)
+            iso_output_bytes(&stream->app->out, text.bytes, text.used);
+        if (stream->kept)
+            iso_text_put_bytes(&stream->verdict, text.bytes, text.used);
         iso_text_release(&text);
     }
     if (!options->quiet)

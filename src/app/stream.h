@@ -17,6 +17,8 @@ struct app_stream_options {
     bool no_session_order, allow_unjudged, json, final_only, quiet;
     bool served;                             /* lines go to a status server too */
     bool remembers;                          /* --state: the engine gets every transaction, polygraph none */
+    bool keep;                               /* all transactions, and the verdict, in memory */
+    bool silent;                             /* no verdict lines on standard output */
     uint64_t finality_timeout, idle_timeout; /* seconds */
     uint64_t hlc_bits, settle, retention, memory, max_violations, threads;
     uint64_t round; /* 0: judge at the end only */
@@ -178,14 +180,15 @@ struct app_stream {
     struct iso_output joined; /* --to-history */
     struct iso_history_writer joined_writer;
     struct iso_error joined_error;
-    bool writes_joined, concluded;
+    bool writes_joined, concluded, joins;
     struct iso_output *lines;    /* where verdicts go if not to a topic */
     struct iso_output file;      /* --out file:PATH */
     struct app_durable *durable; /* --state; NULL: nothing is remembered */
-    bool joins;                  /* there is a change stream */
     struct iso_web *web;         /* borrowed; NULL: nobody looks */
     struct app_rounds *rounds;
-    bool complete; /* all has come that there is to come */
+    struct iso_history *kept; /* with `keep`: in building */
+    struct iso_text verdict;  /* with `keep`: as JSON, once concluded */
+    bool complete;            /* all has come that there is to come */
 };
 
 /* Options and defaults before parsing. */

@@ -99,16 +99,11 @@ unsigned char iso_json_space_slow(struct iso_json *json)
     return at < json->end ? (unsigned char)*at : 0;
 }
 
-bool iso_json_enter(struct iso_json *json, char bracket)
+bool iso_json_enter_slow(struct iso_json *json, char bracket)
 {
     if (iso_json_space(json) != (unsigned char)bracket)
         return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, bracket == '{' ? "'{'" : "'['");
-    if (json->depth == ISO_JSON_DEPTH)
-        return iso_json_fail(json, ISO_JSON_DEEP, json->at, "less");
-    json->at++;
-    json->depth++;
-    json->fresh = true;
-    return true;
+    return iso_json_fail(json, ISO_JSON_DEEP, json->at, "less");
 }
 
 bool iso_json_finish(struct iso_json *json)

@@ -92,7 +92,7 @@ void iso_json_describe(const struct iso_json *json, char *text, size_t size);
 unsigned char iso_json_space_slow(struct iso_json *json);
 bool iso_json_string_slow(struct iso_json *json, struct iso_json_text *text);
 bool iso_json_integer_slow(struct iso_json *json, struct iso_json_number *number);
-bool iso_json_enter(struct iso_json *json, char bracket);
+bool iso_json_enter_slow(struct iso_json *json, char bracket);
 
 /* Skips any one value. */
 bool iso_json_skip(struct iso_json *json);
@@ -139,6 +139,16 @@ static inline enum iso_json_type iso_json_peek(struct iso_json *json)
     default:
         return ISO_JSON_NONE;
     }
+}
+
+static inline bool iso_json_enter(struct iso_json *json, char bracket)
+{
+    if (iso_json_space(json) != (unsigned char)bracket || json->depth == ISO_JSON_DEPTH)
+        return iso_json_enter_slow(json, bracket);
+    json->at++;
+    json->depth++;
+    json->fresh = true;
+    return true;
 }
 
 static inline bool iso_json_enter_object(struct iso_json *json)

@@ -19,14 +19,6 @@ char *iso_text_reserve(struct iso_text *text, size_t size)
     return text->bytes + text->used;
 }
 
-void iso_text_put_bytes(struct iso_text *text, const void *bytes, size_t size)
-{
-    if (!size)
-        return;
-    memcpy(iso_text_reserve(text, size), bytes, size);
-    text->used += size;
-}
-
 void iso_text_put(struct iso_text *text, const char *string)
 {
     iso_text_put_bytes(text, string, strlen(string));

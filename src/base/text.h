@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct iso_text {
     char *bytes; /* no NUL at their end */
@@ -19,7 +20,15 @@ void iso_text_release(struct iso_text *text); /* a zeroed one is empty */
 char *iso_text_reserve(struct iso_text *text, size_t size);
 
 void iso_text_put(struct iso_text *text, const char *string);
-void iso_text_put_bytes(struct iso_text *text, const void *bytes, size_t size);
+
+static inline void iso_text_put_bytes(struct iso_text *text, const void *bytes, size_t size)
+{
+    if (!size)
+        return;
+    memcpy(size <= text->capacity - text->used ? text->bytes + text->used : iso_text_reserve(text, size), bytes, size);
+    text->used += size;
+}
+
 void iso_text_put_signed(struct iso_text *text, int64_t number);
 void iso_text_put_unsigned(struct iso_text *text, uint64_t number);
 

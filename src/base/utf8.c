@@ -30,9 +30,34 @@ static size_t sequence(const uint8_t *bytes, size_t size)
     return 0;
 }
 
+/* No byte above 127. The last word overlaps the one before. */
+static bool is_ascii(const uint8_t *bytes, size_t size)
+{
+    uint64_t word, all = 0;
+    uint32_t half, other;
+    if (size >= sizeof word) {
+        for (size_t i = 0; i + sizeof word < size; i += sizeof word) {
+            memcpy(&word, bytes + i, sizeof word);
+            all |= word;
+        }
+        memcpy(&word, bytes + size - sizeof word, sizeof word);
+        all |= word;
+    } else if (size >= sizeof half) {
+        memcpy(&half, bytes, sizeof half);
+        memcpy(&other, bytes + size - sizeof half, sizeof half);
+        all = half | other;
+    } else {
+        for (size_t i = 0; i < size; i++)
+            all |= bytes[i];
+    }
+    return !(all & 0x8080808080808080u);
+}
+
 bool iso_utf8_valid(const uint8_t *bytes, size_t size)
 {
     size_t i = 0;
+    if (is_ascii(bytes, size))
+        return true;
     while (i < size) {
         uint64_t word;
         while (i + sizeof word <= size) {

@@ -6,6 +6,7 @@
  * `toucher`. The rest goes through runs.c, list keys always.
  */
 #include "chronos/chronos_private.h"
+#include "base/fetch.h"
 
 enum { AHEAD = 12, FAR_AHEAD = 24 }; /* events; no more than CHRONOS_PADDING */
 
@@ -29,7 +30,7 @@ static inline uint32_t pick(struct chronos_shard *shard, uint32_t transaction, b
     return count;
 }
 
-static inline void look_ahead(const struct iso_history *history, const uint32_t *transactions)
+ISO_FETCH look_ahead(const struct iso_history *history, const uint32_t *transactions)
 {
     __builtin_prefetch(&history->first_operation[transactions[FAR_AHEAD]]);
     uint32_t operation = history->first_operation[transactions[AHEAD]];

@@ -44,7 +44,8 @@ void iso_history_copy_initial(struct iso_history *into, const struct iso_history
                             from->initial_is_append[i]);
 }
 
-void iso_history_copy(struct iso_history *into, const struct iso_history *from, uint32_t t)
+/* All but the operations. */
+static void copy_head(struct iso_history *into, const struct iso_history *from, uint32_t t)
 {
     assert(!from->finished && !into->finished);
     while (into->input_count < from->input_count)
@@ -58,7 +59,33 @@ void iso_history_copy(struct iso_history *into, const struct iso_history *from, 
         iso_history_set_begun(into, from->begun[t] - 1);
     if (from->ended && from->ended[t])
         iso_history_set_ended(into, from->ended[t] - 1);
+}
+
+void iso_history_copy(struct iso_history *into, const struct iso_history *from, uint32_t t)
+{
+    copy_head(into, from, t);
     iso_history_copy_operations(into, from, t, false);
+}
+
+static struct iso_stamp stamp_of(const uint64_t *physical, const uint64_t *logical, uint32_t t)
+{
+    return (struct iso_stamp){physical[t], logical ? logical[t] : 0};
+}
+
+void iso_history_copy_timed(struct iso_history *into, const struct iso_history *from, uint32_t t)
+{
+    if (from->clock != ISO_CLOCK_NONE)
+        into->clock = from->clock;
+    copy_head(into, from, t);
+    if (from->flags[t] & ISO_HAS_STS)
+        iso_history_set_sts(into, stamp_of(from->sts, from->sts_logical, t));
+    if (from->flags[t] & ISO_HAS_CTS)
+        iso_history_set_cts(into, stamp_of(from->cts, from->cts_logical, t));
+    if (from->xid && from->xid[t])
+        iso_history_set_xid(into, from->xid[t]);
+    if (from->snapshot && from->snapshot[t] != ISO_NONE)
+        iso_history_set_snapshot(into, iso_snapshot_copy(into, from, from->snapshot[t]));
+    iso_history_copy_operations(into, from, t, true);
 }
 
 uint64_t iso_history_size(const struct iso_history *history)

@@ -1,5 +1,5 @@
-/* Copying single transactions between histories: whole operations, and transactions without their timestamps, for what
- * is to be judged without them. `into` is building.
+/* Copying single transactions between histories: whole operations, and transactions with or without their timestamps.
+ * `into` is building.
  */
 #ifndef ISO_HISTORY_COPY_H
 #define ISO_HISTORY_COPY_H
@@ -9,6 +9,9 @@
 /* Adds transaction `t` of `from` to `into`. Inputs that `from` has and `into` does not are named first, so
  * that origins mean the same in both: `from` must know all that `into` knows, in the same order. */
 void iso_history_copy(struct iso_history *into, const struct iso_history *from, uint32_t t);
+
+/* The same with all its timestamps, snapshots and locks. `into` takes the clock of `from`. */
+void iso_history_copy_timed(struct iso_history *into, const struct iso_history *from, uint32_t t);
 
 /* Adds the operations of transaction `t` to the one that `into` began last; `timed`: with their own timestamps,
  * snapshots and locks. */

@@ -14,7 +14,26 @@ void iso_row_release(struct iso_row *row)
     iso_free(row->cells);
     iso_free(row->order);
     iso_text_release(&row->text);
+    for (int i = 0; i < ISO_ROW_TABLES; i++)
+        iso_text_release(&row->tables[i].text);
     iso_row_init(row);
+}
+
+/* What is put together, and what is remembered, is not of the cells. */
+void iso_row_swap(struct iso_row *left, struct iso_row *right)
+{
+    struct iso_cell *cells = left->cells;
+    uint32_t *order = left->order, count = left->count, capacity = left->capacity, order_count = left->order_count;
+    left->cells = right->cells;
+    left->order = right->order;
+    left->count = right->count;
+    left->capacity = right->capacity;
+    left->order_count = right->order_count;
+    right->cells = cells;
+    right->order = order;
+    right->count = count;
+    right->capacity = capacity;
+    right->order_count = order_count;
 }
 
 static void grow(struct iso_row *row)
@@ -93,9 +112,14 @@ static void put_name(struct iso_text *text, struct iso_json_text name)
     encode(text, start);
 }
 
-static void put_table(struct iso_text *text, struct iso_json_text schema, struct iso_json_text table)
+static void name_table(struct iso_row_table *known, struct iso_json_text schema, struct iso_json_text table)
 {
+    struct iso_text *text = &known->text;
     text->used = 0;
+    known->schema_length = (uint32_t)schema.length;
+    known->table_length = (uint32_t)table.length;
+    iso_text_put_bytes(text, schema.at, schema.length);
+    iso_text_put_bytes(text, table.at, table.length);
     if (schema.length) {
         put_name(text, schema);
         iso_text_put_bytes(text, ".", 1);
@@ -103,10 +127,25 @@ static void put_table(struct iso_text *text, struct iso_json_text schema, struct
     put_name(text, table);
 }
 
+/* The text becomes the table's name. Most rows are of a table that was there before. */
+static void put_table(struct iso_row *row, struct iso_json_text schema, struct iso_json_text table)
+{
+    unsigned last = table.length ? (unsigned char)table.at[table.length - 1] : 0;
+    struct iso_row_table *known = &row->tables[(last ^ table.length) % ISO_ROW_TABLES];
+    const struct iso_text *text = &known->text;
+    if (!text->used || known->schema_length != schema.length || known->table_length != table.length ||
+        memcmp(text->bytes, schema.at, schema.length) || memcmp(text->bytes + schema.length, table.at, table.length))
+        name_table(known, schema, table);
+    size_t given = schema.length + table.length;
+    row->text.used = 0;
+    if (text->used)
+        iso_text_put_bytes(&row->text, text->bytes + given, text->used - given);
+}
+
 iso_atom iso_row_table(struct iso_row *row, struct iso_atoms *atoms, struct iso_json_text schema,
                        struct iso_json_text table)
 {
-    put_table(&row->text, schema, table);
+    put_table(row, schema, table);
     return iso_atoms_text(atoms, row->text.bytes, row->text.used);
 }
 
@@ -123,7 +162,7 @@ iso_atom iso_row_key(struct iso_row *keys, struct iso_atoms *atoms, struct iso_j
 {
     struct iso_text *text = &keys->text;
     bool all = !has_keys(keys), first = true;
-    put_table(text, schema, table);
+    put_table(keys, schema, table);
     for (uint32_t i = 0; i < keys->count; i++) {
         const struct iso_cell *cell = &keys->cells[i];
         if (!all && !cell->is_key)

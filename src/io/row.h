@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/json.h"
+#include "base/json_shape.h"
 #include "base/text.h"
 #include "iso/atom.h"
 
@@ -59,12 +59,19 @@ struct iso_cell {
     bool in_cell; /* it came as {value, set}: a null is one, and not a column that the source left out */
 };
 
+enum { ISO_ROW_TABLES = 8 };
+
 struct iso_row {
     uint32_t count, capacity;
     struct iso_cell *cells; /* as they came */
     uint32_t *order;        /* cells by name; kept from row to row, since columns come in one order */
     uint32_t order_count;   /* of how many cells it is an order */
     struct iso_text text;   /* put together here */
+    struct iso_row_table {
+        uint32_t schema_length, table_length;
+        struct iso_text text;    /* schema and table as they were given, and behind them as identities have them */
+    } tables[ISO_ROW_TABLES];    /* names that were put together, by some of their bytes */
+    struct iso_json_shape shape; /* of the objects that were read */
 };
 
 /* What a row's value is. */
@@ -83,6 +90,9 @@ static inline void iso_row_clear(struct iso_row *row)
 {
     row->count = 0;
 }
+
+/* Each gets the other's cells. */
+void iso_row_swap(struct iso_row *left, struct iso_row *right);
 
 /* A new cell, ISO_CELL_NULL and no key; valid until the next one is added. */
 struct iso_cell *iso_row_add(struct iso_row *row, const char *name, size_t length);

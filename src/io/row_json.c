@@ -85,9 +85,11 @@ bool iso_cell_read_json(struct iso_cell *cell, struct iso_json *json)
 bool iso_row_read_json(struct iso_row *row, struct iso_json *json)
 {
     struct iso_json_text name;
+    uint8_t meaning;
     if (!iso_json_enter_object(json))
         return false;
-    while (iso_json_member(json, &name)) {
+    iso_json_shape_start(&row->shape);
+    while (iso_json_shape_member(json, &row->shape, NULL, &name, &meaning)) {
         struct iso_cell *cell = iso_row_add(row, name.at, name.length);
         cell->is_plain_name = is_inside(json, name.at);
         if (!iso_cell_read_json(cell, json))

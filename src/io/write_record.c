@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "io/record_fields.h"
+
 /* ---- what both encodings are made of ---- */
 
 static void put_varint(struct iso_text *text, uint64_t number)
@@ -151,21 +153,6 @@ bool iso_record_write_avro(const struct iso_history *history, uint32_t t, struct
 /* ---- Protobuf: members behind their number and wire type; what holds its default is left out ---- */
 
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
-enum { VALUE_NUMBER = 1, VALUE_TEXT = 2 };
-enum { LIST_ELEMENTS = 1 };
-enum { OPERATION_KIND = 1, OPERATION_KEY, OPERATION_VALUE, OPERATION_LIST, OPERATION_OTS, OPERATION_LOCK };
-enum {
-    TRANSACTION_TID = 1,
-    TRANSACTION_SID,
-    TRANSACTION_SNO,
-    TRANSACTION_STS,
-    TRANSACTION_CTS,
-    TRANSACTION_STATUS,
-    TRANSACTION_OPS
-};
-enum { RECORD_TRANSACTION = 1 };
-enum { TIMESTAMP_PHYSICAL = 1 };
-
 static void put_tag(struct iso_text *text, unsigned member, unsigned wire)
 {
     put_varint(text, member << 3 | wire);

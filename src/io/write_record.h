@@ -1,8 +1,7 @@
 /* Writing a transaction as a record of a history topic: Avro or Protobuf, in the schemas of deploy/schemas,
  * without framing. (As JSON a record is a line of the native format, io/write_history.h.)
  *
- * The encodings are written out by hand: both are short, and so the decoders, which use libraries, are tested
- * against something else than themselves. Threads: one at a time for each text.
+ * The encodings are written out by hand: both are short. Threads: one at a time for each text.
  */
 #ifndef ISO_IO_WRITE_RECORD_H
 #define ISO_IO_WRITE_RECORD_H

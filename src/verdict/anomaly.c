@@ -1,7 +1,14 @@
-/* The names of cycles: Adya's, and those of well-known special cases. */
+/* The names of cycles. */
 #include <stdbool.h>
 
 #include "iso/evidence.h"
+
+const char *iso_anomaly_name(enum iso_anomaly anomaly)
+{
+    static const char *const names[] = {"G0",      "G1c",         "G-single",   "G-SIb",
+                                        "G2-item", "lost-update", "write-skew", "long-fork"};
+    return names[anomaly];
+}
 
 struct shape {
     uint32_t ww, wr, rw, other, edges; /* without the edges inside a transaction; other: session, time, implied */
@@ -32,14 +39,15 @@ static const struct iso_edge *edge_at(const struct iso_evidence *evidence, const
     }
 }
 
-static const char *name_pair(const struct iso_evidence *evidence, const struct iso_lemma *lemma, struct shape shape)
+static enum iso_anomaly name_pair(const struct iso_evidence *evidence, const struct iso_lemma *lemma,
+                                  struct shape shape)
 {
     const struct iso_edge *first = edge_at(evidence, lemma, 0), *second = edge_at(evidence, lemma, 1);
     if (shape.rw == 1 && shape.ww == 1 && first->key == second->key)
-        return "lost-update";
+        return ISO_LOST_UPDATE;
     if (shape.rw == 2)
-        return first->key == second->key ? "lost-update" : "write-skew";
-    return NULL;
+        return first->key == second->key ? ISO_LOST_UPDATE : ISO_WRITE_SKEW;
+    return ISO_ANOMALIES;
 }
 
 /* Two writers, two readers that each saw one of the writes and not the other. */
@@ -56,14 +64,14 @@ const char *iso_cycle_anomaly(const struct iso_evidence *evidence, uint32_t lemm
     struct shape shape = shape_of(evidence, lemma);
     if (shape.edges == 0)
         return NULL;
-    const char *name = shape.edges == 2 && !shape.other ? name_pair(evidence, lemma, shape) : NULL;
-    if (name)
-        return name;
+    enum iso_anomaly pair = shape.edges == 2 && !shape.other ? name_pair(evidence, lemma, shape) : ISO_ANOMALIES;
+    if (pair != ISO_ANOMALIES)
+        return iso_anomaly_name(pair);
     if (is_long_fork(evidence, lemma, shape))
-        return "long-fork";
+        return iso_anomaly_name(ISO_LONG_FORK);
     if (shape.rw == 0)
-        return shape.wr || shape.other ? "G1c" : "G0";
+        return iso_anomaly_name(shape.wr || shape.other ? ISO_G1C : ISO_G0);
     if (shape.rw == 1)
-        return "G-single";
-    return iso_model_is_serial(evidence->model) ? "G2-item" : "G-SIb";
+        return iso_anomaly_name(ISO_G_SINGLE);
+    return iso_anomaly_name(iso_model_is_serial(evidence->model) ? ISO_G2_ITEM : ISO_G_SIB);
 }

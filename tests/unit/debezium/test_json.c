@@ -290,11 +290,13 @@ static void takes_watermarks_in_band(void **state)
     snprintf(payload, sizeof payload, outside, "{\\\"watermark\\\":18446744073709551615}");
     assert_string_equal(case_decode(&test, NULL, payload), "watermark cts 18446744073709551615");
     snprintf(payload, sizeof payload, outside, "{\\\"watermark\\\":-1}");
-    assert_string_equal(case_decode(&test, NULL, payload), "watermark: expected an unsigned integer");
+    assert_string_equal(case_decode(&test, NULL, payload),
+                        "byte 13: watermark is negative, expected an integer from 0 to 2^64-1");
     snprintf(payload, sizeof payload, outside, "{\\\"watermark\\\":\\\"1x\\\"}");
-    assert_string_equal(case_decode(&test, NULL, payload), "watermark: expected an unsigned integer");
+    assert_string_equal(case_decode(&test, NULL, payload),
+                        "byte 13: watermark is \"1x\", expected decimal digits for a number from 0 to 2^64-1");
     snprintf(payload, sizeof payload, outside, "{\\\"watermark\\\":1");
-    assert_memory_equal(case_decode(&test, NULL, payload), "byte 15: ", 9);
+    assert_memory_equal(case_decode(&test, NULL, payload), "byte 14: ", 9);
     case_close(&test);
 }
 

@@ -9,6 +9,7 @@
 #include <transaction.pb-c.h>
 
 #include "connectors/history/record.h"
+#include "tests/support/block_text.h"
 
 static const char published[] =
 #include <transaction.avsc.h>
@@ -46,47 +47,13 @@ static enum iso_status decode(struct world *world, const void *payload, size_t s
     return iso_record_decoder.decode(world->decoder, &message, &world->events, &world->error);
 }
 
-/* The block as text, so that two can be compared. */
-static void describe(const struct iso_history *block, char *text, size_t size)
-{
-    size_t used = 0;
-#define PUT(...) (used += (size_t)snprintf(text + used, used < size ? size - used : 0, __VA_ARGS__))
-    char buffer[ISO_ATOM_TEXT_MAX];
-    size_t length;
-    for (uint32_t t = 0; t < block->transaction_count; t++) {
-        const char *tid = iso_atom_text(&block->atoms, block->tid[t], buffer, &length);
-        PUT("T%.*s ", (int)length, tid);
-        const char *sid = iso_atom_text(&block->atoms, block->session_atom[block->session[t]], buffer, &length);
-        PUT("S%.*s f%02x %llu %llu #%llu o%llx\n", (int)length, sid, block->flags[t], (unsigned long long)block->sts[t],
-            (unsigned long long)block->cts[t], (unsigned long long)(block->sno ? block->sno[t] : 0),
-            (unsigned long long)block->origin[t]);
-        for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++) {
-            const char *key = iso_atom_text(&block->atoms, block->key_atom[block->key[o]], buffer, &length);
-            PUT(" %02x %.*s ots %llu", block->kind[o], (int)length, key,
-                (unsigned long long)(block->kind[o] & ISO_OPERATION_OTS ? block->ots[o] : 0));
-            if (iso_kind_of(block, o) == ISO_READ_LIST) {
-                for (uint64_t e = block->list_first[block->value[o]]; e < block->list_first[block->value[o] + 1]; e++) {
-                    const char *element = iso_atom_text(&block->atoms, block->element[e], buffer, &length);
-                    PUT(" [%.*s]", (int)length, element);
-                }
-            } else if (block->value[o] != ISO_ABSENT) {
-                const char *value = iso_atom_text(&block->atoms, block->value[o], buffer, &length);
-                PUT(" = %.*s", (int)length, value);
-            }
-            PUT("\n");
-        }
-    }
-#undef PUT
-    assert_in_range(used, 1, size - 1);
-}
-
 static void expected_text(char *text, size_t size)
 {
     struct world world;
     open_world(&world, (struct iso_decoder_options){.format = "json"});
     assert_int_equal(decode(&world, sample, strlen(sample)), ISO_OK);
     assert_int_equal(world.events.count, 1);
-    describe(&world.events.block, text, size);
+    block_text(&world.events.block, text, size);
     assert_non_null(strstr(text, "T7 Ss1 "));
     assert_non_null(strstr(text, "caf\xc3\xa9"));
     close_world(&world);
@@ -96,7 +63,7 @@ static void assert_same_as_json(struct world *world)
 {
     char expected[4096], actual[4096];
     expected_text(expected, sizeof expected);
-    describe(&world->events.block, actual, sizeof actual);
+    block_text(&world->events.block, actual, sizeof actual);
     assert_string_equal(actual, expected);
 }
 
@@ -408,24 +375,24 @@ static void avro_under_the_writers_own_schema(void **state)
     struct world world;
     open_world(&world, (struct iso_decoder_options){0});
     assert_int_equal(decode(&world, json, strlen(json)), ISO_OK);
-    describe(&world.events.block, expected, sizeof expected);
+    block_text(&world.events.block, expected, sizeof expected);
     close_world(&world);
     open_world(&world, (struct iso_decoder_options){.format = "avro", .schema = own_schema});
     size_t size = write_own(bytes);
     assert_int_equal(decode(&world, bytes, size), ISO_OK);
-    describe(&world.events.block, actual, sizeof actual);
+    block_text(&world.events.block, actual, sizeof actual);
     assert_string_equal(actual, expected);
     for (size_t cut = 0; cut < size; cut++) /* a copy of its own size, so that a sanitizer sees what lies behind */
     {
         uint8_t *copy = malloc(cut + 1);
         memcpy(copy, bytes, cut);
         assert_int_equal(decode(&world, copy, cut), ISO_BAD_INPUT);
-        assert_string_equal(world.error.text, "not one Avro value of its schema");
+        assert_memory_equal(world.error.text, "not one Avro value of its schema: byte ", 39);
         free(copy);
     }
     assert_int_equal(decode(&world, bytes, size + 1), ISO_BAD_INPUT);
     assert_int_equal(world.events.count, 1);
-    describe(&world.events.block, actual, sizeof actual);
+    block_text(&world.events.block, actual, sizeof actual);
     assert_string_equal(actual, expected);
     close_world(&world);
 }
@@ -464,9 +431,9 @@ static void avro_members_of_other_types(void **state)
         {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"watermark\",\"type\":\"long\"}", "\2\1", 2,
          "watermark: expected an unsigned long"},
         {"{\"name\":\"tid\",\"type\":\"int\"}", "\x80\x80\x80\x80\x10", 5,
-         "not one Avro value of its schema"}, /* 2^31 */
+         "not one Avro value of its schema: byte 6: expected a number of 32 bits"}, /* 2^31 */
         {"{\"name\":\"all\",\"type\":{\"type\":\"array\",\"items\":\"null\"}}", "\xfe\xff\xff\x0f\0", 5,
-         "not one Avro value of its schema"}, /* more items than bytes */
+         "not one Avro value of its schema: byte 5: expected no more items than the message has bytes"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

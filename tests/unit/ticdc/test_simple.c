@@ -420,17 +420,18 @@ static void avro_other_messages(void **state)
         const char *bytes, *expected;
         size_t size;
     } wrong[] = {
-        {"", "ERROR byte 1: a number that is cut off or too long\n", 0},
-        {"\x14\0\0\2\2\2", "ERROR byte 2: not a Message of the simple protocol's schema\n", 6},
-        {"\x18\0\0\2\2\2", "ERROR byte 2: a union's branch or a symbol that the schema does not have\n", 6},
-        {"\x16\0\2\2\2\2", "ERROR byte 4: a Message whose payload is not of its type\n", 6},
+        {"", "ERROR byte 1: expected a number of at most 64 bits\n", 0},
+        {"\x14\0\0\2\2\2", "ERROR byte 2: expected a Message of the simple protocol's schema\n", 6},
+        {"\x18\0\0\2\2\2", "ERROR byte 2: expected an index within the union or enumeration\n", 6},
+        {"\x16\0\2\2\2\2", "ERROR byte 4: expected a payload of the Message's type\n", 6},
         {"\x16\0\0\4\2\2", "ERROR version 2 of the simple protocol, expected 1\n", 6},
-        {"\x16\2\2\2\2\x02\xff", "ERROR byte 8: a string that is not UTF-8\n", 7},
+        {"\x16\2\2\2\2\x02\xff", "ERROR byte 8: expected UTF-8\n", 7},
         {"\x16\2\2\2\2\x40"
          "ab",
-         "ERROR byte 7: a length beyond the message's end\n", 8},
-        {"\x16\2\2\2\2\0\0\2\2\xfe\xff\xff\xff\x0f", "ERROR byte 15: more items than bytes\n", 14},
-        {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1", "ERROR byte 11: a number that is cut off or too long\n", 12},
+         "ERROR byte 7: expected a length within the message\n", 8},
+        {"\x16\2\2\2\2\0\0\2\2\xfe\xff\xff\xff\x0f",
+         "ERROR byte 15: expected no more items than the message has bytes\n", 14},
+        {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1", "ERROR byte 1: expected a number of at most 64 bits\n", 12},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_string_equal(decoding_of(&decoding, NULL, 0, wrong[i].bytes, wrong[i].size), wrong[i].expected);

@@ -129,6 +129,52 @@ static void takes_metadata(void **state)
     case_close(&test);
 }
 
+/* Avro, with schemas from a file: cells, nulls in their place, and what a union may hold beside a cell. */
+static void takes_cells_in_avro(void **state)
+{
+    (void)state;
+    static const char key[] =
+        "{\"type\":\"record\",\"name\":\"Key\",\"fields\":[{\"name\":\"id\",\"type\":{\"type\":\"record\","
+        "\"name\":\"IdCell\",\"fields\":[{\"name\":\"value\",\"type\":\"int\"},{\"name\":\"set\","
+        "\"type\":\"boolean\"}]}}]}";
+    static const char payload[] =
+        "{\"type\":\"record\",\"name\":\"Envelope\",\"fields\":[{\"name\":\"after\",\"type\":{\"type\":\"record\","
+        "\"name\":\"Value\",\"fields\":[{\"name\":\"id\",\"type\":[\"null\",{\"type\":\"record\",\"name\":\"IdCell\","
+        "\"fields\":[{\"name\":\"value\",\"type\":\"int\"},{\"name\":\"set\",\"type\":\"boolean\"}]}]},"
+        "{\"name\":\"v\",\"type\":[\"null\",{\"type\":\"record\",\"name\":\"Cell\",\"fields\":[{\"name\":\"set\","
+        "\"type\":\"boolean\"},{\"name\":\"value\",\"type\":[\"null\",\"string\"]}]},{\"type\":\"enum\",\"name\":\"E\","
+        "\"symbols\":[\"X\",\"Y\"]},{\"type\":\"fixed\",\"name\":\"F\",\"size\":2}]}]}},"
+        "{\"name\":\"op\",\"type\":\"string\"},{\"name\":\"note\",\"type\":\"string\"},{\"name\":\"source\",\"type\":"
+        "{\"type\":\"record\",\"name\":\"S\",\"fields\":[{\"name\":\"connector\",\"type\":\"string\"},"
+        "{\"name\":\"snapshot\",\"type\":\"string\"},{\"name\":\"table\",\"type\":\"string\"}]}}]}";
+    static const struct {
+        const char *bytes, *after;
+        size_t size;
+    } values[] = {{"\2\1\2\2w", "w", 5}, {"\2\1\0", "-", 3}, {"\2\0\2\2w", "?", 5},
+                  {"\0", "?", 1},        {"\4\2", "Y", 2},   {"\6ab", "YWI=", 3}};
+    struct decoder_case test;
+    char file[4096];
+    snprintf(file, sizeof file, "{\"key\":%s,\"payload\":%s}", key, payload);
+    case_open(&test, &iso_yugabyte_decoder,
+              (struct iso_decoder_options){.format = "avro", .schema = file, .value = "v"});
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        static const char tail[] = "\2r\2n\x14yugabytedb\10true\2t";
+        char bytes[64] = "\2\2\1", expected[64]; /* id: a cell of 1 */
+        memcpy(bytes + 3, values[i].bytes, values[i].size);
+        memcpy(bytes + 3 + values[i].size, tail, sizeof tail - 1);
+        snprintf(expected, sizeof expected, "row r  t t/1 after %s", values[i].after);
+        size_t size = 3 + values[i].size + sizeof tail - 1;
+        assert_string_equal(case_bytes(&test, "x", (struct iso_bytes){(const uint8_t *)"\2\1", 2},
+                                       (struct iso_bytes){(const uint8_t *)bytes, (uint32_t)size}),
+                            expected);
+        bytes[3 + values[i].size + 3] = (char)0xff; /* the note, which nobody looks at */
+        assert_non_null(strstr(case_bytes(&test, "x", (struct iso_bytes){(const uint8_t *)"\2\1", 2},
+                                          (struct iso_bytes){(const uint8_t *)bytes, (uint32_t)size}),
+                               "expected UTF-8"));
+    }
+    case_close(&test);
+}
+
 static void refuses_bad_messages(void **state)
 {
     (void)state;
@@ -166,9 +212,9 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_grpc_rows),      cmocka_unit_test(takes_whole_grpc_rows),
-        cmocka_unit_test(takes_logical_rows),   cmocka_unit_test(takes_metadata),
-        cmocka_unit_test(refuses_bad_messages),
+        cmocka_unit_test(takes_grpc_rows),     cmocka_unit_test(takes_whole_grpc_rows),
+        cmocka_unit_test(takes_logical_rows),  cmocka_unit_test(takes_metadata),
+        cmocka_unit_test(takes_cells_in_avro), cmocka_unit_test(refuses_bad_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

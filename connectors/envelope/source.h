@@ -1,0 +1,77 @@
+/* What decoders of Debezium's envelope share, whoever sends it: options, the reader, and the way from a message to its
+ * event. A connector says in `iso_change_rules` what its members mean; a source of a connector starts with
+ * `iso_change_source`.
+ *
+ *     op c u d r          a row: `place` says where it belongs, `images` what was before and after it
+ *     op t                every key of the table is gone
+ *     op m                `message`, where the connector has logical messages
+ *     status              BEGIN or END of a transaction: `metadata` may correct it
+ *     ddl, databaseName   a change of a schema
+ *     ts_ms alone         a heartbeat
+ *
+ * Ignored with a reason: tombstones, rows without a key, rows of incremental snapshots (they repeat what streams), of
+ * tables that are not asked for. All else is bad input. Threads: one at a time for each source.
+ */
+#ifndef ISO_ENVELOPE_SOURCE_H
+#define ISO_ENVELOPE_SOURCE_H
+
+#include "connectors/envelope/change.h"
+#include "connectors/envelope/identity.h"
+
+struct iso_change_source;
+
+/* What the message at hand is about; texts are the envelope's. */
+struct iso_change_place {
+    struct iso_json_text schema, table;
+    bool is_snapshot, is_incremental;
+    int connector; /* the rules' own: which of their connectors it is */
+};
+
+struct iso_change_rules {
+    const char *senders;      /* "Debezium", for messages that are nobody's */
+    const char *operations;   /* letters of op */
+    const char *expected;     /* the same in words */
+    bool cells;               /* columns are {value, set} */
+    bool schema_change_place; /* schema changes say their table as rows do */
+
+    /* Fills in what all events of a change have: source, id, times, position, order. */
+    enum iso_status (*place)(struct iso_change_source *source, struct iso_history *block,
+                             struct iso_change_place *place, struct iso_event *event, struct iso_error *error);
+
+    /* Sets before and after of a row whose key is known. */
+    enum iso_status (*images)(struct iso_change_source *source, const struct iso_change_place *place,
+                              struct iso_history *block, struct iso_event *event, struct iso_error *error);
+
+    /* NULL: there are none. */
+    enum iso_status (*message)(struct iso_change_source *source, struct iso_events *events, struct iso_event *event,
+                               struct iso_error *error);
+
+    /* Corrects a BEGIN or END; NULL: nothing to correct. */
+    void (*metadata)(const struct iso_envelope *envelope, struct iso_event *event);
+};
+
+struct iso_change_source {
+    struct iso_decoder decoder;
+    const struct iso_change_rules *rules;
+    char *value, *tables; /* the options, or NULL */
+    enum iso_row_identity identity;
+    struct iso_envelope_reader *reader;
+    struct iso_envelope envelope;
+    struct iso_identities identities;
+    struct iso_row names; /* only its text: the name of the table at hand */
+};
+
+/* Release it also where it fails. */
+enum iso_status iso_change_source_init(struct iso_change_source *source, const struct iso_decoder_class *class,
+                                       const struct iso_change_rules *rules, const struct iso_decoder_options *options,
+                                       struct iso_error *error);
+void iso_change_source_release(struct iso_change_source *source);
+
+/* A decoder's `decode`. */
+enum iso_status iso_change_source_decode(struct iso_decoder *decoder, const struct iso_message *message,
+                                         struct iso_events *events, struct iso_error *error);
+
+/* Whether the row before can be relied on, by what the table has shown so far (identity.h). */
+bool iso_change_is_whole(struct iso_change_source *source, bool is_update);
+
+#endif

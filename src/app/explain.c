@@ -1,0 +1,143 @@
+/* `isochron explain`: a verdict that was found before, as arguments. */
+#include <string.h>
+
+#include "app/explanation.h"
+#include "app/load.h"
+#include "app/replayed.h"
+#include "io/whole_file.h"
+
+struct explain {
+    struct app_load load;
+    struct app_stream_options stream; /* of captures */
+    struct app_explanation explanation;
+};
+
+#define PLACE(member) offsetof(struct explain, member)
+
+static const struct app_option options[] = {
+    {.type = APP_GROUP, .help = "What the verdict is about"},
+    {.type = APP_TEXTS,
+     .name = "source",
+     .argument = "KIND:TOPIC[,OPT=V...]",
+     .offset = PLACE(stream.sources),
+     .help = "HISTORY is a capture, and this is in it: as replay takes it. May be\ngiven often."},
+    {.type = APP_TEXT,
+     .name = "history",
+     .argument = "FILE",
+     .offset = PLACE(stream.history),
+     .help = "With --source: what clients saw, as replay takes it."},
+    {.type = APP_NUMBER,
+     .name = "hlc-bits",
+     .argument = "N",
+     .offset = PLACE(stream.hlc_bits),
+     .most = 63,
+     .help = "With --source: timestamps {p,l} become p * 2^N + l."},
+    {.type = APP_CHOICE,
+     .name = "format",
+     .argument = "NAME",
+     .choices = ISO_FORMAT_NAMES,
+     .offset = PLACE(load.format),
+     .help = "What HISTORY is; else it is told by its content."},
+    {.type = APP_TEXT,
+     .name = "initial",
+     .argument = "VALUE",
+     .offset = PLACE(load.initial),
+     .help = "What every key holds before the first write, as check was told."},
+    {.type = APP_TEXT,
+     .name = "initial-file",
+     .argument = "FILE",
+     .offset = PLACE(load.initial_file),
+     .help = "Initial values by key, as check was told."},
+    {.type = APP_GROUP, .help = "The explanation"},
+    APP_EXPLANATION_ROWS(struct explain),
+    {.type = APP_GROUP, .help = "How to run"},
+    {.type = APP_NUMBER,
+     .name = "threads",
+     .argument = "N",
+     .offset = PLACE(load.threads),
+     .least = 1,
+     .most = 1024,
+     .help = "Threads that read HISTORY; as many as there are processors."},
+    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(load.quiet), .help = "No progress line."},
+    {.type = APP_END},
+};
+
+/* The history, out of files or out of captures; what kind of timestamps it has, if that is known. */
+static enum iso_status load(struct app *app, struct explain *explain, const struct app_texts *files,
+                            struct iso_history *history, enum iso_wall *wall)
+{
+    *wall = ISO_WALL_UNKNOWN;
+    if (!explain->stream.sources.count)
+        return app_load_finished(app, &explain->load, files, NULL, history);
+    explain->stream.quiet = true;
+    explain->stream.initial = explain->load.initial;
+    explain->stream.initial_file = explain->load.initial_file;
+    return app_replayed_history(app, &explain->stream, files, history, wall);
+}
+
+static enum iso_status explain_files(struct app *app, struct explain *explain, struct app_texts *files)
+{
+    struct iso_history history;
+    struct iso_whole_file file = {0};
+    struct iso_text verdict = {0};
+    enum iso_wall wall;
+    const char *name = files->items[--files->count];
+    iso_history_init(&history);
+    enum iso_status status = load(app, explain, files, &history, &wall);
+    if (status == ISO_OK)
+        status = iso_whole_file_read(&file, name, &app->error);
+    if (status == ISO_OK) {
+        iso_text_put_bytes(&verdict, file.bytes, file.length);
+        status = app_explain(app, &explain->explanation, &history, wall, name, &verdict);
+    }
+    iso_text_release(&verdict);
+    iso_whole_file_release(&file);
+    iso_history_release(&history);
+    return status;
+}
+
+static enum iso_status run(struct app *app, int count, char **arguments)
+{
+    struct explain explain = {.load.format = APP_GUESS};
+    struct app_texts files = {0};
+    bool done;
+    app_stream_options_init(&explain.stream);
+    enum iso_status status = app_parse(app, count, arguments, &explain, &files, &done);
+    if (status == ISO_OK && !done && files.count < 2)
+        status = iso_error_set(&app->error, ISO_BAD_INPUT, "explain: expected a history and its verdict");
+    explain.explanation.explain = !app_explanation_takes_stdout(&explain.explanation);
+    if (status == ISO_OK && !done)
+        status = app_explanation_check(app, &explain.explanation, false);
+    if (status == ISO_OK && !done)
+        status = explain_files(app, &explain, &files);
+    app_explanation_release(&explain.explanation);
+    app_stream_options_release(&explain.stream);
+    app_texts_release(&files);
+    return status;
+}
+
+const struct app_command app_explain_command = {
+    .name = "explain",
+    .summary = "each violation of a verdict as an argument",
+    .usage = "[OPTIONS] HISTORY... VERDICT",
+    .intro = "Tells of each violation in a verdict who was involved, why it cannot be, step by\n"
+             "step, with values, writers, timestamps and the place of each record, and what\n"
+             "it means for an application. VERDICT is what check --json or replay --json\n"
+             "printed, or the lines of watch or replay; HISTORY is what it judged: files, or\n"
+             "captures with --source. Exit status: 1 if there is a violation, 0 if there is\n"
+             "none, 3 undecided or tentative ones only, 2 also where the two do not fit.",
+    .examples = "  isochron check --json history.jsonl >verdict.json\n"
+                "  isochron explain history.jsonl verdict.json\n"
+                "      Every violation, step by step.\n"
+                "  isochron watch --source history:txns --record run.jsonl.zst ... >lines.jsonl\n"
+                "  isochron explain --source history:txns run.jsonl.zst lines.jsonl\n"
+                "      What a live run told, explained from its recording.\n"
+                "  isochron explain --svg - history.jsonl verdict.json >graph.svg\n"
+                "      Who is involved, and how, as a picture.\n"
+                "  isochron explain --html page.html --report sarif:violations.sarif history.jsonl verdict.json\n"
+                "      A page to read, a file for code scanning, and the text.\n"
+                "  isochron explain --clock tso --ts time tikv.jsonl verdict.json\n"
+                "      TiDB's timestamps, with the time of day beside each.\n",
+    .options = options,
+    .run = run,
+};

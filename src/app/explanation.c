@@ -1,0 +1,223 @@
+#include "app/explanation.h"
+
+#include <string.h>
+
+#include "app/memory_output.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "draw/drawing.h"
+#include "draw/page.h"
+#include "explain/text.h"
+#include "report/report.h"
+
+/* json is the verdict as it came. */
+static const struct report_format {
+    const char *name;
+    iso_report_writer *write;
+} formats[] = {{"json", NULL},
+               {"sarif", iso_report_sarif},
+               {"junit", iso_report_junit},
+               {"markdown", iso_report_markdown},
+               {"edn", iso_report_edn}};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+/* NULL: no such format. `*path`: where it goes. */
+static const struct report_format *format_of(const char *text, const char **path)
+{
+    size_t length = strcspn(text, ":");
+    *path = text[length] ? text + length + 1 : "-";
+    for (int i = 0; i < FORMATS; i++)
+        if (strlen(formats[i].name) == length && !memcmp(formats[i].name, text, length) && **path)
+            return &formats[i];
+    return NULL;
+}
+
+void app_explanation_release(struct app_explanation *explanation)
+{
+    app_texts_release(&explanation->reports);
+}
+
+bool app_explanation_wanted(const struct app_explanation *explanation)
+{
+    return explanation->explain || explanation->reports.count || explanation->dot || explanation->svg ||
+           explanation->html;
+}
+
+static bool is_stdout(const char *path)
+{
+    return path && !strcmp(path, "-");
+}
+
+static unsigned count_stdout(const struct app_explanation *explanation)
+{
+    const char *path;
+    unsigned count = is_stdout(explanation->dot) + is_stdout(explanation->svg) + is_stdout(explanation->html);
+    for (uint32_t i = 0; i < explanation->reports.count; i++)
+        count += format_of(explanation->reports.items[i], &path) && is_stdout(path);
+    return count;
+}
+
+bool app_explanation_takes_stdout(const struct app_explanation *explanation)
+{
+    return count_stdout(explanation) > 0;
+}
+
+enum iso_status app_explanation_check(struct app *app, const struct app_explanation *explanation, bool json)
+{
+    const char *path;
+    for (uint32_t i = 0; i < explanation->reports.count; i++)
+        if (!format_of(explanation->reports.items[i], &path))
+            return iso_error_set(&app->error, ISO_BAD_INPUT,
+                                 "--report %s: expected json, sarif, junit, markdown or edn, and :FILE behind it if it "
+                                 "goes to a file",
+                                 explanation->reports.items[i]);
+    if (json + explanation->explain + count_stdout(explanation) > 1)
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--json, --explain, and files and reports that go to -: standard output is for one of them");
+    return ISO_OK;
+}
+
+static enum iso_status choose_wall(struct app *app, const struct app_explanation *explanation, enum iso_wall of_source,
+                                   enum iso_wall *wall)
+{
+    *wall = explanation->clock ? (enum iso_wall)explanation->clock : of_source;
+    if (!explanation->time)
+        *wall = ISO_WALL_COUNTER;
+    else if (*wall == ISO_WALL_UNKNOWN)
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--ts time: what these timestamps count is not known; expected --clock tso, hybrid, s, ms, "
+            "us or ns");
+    else if (*wall == ISO_WALL_COUNTER)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--ts time: timestamps of this source are no clock's");
+    return ISO_OK;
+}
+
+static enum iso_status status_of(const struct iso_claims *claims)
+{
+    if (!strcmp(claims->outcome, "undecided"))
+        return ISO_UNDECIDED;
+    for (uint32_t i = 0; i < claims->count; i++)
+        if (!claims->list[i].is_tentative && !claims->list[i].doubt)
+            return ISO_VIOLATED;
+    return claims->count ? ISO_UNDECIDED : ISO_OK;
+}
+
+/* ---- files ---- */
+
+static enum iso_status write_file(struct app *app, const char *path, const struct iso_text *text)
+{
+    struct iso_output output;
+    if (is_stdout(path)) {
+        iso_output_bytes(&app->out, text->bytes, text->used);
+        return ISO_OK;
+    }
+    if (iso_output_open(&output, path, &app->error) != ISO_OK)
+        return app->error.status;
+    iso_output_bytes(&output, text->bytes, text->used);
+    return iso_output_close(&output, &app->error);
+}
+
+static enum iso_status draw(struct app *app, const struct app_explanation *explanation, const struct iso_facts *facts,
+                            enum iso_wall wall)
+{
+    struct iso_text text = {0};
+    if (!explanation->dot && !explanation->svg)
+        return ISO_OK;
+    struct iso_drawing *drawing = iso_allocate(sizeof *drawing);
+    iso_drawing_init(drawing);
+    iso_drawing_add_all(drawing, facts, wall);
+    if (explanation->dot) {
+        iso_drawing_dot(drawing, &text);
+        write_file(app, explanation->dot, &text);
+    }
+    text.used = 0;
+    if (explanation->svg && app->error.status == ISO_OK) {
+        iso_drawing_svg(drawing, true, &text);
+        write_file(app, explanation->svg, &text);
+    }
+    iso_text_release(&text);
+    iso_drawing_release(drawing);
+    iso_free(drawing);
+    return app->error.status;
+}
+
+static enum iso_status write_page(struct app *app, const struct app_explanation *explanation,
+                                  const struct iso_facts *facts, enum iso_wall wall)
+{
+    struct iso_text text = {0};
+    if (!explanation->html)
+        return ISO_OK;
+    iso_page_write(facts, wall, &text);
+    write_file(app, explanation->html, &text);
+    iso_text_release(&text);
+    return app->error.status;
+}
+
+static enum iso_status write_reports(struct app *app, const struct app_explanation *explanation,
+                                     const struct iso_facts *facts, enum iso_wall wall, const struct iso_text *verdict)
+{
+    const char *path;
+    for (uint32_t i = 0; i < explanation->reports.count && app->error.status == ISO_OK; i++) {
+        const struct report_format *format = format_of(explanation->reports.items[i], &path);
+        struct iso_text text = {0};
+        if (format->write)
+            format->write(facts, wall, &text);
+        write_file(app, path, format->write ? &text : verdict);
+        iso_text_release(&text);
+    }
+    return app->error.status;
+}
+
+/* ---- the whole ---- */
+
+static enum iso_status tell(struct app *app, const struct app_explanation *explanation, const struct iso_claims *claims,
+                            enum iso_wall wall, const struct iso_text *verdict)
+{
+    struct iso_facts facts;
+    iso_facts_init(&facts, claims);
+    if (explanation->explain)
+        iso_explain_text(&app->out, &facts, wall);
+    enum iso_status status = draw(app, explanation, &facts, wall);
+    if (status == ISO_OK)
+        status = write_page(app, explanation, &facts, wall);
+    if (status == ISO_OK)
+        status = write_reports(app, explanation, &facts, wall, verdict);
+    iso_facts_release(&facts);
+    return status == ISO_OK ? status_of(claims) : status;
+}
+
+enum iso_status app_explain(struct app *app, const struct app_explanation *explanation, struct iso_history *history,
+                            enum iso_wall of_source, const char *name, struct iso_text *verdict)
+{
+    struct iso_claims claims;
+    enum iso_wall wall;
+    size_t length = verdict->used;
+    if (choose_wall(app, explanation, of_source, &wall) != ISO_OK)
+        return ISO_BAD_INPUT;
+    memset(iso_text_reserve(verdict, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
+    iso_claims_init(&claims, history);
+    enum iso_status status = iso_claims_read(&claims, verdict->bytes, length, name, &app->error);
+    if (status == ISO_OK)
+        status = tell(app, explanation, &claims, wall, verdict);
+    iso_claims_release(&claims);
+    return status;
+}
+
+enum iso_status app_explain_printed(struct app *app, const struct app_explanation *explanation,
+                                    struct iso_history *history,
+                                    void (*print)(struct iso_output *output, const void *verdict), const void *verdict)
+{
+    struct app_memory_output memory;
+    struct iso_text text = {0};
+    if (!app_explanation_wanted(explanation))
+        return ISO_OK;
+    if (app_memory_output_open(&memory, &app->error) != ISO_OK)
+        return app->error.status;
+    print(&memory.output, verdict);
+    if (app_memory_output_take(&memory, &text, &app->error) == ISO_OK)
+        app_explain(app, explanation, history, ISO_WALL_UNKNOWN, "the verdict", &text);
+    iso_text_release(&text);
+    return app->error.status;
+}

@@ -1,0 +1,82 @@
+/* What `check`, `replay` and `explain` share: verdicts explained, drawn, and written for other tools. */
+#ifndef ISO_APP_EXPLANATION_H
+#define ISO_APP_EXPLANATION_H
+
+#include "app/app.h"
+#include "app/options.h"
+#include "explain/argument.h"
+
+struct app_explanation {
+    bool explain;
+    int time;                     /* 0: raw timestamps, 1: wall-clock times beside them */
+    int clock;                    /* enum iso_wall */
+    struct app_texts reports;     /* FORMAT[:FILE] */
+    const char *dot, *svg, *html; /* files, or NULL */
+};
+
+/* The rows of a command whose options struct has a `struct app_explanation` named `explanation`. */
+#define APP_EXPLANATION_PLACE(owner, member) (offsetof(owner, explanation) + offsetof(struct app_explanation, member))
+#define APP_EXPLAIN_ROW(owner)                                                                                         \
+    {                                                                                                                  \
+        .type = APP_FLAG, .name = "explain", .offset = APP_EXPLANATION_PLACE(owner, explain),                          \
+        .help = "Each violation as an argument: who, why it cannot be, a time line,\nand what it means."               \
+    }
+#define APP_EXPLANATION_ROWS(owner)                                                                                                                         \
+    {.type = APP_CHOICE,                                                                                                                                    \
+     .name = "ts",                                                                                                                                          \
+     .choices = "raw|time",                                                                                                                                 \
+     .offset = APP_EXPLANATION_PLACE(owner, time),                                                                                                          \
+     .help =                                                                                                                                                \
+         "In explanations: timestamps as they are (the default), or as\nwall-clock times, with the former beside each transaction."},                       \
+        {.type = APP_TEXT,                                                                                                                                  \
+         .name = "dot",                                                                                                                                     \
+         .argument = "FILE",                                                                                                                                \
+         .offset = APP_EXPLANATION_PLACE(owner, dot),                                                                                                       \
+         .help =                                                                                                                                            \
+             "The transactions of all violations as a graph for graphviz, cycles\nfirst, at most 200. FILE may be -."},                                     \
+        {.type = APP_TEXT,                                                                                                                                  \
+         .name = "svg",                                                                                                                                     \
+         .argument = "FILE",                                                                                                                                \
+         .offset = APP_EXPLANATION_PLACE(owner, svg),                                                                                                       \
+         .help = "The same graph, drawn."},                                                                                                                 \
+        {.type = APP_TEXT,                                                                                                                                  \
+         .name = "html",                                                                                                                                    \
+         .argument = "FILE",                                                                                                                                \
+         .offset = APP_EXPLANATION_PLACE(owner, html),                                                                                                      \
+         .help = "A page for a browser, of one file: list with filters, time lines,\ngraphs of cycles, raw records."},                                      \
+        {.type = APP_TEXTS,                                                                                                                                 \
+         .name = "report",                                                                                                                                  \
+         .argument = "FORMAT[:FILE]",                                                                                                                       \
+         .offset = APP_EXPLANATION_PLACE(owner, reports),                                                                                                   \
+         .help =                                                                                                                                            \
+             "The verdict for another tool, to FILE or standard output: json, sarif\n(2.1.0), junit, markdown, edn (as Elle prints). May be given often."}, \
+    {                                                                                                                                                       \
+        .type = APP_CHOICE, .name = "clock", .choices = "auto|none|tso|hybrid|s|ms|us|ns",                                                                  \
+        .offset = APP_EXPLANATION_PLACE(owner, clock),                                                                                                      \
+        .help = "What timestamps count: tso (TiDB), hybrid (YugabyteDB), or a unit since\n1970. auto: what the kind "                                       \
+                "of source says."                                                                                                                           \
+    }
+
+/* True if anything was asked for that needs the verdict again. */
+bool app_explanation_wanted(const struct app_explanation *explanation);
+
+/* True if one of the files is standard output. */
+bool app_explanation_takes_stdout(const struct app_explanation *explanation);
+
+/* Refuses what cannot go together; `json`: standard output is the object's. */
+enum iso_status app_explanation_check(struct app *app, const struct app_explanation *explanation, bool json);
+
+/* Frees what parsing put there. */
+void app_explanation_release(struct app_explanation *explanation);
+
+/* Explains a verdict (JSON, of `name`) of a finished history. `of_source`: what its source's timestamps are. The text
+ * goes to standard output, drawings and reports to their files. The status: of the verdict's outcome, or an error. */
+enum iso_status app_explain(struct app *app, const struct app_explanation *explanation, struct iso_history *history,
+                            enum iso_wall of_source, const char *name, struct iso_text *verdict);
+
+/* The same of what `print` prints: the verdict's JSON, straight from an engine. */
+enum iso_status app_explain_printed(struct app *app, const struct app_explanation *explanation,
+                                    struct iso_history *history,
+                                    void (*print)(struct iso_output *output, const void *verdict), const void *verdict);
+
+#endif

@@ -1,0 +1,59 @@
+/* What members an object had the last time, so that those of the next one are known at a glance.
+ *
+ * Messages of a feed are alike: the same members, in the same order, written in the same way. A shape remembers the
+ * bytes between two values, `,"name":`, and what the caller made of the name; where they stand again, one comparison
+ * replaces scanning, checking and looking up. Nothing else is assumed: bytes that are the same mean the same, and any
+ * others are scanned as ever (and remembered in turn).
+ *
+ *     iso_json_enter_object(&json);
+ *     iso_json_shape_start(&shape);                                one shape for each kind of object, none inside
+ * itself while (iso_json_shape_member(&json, &shape, find, &name, &meaning)) ...
+ *
+ * Threads: one at a time for each shape.
+ */
+#ifndef ISO_BASE_JSON_SHAPE_H
+#define ISO_BASE_JSON_SHAPE_H
+
+#include "base/json.h"
+
+enum { ISO_JSON_SHAPE_MEMBERS = 48, ISO_JSON_SHAPE_BYTES = 32 };
+
+struct iso_json_shape {
+    uint32_t next;
+    struct iso_json_shape_member {
+        char bytes[ISO_JSON_SHAPE_BYTES]; /* up to the value; the first member's begin without a comma */
+        uint32_t mask;                    /* bit i: byte i is one of them; 0: none is remembered */
+        uint8_t length, name_at, name_length, meaning;
+    } members[ISO_JSON_SHAPE_MEMBERS];
+};
+
+/* What a name means to the caller. */
+typedef uint8_t iso_json_meaning(const char *name, size_t length);
+
+/* Just after the object was entered. */
+static inline void iso_json_shape_start(struct iso_json_shape *shape)
+{
+    shape->next = 0;
+}
+
+/* The way of members that stand elsewhere than the last time. `find` NULL: all mean 0. */
+bool iso_json_shape_other(struct iso_json *json, struct iso_json_shape *shape, iso_json_meaning *find,
+                          struct iso_json_text *name, uint8_t *meaning);
+
+/* As iso_json_member. */
+static inline bool iso_json_shape_member(struct iso_json *json, struct iso_json_shape *shape, iso_json_meaning *find,
+                                         struct iso_json_text *name, uint8_t *meaning)
+{
+    struct iso_json_shape_member *member = &shape->members[shape->next];
+    if (shape->next == ISO_JSON_SHAPE_MEMBERS || !member->mask || json->end - json->at < member->length ||
+        (iso_bytes_same(json->at, member->bytes) & member->mask) != member->mask)
+        return iso_json_shape_other(json, shape, find, name, meaning);
+    *name = (struct iso_json_text){json->at + member->name_at, member->name_length};
+    *meaning = member->meaning;
+    json->at += member->length;
+    json->fresh = false;
+    shape->next++;
+    return true;
+}
+
+#endif

@@ -1,0 +1,90 @@
+#include "draw/escape.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+static const char replacement[] = "\xef\xbf\xbd";
+
+/* U+FFFE and U+FFFF, which XML cannot hold, and what would turn the words round it the other way: U+202A to U+202E, and
+ * U+2066 to U+2069. */
+static bool is_unwanted(const unsigned char *at)
+{
+    return (at[0] == 0xef && at[1] == 0xbf && at[2] >= 0xbe) ||
+           (at[0] == 0xe2 && at[1] == 0x80 && at[2] >= 0xaa && at[2] <= 0xae) ||
+           (at[0] == 0xe2 && at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9);
+}
+
+/* The length of the character that starts here if it is whole and XML can hold it; else 0. */
+static size_t character(const unsigned char *at, size_t left)
+{
+    size_t length = at[0] < 0x80 ? 1 : at[0] >> 5 == 6 ? 2 : at[0] >> 4 == 14 ? 3 : 4;
+    bool is_control = (at[0] < 0x20 && at[0] != '\n' && at[0] != '\t') || at[0] == 0x7f;
+    if (length > left || is_control || !iso_utf8_valid(at, length))
+        return 0;
+    return length == 3 && is_unwanted(at) ? 0 : length;
+}
+
+static void put_xml(struct iso_text *text, const char *bytes, size_t length)
+{
+    static const char special[] = "&<>\"'";
+    static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+    const char *found = length == 1 ? memchr(special, *bytes, sizeof special - 1) : NULL;
+    if (found)
+        iso_text_put(text, names[found - special]);
+    else
+        iso_text_put_bytes(text, bytes, length);
+}
+
+static void put_dot(struct iso_text *text, const char *bytes, size_t length)
+{
+    if (length == 1 && (*bytes == '"' || *bytes == '\\'))
+        iso_text_put(text, "\\");
+    if (*bytes == '\n')
+        iso_text_put(text, "\\n");
+    else
+        iso_text_put_bytes(text, bytes, length);
+}
+
+static void put_all(struct iso_text *text, const char *bytes, size_t length, size_t most,
+                    void (*put)(struct iso_text *text, const char *bytes, size_t length))
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < length && shown < most; shown++) {
+        size_t step = character((const unsigned char *)bytes + i, length - i);
+        if (step)
+            put(text, bytes + i, step);
+        else
+            iso_text_put(text, replacement);
+        i += step ? step : 1;
+    }
+}
+
+size_t iso_escape_width(const char *bytes, size_t length, size_t most)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < length && width <= most; width++) {
+        size_t step = character((const unsigned char *)bytes + i, length - i);
+        i += step ? step : 1;
+    }
+    return width < most ? width : most;
+}
+
+void iso_escape_xml(struct iso_text *text, const char *bytes, size_t length)
+{
+    put_all(text, bytes, length, SIZE_MAX, put_xml);
+}
+
+void iso_escape_xml_short(struct iso_text *text, const char *bytes, size_t length, size_t most)
+{
+    bool fits = iso_escape_width(bytes, length, most + 1) <= most;
+    put_all(text, bytes, length, fits ? most : most - 3, put_xml);
+    if (!fits)
+        iso_text_put(text, "...");
+}
+
+void iso_escape_dot(struct iso_text *text, const char *bytes, size_t length)
+{
+    put_all(text, bytes, length, SIZE_MAX, put_dot);
+}

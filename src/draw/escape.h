@@ -1,0 +1,23 @@
+/* Text that anyone may have written, made safe where it goes. Threads: any.
+ *
+ * Bytes that are not UTF-8, and characters that XML 1.0 cannot hold or that turn the direction of
+ * the text round them, become U+FFFD.
+ */
+#ifndef ISO_DRAW_ESCAPE_H
+#define ISO_DRAW_ESCAPE_H
+
+#include "base/text.h"
+
+/* For the content and the quoted attributes of XML and HTML. */
+void iso_escape_xml(struct iso_text *text, const char *bytes, size_t length);
+
+/* The same of at most `most` characters; what is longer ends in "...". */
+void iso_escape_xml_short(struct iso_text *text, const char *bytes, size_t length, size_t most);
+
+/* How many characters that would be. */
+size_t iso_escape_width(const char *bytes, size_t length, size_t most);
+
+/* For a quoted string of DOT. */
+void iso_escape_dot(struct iso_text *text, const char *bytes, size_t length);
+
+#endif

@@ -1,0 +1,51 @@
+/* CDC: the client's word against the change stream's. */
+#include "explain/argument_private.h"
+
+#include <string.h>
+
+/* "..., recorded at h.jsonl:7": where the verdict says that it stands. */
+static void say_at(struct iso_argument *argument, const char *what, uint32_t index)
+{
+    const struct iso_claim *claim = argument->claim;
+    if (index < claim->place_count)
+        argue_step(argument, "%s: %s.", what, iso_claim_place(argument->facts->claims, claim, index));
+}
+
+static void say_kind(struct iso_argument *argument, const char *kind, const struct iso_party *party, iso_atom key)
+{
+    const struct iso_claim *claim = argument->claim;
+    if (!strcmp(kind, "missing")) {
+        argue_step(argument, "The client of %P says that it wrote %A = %C.", party, key, &claim->expected);
+        argue_step(argument,
+                   "However, the change stream brought the whole of %P, and no row for %A in it: a "
+                   "contradiction.",
+                   party, key);
+    } else if (!strcmp(kind, "unwritten")) {
+        argue_step(argument, "The change stream brought a row of %P: %A = %C.", party, key, &claim->actual);
+        argue_step(argument, "However, by its client's record %P did not write %A: a contradiction.", party, key);
+    } else if (!strcmp(kind, "value")) {
+        argue_step(argument, "The client of %P says that it wrote %A = %C.", party, key, &claim->expected);
+        argue_step(argument, "However, the change stream brought %A = %C: a contradiction.", key, &claim->actual);
+    } else if (!strcmp(kind, "aborted")) {
+        argue_step(argument, "By its client's record %P aborted.", party);
+        argue_step(argument, "However, the change stream brought a row of it, %A = %C: a contradiction.", key,
+                   &claim->actual);
+    } else if (!strcmp(kind, "before-image")) {
+        argue_step(argument, "The row of %P replaced the newest version of %A below its commit, which is %C.", party,
+                   key, &claim->expected);
+        argue_step(argument, "However, its before image says %C: a contradiction.", &claim->actual);
+    } else {
+        argue_step(argument, "The change stream brought a row of %P: %A = %C.", party, key, &claim->expected);
+        argue_step(argument, "However, the same row came again and says %C: a contradiction.", &claim->actual);
+    }
+}
+
+void argue_changes(struct iso_argument *argument)
+{
+    const struct iso_claim *claim = argument->claim;
+    const struct iso_party *party = iso_claim_party(argument->facts->claims, claim, 0);
+    argue_title(argument, "%s: key %A of transaction %A", claim->wrong->name, claim->key_atom, party->tid);
+    say_at(argument, "The record that speaks first", 0);
+    say_at(argument, "The record that contradicts it", 1);
+    say_kind(argument, claim->wrong->kind, party, claim->key_atom);
+}

@@ -1,0 +1,264 @@
+/* TIMESTAMP, SESSION, NOCONFLICT: moments that cannot stand as they do. */
+#include "explain/argument_private.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "history/snapshot.h"
+
+static uint32_t party(const struct iso_argument *argument, uint32_t index)
+{
+    if (index >= argument->claim->party_count)
+        return ISO_NONE;
+    return iso_claim_party(argument->facts->claims, argument->claim, index)->transaction;
+}
+
+static bool has(const struct iso_history *history, uint32_t transaction, uint8_t flag)
+{
+    return history->flags[transaction] & flag;
+}
+
+/* ---- NOCONFLICT ---- */
+
+static uint64_t held_from(const struct iso_history *history, uint32_t transaction, uint32_t write)
+{
+    return iso_moment_of(history, transaction, write, false).at;
+}
+
+static void add_holder(struct iso_argument *argument, uint32_t transaction, uint32_t write)
+{
+    const struct iso_history *history = argument->facts->history;
+    uint64_t from = held_from(history, transaction, write), to = history->cts[transaction];
+    argue_step(argument, "%T %W in its %O. It was at work on %k from %M to %M.", transaction, write, transaction, write,
+               history->key[write], from, to);
+    argue_row(argument, from, 1, ISO_MARK_NONE, "%T begins", transaction);
+    argue_row(argument, to, 0, ISO_MARK_NONE, "%T commits, and %W", transaction,
+              argue_last_write(history, transaction, history->key[write]));
+}
+
+static void argue_conflict(struct iso_argument *argument)
+{
+    const struct iso_history *history = argument->facts->history;
+    uint32_t later = party(argument, 0), earlier = party(argument, 1), key = argument->claim->key;
+    if (later == ISO_NONE || earlier == ISO_NONE || key == ISO_NONE)
+        return;
+    uint32_t later_write = argue_first_write(history, later, key), write = argue_first_write(history, earlier, key);
+    argue_title(argument, "%s of %K by transactions %A and %A", argument->claim->wrong->name, key, history->tid[later],
+                history->tid[earlier]);
+    if (later_write == ISO_NONE || write == ISO_NONE)
+        return;
+    argument->line_title = argue_text(argument, "%K over time", key);
+    add_holder(argument, earlier, write);
+    add_holder(argument, later, later_write);
+    argue_step(argument, "%M is before %M and %M is before %M: the two overlap, so neither saw the other's write.",
+               held_from(history, later, later_write), history->cts[earlier], held_from(history, earlier, write),
+               history->cts[later]);
+    argue_step(argument,
+               "However, of two overlapping writers of one key snapshot isolation lets only one commit, and both "
+               "did: a contradiction.");
+    argue_edge(argument, earlier, later, "ww", "%k: overlap", key);
+}
+
+/* ---- SESSION ---- */
+
+static void argue_session(struct iso_argument *argument)
+{
+    const struct iso_history *history = argument->facts->history;
+    uint32_t later = party(argument, 0), earlier = party(argument, 1);
+    bool is_serial = argument->claim->is_serial;
+    argue_title(argument, "%s: transaction %A does not come after its session's past", argument->claim->wrong->name,
+                history->tid[later]);
+    if (earlier == ISO_NONE)
+        return;
+    uint64_t position = is_serial ? history->cts[later] : history->sts[later], past = history->cts[earlier];
+    argument->line_title = argue_text(argument, "session %A over time", history->session_atom[history->session[later]]);
+    argue_step(argument, "%T came before %T in session %A.", earlier, later,
+               history->session_atom[history->session[later]]);
+    argue_step(argument, "%T committed at %M, so what follows it in its session has to %s at %M or later.", earlier,
+               past, is_serial ? "commit" : "begin", past);
+    argue_step(argument, "However, %T %s at %M, which is %s that: a contradiction.", later,
+               is_serial ? "stands in commit order" : "took its snapshot", position,
+               position < past ? "before" : "not after");
+    argue_row(argument, position, -1, ISO_MARK_LOOK, is_serial ? "%T commits" : "%T looks", later);
+    argue_row(argument, past, 0, ISO_MARK_NONE, "%T commits", earlier);
+    argue_edge(argument, earlier, later, "so", "session");
+}
+
+/* ---- TIMESTAMP ---- */
+
+static void argue_interval(struct iso_argument *argument, uint32_t transaction)
+{
+    const struct iso_history *history = argument->facts->history;
+    uint64_t sts = history->sts[transaction], cts = history->cts[transaction];
+    argument->line_title = argue_text(argument, "transaction %A over time", history->tid[transaction]);
+    argue_step(argument, "%T has sts %M and cts %M.", transaction, sts, cts);
+    argue_row(argument, sts, 0, ISO_MARK_NONE, "%T begins (sts)", transaction);
+    argue_row(argument, cts, 1, ISO_MARK_NONE, "%T commits (cts)", transaction);
+    if (sts > cts)
+        argue_step(argument, "However, it would have committed before it began: a contradiction.");
+    else if (sts == cts && has(history, transaction, ISO_WRITES))
+        argue_step(argument, "However, it writes, and what writes has to commit after its snapshot: a contradiction.");
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+        uint64_t ots = history->kind[o] & ISO_OPERATION_OTS ? history->ots[o] : sts;
+        if (ots >= sts && ots <= cts)
+            continue;
+        if (ots != sts) {
+            argue_step(argument, "However, its %O has a timestamp of its own, %M, outside of that: a contradiction.",
+                       transaction, o, ots);
+            argue_row(argument, ots, 2, ISO_MARK_ACTUAL, "%T's %O (ots)", transaction, transaction, o);
+        }
+    }
+}
+
+static void argue_snapshots(struct iso_argument *argument, uint32_t transaction)
+{
+    const struct iso_history *history = argument->facts->history;
+    enum { SNAPSHOT_TEXT = 240 };
+    char earlier[SNAPSHOT_TEXT], later[SNAPSHOT_TEXT];
+    for (uint32_t i = 0; i < history->breach_count; i++) {
+        const struct iso_snapshot_breach *breach = &history->breaches[i];
+        if (breach->transaction != transaction)
+            continue;
+        iso_snapshot_text(history, &history->snapshots[breach->earlier], earlier, sizeof earlier);
+        iso_snapshot_text(history, &history->snapshots[breach->later], later, sizeof later);
+        argue_step(argument,
+                   "%T read from snapshot %s (xmin:xmax:in progress), which sees at least as many committed "
+                   "transactions as snapshot %s.",
+                   transaction, later, earlier);
+        argue_step(argument, "So everything that snapshot %s sees, %T has to see too, xid %u among it.", earlier,
+                   transaction, (uint64_t)breach->only_earlier);
+        if (breach->only_later)
+            argue_step(argument,
+                       "However, %T does not see xid %u, and sees xid %u, which snapshot %s does not: neither of "
+                       "the two can be the earlier one, a contradiction.",
+                       transaction, (uint64_t)breach->only_earlier, (uint64_t)breach->only_later, earlier);
+        else
+            argue_step(argument, "However, %T does not see xid %u: a contradiction.", transaction,
+                       (uint64_t)breach->only_earlier);
+        return;
+    }
+    argue_step(argument,
+               "%T's snapshot neither contains all that the one before it sees nor comes before it: a "
+               "contradiction.",
+               transaction);
+}
+
+static void argue_shared(struct iso_argument *argument, uint32_t transaction, uint32_t other)
+{
+    const struct iso_history *history = argument->facts->history;
+    argument->line_title = argue_text(argument, "commits over time");
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+        uint32_t key = history->key[o];
+        uint32_t theirs = other == ISO_NONE ? ISO_NONE : argue_last_write(history, other, key);
+        if (theirs == ISO_NONE || !iso_kind_writes(history->kind[o]) ||
+            argue_last_write(history, transaction, key) != o)
+            continue;
+        argue_step(argument, "%T %W.", transaction, o);
+        argue_step(argument, "%T %W.", other, theirs);
+        argue_step(argument,
+                   "However, both committed at %M: nothing says which version of %k comes first, a contradiction.",
+                   history->cts[transaction], key);
+        argue_row(argument, history->cts[transaction], 0, ISO_MARK_NONE, "%T commits, and %W", transaction, o);
+        argue_row(argument, history->cts[other], 0, ISO_MARK_NONE, "%T commits, and %W", other, theirs);
+        argue_edge(argument, transaction, other, "ww", "%k: one cts", key);
+        return;
+    }
+}
+
+/* ---- a cycle at one commit timestamp: "before" is: reads externally a key that the other writes ---- */
+
+static uint32_t key_before(const struct iso_history *history, uint32_t reader, uint32_t writer)
+{
+    for (uint32_t o = history->first_operation[reader]; o < history->first_operation[reader + 1]; o++)
+        if (argue_external_read(history, reader, history->key[o]) == o &&
+            argue_first_write(history, writer, history->key[o]) != ISO_NONE)
+            return history->key[o];
+    return ISO_NONE;
+}
+
+/* Those that share the cts, the blamed one first. The caller frees it. */
+static uint32_t *find_equals(const struct iso_history *history, uint32_t transaction, uint32_t *count)
+{
+    uint32_t *equals = iso_allocate((history->transaction_count + (size_t)1) * sizeof *equals);
+    equals[0] = transaction;
+    *count = 1;
+    for (uint32_t t = 0; t < history->transaction_count; t++)
+        if (t != transaction && has(history, t, ISO_HAS_CTS) && history->cts[t] == history->cts[transaction] &&
+            iso_status_of(history, t) == ISO_COMMITTED)
+            equals[(*count)++] = t;
+    return equals;
+}
+
+/* Breadth first from the first of them back to it: the shortest cycle. `from[i]`: who led to number i. */
+static uint32_t search_cycle(const struct iso_history *history, const uint32_t *equals, uint32_t count, uint32_t *from)
+{
+    uint32_t *queue = iso_allocate(((size_t)count + 1) * sizeof *queue), head = 0, tail = 0, last = ISO_NONE;
+    for (uint32_t i = 0; i < count; i++)
+        from[i] = ISO_NONE;
+    queue[tail++] = 0;
+    while (head < tail && last == ISO_NONE) {
+        uint32_t at = queue[head++];
+        if (at && key_before(history, equals[at], equals[0]) != ISO_NONE)
+            last = at;
+        for (uint32_t next = 1; next < count && last == ISO_NONE; next++)
+            if (next != at && from[next] == ISO_NONE && key_before(history, equals[at], equals[next]) != ISO_NONE) {
+                from[next] = at;
+                queue[tail++] = next;
+            }
+    }
+    iso_free(queue);
+    return last;
+}
+
+static void say_tie(struct iso_argument *argument, uint32_t reader, uint32_t writer, bool is_last)
+{
+    const struct iso_history *history = argument->facts->history;
+    uint32_t key = key_before(history, reader, writer);
+    argue_step(argument,
+               "%s%T < %T, because %T read %k and %T wrote it at the same commit timestamp, too late for %T to "
+               "see%s.",
+               is_last ? "However, " : "", reader, writer, reader, key, writer, reader,
+               is_last ? ": a contradiction" : "");
+    argue_edge(argument, reader, writer, "rw", "%k", key);
+}
+
+static void argue_ties(struct iso_argument *argument, uint32_t transaction)
+{
+    const struct iso_history *history = argument->facts->history;
+    uint32_t count, *equals = find_equals(history, transaction, &count);
+    uint32_t *from = iso_allocate(((size_t)count + 1) * sizeof *from),
+             *path = iso_allocate(((size_t)count + 1) * sizeof *path);
+    uint32_t length = 0;
+    for (uint32_t at = search_cycle(history, equals, count, from); at != ISO_NONE; at = at ? from[at] : ISO_NONE)
+        path[length++] = at;
+    for (uint32_t i = length; i-- > 1;)
+        say_tie(argument, equals[path[i]], equals[path[i - 1]], false);
+    if (length)
+        say_tie(argument, equals[path[0]], equals[0], true);
+    iso_free(path);
+    iso_free(from);
+    iso_free(equals);
+}
+
+void argue_times(struct iso_argument *argument)
+{
+    const struct iso_wrong *wrong = argument->claim->wrong;
+    uint32_t transaction = party(argument, 0);
+    if (!strcmp(wrong->axiom, "NOCONFLICT")) {
+        argue_conflict(argument);
+        return;
+    }
+    if (!strcmp(wrong->axiom, "SESSION")) {
+        argue_session(argument);
+        return;
+    }
+    argue_title(argument, "%s: transaction %A", wrong->name, argument->facts->history->tid[transaction]);
+    if (!strcmp(wrong->kind, "interval"))
+        argue_interval(argument, transaction);
+    else if (!strcmp(wrong->kind, "snapshot-order"))
+        argue_snapshots(argument, transaction);
+    else if (!strcmp(wrong->kind, "shared-cts"))
+        argue_shared(argument, transaction, party(argument, 1));
+    else
+        argue_ties(argument, transaction);
+}

@@ -1,0 +1,402 @@
+#include "explain/argument_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Room for one more in a column. */
+static void *room(void *column, uint32_t count, uint32_t *capacity, size_t size)
+{
+    if (count < *capacity)
+        return column;
+    *capacity = (uint32_t)iso_column_capacity(*capacity, (size_t)count + 1);
+    return iso_reallocate(column, *capacity * size);
+}
+
+/* ---- words ---- */
+
+enum { LIST_SHOWN = 20, TEXT_SHOWN = 400 };
+
+/* Control characters escaped as JSON does, quotes only where the text needs them; what is very long is cut. */
+static void say_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (atom == ISO_ABSENT) {
+        iso_text_put(text, "nothing");
+        return;
+    }
+    const char *bytes = iso_atom_text(atoms, atom, buffer, &length);
+    size_t shown = length > TEXT_SHOWN ? TEXT_SHOWN : length;
+    while (shown < length && shown && ((unsigned char)bytes[shown] & 0xc0) == 0x80)
+        shown--; /* never inside a character */
+    bool plain = length > 0 && !(length == 7 && !memcmp(bytes, "nothing", 7));
+    for (size_t i = 0; i < shown && plain; i++)
+        plain = (unsigned char)bytes[i] > 0x20 && bytes[i] != '"' && bytes[i] != '\\' && bytes[i] != 0x7f;
+    if (plain)
+        iso_text_put_bytes(text, bytes, shown);
+    else
+        iso_text_put_string(text, bytes, shown);
+    if (shown < length)
+        iso_text_put(text, "...");
+}
+
+static void say_list(struct iso_text *text, const struct iso_atoms *atoms, const iso_atom *elements, uint64_t count)
+{
+    uint64_t first = count > LIST_SHOWN ? count - LIST_SHOWN : 0;
+    iso_text_put(text, "[");
+    if (first) {
+        iso_text_put(text, "... ");
+        iso_text_put_unsigned(text, first);
+        iso_text_put(text, " more, ");
+    }
+    for (uint64_t i = first; i < count; i++) {
+        if (i > first)
+            iso_text_put(text, ", ");
+        say_atom(text, atoms, elements[i]);
+    }
+    iso_text_put(text, "]");
+}
+
+static void say_operation_value(struct iso_text *text, const struct iso_history *history, uint32_t operation)
+{
+    uint32_t value = history->value[operation];
+    if (iso_kind_of(history, operation) == ISO_READ_LIST)
+        say_list(text, &history->atoms, history->element + history->list_first[value],
+                 history->list_first[value + 1] - history->list_first[value]);
+    else
+        say_atom(text, &history->atoms, value);
+}
+
+static void say_claim_value(struct iso_text *text, const struct iso_argument *argument,
+                            const struct iso_claim_value *value)
+{
+    const struct iso_claims *claims = argument->facts->claims;
+    if (value->is_list)
+        say_list(text, &claims->history->atoms, iso_claim_elements(claims, value), value->count);
+    else
+        say_atom(text, &claims->history->atoms, value->count ? *iso_claim_elements(claims, value) : ISO_ABSENT);
+}
+
+/* As a wall-clock time where that was asked for. */
+static void say_stamp(struct iso_text *text, const struct iso_argument *argument, uint64_t timestamp)
+{
+    char raw[ISO_STAMP_TEXT], wall[ISO_WALL_TEXT];
+    bool is_clock = iso_wall_text(argument->wall, argument->facts->history, timestamp, wall);
+    if (!is_clock)
+        iso_history_stamp_text(argument->facts->history, timestamp, raw);
+    iso_text_put(text, is_clock ? wall : raw);
+}
+
+/* ", sts 41", with both forms: what is written elsewhere can be found here. */
+static void say_named_stamp(struct iso_text *text, const struct iso_argument *argument, const char *name,
+                            uint64_t timestamp)
+{
+    char raw[ISO_STAMP_TEXT], wall[ISO_WALL_TEXT];
+    iso_history_stamp_text(argument->facts->history, timestamp, raw);
+    iso_text_put(text, name);
+    iso_text_put(text, raw);
+    if (iso_wall_text(argument->wall, argument->facts->history, timestamp, wall)) {
+        iso_text_put(text, " = ");
+        iso_text_put(text, wall);
+    }
+}
+
+/* "wrote x = 3", "deleted x", "appended 3 to x". */
+static void say_write(struct iso_text *text, const struct iso_history *history, uint32_t operation)
+{
+    const struct iso_atoms *atoms = &history->atoms;
+    iso_atom key = history->key_atom[history->key[operation]];
+    switch (iso_kind_of(history, operation)) {
+    case ISO_DELETE:
+        iso_text_put(text, "deleted ");
+        say_atom(text, atoms, key);
+        break;
+    case ISO_APPEND:
+        iso_text_put(text, "appended ");
+        say_operation_value(text, history, operation);
+        iso_text_put(text, " to ");
+        say_atom(text, atoms, key);
+        break;
+    default:
+        iso_text_put(text, iso_kind_writes(history->kind[operation]) ? "wrote " : "read ");
+        say_atom(text, atoms, key);
+        iso_text_put(text, " = ");
+        say_operation_value(text, history, operation);
+    }
+}
+
+static void say_key(struct iso_text *text, const struct iso_history *history, uint32_t key)
+{
+    iso_text_put(text, "key ");
+    say_atom(text, &history->atoms, history->key_atom[key]);
+}
+
+static void say_number(struct iso_text *text, const char *before, uint64_t number)
+{
+    iso_text_put(text, before);
+    iso_text_put_unsigned(text, number);
+}
+
+static void say_name(struct iso_argument *argument, struct iso_party party)
+{
+    say_number(&argument->text, "T", argue_party(argument, party) + 1u);
+}
+
+static struct iso_party party_of(const struct iso_argument *argument, uint32_t transaction)
+{
+    return (struct iso_party){argument->facts->history->tid[transaction], transaction};
+}
+
+static void say_directive(struct iso_argument *argument, char directive, va_list *values)
+{
+    const struct iso_history *history = argument->facts->history;
+    struct iso_text *text = &argument->text;
+    uint32_t transaction;
+    switch (directive) {
+    case 'T':
+        say_name(argument, party_of(argument, va_arg(*values, uint32_t)));
+        break;
+    case 'P':
+        say_name(argument, *va_arg(*values, const struct iso_party *));
+        break;
+    case 'K':
+        say_key(text, history, va_arg(*values, uint32_t));
+        break;
+    case 'k':
+        say_atom(text, &history->atoms, history->key_atom[va_arg(*values, uint32_t)]);
+        break;
+    case 'A':
+        say_atom(text, &history->atoms, va_arg(*values, iso_atom));
+        break;
+    case 'V':
+        say_operation_value(text, history, va_arg(*values, uint32_t));
+        break;
+    case 'C':
+        say_claim_value(text, argument, va_arg(*values, const struct iso_claim_value *));
+        break;
+    case 'M':
+        say_stamp(text, argument, va_arg(*values, uint64_t));
+        break;
+    case 'O':
+        transaction = va_arg(*values, uint32_t);
+        say_number(text, "operation ", va_arg(*values, uint32_t) - history->first_operation[transaction]);
+        break;
+    case 'W':
+        say_write(text, history, va_arg(*values, uint32_t));
+        break;
+    case 's':
+        iso_text_put(text, va_arg(*values, const char *));
+        break;
+    default:
+        iso_text_put_unsigned(text, va_arg(*values, uint64_t));
+    }
+}
+
+static uint32_t say(struct iso_argument *argument, const char *format, va_list *values)
+{
+    uint32_t place = (uint32_t)argument->text.used;
+    while (*format) {
+        size_t plain = strcspn(format, "%");
+        iso_text_put_bytes(&argument->text, format, plain);
+        format += plain;
+        if (!*format)
+            break;
+        say_directive(argument, format[1], values);
+        format += 2;
+    }
+    iso_text_put_bytes(&argument->text, "", 1);
+    return place;
+}
+
+/* ---- parts ---- */
+
+uint32_t argue_text(struct iso_argument *argument, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    uint32_t place = say(argument, format, &values);
+    va_end(values);
+    return place;
+}
+
+void argue_title(struct iso_argument *argument, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    argument->title = say(argument, format, &values);
+    va_end(values);
+}
+
+void argue_step(struct iso_argument *argument, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    uint32_t place = say(argument, format, &values);
+    va_end(values);
+    argument->steps = room(argument->steps, argument->step_count, &argument->step_capacity, sizeof *argument->steps);
+    argument->steps[argument->step_count++] = place;
+}
+
+static void insert_row(struct iso_argument *argument, struct iso_argument_row row)
+{
+    argument->rows = room(argument->rows, argument->row_count, &argument->row_capacity, sizeof *argument->rows);
+    uint32_t at = argument->row_count++;
+    for (; at > 0; at--) {
+        const struct iso_argument_row *before = &argument->rows[at - 1];
+        if (before->when < row.when || (before->when == row.when && before->tie <= row.tie))
+            break;
+        argument->rows[at] = *before;
+    }
+    argument->rows[at] = row;
+}
+
+void argue_row(struct iso_argument *argument, uint64_t when, int tie, enum iso_mark mark, const char *format, ...)
+{
+    struct iso_argument_row row = {.when = when, .tie = tie, .mark = mark};
+    va_list values;
+    va_start(values, format);
+    row.when_text = argue_text(argument, mark == ISO_MARK_MORE ? "" : "%M", when);
+    row.what_text = say(argument, format, &values);
+    va_end(values);
+    insert_row(argument, row);
+}
+
+void argue_row_at(struct iso_argument *argument, const char *when, enum iso_mark mark, const char *format, ...)
+{
+    struct iso_argument_row row = {.when = UINT64_MAX, .mark = mark};
+    va_list values;
+    va_start(values, format);
+    row.when_text = argue_text(argument, "%s", when);
+    row.what_text = say(argument, format, &values);
+    va_end(values);
+    insert_row(argument, row);
+}
+
+void argue_edge(struct iso_argument *argument, uint32_t from, uint32_t to, const char *type, const char *format, ...)
+{
+    struct iso_argument_edge edge = {.from = argue_party(argument, party_of(argument, from)),
+                                     .to = argue_party(argument, party_of(argument, to))};
+    va_list values;
+    va_start(values, format);
+    edge.label = say(argument, format, &values);
+    va_end(values);
+    snprintf(edge.type, sizeof edge.type, "%s", type);
+    argument->edges = room(argument->edges, argument->edge_count, &argument->edge_capacity, sizeof *argument->edges);
+    argument->edges[argument->edge_count++] = edge;
+}
+
+uint32_t argue_party(struct iso_argument *argument, struct iso_party party)
+{
+    for (uint32_t i = 0; i < argument->party_count; i++)
+        if (argument->parties[i].tid == party.tid)
+            return i;
+    argument->parties =
+        room(argument->parties, argument->party_count, &argument->party_capacity, sizeof *argument->parties);
+    argument->parties[argument->party_count] = party;
+    return argument->party_count++;
+}
+
+/* ---- looking ---- */
+
+uint32_t argue_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key)
+{
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
+        if (history->key[o] == key && iso_kind_writes(history->kind[o]))
+            return o;
+    return ISO_NONE;
+}
+
+uint32_t argue_last_write(const struct iso_history *history, uint32_t transaction, uint32_t key)
+{
+    for (uint32_t o = history->first_operation[transaction + 1]; o-- > history->first_operation[transaction];)
+        if (history->key[o] == key && iso_kind_writes(history->kind[o]))
+            return o;
+    return ISO_NONE;
+}
+
+uint32_t argue_external_read(const struct iso_history *history, uint32_t transaction, uint32_t key)
+{
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
+        if (history->key[o] == key)
+            return iso_kind_writes(history->kind[o]) ? ISO_NONE : o;
+    return ISO_NONE;
+}
+
+/* ---- the whole ---- */
+
+void iso_argument_init(struct iso_argument *argument, const struct iso_facts *facts, const struct iso_claim *claim,
+                       enum iso_wall wall)
+{
+    static void (*const ways[])(struct iso_argument *) = {[ISO_ARGUE_READ] = argue_read,
+                                                          [ISO_ARGUE_OWN] = argue_own,
+                                                          [ISO_ARGUE_TIMES] = argue_times,
+                                                          [ISO_ARGUE_CHANGES] = argue_changes,
+                                                          [ISO_ARGUE_ORDER] = argue_order};
+    *argument = (struct iso_argument){.facts = facts, .claim = claim, .wall = wall};
+    argue_title(argument, "%s", claim->wrong->name);
+    ways[claim->wrong->argument](argument);
+    if (!argument->step_count) /* the verdict names less than an engine would */
+        argue_step(argument, "The verdict says no more than that.");
+    if (claim->doubt)
+        argue_step(argument, "This is doubtful: %s", claim->doubt);
+}
+
+void iso_argument_release(struct iso_argument *argument)
+{
+    iso_text_release(&argument->text);
+    iso_free(argument->parties);
+    iso_free(argument->steps);
+    iso_free(argument->rows);
+    iso_free(argument->edges);
+    *argument = (struct iso_argument){.facts = NULL};
+}
+
+void iso_argument_say_tid(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
+{
+    say_atom(text, &argument->facts->history->atoms, argument->parties[index].tid);
+}
+
+struct iso_argument_origin iso_argument_origin(const struct iso_argument *argument, uint32_t index)
+{
+    const struct iso_history *history = argument->facts->history;
+    uint64_t origin = history->origin[argument->parties[index].transaction];
+    uint32_t input = iso_origin_input(origin);
+    const char *name = input < history->input_count ? history->inputs[input] : "?", *bracket = strrchr(name, '[');
+    size_t digits = bracket ? strspn(bracket + 1, "0123456789") : 0;
+    return (struct iso_argument_origin){
+        .name = name, .place = iso_origin_place(origin), .is_partition = digits && !strcmp(bracket + 1 + digits, "]")};
+}
+
+void iso_argument_say_origin(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
+{
+    struct iso_argument_origin origin = iso_argument_origin(argument, index);
+    iso_text_put(text, origin.name);
+    say_number(text, origin.is_partition ? " offset " : ":", origin.place);
+}
+
+void iso_argument_say_party(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
+{
+    static const char *const statuses[] = {"", ", aborted", ", outcome unknown"};
+    const struct iso_history *history = argument->facts->history;
+    uint32_t transaction = argument->parties[index].transaction;
+    iso_text_put(text, "transaction ");
+    iso_argument_say_tid(argument, index, text);
+    if (transaction == ISO_NONE) {
+        iso_text_put(text, " (not in the history)");
+        return;
+    }
+    uint8_t flags = history->flags[transaction];
+    iso_text_put(text, " (session ");
+    say_atom(text, &history->atoms, history->session_atom[history->session[transaction]]);
+    iso_text_put(text, ", ");
+    iso_argument_say_origin(argument, index, text);
+    if (flags & ISO_HAS_STS)
+        say_named_stamp(text, argument, ", sts ", history->sts[transaction]);
+    if (flags & ISO_HAS_CTS)
+        say_named_stamp(text, argument, ", cts ", history->cts[transaction]);
+    iso_text_put(text, statuses[iso_status_of(history, transaction)]);
+    iso_text_put(text, ")");
+}

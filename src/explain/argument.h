@@ -1,0 +1,90 @@
+/* A violation as an argument that a person can check: who is involved, why it cannot be, and what it means.
+ *
+ * The form is that of Elle's explanations (Alvaro and Kingsbury, "Elle", VLDB 2020, section 5): name the transactions,
+ * then one step after another, each with its reason, up to the contradiction. Every fact in a step is looked up in the
+ * history; from the verdict comes only what to look for. An argument has nothing that its steps do not need.
+ *
+ *     Let:
+ *       T1 = transaction 9 (session 9, h.jsonl:9, sts 16, cts 18)
+ *       T2 = ...
+ *     Then:
+ *       - T1 read key x in its operation 1, from its snapshot at 16.
+ *       - ...
+ *       - However, it read 2, the version that T3 had committed at 5: a contradiction.
+ *
+ * With it come a time line of what the steps name, and edges for a drawing. Texts are UTF-8, end in NUL, and belong to
+ * the argument; keys and values in them are as hostile as they came, but for control characters, which are escaped.
+ * Threads: one at a time.
+ */
+#ifndef ISO_EXPLAIN_ARGUMENT_H
+#define ISO_EXPLAIN_ARGUMENT_H
+
+#include "base/text.h"
+#include "explain/facts.h"
+#include "explain/wall.h"
+
+enum iso_mark {
+    ISO_MARK_NONE,
+    ISO_MARK_EXPECTED, /* what had to be read */
+    ISO_MARK_ACTUAL,   /* what was read */
+    ISO_MARK_LOOK,     /* the moment at which it was read */
+    ISO_MARK_MORE      /* what was left out in between */
+};
+
+struct iso_argument_row {
+    uint64_t when;
+    int tie;            /* order of rows at one moment */
+    uint32_t when_text; /* places in `text`; when_text: of an empty text where there is no moment */
+    uint32_t what_text;
+    enum iso_mark mark;
+};
+
+struct iso_argument_edge {
+    uint32_t from, to; /* parties */
+    char type[8];
+    uint32_t label; /* a place in `text` */
+};
+
+struct iso_argument {
+    const struct iso_facts *facts;
+    const struct iso_claim *claim;
+    enum iso_wall wall; /* ISO_WALL_COUNTER: raw timestamps only */
+    struct iso_text text;
+    uint32_t title;
+    uint32_t party_count, party_capacity;
+    struct iso_party *parties; /* T1, T2, ... */
+    uint32_t step_count, step_capacity;
+    uint32_t *steps;
+    uint32_t line_title; /* what the time line is of */
+    uint32_t row_count, row_capacity;
+    struct iso_argument_row *rows;
+    uint32_t edge_count, edge_capacity;
+    struct iso_argument_edge *edges;
+};
+
+/* Argues the claim. Release in any case. */
+void iso_argument_init(struct iso_argument *argument, const struct iso_facts *facts, const struct iso_claim *claim,
+                       enum iso_wall wall);
+void iso_argument_release(struct iso_argument *argument);
+
+static inline const char *iso_argument_text(const struct iso_argument *argument, uint32_t place)
+{
+    return argument->text.bytes + place;
+}
+
+/* Where a party that is in the history was recorded: line or offset `place` of a file, or of a topic's partition. */
+struct iso_argument_origin {
+    const char *name; /* a path, or topic[partition] */
+    uint64_t place;
+    bool is_partition;
+};
+struct iso_argument_origin iso_argument_origin(const struct iso_argument *argument, uint32_t index);
+
+/* "h.jsonl:7", "txns[2] offset 5". */
+void iso_argument_say_origin(const struct iso_argument *argument, uint32_t index, struct iso_text *text);
+
+/* "transaction 9 (session 9, h.jsonl:9, sts 16, cts 18)", for party number `index`. The same as a short name: "9". */
+void iso_argument_say_party(const struct iso_argument *argument, uint32_t index, struct iso_text *text);
+void iso_argument_say_tid(const struct iso_argument *argument, uint32_t index, struct iso_text *text);
+
+#endif

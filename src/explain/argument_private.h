@@ -1,0 +1,44 @@
+/* What builds an argument. Private to explain.
+ *
+ * Sentences are put together by a format of their own, so that they can be read where they are written:
+ *   %T  uint32_t transaction: "T2", who thereby becomes a party      %P  const struct iso_party *: the same
+ *   %K  uint32_t key: "key x"                                        %k  uint32_t key: "x"
+ *   %A  iso_atom                                                     %V  uint32_t operation: its value
+ *   %C  const struct iso_claim_value *                               %M  uint64_t timestamp
+ *   %O  uint32_t transaction, operation: "operation 2"               %W  uint32_t operation: "wrote x = 3"
+ *   %s  const char *                                                 %u  uint64_t
+ */
+#ifndef ISO_EXPLAIN_ARGUMENT_PRIVATE_H
+#define ISO_EXPLAIN_ARGUMENT_PRIVATE_H
+
+#include <stdarg.h>
+
+#include "explain/argument.h"
+
+/* A place for a text of its own. */
+uint32_t argue_text(struct iso_argument *argument, const char *format, ...);
+void argue_title(struct iso_argument *argument, const char *format, ...);
+void argue_step(struct iso_argument *argument, const char *format, ...);
+
+/* A row of the time line; _row_at: without a moment, in the order in which they come. */
+void argue_row(struct iso_argument *argument, uint64_t when, int tie, enum iso_mark mark, const char *format, ...);
+void argue_row_at(struct iso_argument *argument, const char *when, enum iso_mark mark, const char *format, ...);
+void argue_edge(struct iso_argument *argument, uint32_t from, uint32_t to, const char *type, const char *format, ...);
+
+/* The party's number, from 0. */
+uint32_t argue_party(struct iso_argument *argument, struct iso_party party);
+
+/* The transaction's last, or first, write of a key; ISO_NONE: none. */
+uint32_t argue_last_write(const struct iso_history *history, uint32_t transaction, uint32_t key);
+uint32_t argue_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key);
+/* Its first read of a key before any write of it. */
+uint32_t argue_external_read(const struct iso_history *history, uint32_t transaction, uint32_t key);
+
+/* The five ways to argue. */
+void argue_read(struct iso_argument *argument);
+void argue_own(struct iso_argument *argument);
+void argue_times(struct iso_argument *argument);
+void argue_changes(struct iso_argument *argument);
+void argue_order(struct iso_argument *argument);
+
+#endif
