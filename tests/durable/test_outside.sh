@@ -132,7 +132,7 @@ publish 3000 3
 
 # Signals: the batch at hand, a checkpoint, the end; and what was read stays read.
 state=$work/stopped
-timeout 60 "$isochron" watch --source history:t --quiet --finality-timeout 0 --state "$state" --out file:"$work/all" \
+"$isochron" watch --source history:t --quiet --finality-timeout 0 --state "$state" --out file:"$work/all" \
     -X bootstrap.servers="$address" 2>"$work/said" &
 for ((i = 0; i < 100; i++)); do
     grep -q '"final"' "$work/all" 2>/dev/null && break
