@@ -208,6 +208,11 @@ databases: ## End-to-end tests on real PostgreSQL and MariaDB with Debezium (Mav
 	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron WORKLOAD=$(CURDIR)/$(POSTGRES_WORKLOAD) \
 	 tests/run.sh --name databases --results $(RESULTS) --limit 900 --jobs 1 tests/postgres/end_to_end.sh tests/mariadb/end_to_end.sh
 
+.PHONY: crash
+crash: ## Kill `watch --state` at every point, early and late, and at 1,000 random times: half an hour
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(BROKER)
+	@CRASHES=all ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name crash --results $(RESULTS) --limit 7200 tests/durable/test_crash.sh
+
 .PHONY: browser
 browser: ## Pages of reports in headless Chromium: layout, console, both themes
 	@$(MAKE) --no-print-directory -j$(JOBS) all

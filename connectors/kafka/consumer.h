@@ -43,6 +43,8 @@ struct iso_kafka_position {
     const char *topic;
     int32_t partition;
     int64_t offset; /* the next one to read */
+    bool compared;  /* start one offset earlier if the broker still has it, so that the caller can see that it is the
+                       same */
 };
 
 struct iso_kafka_consumer_options {

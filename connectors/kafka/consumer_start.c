@@ -116,16 +116,15 @@ static rd_kafka_resp_err_t committed_offset(struct iso_kafka_consumer *consumer,
     return failure;
 }
 
-static int64_t given_position(const struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
-                              int64_t low)
+static const struct iso_kafka_position *given_position(const struct iso_kafka_consumer *consumer, const char *topic,
+                                                       int32_t partition)
 {
-    int64_t offset = low;
     for (uint32_t i = 0; i < consumer->position_count; i++) {
         const struct iso_kafka_position *position = &consumer->positions[i];
         if (position->partition == partition && !strcmp(position->topic, topic))
-            offset = position->offset;
+            return position;
     }
-    return offset;
+    return NULL;
 }
 
 /* An offset that retention removed, or that never was, is told before anything is consumed. */
@@ -176,12 +175,17 @@ static enum iso_status resolve(struct iso_kafka_consumer *consumer, const struct
     }
     if (!failure && first && consumer->start == ISO_KAFKA_STORED)
         failure = committed_offset(consumer, topic->name, partition, low, timeout_ms, offset);
-    if (!failure && first && consumer->start == ISO_KAFKA_POSITIONS)
-        *offset = given_position(consumer, topic->name, partition, low);
+    const struct iso_kafka_position *given =
+        consumer->start == ISO_KAFKA_POSITIONS ? given_position(consumer, topic->name, partition) : NULL;
+    *offset = given ? given->offset : *offset;
     if (failure)
         return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 ": asking for its offsets: %s",
                              topic->name, partition, rd_kafka_err2str(failure));
-    return within(topic->name, partition, low, high, *offset, error);
+    if (within(topic->name, partition, low, high, *offset, error) != ISO_OK)
+        return error->status;
+    if (given && given->compared && given->offset > low)
+        *offset = given->offset - 1;
+    return ISO_OK;
 }
 
 static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *consumer, uint32_t topic,

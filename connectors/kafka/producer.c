@@ -1,5 +1,6 @@
 #include "connectors/kafka/producer.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -13,6 +14,8 @@ struct iso_kafka_producer {
     rd_kafka_topic_t *topic;
     int32_t partition_count;
     uint64_t sent, delivered;
+    uint64_t underway[2];        /* messages before the latest mark and behind it, by turns */
+    unsigned turn;               /* of those behind it */
     rd_kafka_resp_err_t failure; /* of the first message that was not delivered */
     int32_t failed_partition;
 };
@@ -40,6 +43,7 @@ static void on_delivery(rd_kafka_t *handle, const rd_kafka_message_t *message, v
 {
     struct iso_kafka_producer *producer = opaque;
     (void)handle;
+    producer->underway[message->_private != NULL]--;
     if (!message->err) {
         producer->delivered++;
     } else if (!producer->failure) {
@@ -177,6 +181,17 @@ uint64_t iso_kafka_producer_waiting(const struct iso_kafka_producer *producer)
     return (uint64_t)rd_kafka_outq_len(producer->client.handle);
 }
 
+void iso_kafka_producer_mark(struct iso_kafka_producer *producer)
+{
+    assert(iso_kafka_producer_settled(producer));
+    producer->turn ^= 1;
+}
+
+bool iso_kafka_producer_settled(const struct iso_kafka_producer *producer)
+{
+    return !producer->underway[producer->turn ^ 1];
+}
+
 static enum iso_status check(struct iso_kafka_producer *producer, struct iso_error *error)
 {
     if (producer->client.fatal)
@@ -217,12 +232,15 @@ static rd_kafka_resp_err_t enqueue(struct iso_kafka_producer *producer, const st
         {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {(void *)message->key.data, message->key.size}},
         {.vtype = RD_KAFKA_VTYPE_VALUE, .u.mem = {(void *)message->payload.data, message->payload.size}},
         {.vtype = RD_KAFKA_VTYPE_TIMESTAMP, .u.i64 = timestamp},
+        {.vtype = RD_KAFKA_VTYPE_OPAQUE, .u.ptr = producer->turn ? producer : NULL},
         {.vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = headers},
     };
     size_t count = sizeof parts / sizeof *parts - (headers ? 0 : 1);
     rd_kafka_error_t *failed = rd_kafka_produceva(producer->client.handle, parts, count);
-    if (!failed)
+    if (!failed) {
+        producer->underway[producer->turn]++;
         return RD_KAFKA_RESP_ERR_NO_ERROR;
+    }
     rd_kafka_resp_err_t failure = rd_kafka_error_code(failed);
     rd_kafka_error_destroy(failed);
     if (headers)

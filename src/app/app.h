@@ -43,7 +43,7 @@ struct app {
 extern const struct app_command *const app_commands[];
 
 extern const struct app_command app_check, app_verify, app_gen, app_convert, app_bench, app_watch, app_capture,
-    app_replay, app_explain_command, app_completion, app_document;
+    app_replay, app_state, app_explain_command, app_completion, app_document;
 
 /* Seconds of a clock that never goes back. */
 double app_seconds(void);

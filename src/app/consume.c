@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A signal handler has nothing else to write to. */
 static volatile sig_atomic_t stopped;
@@ -23,6 +24,22 @@ volatile sig_atomic_t *app_catch_signals(void)
     if (before.sa_handler != SIG_IGN) /* as under nohup */
         sigaction(SIGHUP, &action, NULL);
     return &stopped;
+}
+
+static void on_alarm(int number)
+{
+    static const char text[] = "isochron: not done within --shutdown-timeout\n";
+    (void)number;
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        _exit(ISO_FAILED); /* nobody hears it */
+    _exit(ISO_FAILED);
+}
+
+void app_end_within(uint64_t seconds)
+{
+    struct sigaction action = {.sa_handler = on_alarm};
+    sigaction(SIGALRM, &action, NULL);
+    alarm((unsigned)seconds);
 }
 
 enum iso_status app_consume_from(const char *text, struct iso_kafka_consumer_options *options, struct iso_error *error)

@@ -17,4 +17,7 @@ enum iso_status app_properties(struct iso_kafka_properties *properties, const st
 /* From now on SIGINT, SIGTERM and (unless it is ignored) SIGHUP set the flag, a second one ends the process. */
 volatile sig_atomic_t *app_catch_signals(void);
 
+/* Ends the process with status 4 if it has not ended by itself after so long. */
+void app_end_within(uint64_t seconds);
+
 #endif

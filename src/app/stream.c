@@ -1,10 +1,14 @@
+#define _GNU_SOURCE
 #include "app/stream.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "app/consume.h"
+#include "app/durable.h"
 #include "app/joined.h"
 #include "app/replayed.h"
 #include "app/rounds.h"
@@ -27,19 +31,17 @@ void app_stream_options_release(struct app_stream_options *options)
 
 /* ---- where verdicts go ---- */
 
-static enum iso_status to_stdout(void *context, const char *line, size_t length, struct iso_error *error)
+static enum iso_status to_output(struct app_stream *stream, const char *line, size_t length, struct iso_error *error)
 {
-    struct app_stream *stream = context;
-    iso_output_bytes(&stream->app->out, line, length);
-    if (stream->app->out.error)
-        return iso_error_set(error, ISO_FAILED, "standard output: %s", strerror(stream->app->out.error));
+    iso_output_bytes(stream->lines, line, length);
+    if (stream->lines->error)
+        return iso_error_set(error, ISO_FAILED, "%s: %s", stream->lines->name, strerror(stream->lines->error));
     return ISO_OK;
 }
 
 /* The key is the verdict's id, so that all lines of one verdict come in order and a compacted topic keeps the last. */
-static enum iso_status to_topic(void *context, const char *line, size_t length, struct iso_error *error)
+static enum iso_status to_topic(struct app_stream *stream, const char *line, size_t length, struct iso_error *error)
 {
-    struct app_stream *stream = context;
     static const size_t id_place = sizeof "{\"id\":\"" - 1, id_length = 16;
     struct iso_message message = {
         .partition = ISO_KAFKA_ANY_PARTITION,
@@ -52,9 +54,13 @@ static enum iso_status to_topic(void *context, const char *line, size_t length, 
 enum iso_status app_stream_tell(struct app_stream *stream, const char *line, size_t length)
 {
     struct iso_error *error = &stream->app->error;
+    size_t told = stream->durable ? app_durable_line(stream->durable, line, length) : 0;
     if (stream->web)
         iso_web_add(stream->web, line, length);
-    return stream->producer ? to_topic(stream, line, length, error) : to_stdout(stream, line, length, error);
+    if (told == length)
+        return error->status;
+    return stream->producer ? to_topic(stream, line, length, error)
+                            : to_output(stream, line + told, length - told, error);
 }
 
 /* With --json standard output is the object's alone. */
@@ -90,10 +96,18 @@ static void on_joined(void *context, const struct iso_history *block)
         app_rounds_keep(stream->rounds, block, 0, block->transaction_count);
 }
 
+/* What is judged again after a restart was remarked on before. */
+static bool says_again(const struct app_stream *stream)
+{
+    return stream->durable && stream->durable->catching_up;
+}
+
 static void on_bad(void *context, const struct iso_message *message, const char *reason)
 {
     struct app_stream *stream = context;
     struct iso_error error = {0};
+    if (says_again(stream))
+        return;
     app_warn("topic %s partition %" PRId32 " offset %" PRId64 ": left out: %s", message->topic, message->partition,
              message->offset, reason);
     if (stream->dead_letter && iso_capture_write(stream->dead_letter, message, &error) != ISO_OK)
@@ -102,7 +116,8 @@ static void on_bad(void *context, const struct iso_message *message, const char 
 
 static void on_idle(void *context, const struct iso_inputs_entry *input, bool idle)
 {
-    (void)context;
+    if (says_again(context))
+        return;
     app_say("topic %s partition %" PRId32 " %s", input->topic, input->partition,
             idle ? "is idle and no longer waited for" : "is waited for again");
 }
@@ -110,24 +125,41 @@ static void on_idle(void *context, const struct iso_inputs_entry *input, bool id
 static void on_far_ahead(void *context, const struct iso_inputs_entry *input, uint64_t offset, uint64_t timestamp,
                          uint64_t watermark)
 {
-    (void)context;
+    if (says_again(context))
+        return;
     app_warn("topic %s partition %" PRId32 " offset %" PRIu64 ": timestamp %" PRIu64 " lies a year or more above the "
              "watermark, %" PRIu64,
              input->topic, input->partition, offset, timestamp, watermark);
+}
+
+/* Verdicts go to its end; what it holds already stays. */
+static enum iso_status open_file(struct app_stream *stream, const char *path)
+{
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (descriptor < 0)
+        return iso_error_set(&stream->app->error, ISO_FAILED, "%s: cannot be written: %s", path, strerror(errno));
+    iso_output_to(&stream->file, descriptor, path);
+    stream->file.owned = true;
+    stream->lines = &stream->file;
+    return ISO_OK;
 }
 
 static enum iso_status open_outputs(struct app_stream *stream)
 {
     const struct app_stream_options *options = stream->options;
     struct iso_error *error = &stream->app->error;
-    if (options->out && (strncmp(options->out, "kafka:", 6) || !options->out[6]))
-        return iso_error_set(error, ISO_BAD_INPUT, "--out %s: expected kafka:TOPIC", options->out);
-    if (options->out &&
+    bool to_file = options->out && !strncmp(options->out, "file:", 5) && options->out[5];
+    bool to_topic = options->out && !strncmp(options->out, "kafka:", 6) && options->out[6];
+    if (options->out && !to_file && !to_topic)
+        return iso_error_set(error, ISO_BAD_INPUT, "--out %s: expected kafka:TOPIC or file:PATH", options->out);
+    if (to_topic &&
         app_source_reads(&options->sources, options->sources.count, options->out + 6, strlen(options->out + 6)))
         return iso_error_set(error, ISO_BAD_INPUT, "--out %s: a --source reads this topic; verdicts need another",
                              options->out);
     if ((options->on_bad_record == ISO_BAD_DEAD_LETTER) != (options->dead_letter != NULL))
         return iso_error_set(error, ISO_BAD_INPUT, "--on-bad-record dead-letter and --dead-letter FILE go together");
+    if (to_file)
+        return open_file(stream, options->out + 5);
     if (options->out)
         stream->producer = iso_kafka_producer_new(&stream->properties, options->out + 6, 1, error);
     if (options->dead_letter && error->status == ISO_OK)
@@ -154,6 +186,7 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.retention = options->retention ? options->retention : ISO_AION_FOREVER;
     settings.memory_limit = options->memory;
     settings.changes = survey->changes;
+    stream->joins = survey->changes != NULL;
     settings.clients = survey->history_topics || options->history;
     settings.markers = survey->markers;
     settings.one_group = survey->one_group;
@@ -168,7 +201,7 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.final_only = options->final_only;
     settings.sink = stream->producer || (!options->json && !options->silent) ? tell : options->served ? to_web : NULL;
     settings.sink_context = stream;
-    settings.on_transactions = on_transactions;
+    settings.on_transactions = options->remembers ? NULL : on_transactions;
     settings.on_bad = on_bad;
     settings.on_idle = on_idle;
     settings.on_far_ahead = on_far_ahead;
@@ -195,7 +228,7 @@ enum iso_status app_stream_open(struct app_stream *stream, struct app *app, cons
                                 bool deadlines, bool ends)
 {
     struct app_source_survey survey;
-    *stream = (struct app_stream){.app = app, .options = options};
+    *stream = (struct app_stream){.app = app, .options = options, .lines = &app->out};
     if (!options->sources.count)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "no source: expected --source KIND:TOPIC");
     if (app_source_survey(&options->sources, &survey, &app->error) != ISO_OK)
@@ -211,7 +244,6 @@ enum iso_status app_stream_open(struct app_stream *stream, struct app *app, cons
     if (app_properties(&stream->properties, &options->properties, &app->error) != ISO_OK ||
         open_outputs(stream) != ISO_OK || app_joined_open(stream) != ISO_OK)
         return app->error.status;
-    stream->joins = survey.changes != NULL;
     if (options->keep) {
         stream->kept = iso_allocate(sizeof *stream->kept);
         iso_history_init(stream->kept);
@@ -233,6 +265,8 @@ enum iso_status app_stream_close(struct app_stream *stream)
         error->status == ISO_OK)
         iso_error_set(error, flushing.status, "%s", flushing.text);
     iso_kafka_producer_free(stream->producer);
+    if (stream->lines == &stream->file)
+        iso_output_close(&stream->file, error);
     app_joined_close(stream);
     if (stream->dead_letter)
         iso_capture_writer_close(stream->dead_letter, error);

@@ -16,6 +16,7 @@ struct app_stream_options {
     int level, on_bad_record;
     bool no_session_order, allow_unjudged, json, final_only, quiet;
     bool served;                             /* lines go to a status server too */
+    bool remembers;                          /* --state: the engine gets every transaction, polygraph none */
     bool keep;                               /* all transactions, and the verdict, in memory */
     bool silent;                             /* no verdict lines on standard output */
     uint64_t finality_timeout, idle_timeout; /* seconds */
@@ -127,7 +128,7 @@ struct app_stream_options {
          .name = "out",                                                                                                                 \
          .argument = "kafka:TOPIC",                                                                                                     \
          .offset = APP_STREAM_PLACE(owner, out),                                                                                        \
-         .help = "Verdicts to a topic, not to standard output."},                                                                       \
+         .help = "Verdicts to a topic, not to standard output; or file:PATH, to the end\nof a file."},                                  \
         {.type = APP_TEXT,                                                                                                              \
          .name = "to-history",                                                                                                          \
          .argument = "FILE",                                                                                                            \
@@ -163,6 +164,8 @@ struct app_stream_options {
         .least = 1, .most = 64, .help = "Shards of the engine (1)."                                                                     \
     }
 
+struct app_durable;
+
 struct app_stream {
     struct app *app;
     const struct app_stream_options *options;
@@ -178,7 +181,10 @@ struct app_stream {
     struct iso_history_writer joined_writer;
     struct iso_error joined_error;
     bool writes_joined, concluded, joins;
-    struct iso_web *web; /* borrowed; NULL: nobody looks */
+    struct iso_output *lines;    /* where verdicts go if not to a topic */
+    struct iso_output file;      /* --out file:PATH */
+    struct app_durable *durable; /* --state; NULL: nothing is remembered */
+    struct iso_web *web;         /* borrowed; NULL: nobody looks */
     struct app_rounds *rounds;
     struct iso_history *kept; /* with `keep`: in building */
     struct iso_text verdict;  /* with `keep`: as JSON, once concluded */

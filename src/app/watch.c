@@ -1,13 +1,18 @@
 /* `isochron watch`: live topics. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "app/catch_up.h"
 #include "app/consume.h"
+#include "app/durable.h"
 #include "app/progress.h"
 #include "app/status.h"
 #include "app/stream.h"
+#include "base/memory.h"
 
 enum { POLL_MS = 50, STATUS_MS = 250, FLUSH_MS = 1000 };
+#define CHECKPOINT_NS UINT64_C(10000000000)
 
 /* Verdict lines that a topic has not taken yet. The engine itself keeps nothing waiting: it has judged a batch before
  * the next is asked for; and the producer's queue, of 100,000 messages, never fills up. */
@@ -20,8 +25,10 @@ enum { AHEAD_MANY = 4096, BEHIND_FEW = 1024 };
 
 struct watch {
     struct app_stream_options stream;
+    struct app_durable_options durable;
     const char *from, *record, *listen, *listen_token;
-    uint64_t messages; /* 0: no end */
+    uint64_t messages;         /* 0: no end */
+    uint64_t shutdown_timeout; /* seconds */
     bool until_eof, wait_for_topics;
 };
 
@@ -73,6 +80,34 @@ static const struct app_option options[] = {
      .most = 86400,
      .help = "A partition without messages for so long is not waited for by the\nwatermark. 0, the default: "
              "all are."},
+    {.type = APP_GROUP, .help = "How it survives"},
+    {.type = APP_TEXT,
+     .name = "state",
+     .argument = "DIR",
+     .offset = PLACE(durable.state),
+     .help = "Remember there what a restart needs: after a crash at any moment the\nsame command goes on, and tells no "
+             "final verdict twice and none too\nfew. Its offsets come from there, not from --from. Client records "
+             "only."},
+    {.type = APP_DURATION,
+     .name = "checkpoint-interval",
+     .argument = "DURATION",
+     .offset = PLACE(durable.checkpoint_interval),
+     .help = "What is remembered is safe from the machine's death too, after so long\n(10 s)."},
+    {.type = APP_NUMBER,
+     .name = "snapshot-after",
+     .argument = "BYTES",
+     .offset = PLACE(durable.snapshot_after),
+     .most = UINT64_MAX,
+     .help = "Write the whole state anew after so much input: a restart reads no more\nthan that again. 0, the "
+             "default: four times the state's size, at least\n64 MiB; and every hour."},
+    {.type = APP_NUMBER,
+     .name = "shutdown-timeout",
+     .argument = "SECONDS",
+     .offset = PLACE(shutdown_timeout),
+     .least = 1,
+     .most = 3600,
+     .help = "SIGTERM and Ctrl-C finish the batch at hand, then end the run within so\nlong (10). A second one ends it "
+             "at once."},
     {.type = APP_GROUP, .help = "How it is seen from outside"},
     {.type = APP_TEXT,
      .name = "listen",
@@ -92,7 +127,9 @@ static const struct app_option options[] = {
 
 struct watcher {
     struct app_stream stream;
+    struct app_durable durable; /* stream.durable: it, or NULL */
     struct iso_kafka_consumer *consumer;
+    struct iso_message *batch; /* of a restart: what is left of one that holds messages of before */
     struct app_status status;
     struct iso_capture_writer *record; /* NULL: none */
     volatile sig_atomic_t *stopped;
@@ -100,7 +137,7 @@ struct watcher {
     uint32_t declared; /* partitions that the pipeline knows of */
     bool shown;        /* stderr is a terminal */
     int64_t started, updated, flushed;
-    int64_t looked, awaited; /* when it last looked for missing topics; how long some were missing */
+    int64_t looked, skew; /* when it last looked for missing topics; what the pipeline's time has beyond the clock's */
 };
 
 static void declare_partitions(struct watcher *watcher, uint64_t now, struct iso_error *error)
@@ -109,6 +146,8 @@ static void declare_partitions(struct watcher *watcher, uint64_t now, struct iso
     uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
     for (; watcher->declared < count && error->status == ISO_OK; watcher->declared++) {
         const struct iso_kafka_partition *partition = &partitions[watcher->declared];
+        if (watcher->stream.durable && app_durable_declare(&watcher->durable, partition, now) != ISO_OK)
+            return;
         iso_pipeline_declare(watcher->stream.pipeline, partition->input, now);
         if (watcher->record)
             iso_capture_declare(watcher->record, partition->topic, partition->partition, error);
@@ -140,13 +179,13 @@ static void align_partitions(struct watcher *watcher)
 }
 
 /* The pipeline's time. It stands still while a topic has not appeared: what waits for its records is not to be judged
- * without them, by a deadline that none of them could meet. */
+ * without them, by a deadline that none of them could meet. Nor does it pass between a run and its restart. */
 static uint64_t pipeline_time(struct watcher *watcher, int64_t now)
 {
     if (iso_kafka_consumer_awaits_topic(watcher->consumer))
-        watcher->awaited += now - watcher->looked;
+        watcher->skew -= now - watcher->looked;
     watcher->looked = now;
-    return (uint64_t)(now - watcher->awaited);
+    return (uint64_t)(now + watcher->skew);
 }
 
 static void draw(struct watcher *watcher, int64_t now)
@@ -200,6 +239,32 @@ static void flush_captures(struct watcher *watcher, int64_t now, struct iso_erro
             iso_capture_flush(writers[i], error);
 }
 
+/* A batch's messages, without those that were read before a restart. */
+static enum iso_status leave_out_known(struct watcher *watcher, const struct iso_message **messages, uint32_t *count)
+{
+    if (!watcher->batch || !app_durable_knows(&watcher->durable, *messages, *count))
+        return ISO_OK;
+    watcher->batch = iso_reallocate(watcher->batch, *count * sizeof *watcher->batch);
+    memcpy(watcher->batch, *messages, *count * sizeof *watcher->batch);
+    *messages = watcher->batch;
+    return app_durable_compare(&watcher->durable, watcher->batch, count);
+}
+
+/* A batch that is in the journal, if there is one. */
+static enum iso_status take_batch(struct watcher *watcher, const struct iso_message *messages, uint32_t count,
+                                  uint64_t time, struct iso_error *error)
+{
+    count = count < watcher->left ? count : (uint32_t)watcher->left;
+    watcher->left -= count;
+    if (watcher->stream.durable && error->status == ISO_OK)
+        app_durable_step(&watcher->durable, messages, count, time);
+    if (count)
+        judge(watcher, messages, count, time, error);
+    if (watcher->stream.durable)
+        app_durable_at(&watcher->durable, count ? "after-feed" : "after-idle-step");
+    return error->status;
+}
+
 static enum iso_status step(struct watcher *watcher, struct iso_error *error)
 {
     const struct iso_message *messages;
@@ -210,10 +275,8 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
     int64_t now = iso_kafka_now();
     uint64_t time = pipeline_time(watcher, now);
     declare_partitions(watcher, time, error);
-    count = count < watcher->left ? count : (uint32_t)watcher->left;
-    watcher->left -= count;
-    if (count)
-        judge(watcher, messages, count, time, error);
+    leave_out_known(watcher, &messages, &count);
+    take_batch(watcher, messages, count, time, error);
     align_partitions(watcher);
     flush_captures(watcher, now, error);
     /* What came before the consumer failed has been judged. */
@@ -225,8 +288,10 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
         iso_kafka_producer_poll(stream->producer, error);
         iso_kafka_consumer_backlog(watcher->consumer, iso_kafka_producer_waiting(stream->producer));
     }
+    if (stream->durable && error->status == ISO_OK)
+        app_durable_after(&watcher->durable, (uint64_t)now);
     if (!count)
-        iso_output_flush(&stream->app->out); /* caught up: whoever reads the verdicts is to see them */
+        iso_output_flush(stream->lines); /* caught up: whoever reads the verdicts is to see them */
     draw(watcher, now);
     app_status_update(&watcher->status, stream, watcher->consumer, (uint64_t)now);
     return error->status;
@@ -235,13 +300,38 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
 /* All that was asked for has come. */
 static bool is_finished(const struct watcher *watcher)
 {
-    return !watcher->left || iso_kafka_consumer_finished(watcher->consumer);
+    if (watcher->stream.durable && watcher->durable.finished)
+        return true;
+    return watcher->consumer && (!watcher->left || iso_kafka_consumer_finished(watcher->consumer));
 }
 
-static enum iso_status watch_topics(struct watcher *watcher, const struct watch *watch)
+/* There is nothing more to read: it has ended before, or is to stop while it catches up. */
+static bool is_over(const struct watcher *watcher)
+{
+    return watcher->stream.durable && (watcher->durable.finished || watcher->durable.catching_up);
+}
+
+/* A restart: does again what the journal says, and goes on reading behind it. */
+static enum iso_status go_on(struct watcher *watcher, struct iso_kafka_consumer_options *settings,
+                             struct iso_kafka_position **positions)
+{
+    struct app_durable *durable = &watcher->durable;
+    if (app_durable_find_told(durable) != ISO_OK || app_catch_up(durable, settings, watcher->stopped) != ISO_OK ||
+        durable->catching_up || app_durable_resume(durable) != ISO_OK || durable->finished)
+        return watcher->stream.app->error.status;
+    settings->positions = *positions = app_durable_positions(durable, &settings->position_count);
+    settings->start = ISO_KAFKA_POSITIONS;
+    watcher->looked = iso_kafka_now(); /* catching up takes none of the pipeline's time either */
+    watcher->skew = (int64_t)durable->progress.time - watcher->looked;
+    watcher->batch = iso_allocate(1);
+    return ISO_OK;
+}
+
+static enum iso_status open_consumer(struct watcher *watcher, const struct watch *watch)
 {
     struct app_stream *stream = &watcher->stream;
     struct iso_error *error = &stream->app->error;
+    struct iso_kafka_position *positions = NULL;
     struct iso_kafka_consumer_options settings = {
         .properties = &stream->properties,
         .topics = (const char *const *)stream->topics,
@@ -251,10 +341,51 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
         .high_water = WAITING_HIGH,
         .low_water = WAITING_LOW,
     };
-    double started = app_seconds();
     if (app_consume_from(watch->from, &settings, error) != ISO_OK)
         return error->status;
+    if (watch->durable.state && app_durable_open(&watcher->durable, stream, &watch->durable) != ISO_OK)
+        return error->status;
+    bool is_new = stream->durable && iso_store_is_new(watcher->durable.store);
+    if (stream->durable && !is_new && go_on(watcher, &settings, &positions) != ISO_OK)
+        goto out;
+    if (is_over(watcher))
+        goto out;
     watcher->consumer = iso_kafka_consumer_new(&settings, iso_pipeline_inputs(stream->pipeline), error);
+    if (watcher->consumer && (is_new || !stream->durable))
+        note_beginnings(watcher); /* a restart knows what came before */
+    if (watcher->consumer && is_new) {
+        const struct iso_kafka_partition *partitions;
+        uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
+        app_durable_begin(&watcher->durable, partitions, count, (uint64_t)watcher->started);
+    }
+out:
+    iso_free(positions);
+    return error->status;
+}
+
+/* The end of the input, if it did not come before a restart. */
+static void finish(struct watcher *watcher, struct iso_error *error)
+{
+    struct app_stream *stream = &watcher->stream;
+    if (is_over(watcher))
+        return;
+    uint64_t time = pipeline_time(watcher, iso_kafka_now());
+    if (!stream->durable || app_durable_finish(&watcher->durable, time) == ISO_OK)
+        iso_pipeline_end(stream->pipeline, time, error);
+    if (stream->durable)
+        app_durable_at(&watcher->durable, "after-end");
+}
+
+static enum iso_status watch_topics(struct watcher *watcher, const struct watch *watch)
+{
+    struct app_stream *stream = &watcher->stream;
+    struct iso_error *error = &stream->app->error;
+    double started = app_seconds();
+    watcher->started = watcher->looked = iso_kafka_now();
+    if (watch->durable.state)
+        watcher->stopped = app_catch_signals();
+    if (open_consumer(watcher, watch) != ISO_OK)
+        return error->status;
     if (watcher->consumer)
         app_status_open(&watcher->status, watch->listen, watch->listen_token, error);
     stream->web = watcher->status.web;
@@ -262,28 +393,37 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
         watcher->record = iso_capture_writer_new(watch->record, error);
     if (error->status != ISO_OK)
         return error->status;
+    if (!watcher->stopped)
+        watcher->stopped = app_catch_signals();
     watcher->left = watch->messages ? watch->messages : UINT64_MAX;
-    watcher->started = watcher->looked = iso_kafka_now();
+    if (stream->durable) {
+        uint64_t read = watcher->durable.progress.messages;
+        watcher->left -= read < watcher->left ? read : watcher->left;
+    }
     watcher->shown = app_say_draws() && !watch->stream.quiet;
-    watcher->stopped = app_catch_signals();
     if (watcher->record) /* the mark that says that there are marks */
         iso_capture_mark(watcher->record, error);
-    declare_partitions(watcher, (uint64_t)watcher->started, error);
-    note_beginnings(watcher);
-    while (!*watcher->stopped && !is_finished(watcher))
+    watcher->started = iso_kafka_now();
+    if (watcher->consumer)
+        declare_partitions(watcher, pipeline_time(watcher, watcher->started), error);
+    while (error->status == ISO_OK && !*watcher->stopped && !is_finished(watcher))
         if (step(watcher, error) != ISO_OK)
             break;
+    if (*watcher->stopped)
+        app_end_within(watch->shutdown_timeout);
     if (watcher->shown)
         fputs("\r\033[K", stderr);
     stream->complete = is_finished(watcher);
     if (error->status == ISO_OK && stream->complete)
-        iso_pipeline_end(stream->pipeline, pipeline_time(watcher, iso_kafka_now()), error);
+        finish(watcher, error);
+    if (error->status == ISO_OK && stream->durable && !watcher->durable.catching_up)
+        app_durable_stop(&watcher->durable, watch->shutdown_timeout);
     return error->status == ISO_OK ? app_stream_conclude(stream, app_seconds() - started) : error->status;
 }
 
 static enum iso_status run(struct app *app, int count, char **arguments)
 {
-    struct watch watch = {0};
+    struct watch watch = {.durable.checkpoint_interval = CHECKPOINT_NS, .shutdown_timeout = 10};
     struct app_texts files = {0};
     struct watcher watcher = {.stream.app = app};
     bool done;
@@ -292,12 +432,17 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     if (status == ISO_OK && files.count)
         status =
             iso_error_set(&app->error, ISO_BAD_INPUT, "%s: watch reads topics; replay reads files", files.items[0]);
+    if (status == ISO_OK && watch.durable.state && watch.record)
+        status = iso_error_set(&app->error, ISO_BAD_INPUT, "--state and --record: a capture does not survive a crash");
     watch.stream.served = watch.listen != NULL;
+    watch.stream.remembers = watch.durable.state != NULL;
     if (status == ISO_OK && !done) {
         status = app_stream_open(&watcher.stream, app, &watch.stream, true, watch.until_eof || watch.messages);
         if (status == ISO_OK)
             status = watch_topics(&watcher, &watch);
         app_status_close(&watcher.status);
+        app_durable_close(&watcher.durable);
+        iso_free(watcher.batch);
         iso_kafka_consumer_free(watcher.consumer);
         if (watcher.record && iso_capture_writer_close(watcher.record, &app->error) != ISO_OK)
             status = app->error.status;
@@ -322,7 +467,9 @@ const struct app_command app_watch = {
         "  isochron watch --source history:txns,format=avro,registry=http://localhost:8081 -X kafka.properties\n"
         "      Avro with a schema registry; broker and credentials from a file.\n"
         "  isochron watch --source history:txns --until-eof --json -X bootstrap.servers=localhost:9092\n"
-        "      What is there now, and one object at the end.\n",
+        "      What is there now, and one object at the end.\n"
+        "  isochron watch --source history:txns --state /var/lib/isochron --out file:verdicts.jsonl -X kafka.properties\n"
+        "      For months: started again after a crash it goes on where it was.\n",
     .options = options,
     .run = run,
 };

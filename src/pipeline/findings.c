@@ -21,7 +21,7 @@ static size_t *slot_of(const struct findings *findings, uint64_t id)
     return &findings->slots[at];
 }
 
-static void index_all(struct findings *findings)
+void findings_index(struct findings *findings)
 {
     size_t size = 64;
     while (size < 4 * findings->count)
@@ -50,7 +50,7 @@ void findings_add(struct findings *findings, const struct iso_aion_event *event,
         .length = length,
     };
     if (2 * findings->count > findings->mask)
-        index_all(findings);
+        findings_index(findings);
     *slot_of(findings, event->id) = findings->count;
     if (findings->limit && findings->count >= (size_t)SLACK * findings->limit)
         findings_sort(findings);
@@ -108,7 +108,7 @@ void findings_sort(struct findings *findings)
             iso_free(findings->list[--findings->count].text);
         forget_unused_atoms(findings);
     }
-    index_all(findings);
+    findings_index(findings);
 }
 
 void findings_release(struct findings *findings)

@@ -108,7 +108,8 @@ void pipeline_tell(struct iso_pipeline *pipeline, const struct iso_aion_event *e
 /* findings.c */
 void findings_add(struct findings *findings, const struct iso_aion_event *event, const char *text, size_t length);
 void findings_remove(struct findings *findings, uint64_t id);
-void findings_sort(struct findings *findings); /* into the order of reports, cut to the limit */
+void findings_index(struct findings *findings); /* makes `slots` anew */
+void findings_sort(struct findings *findings);  /* into the order of reports, cut to the limit */
 void findings_release(struct findings *findings);
 
 #endif

@@ -24,7 +24,7 @@ finish() {
 trap finish EXIT
 
 # The commands, each run in an empty folder with the inputs beside it; what they leave there and print is what is compared.
-scenarios="check config aion polygraph minimise verify convert directory gen replay join dead-letter watch"
+scenarios="check config aion polygraph minimise verify convert directory gen replay join dead-letter watch state restart"
 run() {
     case $1 in
     check) "$isochron" check --threads 2 --json ../violated.jsonl.zst ;;
@@ -41,6 +41,14 @@ run() {
     minimise) "$isochron" check --engine polygraph --level ser --minimise small.jsonl --json ../untimed.jsonl ;;
     watch) "$isochron" watch --source history:t --until-eof --finality-timeout 0 --final-only --record recorded.stream \
         -X "bootstrap.servers=$address" ;;
+    state | restart)
+        [ "$1" = state ] || LD_PRELOAD= cp -r ../remembered .
+        "$isochron" watch --source history:t --until-eof --finality-timeout 0 --final-only --state remembered --checkpoint-interval 0 \
+            --snapshot-after 1 -X "bootstrap.servers=$address"
+        local status=$?
+        [ $status = 137 ] || LD_PRELOAD= rm -rf remembered # it holds times
+        return $status
+        ;;
     esac
 }
 
@@ -131,6 +139,9 @@ start_broker() {
     for ((i = 0; i < 100; i++)); do [ ! -s "$work/broker.out" ] || break; sleep 0.1; done
     address=$(cat "$work/broker.out")
     "$isochron" gen --to kafka:t --quiet -X "bootstrap.servers=$address" "$work/few.jsonl"
+    # what `restart` goes on from: killed once all was fed
+    (mkdir "$work/killed" && cd "$work/killed" && ISOCHRON_CRASH=before-finish run state && exit 4)
+    mv "$work/killed/remembered" "$work/remembered"
 }
 
 # Sanitizers that are linked into the program (clang's) or mind who comes before them (threads) leave nothing to catch.

@@ -140,7 +140,8 @@ static void starts_at_end_and_at_positions(void **state)
         world->seen[p][1] = 100;
     consume(world, consumer, 100);
     iso_kafka_consumer_free(consumer);
-    const struct iso_kafka_position positions[] = {{"t", 0, 150}, {"t", 1, 150}, {"t", 2, 150}, {"t", 3, 150}};
+    const struct iso_kafka_position positions[] = {
+        {"t", 0, 150, false}, {"t", 1, 150, false}, {"t", 2, 150, false}, {"t", 3, 150, false}};
     consumer = open_consumer(world, (struct iso_kafka_consumer_options){
                                         .start = ISO_KAFKA_POSITIONS, .positions = positions, .position_count = 4});
     assert_non_null(consumer);
@@ -213,11 +214,30 @@ static void stored_offset_that_is_gone(void **state)
 {
     struct world *world = *state;
     produce(world, "t", 0, 10);
-    const struct iso_kafka_position positions[] = {{"t", 2, 11}};
+    const struct iso_kafka_position positions[] = {{"t", 2, 11, false}};
     assert_null(open_consumer(world, (struct iso_kafka_consumer_options){
                                          .start = ISO_KAFKA_POSITIONS, .positions = positions, .position_count = 1}));
     assert_int_equal(world->error.status, ISO_FAILED);
     assert_string_equal(world->error.text, "topic t partition 2 offset 11: not on the broker, which has 0 to 10");
+}
+
+/* One message is handed out again where the broker still has it. */
+static void position_to_compare(void **state)
+{
+    struct world *world = *state;
+    produce(world, "t", 0, 10);
+    const struct iso_kafka_position positions[] = {
+        {"t", 0, 4, true}, {"t", 1, 0, true}, {"t", 2, 10, true}, {"t", 3, 4, false}};
+    static const int64_t starts[] = {3, 0, 9, 4};
+    struct iso_kafka_consumer *consumer = open_consumer(
+        world,
+        (struct iso_kafka_consumer_options){.start = ISO_KAFKA_POSITIONS, .positions = positions, .position_count = 4});
+    const struct iso_kafka_partition *partitions;
+    assert_non_null(consumer);
+    assert_int_equal(iso_kafka_consumer_partitions(consumer, &partitions), 4);
+    for (int p = 0; p < 4; p++)
+        assert_int_equal(partitions[p].next, starts[partitions[p].partition]);
+    iso_kafka_consumer_free(consumer);
 }
 
 static void pausing_and_resuming_loses_nothing(void **state)
@@ -494,6 +514,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_partitions_once_until_the_end, start, stop),
         cmocka_unit_test_setup_teardown(starts_at_end_and_at_positions, start, stop),
         cmocka_unit_test_setup_teardown(stored_offset_that_is_gone, start, stop),
+        cmocka_unit_test_setup_teardown(position_to_compare, start, stop),
         cmocka_unit_test_setup_teardown(starts_where_the_group_has_committed, start, stop),
         cmocka_unit_test_setup_teardown(committed_offset_that_is_gone, start, stop),
         cmocka_unit_test_setup_teardown(stored_offsets_without_a_group, start, stop),

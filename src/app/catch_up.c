@@ -1,0 +1,339 @@
+#include "app/catch_up.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* At least what a poll of the consumer gives. */
+enum { POLL_MS = 100, SHELF_FULL = 8192, BATCH_LIMIT = 1 << 16 };
+
+/* Copied messages of one input, from `first` on. */
+struct shelf {
+    struct iso_message **list;
+    uint32_t first, count, capacity;
+};
+
+struct catcher {
+    struct app_durable *durable;
+    struct iso_pipeline *pipeline;
+    struct iso_error *error;
+    struct iso_kafka_consumer *consumer; /* NULL: nothing has to be read again */
+    volatile sig_atomic_t *stopped;
+    struct shelf *shelves; /* by input */
+    uint32_t shelf_count;
+    struct iso_message **taken; /* of the step at hand */
+    struct iso_message *batch;
+    struct iso_text again; /* its record, made once more */
+};
+
+static enum iso_status damaged(const struct catcher *catcher)
+{
+    return iso_error_set(catcher->error, ISO_FAILED, "state %s: damaged: a record of the journal makes no sense",
+                         catcher->durable->options.state);
+}
+
+/* ---- messages that came early ---- */
+
+static uint8_t *copy_bytes(uint8_t *at, struct iso_bytes *bytes)
+{
+    if (!bytes->data)
+        return at;
+    memcpy(at, bytes->data, bytes->size);
+    bytes->data = at;
+    return at + bytes->size;
+}
+
+/* In one block of memory. The topic's name is the table of inputs'. */
+static struct iso_message *copy_message(const struct iso_message *message)
+{
+    size_t heads = message->header_count * sizeof *message->headers, size = message->key.size + message->payload.size;
+    for (uint32_t i = 0; i < message->header_count; i++)
+        size += message->headers[i].name.size + message->headers[i].value.size;
+    struct iso_message *copy = iso_allocate(sizeof *copy + heads + size + 1);
+    struct iso_header *headers = (struct iso_header *)(copy + 1);
+    uint8_t *at = (uint8_t *)(headers + message->header_count);
+    *copy = *message;
+    copy->headers = headers;
+    at = copy_bytes(at, &copy->key);
+    at = copy_bytes(at, &copy->payload);
+    for (uint32_t i = 0; i < message->header_count; i++) {
+        headers[i] = message->headers[i];
+        at = copy_bytes(at, &headers[i].name);
+        at = copy_bytes(at, &headers[i].value);
+    }
+    return copy;
+}
+
+static struct shelf *shelf_of(struct catcher *catcher, uint32_t input)
+{
+    if (input >= catcher->shelf_count) {
+        uint32_t count = (uint32_t)iso_column_capacity(catcher->shelf_count, (size_t)input + 1);
+        catcher->shelves = iso_reallocate(catcher->shelves, count * sizeof *catcher->shelves);
+        memset(catcher->shelves + catcher->shelf_count, 0, (count - catcher->shelf_count) * sizeof *catcher->shelves);
+        catcher->shelf_count = count;
+    }
+    return &catcher->shelves[input];
+}
+
+static void put_on_shelf(struct catcher *catcher, const struct iso_message *message)
+{
+    struct shelf *shelf = shelf_of(catcher, message->input);
+    if (shelf->first + shelf->count == shelf->capacity && shelf->first) {
+        memmove(shelf->list, shelf->list + shelf->first, shelf->count * sizeof *shelf->list);
+        shelf->first = 0;
+    }
+    if (shelf->count == shelf->capacity) {
+        shelf->capacity = (uint32_t)iso_column_capacity(shelf->capacity, (size_t)shelf->count + 1);
+        shelf->list = iso_reallocate(shelf->list, shelf->capacity * sizeof *shelf->list);
+    }
+    shelf->list[shelf->first + shelf->count++] = copy_message(message);
+}
+
+static void release(struct catcher *catcher)
+{
+    for (uint32_t i = 0; i < catcher->shelf_count; i++) {
+        struct shelf *shelf = &catcher->shelves[i];
+        for (uint32_t m = 0; m < shelf->count; m++)
+            iso_free(shelf->list[shelf->first + m]);
+        iso_free(shelf->list);
+    }
+    iso_free(catcher->shelves);
+    iso_free(catcher->taken);
+    iso_free(catcher->batch);
+    iso_text_release(&catcher->again);
+    iso_kafka_consumer_free(catcher->consumer);
+}
+
+/* ---- reading ---- */
+
+/* No partition runs far ahead of those that the next steps need. */
+static enum iso_status read_more(struct catcher *catcher)
+{
+    const struct iso_message *messages;
+    const struct iso_kafka_partition *partitions;
+    uint32_t count, partition_count = iso_kafka_consumer_partitions(catcher->consumer, &partitions);
+    for (uint32_t i = 0; i < partition_count; i++)
+        iso_kafka_consumer_hold(catcher->consumer, i, shelf_of(catcher, partitions[i].input)->count >= SHELF_FULL);
+    if (iso_kafka_consumer_poll(catcher->consumer, POLL_MS, &messages, &count, catcher->error) != ISO_OK)
+        return catcher->error->status;
+    memcpy(catcher->batch, messages, count * sizeof *messages);
+    if (app_durable_compare(catcher->durable, catcher->batch, &count) != ISO_OK)
+        return catcher->error->status;
+    for (uint32_t i = 0; i < count; i++)
+        put_on_shelf(catcher, &catcher->batch[i]);
+    return ISO_OK;
+}
+
+/* The broker has no more of an input whose messages were read before. */
+static bool has_ended(const struct catcher *catcher, uint32_t input)
+{
+    const struct iso_kafka_partition *partitions;
+    uint32_t count = iso_kafka_consumer_partitions(catcher->consumer, &partitions);
+    for (uint32_t i = 0; i < count; i++)
+        if (partitions[i].input == input)
+            return partitions[i].at_end;
+    return true;
+}
+
+static enum iso_status await(struct catcher *catcher, uint32_t input, uint64_t need)
+{
+    const struct iso_inputs_entry *entry = &iso_pipeline_inputs(catcher->pipeline)->list[input];
+    while (shelf_of(catcher, input)->count < need && !*catcher->stopped) {
+        bool ended = has_ended(catcher, input);
+        if (read_more(catcher) != ISO_OK)
+            return catcher->error->status;
+        if (ended && shelf_of(catcher, input)->count < need && has_ended(catcher, input))
+            return iso_error_set(catcher->error, ISO_FAILED,
+                                 "topic %s partition %" PRId32 ": ends before what was read of it: it was truncated or "
+                                 "created anew",
+                                 entry->topic, entry->partition);
+    }
+    return ISO_OK;
+}
+
+/* ---- records ---- */
+
+static enum iso_status take_run(struct catcher *catcher, uint64_t input, uint64_t need, uint32_t *count)
+{
+    if (input >= iso_pipeline_inputs(catcher->pipeline)->count || !catcher->consumer || need > BATCH_LIMIT - *count)
+        return damaged(catcher);
+    if (await(catcher, (uint32_t)input, need) != ISO_OK || *catcher->stopped)
+        return catcher->error->status;
+    struct shelf *shelf = shelf_of(catcher, (uint32_t)input);
+    memcpy(catcher->taken + *count, shelf->list + shelf->first, need * sizeof *shelf->list);
+    shelf->first += (uint32_t)need;
+    shelf->count -= (uint32_t)need;
+    *count += (uint32_t)need;
+    return ISO_OK;
+}
+
+static enum iso_status feed(struct catcher *catcher, const struct iso_store_record *record, uint32_t count,
+                            uint64_t time)
+{
+    struct iso_progress *progress = &catcher->durable->progress;
+    for (uint32_t i = 0; i < count; i++)
+        catcher->batch[i] = *catcher->taken[i];
+    app_durable_count(catcher->durable, catcher->batch, count);
+    catcher->again.used = 0;
+    iso_progress_step(progress, catcher->batch, count, time, &catcher->again);
+    if (catcher->again.used != record->size || memcmp(catcher->again.bytes, record->bytes, record->size))
+        return count ? app_durable_changed(catcher->durable, catcher->batch[0].topic, catcher->batch[0].partition,
+                                           catcher->batch[0].offset)
+                     : damaged(catcher);
+    if (count)
+        iso_pipeline_feed(catcher->pipeline, catcher->batch, count, time, catcher->error);
+    if (catcher->error->status == ISO_OK)
+        iso_pipeline_tick(catcher->pipeline, time, catcher->error);
+    return catcher->error->status;
+}
+
+static enum iso_status do_step(struct catcher *catcher, const struct iso_store_record *record)
+{
+    struct iso_progress_reader reader = {record->bytes, record->bytes + record->size};
+    uint64_t time, runs, input, need;
+    uint32_t count = 0;
+    if (!iso_progress_get_step(&catcher->durable->progress, &reader, &time, &runs))
+        return damaged(catcher);
+    for (; runs && catcher->error->status == ISO_OK && !*catcher->stopped; runs--) {
+        if (!iso_progress_get_run(&reader, &input, &need))
+            return damaged(catcher);
+        take_run(catcher, input, need, &count);
+    }
+    if (catcher->error->status == ISO_OK && !*catcher->stopped)
+        feed(catcher, record, count, time);
+    for (uint32_t i = 0; i < count; i++)
+        iso_free(catcher->taken[i]);
+    return catcher->error->status;
+}
+
+static enum iso_status do_partition(struct catcher *catcher, const struct iso_store_record *record)
+{
+    struct iso_progress_partition partition;
+    struct iso_progress_reader reader = {record->bytes, record->bytes + record->size};
+    if (!iso_progress_get_partition(&catcher->durable->progress, reader, &partition))
+        return damaged(catcher);
+    iso_progress_place(&catcher->durable->progress, partition.input)->declared = true;
+    iso_pipeline_declare(catcher->pipeline, partition.input, partition.time);
+    return ISO_OK;
+}
+
+/* Equal verdicts, or this is not the program that made the others. */
+static enum iso_status do_check(struct catcher *catcher, const struct iso_store_record *record)
+{
+    const struct iso_progress *progress = &catcher->durable->progress;
+    uint64_t position, digest;
+    if (!iso_progress_get_check((struct iso_progress_reader){record->bytes, record->bytes + record->size}, &position,
+                                &digest))
+        return damaged(catcher);
+    if (position == progress->position && digest == progress->digest)
+        return ISO_OK;
+    return iso_error_set(catcher->error, ISO_FAILED,
+                         "state %s: the same messages gave other verdicts: %" PRIu64
+                         " bytes of them, expected %" PRIu64,
+                         catcher->durable->options.state, progress->position, position);
+}
+
+static enum iso_status do_record(struct catcher *catcher, const struct iso_store_record *record)
+{
+    struct iso_progress_reader reader = {record->bytes, record->bytes + record->size};
+    uint64_t time, runs;
+    switch (record->type) {
+    case ISO_PROGRESS_STEP:
+        return do_step(catcher, record);
+    case ISO_PROGRESS_PARTITION:
+        return do_partition(catcher, record);
+    case ISO_PROGRESS_TOLD:
+        return ISO_OK;
+    case ISO_PROGRESS_CHECK:
+        return do_check(catcher, record);
+    case ISO_PROGRESS_FINISH:
+        if (!iso_progress_get_step(&catcher->durable->progress, &reader, &time, &runs))
+            return damaged(catcher);
+        catcher->durable->progress.time = time;
+        return iso_pipeline_end(catcher->pipeline, time, catcher->error);
+    default:
+        return damaged(catcher);
+    }
+}
+
+/* ---- the whole ---- */
+
+/* Inputs are numbered in the order of then, before a consumer finds their partitions in an order of its own. */
+static bool number_inputs(struct catcher *catcher)
+{
+    struct iso_progress *progress = &catcher->durable->progress;
+    struct iso_store_record record;
+    struct iso_progress_partition partition;
+    bool reads = false;
+    while (iso_store_next(catcher->durable->store, &record, catcher->error)) {
+        struct iso_progress_reader reader = {record.bytes, record.bytes + record.size};
+        uint64_t time, runs;
+        if (record.type == ISO_PROGRESS_STEP && iso_progress_get_step(progress, &reader, &time, &runs))
+            reads |= runs != 0;
+        if (record.type != ISO_PROGRESS_PARTITION)
+            continue;
+        if (!iso_progress_get_partition(progress, reader, &partition) ||
+            iso_inputs_number(iso_pipeline_inputs(catcher->pipeline), partition.topic, partition.length,
+                              partition.partition) != partition.input)
+            damaged(catcher);
+        else
+            iso_progress_place(progress, partition.input)->next = partition.start;
+    }
+    iso_store_rewind(catcher->durable->store);
+    return reads;
+}
+
+/* Those topics that something was read of; the list is the caller's. */
+static const char **known_topics(const struct catcher *catcher, const struct iso_kafka_consumer_options *settings,
+                                 uint32_t *count)
+{
+    const struct iso_inputs *inputs = iso_pipeline_inputs(catcher->pipeline);
+    const char **topics = iso_allocate((settings->topic_count + 1) * sizeof *topics);
+    *count = 0;
+    for (uint32_t t = 0; t < settings->topic_count; t++) {
+        uint32_t i = 0;
+        while (i < inputs->count && strcmp(inputs->list[i].topic, settings->topics[t]))
+            i++;
+        if (i < inputs->count)
+            topics[(*count)++] = settings->topics[t];
+    }
+    return topics;
+}
+
+static void open_consumer(struct catcher *catcher, const struct iso_kafka_consumer_options *settings)
+{
+    struct iso_kafka_consumer_options again = *settings;
+    struct iso_kafka_position *positions = app_durable_positions(catcher->durable, &again.position_count);
+    const char **topics = known_topics(catcher, settings, &again.topic_count);
+    again.topics = topics;
+    again.positions = positions;
+    again.start = ISO_KAFKA_POSITIONS;
+    again.until_eof = again.wait_for_topics = false;
+    catcher->consumer = iso_kafka_consumer_new(&again, iso_pipeline_inputs(catcher->pipeline), catcher->error);
+    iso_free(positions);
+    iso_free(topics);
+}
+
+enum iso_status app_catch_up(struct app_durable *durable, const struct iso_kafka_consumer_options *settings,
+                             volatile sig_atomic_t *stopped)
+{
+    struct catcher catcher = {.durable = durable,
+                              .pipeline = durable->stream->pipeline,
+                              .error = &durable->stream->app->error,
+                              .stopped = stopped};
+    struct iso_store_record record;
+    catcher.taken = iso_allocate(BATCH_LIMIT * sizeof *catcher.taken);
+    catcher.batch = iso_allocate(BATCH_LIMIT * sizeof *catcher.batch);
+    durable->catching_up = true;
+    if (number_inputs(&catcher) && catcher.error->status == ISO_OK)
+        open_consumer(&catcher, settings);
+    while (catcher.error->status == ISO_OK && !*stopped && iso_store_next(durable->store, &record, catcher.error)) {
+        do_record(&catcher, &record);
+        app_durable_at(durable, "after-record-again");
+    }
+    if (catcher.error->status == ISO_OK && !*stopped)
+        durable->catching_up = false;
+    release(&catcher);
+    return durable->stream->app->error.status;
+}

@@ -1,0 +1,169 @@
+/* `isochron state`: looking into the directory that `watch --state` keeps. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app/app.h"
+#include "app/options.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "state/progress.h"
+#include "store/store.h"
+
+struct state {
+    bool unused; /* app_parse needs a struct; there are no options but those that every command has */
+};
+
+static const struct app_option options[] = {{.type = APP_END}};
+
+/* What a snapshot's items say, as they come. */
+struct view {
+    struct app *app;
+    bool shows;
+    uint64_t items, bytes;
+    struct iso_text content, configuration, places;
+    int32_t partition; /* of the input at hand */
+    uint32_t inputs;
+    uint64_t position, messages;
+};
+
+static void collect(void *context, const void *bytes, size_t size)
+{
+    struct view *view = context;
+    if (view->content.used + size <= 1 << 20)
+        iso_text_put_bytes(&view->content, bytes, size);
+}
+
+static bool is(const struct iso_archive_item *item, const char *name)
+{
+    return !strncmp(item->name, name, sizeof item->name);
+}
+
+static uint64_t number_in(const struct iso_text *content)
+{
+    uint64_t number = 0;
+    memcpy(&number, content->bytes, content->used < sizeof number ? content->used : sizeof number);
+    return number;
+}
+
+static void show_input(struct view *view)
+{
+    struct iso_progress_place place = {.next = -1};
+    size_t at = view->inputs++ * sizeof place;
+    if (at + sizeof place <= view->places.used)
+        memcpy(&place, view->places.bytes + at, sizeof place);
+    iso_output_format(&view->app->out, "topic %.*s partition %" PRId32 ": goes on at offset %" PRId64 "\n",
+                      (int)view->content.used, view->content.bytes, view->partition, place.next);
+}
+
+/* Items are known by their names in the walks of app/durable.c, state/progress.c and pipeline/archive.c. */
+static void take_item(struct view *view, const struct iso_archive_item *item)
+{
+    view->items++;
+    view->bytes += item->count * item->element;
+    if (is(item, "configuration"))
+        iso_text_put_bytes(&view->configuration, view->content.bytes, view->content.used);
+    else if (is(item, "places"))
+        iso_text_put_bytes(&view->places, view->content.bytes, view->content.used);
+    else if (is(item, "progress->messages"))
+        view->messages = number_in(&view->content);
+    else if (is(item, "progress->position"))
+        view->position = number_in(&view->content);
+    else if (is(item, "input.partition"))
+        view->partition = (int32_t)number_in(&view->content);
+    else if (is(item, "input.topic") && view->shows)
+        show_input(view);
+}
+
+static void look(void *context, struct iso_archive *archive)
+{
+    struct view *view = context;
+    struct iso_archive_item item;
+    while (iso_archive_next(archive, &item, collect, view)) {
+        take_item(view, &item);
+        view->content.used = 0;
+    }
+}
+
+static void show_configuration(struct view *view)
+{
+    const char *at = view->configuration.bytes, *end = at + view->configuration.used;
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((newline ? newline : end) - at);
+        if (length && at[length - 1] != '=')
+            iso_output_format(&view->app->out, "configuration: %.*s\n", (int)length, at);
+        at += length + 1;
+    }
+}
+
+static void count_records(struct view *view, struct iso_store *store)
+{
+    static const char *const names[] = {"other records",          "steps",       "partitions",
+                                        "notes of what was told", "checkpoints", "ends"};
+    enum { NAMES = sizeof names / sizeof *names };
+    uint64_t counts[NAMES] = {0};
+    struct iso_store_record record;
+    while (iso_store_next(store, &record, &view->app->error))
+        counts[record.type < NAMES ? record.type : 0]++;
+    iso_output_format(&view->app->out, "journal: %" PRIu64 " bytes", iso_store_journal_bytes(store));
+    for (int i = 1; i < NAMES; i++)
+        if (counts[i])
+            iso_output_format(&view->app->out, ", %" PRIu64 " %s", counts[i], names[i]);
+    iso_output_text(&view->app->out, "\n");
+    if (iso_store_torn(store))
+        iso_output_format(&view->app->out, "torn: %" PRIu64 " bytes at its end, which the next run leaves out\n",
+                          iso_store_torn(store));
+}
+
+static enum iso_status run_on(struct app *app, const char *verb, const char *path)
+{
+    struct view view = {.app = app, .shows = !strcmp(verb, "show")};
+    struct iso_store *store =
+        iso_store_open(&(struct iso_store_options){.path = path, .must_exist = true}, &app->error);
+    if (store && iso_store_examine(store, look, &view, &app->error) == ISO_OK) {
+        iso_output_format(&app->out,
+                          "snapshot-%" PRIu64 ": %" PRIu64 " bytes, %" PRIu64 " items; %" PRIu64
+                          " messages read, %" PRIu64 " bytes of verdicts\n",
+                          iso_store_generation(store), iso_store_snapshot_bytes(store), view.items, view.messages,
+                          view.position);
+        if (view.shows)
+            show_configuration(&view);
+        count_records(&view, store);
+    }
+    if (app->error.status == ISO_OK)
+        iso_output_text(&app->out, "every checksum fits\n");
+    iso_store_close(store);
+    iso_text_release(&view.content);
+    iso_text_release(&view.configuration);
+    iso_text_release(&view.places);
+    return app->error.status;
+}
+
+static enum iso_status run(struct app *app, int count, char **arguments)
+{
+    struct state state = {0};
+    struct app_texts words = {0};
+    bool done;
+    enum iso_status status = app_parse(app, count, arguments, &state, &words, &done);
+    if (status == ISO_OK && !done) {
+        bool known = words.count == 2 && (!strcmp(words.items[0], "show") || !strcmp(words.items[0], "verify"));
+        status = known ? run_on(app, words.items[0], words.items[1])
+                       : iso_error_set(&app->error, ISO_BAD_INPUT, "expected show DIR or verify DIR");
+    }
+    app_texts_release(&words);
+    return status;
+}
+
+const struct app_command app_state = {
+    .name = "state",
+    .summary = "look into the directory that watch --state keeps",
+    .usage = "show|verify DIR",
+    .intro = "show says whose state it is, how far it has come, and what a restart does again;\n"
+             "verify reads every byte of it and compares every checksum. Not while a run uses\n"
+             "the directory. Status 4: damaged, or in use.",
+    .examples = "  isochron state show /var/lib/isochron\n"
+                "      Where each partition goes on, and with which options.\n",
+    .options = options,
+    .run = run,
+};

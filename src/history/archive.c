@@ -1,0 +1,97 @@
+#include "history/archive.h"
+
+#include <assert.h>
+
+#include "history/index.h"
+
+uint64_t *iso_archive_slots(struct iso_archive *archive, const char *name, uint64_t *slots, uint32_t *mask)
+{
+    uint64_t count = slots ? (uint64_t)*mask + 1 : 0, capacity = count;
+    slots = iso_archive_column(archive, name, ISO_ARCHIVE_COLUMN, slots, &count, &capacity, sizeof *slots);
+    iso_archive_expect(archive, count == capacity && !(count & (count - 1)));
+    *mask = capacity ? (uint32_t)capacity - 1 : 0;
+    return slots;
+}
+
+void iso_atoms_archive(struct iso_archive *archive, struct iso_atoms *atoms)
+{
+    ISO_ARCHIVE_ANY(archive, "atoms.payload", ISO_ARCHIVE_COLUMN, atoms->payload, atoms->count, atoms->capacity);
+    ISO_ARCHIVE_ANY(archive, "atoms.form", ISO_ARCHIVE_TWIN, atoms->form, atoms->count, atoms->capacity);
+    ISO_ARCHIVE_ANY(archive, "atoms.text", ISO_ARCHIVE_COLUMN, atoms->text, atoms->text_size, atoms->text_capacity);
+    atoms->slots = iso_archive_slots(archive, "atoms.slots", atoms->slots, &atoms->slot_mask);
+}
+
+void iso_atom_index_archive(struct iso_archive *archive, struct iso_atom_index *index)
+{
+    uint64_t used = index->used, direct = index->direct_capacity;
+    ISO_ARCHIVE_ANY(archive, "index.direct", ISO_ARCHIVE_COLUMN, index->direct, direct, index->direct_capacity);
+    ISO_ARCHIVE_ANY(archive, "index.slots", ISO_ARCHIVE_COLUMN, index->slots, index->slot_count, index->slot_count);
+    iso_archive_value(archive, "index.used", &used, sizeof used);
+    iso_archive_expect(archive, direct == index->direct_capacity && used <= index->slot_count &&
+                                    !(index->slot_count & (index->slot_count - 1)));
+    index->used = used;
+}
+
+/* ---- histories ---- */
+
+static void archive_transactions(struct iso_archive *archive, struct iso_history *history)
+{
+    uint32_t *count = &history->transaction_count, *capacity = &history->transaction_capacity;
+#define TWIN(column) ISO_ARCHIVE_ANY(archive, #column, ISO_ARCHIVE_TWIN, history->column, *count, *capacity)
+    ISO_ARCHIVE_ANY(archive, "flags", ISO_ARCHIVE_COLUMN, history->flags, *count, *capacity);
+    TWIN(tid);
+    TWIN(session);
+    TWIN(sts);
+    TWIN(cts);
+    TWIN(origin);
+    TWIN(sno);
+    TWIN(xid);
+    TWIN(snapshot);
+    TWIN(begun);
+    TWIN(ended);
+    TWIN(sts_logical);
+    TWIN(cts_logical);
+#undef TWIN
+    uint64_t starts = *capacity ? (uint64_t)*count + 1 : 0;
+    uint64_t room = *capacity ? (uint64_t)*capacity + 1 : 0;
+    history->first_operation = iso_archive_column(archive, "first_operation", ISO_ARCHIVE_TWIN,
+                                                  history->first_operation, &starts, &room, sizeof(uint32_t));
+}
+
+static void archive_operations(struct iso_archive *archive, struct iso_history *history)
+{
+    uint32_t *count = &history->operation_count, *capacity = &history->operation_capacity;
+    ISO_ARCHIVE_ANY(archive, "kind", ISO_ARCHIVE_COLUMN, history->kind, *count, *capacity);
+    ISO_ARCHIVE_ANY(archive, "key", ISO_ARCHIVE_TWIN, history->key, *count, *capacity);
+    ISO_ARCHIVE_ANY(archive, "value", ISO_ARCHIVE_TWIN, history->value, *count, *capacity);
+    ISO_ARCHIVE_ANY(archive, "ots", ISO_ARCHIVE_TWIN, history->ots, *count, *capacity);
+    ISO_ARCHIVE_ANY(archive, "ots_logical", ISO_ARCHIVE_TWIN, history->ots_logical, *count, *capacity);
+    uint32_t starts = history->list_first ? history->list_count + 1 : 0;
+    ISO_ARCHIVE_ANY(archive, "list_first", ISO_ARCHIVE_COLUMN, history->list_first, starts, history->list_capacity);
+    history->list_count = starts ? starts - 1 : 0;
+    ISO_ARCHIVE_ANY(archive, "element", ISO_ARCHIVE_COLUMN, history->element, history->element_count,
+                    history->element_capacity);
+}
+
+static void archive_names(struct iso_archive *archive, struct iso_history *history)
+{
+    ISO_ARCHIVE_ANY(archive, "key_atom", ISO_ARCHIVE_COLUMN, history->key_atom, history->key_count,
+                    history->key_capacity);
+    ISO_ARCHIVE_ANY(archive, "key_use", ISO_ARCHIVE_TWIN, history->key_use, history->key_count, history->key_capacity);
+    ISO_ARCHIVE_ANY(archive, "session_atom", ISO_ARCHIVE_COLUMN, history->session_atom, history->session_count,
+                    history->session_capacity);
+    iso_atom_index_archive(archive, history->key_index);
+    iso_atom_index_archive(archive, history->session_index);
+    iso_atoms_archive(archive, &history->atoms);
+}
+
+void iso_history_archive(struct iso_archive *archive, struct iso_history *history)
+{
+    uint32_t clock = history->clock;
+    assert(!history->finished && !history->input_count && !history->initial_count && !history->snapshot_count);
+    archive_transactions(archive, history);
+    archive_operations(archive, history);
+    archive_names(archive, history);
+    iso_archive_value(archive, "clock", &clock, sizeof clock);
+    history->clock = clock;
+}

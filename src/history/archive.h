@@ -1,0 +1,19 @@
+/* Walks of an archive (base/archive.h) over atoms, indices, and histories that are being built. */
+#ifndef ISO_HISTORY_ARCHIVE_H
+#define ISO_HISTORY_ARCHIVE_H
+
+#include "base/archive.h"
+#include "iso/history.h"
+
+struct iso_atom_index;
+
+/* Columns of 64-bit slots of an open-addressing table: a power of two of them, or none; `*mask` is one less. */
+uint64_t *iso_archive_slots(struct iso_archive *archive, const char *name, uint64_t *slots, uint32_t *mask);
+
+void iso_atoms_archive(struct iso_archive *archive, struct iso_atoms *atoms);
+void iso_atom_index_archive(struct iso_archive *archive, struct iso_atom_index *index);
+
+/* A history in building that names no inputs and no initial values. Restoring: into an empty one. */
+void iso_history_archive(struct iso_archive *archive, struct iso_history *history);
+
+#endif

@@ -1,0 +1,76 @@
+/* The pipeline's state as an archive. */
+#include "pipeline/archive.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "aion/archive.h"
+#include "base/memory.h"
+#include "history/archive.h"
+#include "pipeline/pipeline_private.h"
+
+/* In their order: origins name inputs by number. */
+static void archive_inputs(struct iso_archive *archive, struct iso_inputs *inputs)
+{
+    uint32_t count = inputs->count;
+    iso_archive_value(archive, "inputs", &count, sizeof count);
+    for (uint32_t i = 0; i < count && archive->error->status == ISO_OK; i++) {
+        const struct iso_inputs_entry *known = archive->restoring ? NULL : &inputs->list[i];
+        int32_t partition = known ? known->partition : 0;
+        char *topic = known ? known->topic : NULL;
+        uint64_t length = known ? strlen(topic) : 0, capacity = length;
+        iso_archive_value(archive, "input.partition", &partition, sizeof partition);
+        topic = iso_archive_column(archive, "input.topic", ISO_ARCHIVE_HEAP, topic, &length, &capacity, 1);
+        if (!archive->restoring)
+            continue;
+        if (archive->error->status == ISO_OK)
+            iso_archive_expect(archive, iso_inputs_number(inputs, topic ? topic : "", length, partition) == i);
+        iso_free(topic);
+    }
+}
+
+static void archive_findings(struct iso_archive *archive, struct findings *findings)
+{
+    iso_atoms_archive(archive, &findings->atoms);
+    ISO_ARCHIVE_ANY(archive, "findings", ISO_ARCHIVE_HEAP, findings->list, findings->count, findings->capacity);
+    for (size_t i = 0; archive->restoring && i < findings->count; i++)
+        findings->list[i].text = NULL; /* of another process */
+    for (size_t i = 0; i < findings->count; i++) {
+        struct finding *finding = &findings->list[i];
+        uint64_t length = finding->text ? finding->length : 0, capacity = length; /* none: it was removed */
+        finding->text =
+            iso_archive_column(archive, "finding.text", ISO_ARCHIVE_HEAP, finding->text, &length, &capacity, 1);
+        iso_archive_expect(archive, length == finding->length || !finding->text);
+    }
+    if (archive->restoring && findings->count)
+        findings_index(findings);
+}
+
+static void archive_times(struct iso_archive *archive, struct iso_pipeline *pipeline)
+{
+    uint32_t clock = pipeline->clock;
+    iso_archive_value(archive, "clock", &clock, sizeof clock);
+    pipeline->clock = clock;
+    ISO_ARCHIVE_VALUE(archive, pipeline->midway);
+    ISO_ARCHIVE_VALUE(archive, pipeline->year);
+    ISO_ARCHIVE_VALUE(archive, pipeline->stats);
+    ISO_ARCHIVE_ANY(archive, "states", ISO_ARCHIVE_HEAP, pipeline->states, pipeline->state_count,
+                    pipeline->state_count);
+    for (uint32_t i = 0; i < pipeline->state_count; i++)
+        iso_archive_expect(archive,
+                           pipeline->states[i].route == NO_ROUTE || pipeline->states[i].route <= pipeline->route_count);
+}
+
+void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipeline)
+{
+    assert(!pipeline->join);
+    if (archive->restoring) {
+        iso_free(pipeline->states);
+        pipeline->states = NULL;
+        pipeline->state_count = 0;
+    }
+    archive_inputs(archive, &pipeline->inputs);
+    archive_times(archive, pipeline);
+    archive_findings(archive, &pipeline->findings);
+    iso_aion_archive(archive, pipeline->engine);
+}

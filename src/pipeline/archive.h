@@ -1,0 +1,16 @@
+/* A pipeline's state as an archive (base/archive.h): one walk saves and restores.
+ *
+ * Inputs and their watermarks, counts, what the summary lists, and the engine. Without change streams only: the join
+ * keeps state of its own. Decoders of client records keep none that another message could not bring back.
+ */
+#ifndef ISO_PIPELINE_ARCHIVE_H
+#define ISO_PIPELINE_ARCHIVE_H
+
+#include "base/archive.h"
+#include "pipeline/pipeline.h"
+
+/* Between calls to the pipeline. Restoring: into a new one of the same options, with the same routes in the same
+ * order, whose table of inputs is empty. */
+void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipeline);
+
+#endif

@@ -1,0 +1,113 @@
+/* Appending to a journal, and beginning new ones. */
+#define _GNU_SOURCE
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "store/store_private.h"
+
+static enum iso_status write_out(struct iso_store *store, const void *bytes, size_t size, struct iso_error *error)
+{
+    char name[STORE_NAME];
+    store_name(name, "journal", store->generation);
+    return store_write(store->out, bytes, size) ? ISO_OK : store_failed(store, name, "cannot be written", error);
+}
+
+enum iso_status store_new_journal(struct iso_store *store, uint64_t generation, struct iso_error *error)
+{
+    char name[STORE_NAME];
+    struct journal_head head = journal_head_of(generation);
+    store_name(name, "journal", generation);
+    if (store->out >= 0)
+        close(store->out);
+    store_at(store, "before-journal-created");
+    store->out = openat(store->directory, name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+    if (store->out < 0)
+        return store_failed(store, name, "cannot be created", error);
+    store_at(store, "after-journal-created");
+    store->generation = generation;
+    store->number = 0;
+    write_out(store, &head, sizeof head, error);
+    store_at(store, "after-journal-headed");
+    return error->status;
+}
+
+/* Journals behind a torn one. */
+static void remove_later(struct iso_store *store, uint64_t generation)
+{
+    char name[STORE_NAME];
+    while (store_has(store, "journal", ++generation)) {
+        store_name(name, "journal", generation);
+        unlinkat(store->directory, name, 0);
+        store_at(store, "after-later-journal-removed");
+    }
+}
+
+enum iso_status iso_store_resume(struct iso_store *store, uint64_t *torn, struct iso_error *error)
+{
+    char name[STORE_NAME];
+    assert(store->at_end && store->out < 0);
+    bool rolled = store->in.rolled, headless = store->in.size < sizeof(struct journal_head);
+    uint64_t number = store->in.number, whole = store->in.at;
+    *torn = store->torn;
+    remove_later(store, store->read_generation);
+    iso_free(store->in.bytes);
+    store->in = (struct journal_in){0};
+    if (rolled || headless)
+        return store_new_journal(store, store->read_generation + rolled, error);
+    store->generation = store->read_generation;
+    store->number = number;
+    store_name(name, "journal", store->generation);
+    store->out = openat(store->directory, name, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (store->out < 0)
+        return store_failed(store, name, "cannot be opened", error);
+    store_at(store, "before-torn-cut");
+    if (ftruncate(store->out, (off_t)whole))
+        return store_failed(store, name, "cannot be cut", error);
+    store_at(store, "after-torn-cut");
+    return ISO_OK;
+}
+
+/* Head and content in one write, so that the process cannot die between them. */
+enum iso_status iso_store_append(struct iso_store *store, uint32_t type, const void *bytes, size_t size,
+                                 struct iso_error *error)
+{
+    assert(size <= ISO_STORE_RECORD_MAX);
+    struct journal_record head = journal_record_of(store->generation, type, store->number, bytes, (uint32_t)size);
+    if (store->scratch_size < sizeof head + size) {
+        store->scratch_size = iso_column_capacity(store->scratch_size, sizeof head + size);
+        store->scratch = iso_reallocate(store->scratch, store->scratch_size);
+    }
+    memcpy(store->scratch, &head, sizeof head);
+    if (size)
+        memcpy(store->scratch + sizeof head, bytes, size);
+    store_at(store, "before-append");
+    if (write_out(store, store->scratch, sizeof head + size, error) != ISO_OK)
+        return error->status;
+    store_at(store, "after-append");
+    store->number++;
+    store->appended += sizeof head + size;
+    return ISO_OK;
+}
+
+enum iso_status iso_store_sync(struct iso_store *store, bool wait, struct iso_error *error)
+{
+    char name[STORE_NAME];
+    store_name(name, "journal", store->generation);
+    errno = syncer_failure(&store->syncer);
+    if (errno)
+        return store_failed(store, name, "cannot be synced", error);
+    if (wait)
+        return store_sync(store, store->out, name, error);
+    if (syncer_busy(&store->syncer))
+        return ISO_OK;
+    store_at(store, "before-background-sync");
+    if (!syncer_start(&store->syncer, store->out, NULL, NULL))
+        return store_failed(store, name, "cannot be synced", error);
+    store_at(store, "after-background-sync");
+    return ISO_OK;
+}

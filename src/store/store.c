@@ -1,0 +1,361 @@
+/* The directory, its lock, and reading what it holds. */
+#define _GNU_SOURCE
+#include "store/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "store/store_private.h"
+
+void store_at(const struct iso_store *store, const char *point)
+{
+    if (store->options.at)
+        store->options.at(store->options.context, point);
+}
+
+void store_name(char name[STORE_NAME], const char *kind, uint64_t generation)
+{
+    snprintf(name, STORE_NAME, "%s-%" PRIu64, kind, generation);
+}
+
+enum iso_status store_failed(const struct iso_store *store, const char *name, const char *what, struct iso_error *error)
+{
+    return iso_error_set(error, ISO_FAILED, "state %s/%s: %s: %s", store->path, name, what, strerror(errno));
+}
+
+enum iso_status store_sync(struct iso_store *store, int file, const char *name, struct iso_error *error)
+{
+    store_at(store, "before-sync");
+    if (fsync(file))
+        return store_failed(store, name, "cannot be synced", error);
+    store_at(store, "after-sync");
+    return ISO_OK;
+}
+
+bool store_has(const struct iso_store *store, const char *kind, uint64_t generation)
+{
+    char name[STORE_NAME];
+    store_name(name, kind, generation);
+    return faccessat(store->directory, name, F_OK, 0) == 0;
+}
+
+bool store_write(int file, const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    while (size) {
+        ssize_t wrote = write(file, at, size);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return false;
+        at += wrote;
+        size -= (size_t)wrote;
+    }
+    return true;
+}
+
+/* ---- opening ---- */
+
+/* The lock goes with the process, however it ends. */
+static enum iso_status take_lock(struct iso_store *store, struct iso_error *error)
+{
+    char owner[32] = "";
+    store->lock = openat(store->directory, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (store->lock < 0)
+        return store_failed(store, "lock", "cannot be opened", error);
+    if (flock(store->lock, LOCK_EX | LOCK_NB)) {
+        ssize_t length = pread(store->lock, owner, sizeof owner - 1, 0);
+        owner[length > 0 ? length : 0] = 0;
+        return iso_error_set(error, ISO_FAILED, "state %s: in use by another isochron, process %s", store->path,
+                             *owner ? owner : "unknown");
+    }
+    int length = snprintf(owner, sizeof owner, "%ld", (long)getpid());
+    if (ftruncate(store->lock, 0) || !store_write(store->lock, owner, (size_t)length))
+        return store_failed(store, "lock", "cannot be written", error);
+    return ISO_OK;
+}
+
+/* The generation in a name such as snapshot-7; 0: it is another. */
+static uint64_t generation_in(const char *name, const char *kind)
+{
+    size_t length = strlen(kind);
+    char *end;
+    if (strncmp(name, kind, length) || name[length] != '-' || name[length + 1] < '1' || name[length + 1] > '9')
+        return 0;
+    uint64_t generation = strtoull(name + length + 1, &end, 10);
+    return *end ? 0 : generation;
+}
+
+/* A new listing of the directory; NULL on error. */
+static DIR *list(const struct iso_store *store, struct iso_error *error)
+{
+    int descriptor = openat(store->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listing = descriptor < 0 ? NULL : fdopendir(descriptor);
+    if (!listing)
+        store_failed(store, "", "cannot be listed", error);
+    return listing;
+}
+
+static enum iso_status find_snapshot(struct iso_store *store, struct iso_error *error)
+{
+    char name[STORE_NAME];
+    struct stat status;
+    const struct dirent *entry;
+    uint64_t journals = 0;
+    DIR *listing = list(store, error);
+    while (listing && (entry = readdir(listing))) {
+        uint64_t snapshot = generation_in(entry->d_name, "snapshot"), journal = generation_in(entry->d_name, "journal");
+        store->base = snapshot > store->base ? snapshot : store->base;
+        journals = journal > journals ? journal : journals;
+    }
+    if (listing)
+        closedir(listing);
+    if (error->status != ISO_OK)
+        return error->status;
+    store_name(name, "snapshot", store->base);
+    if (store->base && fstatat(store->directory, name, &status, 0))
+        return store_failed(store, name, "cannot be looked at", error);
+    store->base_bytes = store->base ? (uint64_t)status.st_size : 0;
+    /* The first journal precedes its snapshot: a crash between the two leaves it alone, and with nothing in it. */
+    if (!store->base && journals > 1)
+        return iso_error_set(error, ISO_FAILED, "state %s: damaged: it has a journal and no snapshot", store->path);
+    if (store->base && !store_has(store, "journal", store->base))
+        return iso_error_set(error, ISO_FAILED, "state %s: damaged: journal-%" PRIu64 " is missing", store->path,
+                             store->base);
+    return ISO_OK;
+}
+
+/* What a crash may have left: snapshots that were not committed, and what the committed one has replaced. */
+static void clean(struct iso_store *store)
+{
+    struct iso_error ignored = {.status = ISO_OK};
+    const struct dirent *entry;
+    DIR *listing = list(store, &ignored);
+    while (listing && (entry = readdir(listing))) {
+        size_t length = strlen(entry->d_name);
+        uint64_t snapshot = generation_in(entry->d_name, "snapshot"), journal = generation_in(entry->d_name, "journal");
+        bool is_new =
+            !strncmp(entry->d_name, "snapshot-", 9) && length > 4 && !strcmp(entry->d_name + length - 4, ".new");
+        if (is_new || (snapshot && snapshot < store->base) || (journal && journal < store->base))
+            unlinkat(store->directory, entry->d_name, 0);
+    }
+    if (listing)
+        closedir(listing);
+}
+
+struct iso_store *iso_store_open(const struct iso_store_options *options, struct iso_error *error)
+{
+    struct iso_store *store = iso_allocate_zeroed(1, sizeof *store);
+    store->options = *options;
+    store->path = iso_copy_text(options->path, strlen(options->path));
+    store->directory = store->lock = store->out = -1;
+    syncer_init(&store->syncer);
+    if (!options->must_exist && mkdir(options->path, 0700) && errno != EEXIST) {
+        store_failed(store, "", "cannot be created", error);
+        goto out;
+    }
+    store->directory = open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (store->directory < 0)
+        store_failed(store, "", "cannot be opened", error);
+    if (error->status == ISO_OK && take_lock(store, error) == ISO_OK)
+        find_snapshot(store, error);
+    if (error->status == ISO_OK && options->must_exist && !store->base)
+        iso_error_set(error, ISO_BAD_INPUT, "state %s: holds no state", store->path);
+    if (error->status == ISO_OK && !options->must_exist)
+        clean(store);
+    iso_store_rewind(store);
+out:
+    if (error->status == ISO_OK)
+        return store;
+    iso_store_close(store);
+    return NULL;
+}
+
+void iso_store_close(struct iso_store *store)
+{
+    if (!store)
+        return;
+    iso_store_abandon(store);
+    syncer_release(&store->syncer);
+    if (store->out >= 0)
+        close(store->out);
+    if (store->lock >= 0)
+        close(store->lock);
+    if (store->directory >= 0)
+        close(store->directory);
+    iso_free(store->in.bytes);
+    iso_free(store->scratch);
+    iso_free(store->path);
+    iso_free(store);
+}
+
+bool iso_store_is_new(const struct iso_store *store)
+{
+    return !store->base;
+}
+
+uint64_t iso_store_journal_bytes(const struct iso_store *store)
+{
+    return store->appended;
+}
+
+uint64_t iso_store_snapshot_bytes(const struct iso_store *store)
+{
+    return store->base_bytes;
+}
+
+uint64_t iso_store_torn(const struct iso_store *store)
+{
+    return store->torn;
+}
+
+uint64_t iso_store_generation(const struct iso_store *store)
+{
+    return store->base;
+}
+
+/* ---- reading ---- */
+
+static enum iso_status read_snapshot(struct iso_store *store, iso_store_walk walk, void *context, bool to_its_end,
+                                     struct iso_error *error)
+{
+    char name[STORE_NAME], path[512];
+    struct iso_archive archive;
+    store_name(name, "snapshot", store->base);
+    snprintf(path, sizeof path, "state %s/%s", store->path, name);
+    int file = openat(store->directory, name, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return store_failed(store, name, "cannot be opened", error);
+    iso_archive_restore(&archive, file, path, error);
+    walk(context, &archive);
+    if (to_its_end)
+        iso_archive_release(&archive);
+    else
+        iso_archive_close(&archive);
+    close(file);
+    return error->status;
+}
+
+enum iso_status iso_store_restore(struct iso_store *store, iso_store_walk walk, void *context, struct iso_error *error)
+{
+    return read_snapshot(store, walk, context, false, error);
+}
+
+enum iso_status iso_store_examine(struct iso_store *store, iso_store_walk walk, void *context, struct iso_error *error)
+{
+    return read_snapshot(store, walk, context, true, error);
+}
+
+void iso_store_rewind(struct iso_store *store)
+{
+    iso_free(store->in.bytes);
+    store->in = (struct journal_in){0};
+    store->read_generation = store->base;
+    store->at_end = false;
+    store->appended = 0;
+}
+
+/* All of a file, which the caller frees. */
+static uint8_t *read_file(struct iso_store *store, const char *name, size_t *size, struct iso_error *error)
+{
+    struct stat status;
+    int file = openat(store->directory, name, O_RDONLY | O_CLOEXEC);
+    uint8_t *bytes = NULL;
+    *size = 0;
+    if (file < 0 || fstat(file, &status)) {
+        store_failed(store, name, "cannot be opened", error);
+    } else {
+        bytes = iso_allocate((size_t)status.st_size);
+        while (*size < (size_t)status.st_size) {
+            ssize_t got = read(file, bytes + *size, (size_t)status.st_size - *size);
+            if (got < 0 && errno == EINTR)
+                continue;
+            if (got <= 0) {
+                store_failed(store, name, "cannot be read", error);
+                break;
+            }
+            *size += (size_t)got;
+        }
+    }
+    if (file >= 0)
+        close(file);
+    return bytes;
+}
+
+static void damaged(const struct iso_store *store, struct iso_error *error)
+{
+    iso_error_set(error, ISO_FAILED, "state %s/journal-%" PRIu64 ": damaged at byte %zu: a checksum does not fit",
+                  store->path, store->read_generation, store->in.at);
+}
+
+/* A crash of the machine may lose the end of a journal and keep the next one, which then hangs in the air. */
+static void end_torn(struct iso_store *store)
+{
+    char name[STORE_NAME];
+    struct stat status;
+    store->torn = store->in.size - store->in.at;
+    store->at_end = true;
+    for (uint64_t next = store->read_generation + 1; store_has(store, "journal", next); next++) {
+        store_name(name, "journal", next);
+        if (!fstatat(store->directory, name, &status, 0))
+            store->torn += (uint64_t)status.st_size;
+    }
+}
+
+static enum journal_step open_journal(struct iso_store *store, struct iso_error *error)
+{
+    char name[STORE_NAME];
+    size_t size;
+    store_name(name, "journal", store->read_generation);
+    uint8_t *bytes = read_file(store, name, &size, error);
+    return journal_open(&store->in, bytes, size, store->read_generation);
+}
+
+/* Nothing stands behind the last record of a journal: the next takes over, if the record says so. */
+static void end_journal(struct iso_store *store)
+{
+    if (!store->in.rolled || !store_has(store, "journal", store->read_generation + 1)) {
+        end_torn(store);
+        return;
+    }
+    iso_free(store->in.bytes);
+    store->in = (struct journal_in){0};
+    store->read_generation++;
+}
+
+bool iso_store_next(struct iso_store *store, struct iso_store_record *record, struct iso_error *error)
+{
+    struct journal_record head;
+    while (!store->at_end && error->status == ISO_OK) {
+        enum journal_step step = store->in.bytes ? JOURNAL_RECORD : open_journal(store, error);
+        if (step == JOURNAL_RECORD)
+            step = journal_next(&store->in, &head, &record->bytes);
+        if (error->status != ISO_OK)
+            break;
+        if (step == JOURNAL_DAMAGED)
+            damaged(store, error);
+        else if (step == JOURNAL_TORN)
+            end_torn(store);
+        else if (step == JOURNAL_END)
+            end_journal(store);
+        if (step != JOURNAL_RECORD)
+            continue;
+        store->appended += sizeof head + head.size;
+        record->type = head.type;
+        record->size = head.size;
+        if (head.type != JOURNAL_ROLL)
+            return true;
+    }
+    return false;
+}

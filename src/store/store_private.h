@@ -1,0 +1,48 @@
+/* What the files of a store share. */
+#ifndef ISO_STORE_PRIVATE_H
+#define ISO_STORE_PRIVATE_H
+
+#include <sys/types.h>
+
+#include "store/journal.h"
+#include "store/store.h"
+#include "store/syncer.h"
+
+enum { STORE_NAME = 40 };
+
+struct iso_store {
+    struct iso_store_options options;
+    char *path;
+    int directory, lock;
+    uint64_t base;            /* generation of the committed snapshot; 0: none */
+    uint64_t base_bytes;      /* of its file */
+    uint64_t generation;      /* of the journal at hand */
+    struct journal_in in;     /* when reading */
+    uint64_t read_generation; /* which it is */
+    bool at_end;              /* the last record of the last journal was read */
+    int out;                  /* the journal that is appended to; -1: none */
+    uint64_t number;          /* of the next record */
+    uint64_t appended;        /* bytes of records in journals since the latest snapshot */
+    uint64_t torn;            /* bytes at the end of the last journal that are no record */
+    uint8_t *scratch;         /* a record that is being put together */
+    size_t scratch_size;
+    struct syncer syncer;
+    pid_t child; /* writes a snapshot; 0: none */
+    enum iso_store_progress progress;
+    uint64_t pending; /* generation of the snapshot under way */
+};
+
+/* store.c */
+void store_at(const struct iso_store *store, const char *point);
+void store_name(char name[STORE_NAME], const char *kind, uint64_t generation);
+enum iso_status store_failed(const struct iso_store *store, const char *name, const char *what,
+                             struct iso_error *error);
+bool store_write(int file, const void *bytes, size_t size); /* false: errno says why */
+/* Syncs a file of the store before it returns. */
+enum iso_status store_sync(struct iso_store *store, int file, const char *name, struct iso_error *error);
+bool store_has(const struct iso_store *store, const char *kind, uint64_t generation);
+
+/* append.c: a new, empty journal, the one that is appended to from now on. */
+enum iso_status store_new_journal(struct iso_store *store, uint64_t generation, struct iso_error *error);
+
+#endif

@@ -1,0 +1,30 @@
+/* A thread that syncs files, and may do something once one is on the device, so that nobody waits for that. One file at
+ * a time. */
+#ifndef ISO_STORE_SYNCER_H
+#define ISO_STORE_SYNCER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct syncer {
+    pthread_t thread;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed;
+    int file;                    /* that is being synced, the syncer's own duplicate; -1: none */
+    void (*then)(void *context); /* NULL: nothing */
+    void *context;
+    int failure; /* errno of the first that failed */
+    bool runs, ends;
+};
+
+void syncer_init(struct syncer *syncer);
+void syncer_release(struct syncer *syncer);
+
+/* Starts to sync a file, and calls `then` on its thread if that succeeds; false (errno) if it cannot. It must not be
+ * busy, and is so until `then` has returned. */
+bool syncer_start(struct syncer *syncer, int file, void (*then)(void *context), void *context);
+bool syncer_busy(struct syncer *syncer);
+void syncer_wait(struct syncer *syncer);
+int syncer_failure(struct syncer *syncer);
+
+#endif

@@ -1,0 +1,327 @@
+/* An engine that was saved and restored goes on as if nothing had happened.
+ *
+ * Each case is a script of calls (transactions in a random order, watermarks, deadlines, outcomes told later, repeats)
+ * that runs twice: once in one engine; once in one that is saved and restored between calls, up to a few times. What
+ * both tell, event by event and with every member, and what they count in the end, memory in use included, must be
+ * equal. Small random histories of every kind, and large ones of a simulated store, whose runs have directories.
+ *
+ * aion_restored [--histories N] [--large N] [--seed S]
+ */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "aion/archive.h"
+#include "base/text.h"
+#include "generate/generate.h"
+#include "tests/support/plain_history.h"
+#include "tests/support/random.h"
+#include "tests/support/random_history.h"
+
+enum { DEFAULT_HISTORIES = 6000, DEFAULT_LARGE = 4, LARGE = 3000, MAX_REPORTS = 3 };
+
+struct run {
+    const struct iso_history *history;
+    struct iso_aion_options options;
+    struct iso_aion *engine;
+    struct random script, saves; /* what is called; when it is saved */
+    uint32_t save_percent;       /* 0: never */
+    struct iso_text log;
+    uint64_t now, restored, events;
+};
+
+/* ---- what is told ---- */
+
+static void put_atom(struct iso_text *log, const struct iso_atoms *atoms, iso_atom atom)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    iso_text_put(log, " ");
+    if (!atoms || atom == ISO_ABSENT) {
+        iso_text_put(log, "null");
+        return;
+    }
+    const char *text = iso_atom_text(atoms, atom, buffer, &length);
+    iso_text_put_bytes(log, text, length);
+}
+
+static void put_number(struct iso_text *log, uint64_t number)
+{
+    iso_text_put(log, " ");
+    iso_text_put_unsigned(log, number);
+}
+
+static void put_party(struct iso_text *log, const struct iso_aion_party *party)
+{
+    put_atom(log, party->atoms, party->tid);
+    put_number(log, party->origin);
+    put_number(log, party->sts);
+    put_number(log, party->cts);
+}
+
+static void put_value(struct iso_text *log, const struct iso_aion_value *value)
+{
+    put_number(log, value->count);
+    for (uint32_t i = 0; i < value->count; i++)
+        put_atom(log, value->atoms, value->elements[i]);
+}
+
+static void write_event(void *context, const struct iso_aion_event *event)
+{
+    struct run *run = context;
+    const uint64_t numbers[] = {event->id,          event->state, event->axiom,    event->kind,
+                                event->by_deadline, event->level, event->operation};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        put_number(&run->log, numbers[i]);
+    put_atom(&run->log, event->key_atoms, event->key);
+    put_party(&run->log, &event->transaction);
+    put_party(&run->log, &event->other);
+    put_party(&run->log, &event->writer_expected);
+    put_party(&run->log, &event->writer_actual);
+    put_party(&run->log, &event->cause);
+    put_value(&run->log, &event->expected);
+    put_value(&run->log, &event->actual);
+    iso_text_put(&run->log, "\n");
+    run->events++;
+}
+
+static void write_stats(struct run *run)
+{
+    struct iso_aion_stats stats;
+    const uint64_t *numbers = (const uint64_t *)(const void *)&stats;
+    memset(&stats, 0, sizeof stats);
+    iso_aion_stats(run->engine, &stats);
+    for (size_t i = 0; i < sizeof stats / sizeof *numbers; i++)
+        put_number(&run->log, numbers[i]);
+    iso_text_put(&run->log, "\n");
+}
+
+/* ---- saving and restoring ---- */
+
+static void maybe_restore(struct run *run)
+{
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_archive archive;
+    if (!run->save_percent || !random_percent(&run->saves, run->save_percent))
+        return;
+    int file = memfd_create("state", MFD_CLOEXEC);
+    iso_archive_save(&archive, file, "state", &error);
+    iso_aion_archive(&archive, run->engine);
+    iso_archive_close(&archive);
+    iso_aion_free(run->engine);
+    run->engine = iso_aion_new(&run->options);
+    if (random_percent(&run->saves, 50))
+        iso_aion_initial(run->engine, run->history); /* what is restored takes its place */
+    if (lseek(file, 0, SEEK_SET) < 0)
+        abort();
+    iso_archive_restore(&archive, file, "state", &error);
+    iso_aion_archive(&archive, run->engine);
+    if (iso_archive_close(&archive) != ISO_OK) {
+        printf("not ok - %s\n", error.text);
+        exit(1);
+    }
+    close(file);
+    iso_aion_block(run->engine, run->history);
+    run->restored++;
+}
+
+/* ---- the script ---- */
+
+static void add(struct run *run, uint32_t first, uint32_t count)
+{
+    struct iso_error error = {.status = ISO_OK};
+    uint32_t taken;
+    maybe_restore(run);
+    iso_aion_add(run->engine, first, count, run->now, &taken, &error);
+    put_number(&run->log, taken);
+    iso_text_put(&run->log, error.text);
+    iso_text_put(&run->log, "\n");
+}
+
+static void resolve_some(struct run *run)
+{
+    const struct iso_history *history = run->history;
+    uint32_t t = random_below(&run->script, history->transaction_count);
+    bool committed = random_percent(&run->script, 50);
+    if (iso_status_of(history, t) != ISO_UNKNOWN || !(history->flags[t] & ISO_HAS_STS))
+        return;
+    maybe_restore(run);
+    uint64_t cts = history->sts[t] + 1 + random_below(&run->script, 9);
+    put_number(&run->log, iso_aion_resolve(run->engine, &history->atoms, history->tid[t], committed, cts, run->now));
+}
+
+static void let_time_pass(struct run *run, uint64_t time)
+{
+    run->now += random_below(&run->script, 20);
+    uint32_t back = random_below(&run->script, 20);
+    maybe_restore(run);
+    if (random_percent(&run->script, 50))
+        iso_aion_tick(run->engine, run->now);
+    maybe_restore(run);
+    if (random_percent(&run->script, 30) && time > back)
+        iso_aion_watermark(run->engine, time - back, run->now);
+}
+
+static void run_script(struct run *run)
+{
+    const struct iso_history *history = run->history;
+    uint32_t count = history->transaction_count, reach = 1 + random_below(&run->script, 40), group;
+    uint32_t *order = malloc((count + 1) * sizeof *order);
+    bool grouped = random_percent(&run->script, 40);
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    for (uint32_t i = 1; i < count && !grouped; i++) { /* some places away */
+        uint32_t other = i - random_below(&run->script, i < reach ? i + 1 : reach), held = order[i];
+        order[i] = order[other];
+        order[other] = held;
+    }
+    run->engine = iso_aion_new(&run->options);
+    iso_aion_initial(run->engine, history);
+    iso_aion_block(run->engine, history);
+    for (uint32_t i = 0; i < count; i += group) {
+        uint32_t most = count - i < 200 ? count - i : 200;
+        group = grouped ? 1 + random_below(&run->script, most) : 1;
+        add(run, order[i], group);
+        if (random_percent(&run->script, 10))
+            add(run, order[random_below(&run->script, i + 1)], 1);
+        if (random_percent(&run->script, 30))
+            resolve_some(run);
+        let_time_pass(run, history->flags[order[i]] & ISO_HAS_CTS ? history->cts[order[i]] : 0);
+    }
+    maybe_restore(run);
+    iso_aion_end(run->engine, run->now);
+    maybe_restore(run);
+    write_stats(run);
+    iso_aion_free(run->engine);
+    free(order);
+}
+
+/* ---- cases ---- */
+
+struct total {
+    uint64_t cases, restored, events;
+    uint32_t failed;
+};
+
+static struct iso_aion_options draw_options(struct random *random, enum iso_level level, bool large)
+{
+    struct iso_aion_options options;
+    iso_aion_options_init(&options);
+    options.level = level;
+    options.session_order = random_percent(random, 80);
+    options.shards = 1 + random_below(random, 3);
+    options.finality_timeout_ms = random_percent(random, 50) ? 1 + random_below(random, 100) : 0;
+    options.retention = random_percent(random, 50) ? ISO_AION_FOREVER : random_below(random, large ? 2000 : 6);
+    options.memory_limit = large && random_percent(random, 50) ? 300000 + random_below(random, 300000) : 0;
+    options.settle_ms = random_percent(random, 60) ? 1 + random_below(random, 200) : 0;
+    options.settle_distance = random_percent(random, 30) ? random_below(random, 50) : 0;
+    options.settle_untimed = random_percent(random, 30);
+    options.foreign = random_percent(random, 30);
+    options.emit = write_event;
+    return options;
+}
+
+static void compare(const struct iso_history *history, enum iso_level level, uint64_t seed, struct total *total)
+{
+    bool large = history->transaction_count > PLAIN_TRANSACTIONS;
+    struct random random = {seed};
+    struct run runs[2];
+    struct iso_aion_options options = draw_options(&random, level, large);
+    for (int i = 0; i < 2; i++) {
+        runs[i] = (struct run){.history = history, .options = options, .script = random, .saves = {seed + 7}};
+        runs[i].options.context = &runs[i];
+        runs[i].save_percent = i == 0 ? 0 : large ? 2 : 15;
+        run_script(&runs[i]);
+    }
+    bool same = runs[0].log.used == runs[1].log.used && !memcmp(runs[0].log.bytes, runs[1].log.bytes, runs[0].log.used);
+    total->cases++;
+    total->restored += runs[1].restored;
+    total->events += runs[0].events;
+    if (!same && total->failed++ < MAX_REPORTS)
+        printf("not ok - %s: a restored engine goes on differently, seed %" PRIu64 "%s\n", iso_level_name(level), seed,
+               large ? ", large" : "");
+    for (int i = 0; i < 2; i++)
+        iso_text_release(&runs[i].log);
+}
+
+static void small_cases(enum iso_level level, uint64_t count, uint64_t seed, struct total *total)
+{
+    struct random_history_options options = random_history_defaults();
+    struct plain_history *plain = calloc(1, sizeof *plain);
+    struct iso_history history;
+    iso_history_init(&history);
+    for (uint64_t i = seed; i < seed + count; i++) {
+        struct iso_error error = {.status = ISO_OK};
+        random_history(i, &options, plain);
+        if (plain_history_build(plain, &history, &error) == ISO_OK && history.transaction_count)
+            compare(&history, level, i, total);
+    }
+    iso_history_release(&history);
+    free(plain);
+}
+
+static bool append_block(void *context, const struct iso_history *block)
+{
+    iso_history_append(context, block, 0, 0);
+    return true;
+}
+
+static void large_cases(enum iso_level level, uint64_t count, uint64_t seed, struct total *total)
+{
+    for (uint64_t i = seed; i < seed + count; i++) {
+        struct iso_generate_options options = {.sessions = 20,
+                                               .transactions = LARGE,
+                                               .operations = 6,
+                                               .keys = 5 + (uint32_t)(i % 3) * 60,
+                                               .read_share = UINT32_MAX / 2,
+                                               .aborted_share = UINT32_MAX / 50,
+                                               .unknown_share = UINT32_MAX / 50,
+                                               .level = i % 2 ? ISO_SI : ISO_SER,
+                                               .order = ISO_ORDER_START,
+                                               .lists = i % 4 == 3,
+                                               .seed = i};
+        struct iso_generated generated;
+        struct iso_history history;
+        struct iso_error error = {.status = ISO_OK};
+        iso_history_init(&history);
+        iso_history_input(&history, "generated");
+        iso_generate(&options, append_block, &history, &generated);
+        if (iso_history_finish(&history, &error) != ISO_OK)
+            printf("# %s\n", error.text), total->failed++;
+        else
+            compare(&history, level, i, total);
+        iso_generated_release(&generated);
+        iso_history_release(&history);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t histories = DEFAULT_HISTORIES, large = DEFAULT_LARGE, seed = 1;
+    struct total total = {0};
+    for (int i = 1; i + 1 < argc; i += 2) {
+        uint64_t number = strtoull(argv[i + 1], NULL, 10);
+        if (!strcmp(argv[i], "--histories"))
+            histories = number;
+        else if (!strcmp(argv[i], "--large"))
+            large = number;
+        else if (!strcmp(argv[i], "--seed"))
+            seed = number;
+    }
+    printf("# seed %" PRIu64 "\n", seed);
+    for (int level = ISO_SI; level <= ISO_SER; level++) {
+        small_cases(level, histories, seed, &total);
+        large_cases(level, large, seed, &total);
+    }
+    printf("# %" PRIu64 " cases, restored %" PRIu64 " times, %" PRIu64 " events\n", total.cases, total.restored,
+           total.events);
+    if (!total.failed)
+        printf("ok - a restored engine goes on as the saved one would have\n");
+    bool covered = total.restored > total.cases && total.events > total.cases;
+    printf("%s - everything occurred\n", covered ? "ok" : "not ok");
+    return total.failed || !covered;
+}
