@@ -156,12 +156,14 @@ SCRIPTS := $(sort $(wildcard tests/test_*.sh) $(wildcard tests/*/test_*.sh))
 ifneq ($(BUILD),build)
 SCRIPTS := $(filter-out tests/test_%.sh tests/includes/% tests/wiredtiger/% tests/recorder/% tests/documents/% tests/deploy/%,$(SCRIPTS))
 endif
-# Packing and installing takes its time: with the long runs only, or when it is asked for.
-ifeq ($(EFFORT)$(T),short)
-SCRIPTS := $(filter-out tests/deploy/%,$(SCRIPTS))
+# What packs and installs, or fails and dies at every place, takes its time: with the long runs, under one sanitizer, or when it is
+# asked for.
+ifeq ($(filter build-asan,$(BUILD))$(filter long,$(EFFORT))$(T),)
+SCRIPTS := $(filter-out tests/deploy/% tests/world/% tests/durable/%,$(SCRIPTS))
 endif
 named = $(if $(T),$(foreach test,$(1),$(if $(findstring $(T),$(subst test_,,$(test))),$(test))),$(1))
-TESTS := $(call named,$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS) $(SCRIPTS))
+# Scripts first: they wait more than they work.
+TESTS := $(call named,$(SCRIPTS) $(PROPERTY_PROGRAMS) $(UNIT_PROGRAMS))
 
 .PHONY: check test-programs test asan ubsan tsan clang oracle
 test-programs: $(BUILD)/isochron $(RECORDER) $(BROKER) $(filter $(BUILD)/%,$(TESTS))

@@ -8,7 +8,7 @@
 # FILE names arguments for some programs: lines "NAME ARGUMENTS...".
 # Leaves DIR/NAME.count ("passed failed") for tests/test.sh. The last line is "N passed, N failed".
 set -u
-name=check results= limit=900 jobs=$(nproc) arguments=/dev/null
+name=check results= limit=900 jobs=$(($(nproc) + 1)) arguments=/dev/null
 while [ $# -gt 0 ]; do
     case $1 in
     --name) name=$2; shift 2 ;;
