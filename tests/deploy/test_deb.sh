@@ -33,36 +33,36 @@ if ! unshare -m bash "$work/overlay.sh" "$work" 2>/dev/null; then
 fi
 
 cat >"$work/inside.sh" <<'END'
-export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
-cd /root
-say() { echo "$? $1" >>/root/results; }
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 HOME=/mnt PATH=/usr/sbin:/usr/bin:/sbin:/bin
+cd /mnt
+say() { echo "$? $1" >>/mnt/results; }
 traces() { find /etc /usr /var -iname '*isochron*' -not -path '/var/cache/man/*' | sort; }
-traces >/root/before
-apt-get install -y -qq --no-install-recommends /root/isochron.deb </dev/null >/root/log 2>&1; say "apt-get installs it"
+traces >/mnt/before
+apt-get install -y -qq --no-install-recommends /mnt/isochron.deb </dev/null >/mnt/log 2>&1; say "apt-get installs it"
 [ "$(isochron --version)" = "isochron $VERSION" ]; say "it runs"
-man -w isochron >>/root/log 2>&1 && man isochron 2>/dev/null | grep -q 'print-config'; say "its man page is found"
-bash -c '. /usr/share/bash-completion/completions/isochron && complete -p isochron' >>/root/log 2>&1; say "bash finds its completion"
+man -w isochron >>/mnt/log 2>&1 && man isochron 2>/dev/null | grep -q 'print-config'; say "its man page is found"
+bash -c '. /usr/share/bash-completion/completions/isochron && complete -p isochron' >>/mnt/log 2>&1; say "bash finds its completion"
 cp /usr/share/doc/isochron/examples/example.conf /etc/isochron/shop.conf
-systemd-analyze verify isochron@shop.service >/root/verify 2>&1 && [ ! -s /root/verify ]; say "systemd-analyze verify has nothing to say of the unit"
-systemd-analyze security --offline=true --threshold=15 isochron@shop.service >/root/security 2>&1; say "its exposure is below 1.5"
-isochron watch --config /etc/isochron/shop.conf --print-config 2>>/root/log | grep -q '^memory = 2000000000  # /etc/isochron/shop.conf'; say "the example configuration is one"
+systemd-analyze verify isochron@shop.service >/mnt/verify 2>&1 && [ ! -s /mnt/verify ]; say "systemd-analyze verify has nothing to say of the unit"
+systemd-analyze security --offline=true --threshold=15 isochron@shop.service >/mnt/security 2>&1; say "its exposure is below 1.5"
+isochron watch --config /etc/isochron/shop.conf --print-config 2>>/mnt/log | grep -q '^memory = 2000000000  # /etc/isochron/shop.conf'; say "the example configuration is one"
 (cd /usr/share/doc/isochron && [ -s options.md ] && [ -s copyright ] && gzip -t changelog.gz); say "documents are there"
 rm /etc/isochron/shop.conf
-apt-get purge -y -qq isochron </dev/null >>/root/log 2>&1 &&
-    traces | diff /root/before - >>/root/log &&
+apt-get purge -y -qq isochron </dev/null >>/mnt/log 2>&1 &&
+    traces | diff /mnt/before - >>/mnt/log &&
     ! command -v isochron >/dev/null; say "apt-get purges it, and nothing is left"
 END
 cat >"$work/run.sh" <<'END'
 . "$1/overlay.sh"
 root=$1/layer/root
-rm -rf "$root/root/results"
-cp "$2" "$root/root/isochron.deb"
-cp "$1/inside.sh" "$root/root/"
+rm -rf "$root/mnt/results"
+cp "$2" "$root/mnt/isochron.deb"
+cp "$1/inside.sh" "$root/mnt/"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
-VERSION=$3 chroot "$root" bash /root/inside.sh
-cp "$root/root/results" "$root/root/log" "$1/"
-cat "$root/root/verify" "$root/root/security" >>"$1/log"
+VERSION=$3 chroot "$root" bash /mnt/inside.sh
+cp "$root/mnt/results" "$root/mnt/log" "$1/"
+cat "$root/mnt/verify" "$root/mnt/security" >>"$1/log"
 END
 version=$(sed -n 's/^#define ISO_VERSION "\(.*\)"/\1/p' include/iso/version.h)
 unshare -m bash "$work/run.sh" "$work" "$package" "$version" >"$work/err" 2>&1
