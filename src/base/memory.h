@@ -2,8 +2,8 @@
  *
  * Out of memory has one handler: a line on stderr and exit status 4 (the caller keeps nothing half done, files are
  * written by rename). A *column* is a plain array that grows by doubling; large ones live in their own mapping and
- * move by page tables (mremap), so growing costs neither a copy nor a second resident copy. Under AddressSanitizer
- * columns are plain heap blocks, so that every overrun is seen.
+ * move by page tables (mremap), so growing costs neither a copy nor a second resident copy. Under the address and the
+ * thread sanitizer columns are plain heap blocks, so that they see what happens to them.
  *
  * Ownership: the caller owns what it allocates. Threads: any; no shared state.
  */
