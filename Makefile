@@ -42,6 +42,7 @@ BROKER := $(BUILD)/embedded-broker
 POSTGRES_WORKLOAD := $(BUILD)/postgres-workload
 WORKLOAD := $(BUILD)/polygraph-workload
 DECODERS := $(BUILD)/decoders
+JOINED := $(BUILD)/joined
 
 .DEFAULT_GOAL := all
 .PHONY: all
@@ -114,8 +115,8 @@ $(FUZZ_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(LIB
 $(BROKER): $(call objects,bench/embedded_broker.c) $(C11_THREADS) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
-# Decoders by themselves.
-$(DECODERS): $(call objects,bench/decoders.c) $(TEST_SUPPORT) $(LIBRARY)
+# Decoders by themselves, and a change stream from its messages to its verdicts.
+$(DECODERS) $(JOINED): $(BUILD)/%: $(BUILD)/obj/bench/%.o $(TEST_SUPPORT) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
 # Concurrent sessions on PostgreSQL, for its end-to-end tests.
@@ -239,7 +240,7 @@ bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone
 	@$(MAKE) -s -j$(JOBS) all
 	@BUILD=$(BUILD) bench/run.sh
 	@BUILD=$(BUILD) bench/online.sh
-	@$(MAKE) -s $(WORKLOAD) $(DECODERS)
+	@$(MAKE) -s $(WORKLOAD) $(DECODERS) $(JOINED)
 	@BUILD=$(BUILD) bench/polygraph.sh
 	@BUILD=$(BUILD) bench/decoders.sh
 

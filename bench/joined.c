@@ -6,7 +6,7 @@
  * connector writes them: transactions one after the other, each of a few updates of random keys with whole before
  * images. `joined`: clients' records with xid and snapshot come too, each a little after its rows, with promises. Every
  * million rows it prints rows a second of processor time and the memory that the process holds; a run is to keep both.
- * Instructions: valgrind --tool=callgrind --toggle-collect=iso_pipeline_feed. Build: see bench/decoders.c.
+ * Instructions: valgrind --tool=callgrind --toggle-collect=iso_pipeline_feed.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
