@@ -1,13 +1,15 @@
-# Sourced by cases that need a Kafka cluster: start_broker TOPIC:PARTITIONS... sets $address; it ends with the case.
+# Sourced by cases that need a Kafka cluster: start_broker TOPIC:PARTITIONS... sets $address and $broker, its process; it ends with the
+# case.
 
 PATIENCE=120 # seconds for what takes a moment, but not on a machine that is busy
 
 start_broker() {
     mkfifo broker.in
     embedded-broker "$@" <broker.in >broker.address &
+    broker=$!
     exec 3>broker.in
     until grep -q . broker.address 2>/dev/null; do
-        kill -0 $! 2>/dev/null || { echo "no broker"; exit 1; }
+        kill -0 $broker 2>/dev/null || { echo "no broker"; exit 1; }
         sleep 0.05
     done
     address=$(cat broker.address)

@@ -394,6 +394,19 @@ static void slow_topic_pauses_the_consumer(void **state)
     iso_kafka_consumer_free(consumer);
 }
 
+static void consume_until_heard(struct world *world, struct iso_kafka_consumer *consumer)
+{
+    const struct iso_message *messages;
+    uint32_t got;
+    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+         !iso_kafka_consumer_hears(consumer) && iso_kafka_now() < deadline;) {
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        for (uint32_t i = 0; i < got; i++)
+            check(world, &messages[i]);
+    }
+    assert_true(iso_kafka_consumer_hears(consumer));
+}
+
 static void brokers_down_and_back(void **state)
 {
     struct world *world = *state;
@@ -402,21 +415,27 @@ static void brokers_down_and_back(void **state)
     uint32_t got;
     produce(world, "t", 0, 1000);
     struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){0});
+    assert_false(iso_kafka_consumer_hears(consumer)); /* nothing came yet */
     consume(world, consumer, 1000);
+    assert_true(iso_kafka_consumer_hears(consumer));
     for (int32_t broker = 1; broker <= 3; broker++)
         iso_kafka_mock_down(world->mock, broker, true);
     int64_t deadline = iso_kafka_now() + PATIENCE_MS;
     do {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
         assert_int_equal(got, 0);
-    } while (!iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble) && iso_kafka_now() < deadline);
+    } while ((!iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble) || iso_kafka_consumer_hears(consumer)) &&
+             iso_kafka_now() < deadline);
     assert_true(*trouble);
+    assert_false(iso_kafka_consumer_hears(consumer));
     for (int32_t broker = 1; broker <= 3; broker++)
         iso_kafka_mock_down(world->mock, broker, false);
     produce(world, "t", 1000, 2000);
     for (int p = 0; p < PARTITIONS; p++)
         world->seen[p][1] = 1000;
-    consume(world, consumer, 1000);
+    consume_until_heard(world, consumer);
+    for (int p = 0; p < PARTITIONS; p++)
+        assert_int_equal(world->seen[p][0], 1000); /* it says so once it has read what it could not hear of */
     assert_false(iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble));
     iso_kafka_consumer_free(consumer);
 }
