@@ -38,7 +38,7 @@ struct supply {
 /* Whether brokers answer. */
 enum { HEARD_BROKERS = 256 };
 struct hearing {
-    atomic_llong heard[HEARD_BROKERS]; /* by its number: when a broker last answered a fetch; 0: it has not */
+    _Atomic int64_t heard[HEARD_BROKERS]; /* by its number: when a broker last answered a fetch; 0: it has not */
     int silent_ms;                     /* longer than that no broker takes for an answer */
     bool doubted;                      /* the ends are to be asked for */
     bool lost;                         /* for certain: messages may have come that nobody heard of */
