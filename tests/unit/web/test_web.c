@@ -185,7 +185,7 @@ static void serves(void **state)
     static char answer[1 << 17];
     struct iso_error error = {.status = ISO_OK};
     struct iso_metrics metrics = {0};
-    struct iso_web *web = iso_web_new("127.0.0.1:0", NULL, &error);
+    struct iso_web *web = iso_web_new("127.0.0.1:0", NULL, NULL, &error);
     assert_string_equal(error.text, "");
     assert_non_null(web);
     for (int round = 0; round < 2; round++) {
@@ -217,26 +217,26 @@ static void addresses(void **state)
         "", "x", ":80", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:8x", "256.1.1.1:80"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct iso_error error = {.status = ISO_OK};
-        assert_null(iso_web_new(wrong[i], NULL, &error));
+        assert_null(iso_web_new(wrong[i], NULL, NULL, &error));
         assert_int_equal(error.status, ISO_BAD_INPUT);
     }
     struct iso_error error = {.status = ISO_OK};
-    assert_null(iso_web_new("0.0.0.0:0", NULL, &error));
+    assert_null(iso_web_new("0.0.0.0:0", NULL, NULL, &error));
     assert_non_null(strstr(error.text, "expected --listen-token FILE too"));
     error.status = ISO_OK;
-    assert_null(iso_web_new("0.0.0.0:0", path, &error));
+    assert_null(iso_web_new("0.0.0.0:0", path, NULL, &error));
     assert_non_null(strstr(error.text, "no token"));
     assert_int_equal(write(file, token, sizeof token - 1), sizeof token - 1);
     close(file);
     error = (struct iso_error){.status = ISO_OK};
-    struct iso_web *web = iso_web_new("0.0.0.0:0", path, &error);
+    struct iso_web *web = iso_web_new("0.0.0.0:0", path, NULL, &error);
     assert_string_equal(error.text, "");
     snprintf(taken, sizeof taken, "127.0.0.1:%u", iso_web_port(web));
-    assert_null(iso_web_new(taken, NULL, &error));
+    assert_null(iso_web_new(taken, NULL, NULL, &error));
     assert_int_equal(error.status, ISO_FAILED);
     iso_web_free(web);
     error = (struct iso_error){.status = ISO_OK};
-    assert_null(iso_web_new("0", "/nowhere/token", &error));
+    assert_null(iso_web_new("0", "/nowhere/token", NULL, &error));
     assert_int_equal(error.status, ISO_BAD_INPUT);
     unlink(path);
 }
@@ -262,7 +262,7 @@ static void hostile_clients_do_not_stop_the_checker(void **state)
     (void)state;
     struct iso_error error = {.status = ISO_OK};
     struct iso_metrics metrics = {0};
-    struct iso_web *web = iso_web_new("0", NULL, &error);
+    struct iso_web *web = iso_web_new("0", NULL, NULL, &error);
     assert_non_null(web);
     uint16_t port = iso_web_port(web);
     int idle[20];
