@@ -114,8 +114,7 @@ static void read_tids(struct told *told)
     iso_json_enter_array(&told->json);
     for (; !told->json.code && iso_json_element(&told->json); count++) {
         uint32_t tid = read_value(told);
-        if (count)
-            iso_text_put(&all, ", ");
+        iso_text_put(&all, count ? ", " : "");
         iso_text_put(&all, told->text.bytes + tid);
         if (count < 2)
             *(count ? &told->other : &told->tid) = tid;

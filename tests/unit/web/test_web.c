@@ -138,6 +138,28 @@ static void latest_violations(void **state)
     ask(asked, 400, NULL, 1, (struct iso_web_request){.path = "/violations", .since = ""});
 }
 
+/* Explains lines that begin with {"n":1. */
+static void explain_first(const char *line, size_t length, struct iso_text *text)
+{
+    if (length > 6 && !memcmp(line, "{\"n\":1", 6) && line[6] == '}')
+        iso_text_put(text, "{\"title\":\"first\"}");
+}
+
+static void explained_lines(void **state)
+{
+    struct asked *asked = *state;
+    asked->state.explain = explain_first;
+    iso_web_state_add(&asked->state, "{\"n\":1}\n", 8);
+    iso_web_state_add(&asked->state, "{\"n\":2}\n", 8);
+    iso_web_state_add(&asked->state, "{}\n", 3);
+    json_t *object = violations(asked, NULL, 3, 0), *lines = json_object_get(object, "lines");
+    json_t *explanation = json_object_get(json_array_get(lines, 0), "explanation");
+    assert_string_equal(json_string_value(json_object_get(explanation, "title")), "first");
+    assert_int_equal(json_object_size(json_array_get(lines, 1)), 1);
+    assert_int_equal(json_object_size(json_array_get(lines, 2)), 0);
+    json_decref(object);
+}
+
 static void long_lines_are_bounded(void **state)
 {
     struct asked *asked = *state;
@@ -298,6 +320,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(paths_and_methods, start, stop),
         cmocka_unit_test_setup_teardown(tokens, start, stop),
         cmocka_unit_test_setup_teardown(latest_violations, start, stop),
+        cmocka_unit_test_setup_teardown(explained_lines, start, stop),
         cmocka_unit_test_setup_teardown(long_lines_are_bounded, start, stop),
         cmocka_unit_test(serves),
         cmocka_unit_test(addresses),
