@@ -169,7 +169,7 @@ static uint32_t read_places(struct told *told)
     iso_json_enter_array(&told->json);
     while (!told->json.code && iso_json_element(&told->json))
         put_place(told, told->text.used == place);
-    return end_text(told, place);
+    return told->text.used > place ? end_text(told, place) : 0;
 }
 
 static void read_member(struct told *told, struct iso_brief *brief, const struct iso_json_text *name)
