@@ -52,7 +52,7 @@ static enum iso_status to_topic(struct app_stream *stream, const char *line, siz
     return iso_kafka_producer_send(stream->producer, &message, error);
 }
 
-/* A verdict line in words, to standard output. */
+/* A verdict line in words, to standard output; one of polygraph's, which lists what it found, as it is. */
 static enum iso_status say_brief(struct app_stream *stream, const char *line, size_t length)
 {
     struct app *app = stream->app;
@@ -60,6 +60,8 @@ static enum iso_status say_brief(struct app_stream *stream, const char *line, si
     struct iso_text text = {0};
     if (iso_brief_init(&brief, line, length))
         iso_brief_text(&brief, &text);
+    else
+        iso_text_put_bytes(&text, line, length);
     iso_output_bytes(&app->out, text.bytes, text.used);
     iso_text_release(&text);
     iso_brief_release(&brief);
@@ -352,6 +354,8 @@ enum iso_status app_stream_conclude(struct app_stream *stream, double seconds)
             iso_text_put_bytes(&stream->verdict, text.bytes, text.used);
         iso_text_release(&text);
     }
+    if (options->brief)
+        app_stream_flush(stream); /* whoever reads both reads the summary last */
     if (!options->quiet)
         say_summary(stream, outcome, reason, seconds);
     if (any_order && !options->quiet)

@@ -54,7 +54,7 @@ wait $shell
 
 # What is shown as a pattern of [[ == ]]: its "..." is *, all else stands for itself.
 pattern_of() {
-    sed -E -e 's/[^A-Za-z0-9_ .]/\\&/g; s/\./\\./g' -e 's/^(\\\.){3}$/@ANY@/; s/(\\\.){3}$/*/' "$1" | sed -e ':a;N;$!ba;s/@ANY@\n/*/g' -e 's/@ANY@$/*/'
+    sed -E -e 's/[^A-Za-z0-9_ .]/\\&/g; s/\./\\./g' -e 's/^(\\\.){3}$/@ANY@/; s/(\\\.){3}$/*/' "$1" | sed -z -e 's/@ANY@\n/*/g' -e 's/\n$//'
 }
 
 masked() { # file how
