@@ -80,6 +80,12 @@ static const struct app_option options[] = {
      .most = 86400,
      .help = "A partition without messages for so long is not waited for by the\nwatermark. 0, the default: "
              "all are."},
+    {.type = APP_FLAG,
+     .name = "explain",
+     .offset = APP_STREAM_PLACE(struct watch, brief),
+     .help =
+         "Each final verdict in words on standard output, in place of its line;\nlines go to --out, if it is given. "
+         "What a recording (--record) knows\nbeyond them, explain tells."},
     {.type = APP_GROUP, .help = "How it survives"},
     {.type = APP_TEXT,
      .name = "state",
@@ -317,7 +323,7 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
     if (stream->durable && error->status == ISO_OK)
         app_durable_after(&watcher->durable, (uint64_t)now);
     if (!count)
-        iso_output_flush(stream->lines); /* caught up: whoever reads the verdicts is to see them */
+        app_stream_flush(stream); /* caught up: whoever reads the verdicts is to see them */
     draw(watcher, now);
     app_status_update(&watcher->status, stream, watcher->consumer, (uint64_t)now);
     return error->status;
@@ -458,6 +464,11 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     if (status == ISO_OK && files.count)
         status =
             iso_error_set(&app->error, ISO_BAD_INPUT, "%s: watch reads topics; replay reads files", files.items[0]);
+    if (status == ISO_OK && watch.stream.brief && watch.stream.json)
+        status = iso_error_set(&app->error, ISO_BAD_INPUT, "--json and --explain: standard output is for one of them");
+    if (status == ISO_OK && watch.stream.brief && watch.durable.state && !watch.stream.out)
+        status = iso_error_set(&app->error, ISO_BAD_INPUT,
+                               "--state and --explain: what was told is known by its lines: expected --out too");
     if (status == ISO_OK && watch.durable.state && watch.record)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "--state and --record: a capture does not survive a crash");
     watch.stream.served = watch.listen != NULL;
