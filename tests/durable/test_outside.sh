@@ -47,9 +47,12 @@ gives 2 "of another configuration" "another source"
 watch --out file:"$work/elsewhere"
 gives 2 "of another configuration: it has out= where this run has out=file:" "another output"
 watch --any-order
-gives 2 "cannot be combined with --any-order" "options that keep what a state does not"
+gives 2 "of another configuration: it has any-order=0 where this run has any-order=1" "another question"
 watch --record "$work/capture"
-gives 2 "state and --record" "a capture"
+gives 2 "of another configuration: it has record= where this run has record=" "another capture"
+timeout 60 "$isochron" watch --source ticdc:t --to-history "$work/joined" --quiet --state "$work/other" -X bootstrap.servers="$address" \
+    2>"$work/said"
+gives 2 "cannot be combined with --to-history" "what is written at the end alone"
 
 exec 8<"$state"/lock
 flock -x 8
