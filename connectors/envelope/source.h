@@ -74,6 +74,9 @@ void iso_change_source_release(struct iso_change_source *source);
 enum iso_status iso_change_source_decode(struct iso_decoder *decoder, const struct iso_message *message,
                                          struct iso_events *events, struct iso_error *error);
 
+/* A decoder's `archive`: which tables have shown whole rows. */
+void iso_change_source_archive(struct iso_decoder *decoder, struct iso_archive *archive);
+
 /* Whether the row before can be relied on, by what the table has shown so far (identity.h). */
 bool iso_change_is_whole(struct iso_change_source *source, bool is_update);
 
