@@ -37,8 +37,8 @@ void iso_change_source_release(struct iso_change_source *source)
 bool iso_change_is_whole(struct iso_change_source *source, bool is_update)
 {
     struct iso_json_text table = source->table->name;
-    return iso_identities_is_whole(&source->identities, table.at, table.length, &source->envelope.before,
-                                   source->value, is_update);
+    return iso_identities_is_whole(&source->identities, table.at, table.length, &source->envelope.before, source->value,
+                                   is_update);
 }
 
 static enum iso_status ignore(struct iso_events *events, struct iso_event *event, const char *reason)

@@ -397,8 +397,8 @@ static void finish(struct watcher *watcher, struct iso_error *error)
         app_durable_at(&watcher->durable, "after-end");
 }
 
-/* What a run that is stopped remembers comes before what it says of itself: there is little time. A run that comes to its
- * end may tell something more. */
+/* What a run that is stopped remembers comes before what it says of itself: there is little time. A run that comes to
+ * its end may tell something more. */
 static enum iso_status conclude(struct watcher *watcher, const struct watch *watch, double seconds)
 {
     struct app_stream *stream = &watcher->stream;
