@@ -39,11 +39,11 @@ struct supply {
 enum { HEARD_BROKERS = 256 };
 struct hearing {
     _Atomic int64_t heard[HEARD_BROKERS]; /* by its number: when a broker last answered a fetch; 0: it has not */
-    int silent_ms;                     /* longer than that no broker takes for an answer */
-    bool doubted;                      /* the ends are to be asked for */
-    bool lost;                         /* for certain: messages may have come that nobody heard of */
-    int ask_ms;                        /* how long to wait for that answer */
-    int64_t asked;                     /* when it last did not come */
+    int silent_ms;                        /* longer than that no broker takes for an answer */
+    bool doubted;                         /* the ends are to be asked for */
+    bool lost;                            /* for certain: messages may have come that nobody heard of */
+    int ask_ms;                           /* how long to wait for that answer */
+    int64_t asked;                        /* when it last did not come */
 };
 
 struct topic {

@@ -47,9 +47,12 @@ gives 2 "of another configuration" "another source"
 watch --out file:"$work/elsewhere"
 gives 2 "of another configuration: it has out= where this run has out=file:" "another output"
 watch --any-order
-gives 2 "cannot be combined with --any-order" "options that keep what a state does not"
+gives 2 "of another configuration: it has any-order=0 where this run has any-order=1" "another question"
 watch --record "$work/capture"
-gives 2 "state and --record" "a capture"
+gives 2 "of another configuration: it has record= where this run has record=" "another capture"
+timeout 60 "$isochron" watch --source ticdc:t --to-history "$work/joined" --quiet --state "$work/other" -X bootstrap.servers="$address" \
+    2>"$work/said"
+gives 2 "cannot be combined with --to-history" "what is written at the end alone"
 
 exec 8<"$state"/lock
 flock -x 8
@@ -62,6 +65,35 @@ gives 0 "every checksum fits" "state verify"
 gives 0 "topic t partition 1: goes on at offset 0" "state show"
 
 cp -r "$state" "$work/kept"
+
+# Killed between a commit and what it replaces; a snapshot that was never finished; a journal cut short.
+state=$work/littered
+ISOCHRON_CRASH=after-rename:2 timeout 60 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --state "$state" \
+    --snapshot-after 1 --checkpoint-interval 0 -X bootstrap.servers="$address" >/dev/null 2>&1
+for ((i = 0; i < 50; i++)); do
+    flock -n "$state/lock" true && break
+    sleep 0.02
+done
+needed=$(ls "$state" | grep '^snapshot-[0-9]*$' | sort -V | tail -1)
+: >"$state/snapshot-99.new"
+truncate -s -3 "$state/$(ls "$state" | grep '^journal-' | sort -V | tail -1)"
+rest=$(ls "$state" | grep -c -v -e '^lock$' -e "^${needed#snapshot-}\$" -e "^$needed\$" -e "^journal-${needed#snapshot-}\$")
+for gone in $(ls "$state" | grep -v -e lock -e "^$needed\$" -e "^journal-${needed#snapshot-}\$") nothing; do # as if it were killed on its way
+    rm -rf "$work/halfway"
+    cp -r "$state" "$work/halfway"
+    rm -f "$work/halfway/$gone"
+    "$isochron" state compact "$work/halfway" >"$work/said" 2>&1
+    echo "$? $(ls "$work/halfway" | tr '\n' ' ')"
+done | sort -u >"$work/after"
+[ "$rest" -ge 3 ] && [ "$(cat "$work/after")" = "0 journal-${needed#snapshot-} lock $needed " ]
+result $? "state compact removes what no restart needs, and nothing else" || { ls "$state"; cat "$work/after"; } | sed 's/^/# /'
+"$isochron" state compact "$state" >"$work/said" 2>&1
+gives 0 "^freed: [1-9][0-9]* bytes of [3-9] files; kept: [1-9][0-9]* bytes" "and says what it freed"
+"$isochron" state compact "$state" >"$work/said" 2>&1
+gives 0 "^freed: 0 bytes of 0 files" "which is nothing the second time"
+watch --snapshot-after 1 --checkpoint-interval 0
+gives 1 "" "and the run goes on"
+state=$work/state
 for file in snapshot-1 journal-1; do
     size=$(stat -c %s "$work/kept/$file")
     good=0
