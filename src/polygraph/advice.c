@@ -116,7 +116,8 @@ static void accept(const struct advice *advice)
 
 bool advice_decides(struct engine *engine)
 {
-    if (engine->options->no_advice || iso_model_needs_times(engine->options->model) || !lists_agree(engine))
+    if (engine->options->no_advice || engine->placements || iso_model_needs_times(engine->options->model) ||
+        !lists_agree(engine))
         return false;
     size_t lists = ((size_t)engine->write_count + engine->history->key_count + 1) * sizeof(uint32_t);
     size_t keys = ((size_t)engine->history->key_count + 1) * sizeof(uint32_t);

@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "polygraph/polygraph_private.h"
+#include "polygraph/placements.h"
 
 static double now(void)
 {
@@ -165,7 +165,8 @@ static void judge_graph(struct engine *engine)
         reject_by_facts(engine);
         return;
     }
-    bool found = status == ISO_OK && find_order(engine);
+    /* the orders that these find need not put lists together as they were read */
+    bool found = status == ISO_OK && !engine->placements && find_order(engine);
     if (status == ISO_OK && !found && engine_must_stop(engine)) {
         status = ISO_UNDECIDED;
     } else if (status == ISO_OK && !found) {
@@ -199,10 +200,6 @@ static void run(struct engine *engine)
         undecided(engine, engine->stop_reason);
         return;
     }
-    if (engine->unsupported) {
-        undecided(engine, engine->unsupported);
-        return;
-    }
     if (advice_decides(engine)) {
         counters->seconds_prepare = now() - start;
         return;
@@ -228,6 +225,7 @@ static void release(struct engine *engine)
     chains_release(engine);
     problem_release(engine);
     iso_free(engine->list_pairs);
+    placements_release(engine);
     iso_column_free(engine->candidates, engine->candidate_capacity * sizeof *engine->candidates);
 }
 

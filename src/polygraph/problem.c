@@ -5,7 +5,7 @@
  * each external read the final writes it may have seen. What finds none is classified by one more look at the
  * history.
  */
-#include "polygraph/polygraph_private.h"
+#include "polygraph/placements.h"
 
 enum { LOOK_UP = 256 }; /* reads between looks at the clock on the wall */
 
@@ -230,6 +230,18 @@ static void add_candidate(struct engine *engine, uint32_t candidate)
     engine->candidates[engine->candidate_total++] = candidate;
 }
 
+/* A list read of a key whose elements repeat: whose appends may end it. */
+static void add_placed(struct engine *engine, uint32_t read)
+{
+    const struct repeating_list *list = placements_of_key(engine, engine->read_key[read]);
+    uint32_t length = list ? engine->read_prefix[read] - list->start : 0;
+    for (uint32_t i = list ? list->first_ending[length] : 0; list && i < list->first_ending[length + 1]; i++) {
+        uint32_t write = engine->placements->items[list->ending[i]].write;
+        if (engine->write_transaction[write] != engine->read_transaction[read])
+            add_candidate(engine, write);
+    }
+}
+
 /* Writes are candidates by their number for now; versions_sort renames them. False: a read has none. Few
  * values on hot keys make many: stops where memory or time is short. */
 static bool find_candidates(struct engine *engine, const uint32_t *list_writer)
@@ -247,6 +259,8 @@ static bool find_candidates(struct engine *engine, const uint32_t *list_writer)
         if (iso_key_is_list(engine->history, key)) {
             if (list_writer[read] != ISO_NONE)
                 add_candidate(engine, list_writer[read]);
+            else
+                add_placed(engine, read);
             continue;
         }
         if (value == initial[key])
@@ -352,7 +366,7 @@ enum iso_status problem_build(struct engine *engine)
     choose_transactions(engine);
     scan_operations(engine);
     uint32_t *list_writer = lists_resolve(engine);
-    bool all = find_candidates(engine, list_writer);
+    bool all = engine->stop_reason || find_candidates(engine, list_writer);
     if (engine->stop_reason) {
         iso_free(list_writer);
         return ISO_UNDECIDED;
