@@ -18,6 +18,13 @@ enum { FORMAT = 1, SNAPSHOTS_OF_INPUT = 4, SNAPSHOT_EVERY_MS = 3600000 };
 #define LEAST_INPUT (UINT64_C(64) << 20)
 #define MOST_JOURNAL (UINT64_C(64) << 20)
 
+static uint64_t microseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
 /* ---- what the snapshot holds ---- */
 
 static void put_line(struct iso_text *text, const char *name, const char *value)
@@ -160,7 +167,8 @@ enum iso_status app_durable_open(struct app_durable *durable, struct app_stream 
     struct iso_error *error = &stream->app->error;
     struct iso_store_options settings = {.path = options->state};
     const char *crash = getenv("ISOCHRON_CRASH");
-    *durable = (struct app_durable){.stream = stream, .options = *options, .process = getpid()};
+    *durable =
+        (struct app_durable){.stream = stream, .options = *options, .process = getpid(), .opened = microseconds()};
     if (refuse_others(stream) != ISO_OK)
         return error->status;
     configure(&durable->configuration, stream->options);
@@ -463,19 +471,13 @@ static bool is_snapshot_due(const struct app_durable *durable, uint64_t now)
            (durable->fed && now - durable->fed_at >= SNAPSHOT_EVERY_MS);
 }
 
-static uint64_t microseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 static enum iso_status take_snapshot(struct app_durable *durable, uint64_t now)
 {
     durable->pending = durable->progress.position;
     durable->fed = 0;
     durable->fed_at = now;
     durable->snapshots++;
+    durable->forked = microseconds();
     app_durable_at(durable, "before-snapshot");
     iso_store_snapshot(durable->store, walk, durable, &durable->stream->app->error);
     app_durable_at(durable, "after-snapshot");
@@ -486,6 +488,8 @@ static void commit(struct app_durable *durable)
 {
     app_durable_at(durable, "before-commit");
     iso_store_commit(durable->store, &durable->stream->app->error);
+    durable->snapped = durable->forked;
+    durable->snap_took = microseconds() - durable->forked;
     app_durable_at(durable, "after-commit");
 }
 
@@ -548,4 +552,20 @@ enum iso_status app_durable_stop(struct app_durable *durable, uint64_t seconds)
                 durable->options.state, durable->snapshots, durable->longest_pause / 1000,
                 durable->longest_pause % 1000, iso_store_snapshot_bytes(durable->store));
     return error->status;
+}
+
+void app_durable_figures(const struct app_durable *durable, struct app_durable_figures *figures)
+{
+    uint64_t now = microseconds(), began, took;
+    bool synced = iso_store_synced(durable->store, &began, &took);
+    *figures = (struct app_durable_figures){
+        .checkpoint_age = (double)(now - (synced ? began : durable->opened)) / 1e6,
+        .checkpoint_took = synced ? (double)took / 1e6 : -1,
+        .snapshot_age = durable->snapped ? (double)(now - durable->snapped) / 1e6 : -1,
+        .snapshot_took = durable->snapped ? (double)durable->snap_took / 1e6 : -1,
+        .longest_pause = (double)durable->longest_pause / 1e6,
+        .journal_bytes = iso_store_journal_bytes(durable->store),
+        .snapshot_bytes = iso_store_snapshot_bytes(durable->store),
+        .snapshots = durable->snapshots,
+    };
 }

@@ -45,7 +45,18 @@ struct app_durable {
     pid_t process;
     uint64_t crash_left; /* for tests: at which point the process dies */
     const char *crash_point;
-    uint64_t snapshots, longest_pause; /* microseconds */
+    uint64_t snapshots, longest_pause; /* microseconds, as what follows, on the monotonic clock */
+    uint64_t opened;                   /* when this run began to remember */
+    uint64_t forked;                   /* when the snapshot under way was begun */
+    uint64_t snapped, snap_took;       /* the same of the committed one, and how long it took; 0: another process did */
+};
+
+/* What is seen of it from outside; seconds. */
+struct app_durable_figures {
+    double checkpoint_age, checkpoint_took; /* the latter below 0: there was none yet */
+    double snapshot_age, snapshot_took;     /* below 0: the snapshot is an earlier process's */
+    double longest_pause;
+    uint64_t journal_bytes, snapshot_bytes, snapshots;
 };
 
 /* Opens the state and restores its snapshot into the stream's pipeline, if it has one. `stream` has been opened. */
@@ -91,6 +102,8 @@ enum iso_status app_durable_after(struct app_durable *durable, uint64_t now);
 
 /* The last checkpoint of a run that ends; what a snapshot under way needs at most `seconds` for. */
 enum iso_status app_durable_stop(struct app_durable *durable, uint64_t seconds);
+
+void app_durable_figures(const struct app_durable *durable, struct app_durable_figures *figures);
 
 /* For tests: the process may die here. */
 void app_durable_at(struct app_durable *durable, const char *point);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "app/durable.h"
 #include "iso/version.h"
 
 enum { PUBLISH_MS = 250 };
@@ -53,6 +54,13 @@ static void count(struct app_status *status, enum iso_metric metric, uint64_t va
     iso_metrics_count(&status->metrics, metric, NULL, NULL, value);
 }
 
+/* Below 0: there is nothing to tell. */
+static void real(struct app_status *status, enum iso_metric metric, double value)
+{
+    if (value >= 0)
+        iso_metrics_real(&status->metrics, metric, NULL, NULL, value);
+}
+
 static void put_intake(struct app_status *status, const struct iso_pipeline_stats *stats)
 {
     const struct iso_aion_stats *engine = &stats->engine;
@@ -85,7 +93,7 @@ static void put_verdicts(struct app_status *status, const struct iso_pipeline_st
     count(status, ISO_METRIC_FLIPS, flips);
     if (stats->has_watermark)
         count(status, ISO_METRIC_WATERMARK, stats->watermark);
-    iso_metrics_real(metrics, ISO_METRIC_PROGRESS_TIME, NULL, NULL, (double)status->progressed / 1000);
+    real(status, ISO_METRIC_PROGRESS_TIME, (double)status->progressed / 1000);
 }
 
 static void put_partitions(struct app_status *status, struct iso_kafka_consumer *consumer)
@@ -106,6 +114,20 @@ static void put_partitions(struct app_status *status, struct iso_kafka_consumer 
     count(status, ISO_METRIC_PAUSES, counters->pauses);
 }
 
+static void put_state(struct app_status *status, const struct app_durable *durable)
+{
+    struct app_durable_figures figures;
+    app_durable_figures(durable, &figures);
+    real(status, ISO_METRIC_CHECKPOINT_AGE, figures.checkpoint_age);
+    real(status, ISO_METRIC_CHECKPOINT_DURATION, figures.checkpoint_took);
+    count(status, ISO_METRIC_JOURNAL_BYTES, figures.journal_bytes);
+    count(status, ISO_METRIC_SNAPSHOTS, figures.snapshots);
+    real(status, ISO_METRIC_SNAPSHOT_AGE, figures.snapshot_age);
+    real(status, ISO_METRIC_SNAPSHOT_DURATION, figures.snapshot_took);
+    count(status, ISO_METRIC_SNAPSHOT_BYTES, figures.snapshot_bytes);
+    real(status, ISO_METRIC_SNAPSHOT_PAUSE, figures.longest_pause);
+}
+
 static void publish(struct app_status *status, const struct app_stream *stream, struct iso_kafka_consumer *consumer,
                     const struct iso_pipeline_stats *stats, const char *trouble)
 {
@@ -119,6 +141,8 @@ static void publish(struct app_status *status, const struct app_stream *stream, 
     count(status, ISO_METRIC_MEMORY, stats->engine.bytes);
     if (stream->options->memory)
         count(status, ISO_METRIC_MEMORY_LIMIT, stream->options->memory);
+    if (stream->durable)
+        put_state(status, stream->durable);
     iso_web_publish(status->web, &status->metrics, true, trouble);
 }
 

@@ -72,6 +72,10 @@ enum iso_status iso_store_append(struct iso_store *store, uint32_t type, const v
  * before it does (`wait`). */
 enum iso_status iso_store_sync(struct iso_store *store, bool wait, struct iso_error *error);
 
+/* When the last sync that went on beside the caller and succeeded began, in microseconds of the monotonic clock, and
+ * how long it took; false: there was none. */
+bool iso_store_synced(struct iso_store *store, uint64_t *began, uint64_t *took);
+
 /* Bytes: of records since the snapshot that is the latest, committed or not; of the committed snapshot. */
 uint64_t iso_store_journal_bytes(const struct iso_store *store);
 uint64_t iso_store_snapshot_bytes(const struct iso_store *store);

@@ -132,15 +132,23 @@ publish 3000 3
 
 # Signals: the batch at hand, a checkpoint, the end; and what was read stays read.
 state=$work/stopped
-"$isochron" watch --source history:t --quiet --finality-timeout 0 --state "$state" --out file:"$work/all" \
-    -X bootstrap.servers="$address" 2>"$work/said" &
-for ((i = 0; i < 100; i++)); do
-    grep -q '"final"' "$work/all" 2>/dev/null && break
+"$isochron" watch --source history:t --finality-timeout 0 --state "$state" --out file:"$work/all" --checkpoint-interval 0 \
+    --snapshot-after 100000 --listen 127.0.0.1:0 -X bootstrap.servers="$address" 2>"$work/said" &
+for ((i = 0; i < 400; i++)); do # the time that it takes until a snapshot is committed
+    page=$(sed -n 's#.*status page on \(http://[^ ]*\)$#\1#p' "$work/said")
+    [ -z "$page" ] || curl -sS -m 5 "${page}metrics" >"$work/metrics" 2>/dev/null
+    grep -q '"final"' "$work/all" 2>/dev/null && grep -q '^isochron_snapshot_age_seconds' "$work/metrics" && break
     sleep 0.05
 done
 kill -TERM $!
 wait $!
 gives 1 "" "SIGTERM ends it with what is known"
+for name in checkpoint_age_seconds checkpoint_duration_seconds journal_bytes snapshots_total snapshot_age_seconds snapshot_duration_seconds \
+    snapshot_bytes snapshot_pause_seconds; do
+    grep -q "^isochron_$name [0-9]" "$work/metrics" || echo "$name"
+done >"$work/absent"
+[ ! -s "$work/absent" ] && [ "$(awk '$1 == "isochron_checkpoint_age_seconds" { print ($2 < 60) }' "$work/metrics")" = 1 ]
+result $? "checkpoints and snapshots have metrics" || sed 's/^/# /' "$work/absent" "$work/metrics"
 "$isochron" state show "$state" >"$work/said" 2>&1
 gives 0 "checkpoints" "after a checkpoint"
 timeout 60 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --state "$state" --out file:"$work/all" \
