@@ -16,6 +16,7 @@
  * - choices.c, tilings.c, solve.c, prove.c: what is open, for the solver
  * - terms.c, paths.c: for evidence
  * - explain.c: facts -> lemmas
+ * - trim.c, derive.c: lemmas that are not needed
  * - polygraph.c: the route
  *
  * A *version* is the final write of a key by a transaction. A *node* is an event: at the serialisable levels
@@ -394,6 +395,9 @@ void explanation_order(struct explanation *explanation, uint32_t earlier, uint32
 
 void explain_cycle(struct engine *engine);      /* the facts close a cycle */
 void explain_empty_read(struct engine *engine); /* a read has no candidate left */
+
+/* trim.c: leaves out of the result's lemmas what their last one does not rest on. */
+void trim_proof(struct engine *engine);
 
 /* True once the time is up or memory short; to be asked every millisecond or so. */
 bool engine_must_stop(struct engine *engine);
