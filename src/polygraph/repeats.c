@@ -4,6 +4,8 @@
  * *pinned*. Of the others there are only places where they may stand (placements.h). Orders that the history says are
  * those of pinned transactions, and of those that cannot be in the list at all.
  */
+#include <stdlib.h>
+
 #include "polygraph/lists.h"
 #include "polygraph/placements.h"
 
@@ -67,6 +69,47 @@ static uint32_t pin_all(struct lists *lists, uint32_t key, uint32_t start)
             return at;
     }
     return length;
+}
+
+static int compare_elements(const void *left, const void *right)
+{
+    const iso_atom *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/* Appends of an element by others than the reader. */
+static uint32_t count_appends(const struct lists *lists, uint32_t read, iso_atom element)
+{
+    const struct engine *engine = lists->engine;
+    const struct append *append;
+    uint32_t count = 0, key = engine->read_key[read];
+    uint64_t slot = lists_first_slot(lists, key, element);
+    for (; (append = lists_next_append(lists, key, element, &slot)); slot++) {
+        uint32_t local = engine->local[append->transaction];
+        count += local != ISO_NONE && local != engine->read_transaction[read];
+    }
+    return count;
+}
+
+/* No element stands in the longest read more often than it was appended; else a finding. The solver would be slow to
+ * find that out. */
+static bool are_enough(struct lists *lists, uint32_t key, uint32_t start)
+{
+    uint32_t read = lists->longest[key], count = lists->engine->read_prefix[read] - start, first = 0;
+    iso_atom *sorted = iso_allocate(((size_t)count + 1) * sizeof *sorted);
+    memcpy(sorted, lists_elements(lists, read) + start, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_elements);
+    bool fine = true;
+    for (uint32_t i = 1; i <= count && fine; i++) {
+        if (i < count && sorted[i] == sorted[first])
+            continue;
+        fine = i - first <= count_appends(lists, read, sorted[first]);
+        first = i;
+    }
+    if (!fine)
+        lists_report(lists, ISO_FINDING_INCOMPATIBLE, read, ISO_NONE);
+    iso_free(sorted);
+    return fine;
 }
 
 /* Every place of every transaction; false: out of time or memory. */
@@ -188,6 +231,7 @@ void repeats_resolve(struct lists *lists, uint32_t key, uint32_t start, struct n
     if (!lists->place)
         lists->place = memset(iso_allocate(size), 0xff, size);
     bool fine = pin_all(lists, key, start) == lists->engine->read_prefix[lists->longest[key]];
+    fine = fine && are_enough(lists, key, start);
     for (uint32_t i = 0; i < reads.count; i++)
         fine &= lists_agree(lists, reads.items[i], start);
     if (!fine || !place_all(lists, key, start))

@@ -7,7 +7,7 @@
 #include "polygraph/derive.h"
 #include "polygraph/polygraph_private.h"
 
-enum { LOOK_UP = 256, SHORT = 128 }; /* lemmas */
+enum { LOOK_UP = 256, SHORT = 512, SHORTER = 128 }; /* lemmas */
 
 struct trimmer {
     struct engine *engine;
@@ -242,30 +242,32 @@ static bool try_without(struct engine *engine, uint32_t number, uint32_t literal
     return fine;
 }
 
-static bool minimise(struct engine *engine)
+/* True: a literal went, so that other lemmas may be needed no more. */
+static bool minimise_lemma(struct engine *engine, uint32_t number)
 {
     const struct iso_evidence *evidence = &engine->result->evidence;
     bool smaller = false;
-    for (uint32_t number = evidence->lemma_count - 1; number-- > 0 && !engine_must_stop(engine);) {
-        if (try_without(engine, number, ISO_NONE)) {
-            smaller = true;
-            continue;
-        }
-        for (uint32_t i = evidence->lemmas[number].literal_count; i-- > 0;) {
-            if (evidence->lemmas[number].kind != ISO_LEMMA_LIST && evidence->lemmas[number].literal_count > 1)
-                smaller |= try_without(engine, number, i);
-        }
-    }
+    if (evidence->lemmas[number].kind == ISO_LEMMA_LIST || evidence->lemma_count > SHORTER)
+        return false;
+    for (uint32_t i = evidence->lemmas[number].literal_count; i-- > 0 && evidence->lemmas[number].literal_count > 1;)
+        smaller |= try_without(engine, number, i);
+    return smaller;
+}
+
+static bool minimise(struct engine *engine)
+{
+    bool smaller = false;
+    for (uint32_t number = engine->result->evidence.lemma_count - 1; number-- > 0 && !engine_must_stop(engine);)
+        smaller |= !try_without(engine, number, ISO_NONE) && minimise_lemma(engine, number);
     return smaller;
 }
 
 void trim_proof(struct engine *engine)
 {
-    const struct iso_evidence *evidence = &engine->result->evidence;
     while (trim_once(engine))
         ;
-    if (evidence->lemma_count > SHORT)
+    if (engine->result->evidence.lemma_count > SHORT)
         return;
-    while (minimise(engine) && trim_once(engine))
+    while (minimise(engine))
         ;
 }

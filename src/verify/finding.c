@@ -118,13 +118,16 @@ static bool holds_scrap(const struct iso_history *history, uint32_t reader, uint
     return false;
 }
 
-/* An element stands in the prefix more often than all who did not abort appended it. */
-static bool repeats(const struct iso_history *history, uint32_t operation, uint32_t prefix)
+/* An element stands in the prefix more often than all who did not abort appended it, but for the reader. */
+static bool repeats(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t prefix)
 {
     uint32_t key = history->key[operation];
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
     for (uint32_t i = verify_initial_length(history, key); i < prefix; i++) {
         uint32_t seen = 0, appended = count_appends(history, key, elements[i], false);
+        for (uint32_t o = history->first_operation[reader]; o < history->first_operation[reader + 1]; o++)
+            appended -=
+                history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND && history->value[o] == elements[i];
         for (uint32_t j = 0; j < prefix; j++)
             seen += elements[j] == elements[i];
         for (uint32_t j = 0; j < history->initial_count; j++)
@@ -135,7 +138,8 @@ static bool repeats(const struct iso_history *history, uint32_t operation, uint3
     return false;
 }
 
-static bool incompatible(const struct iso_history *history, uint32_t operation, uint32_t prefix, uint32_t other)
+static bool incompatible(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t prefix,
+                         uint32_t other)
 {
     uint32_t key = history->key[operation], at = 0;
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
@@ -147,7 +151,7 @@ static bool incompatible(const struct iso_history *history, uint32_t operation, 
             return true;
     }
     if (other == ISO_NONE)
-        return repeats(history, operation, prefix);
+        return repeats(history, reader, operation, prefix);
     if (other >= history->transaction_count || iso_status_of(history, other) != ISO_COMMITTED)
         return false;
     for (uint32_t o = history->first_operation[other]; o < history->first_operation[other + 1]; o++) {
@@ -174,7 +178,7 @@ static bool list_finding(const struct iso_history *history, const struct iso_fin
                (holds_part(history, finding->transaction, finding->operation, prefix, finding->other) ||
                 holds_scrap(history, finding->transaction, finding->operation, prefix, finding->other));
     case ISO_FINDING_INCOMPATIBLE:
-        return incompatible(history, finding->operation, prefix, finding->other);
+        return incompatible(history, finding->transaction, finding->operation, prefix, finding->other);
     default:
         return false;
     }
