@@ -235,7 +235,7 @@ fuzz-smoke: ## Each fuzz target for a few seconds over its seeds
 
 ## Measuring and tidying
 
-.PHONY: bench format format-check clean help
+.PHONY: bench bench-polygraph format format-check clean help
 bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone and from a broker; needs deps
 	@$(MAKE) -s -j$(JOBS) all
 	@BUILD=$(BUILD) bench/run.sh
@@ -243,6 +243,10 @@ bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone
 	@$(MAKE) -s $(WORKLOAD) $(DECODERS) $(JOINED)
 	@BUILD=$(BUILD) bench/polygraph.sh
 	@BUILD=$(BUILD) bench/decoders.sh
+
+bench-polygraph: ## Black-box checking: speed, growth, what each step is worth, in build/bench/polygraph.md; ONLY=growth
+	@$(MAKE) -s -j$(JOBS) all $(WORKLOAD)
+	@BUILD=$(BUILD) bench/polygraph.sh $(ONLY)
 
 FORMATTED = $(shell find include src connectors tests bench -name '*.[ch]')
 format: ## Format the sources with clang-format-14
