@@ -5,7 +5,7 @@
  * number p is seen by begins at p + 1 and later. A read of several possible writers takes the latest that has
  * committed. Advice that does not work says nothing.
  */
-#include "polygraph/polygraph_private.h"
+#include "polygraph/placements.h"
 
 struct advice {
     struct engine *engine;
@@ -13,12 +13,42 @@ struct advice {
     uint32_t *current;  /* by key: the newest write so far, or ISO_NONE */
     uint32_t *replaced; /* by write, and then by key for the initial one: the position of what replaced it */
     uint32_t *before;   /* by transaction: the one before it in its session */
+    uint32_t *length;   /* by write: of a list whose elements repeat */
 };
 
 /* The place of a write, or of a key's initial value, in `replaced`. */
 static uint32_t *replaced_at(const struct advice *advice, uint32_t write, uint32_t key)
 {
     return &advice->replaced[write == ISO_NONE || write == INITIAL ? advice->engine->write_count + key : write];
+}
+
+/* A list whose elements repeat has the length that was read. */
+static bool ends_there(const struct advice *advice, uint32_t read, uint32_t write)
+{
+    const struct engine *engine = advice->engine;
+    return write == INITIAL || !placements_of_key(engine, engine->read_key[read]) ||
+           advice->length[write] == engine->read_prefix[read];
+}
+
+/* The appends of a write stand in a list whose elements repeat behind those of the one before it, or behind all that
+ * was read. */
+static bool lengthen(struct advice *advice, uint32_t write)
+{
+    const struct engine *engine = advice->engine;
+    uint32_t key = engine->write_key[write], last = advice->current[key];
+    const struct repeating_list *list = placements_of_key(engine, key);
+    if (!list)
+        return true;
+    uint32_t at = last == ISO_NONE ? list->start : advice->length[last];
+    advice->length[write] = list->length + 1;
+    const struct placement *items = engine->placements->items;
+    for (uint32_t i = placements_at(engine, list, at); i < list->end && items[i].at == at; i++) {
+        if (items[i].write != write)
+            continue;
+        advice->length[write] = items[i].end;
+        return true;
+    }
+    return at >= list->length;
 }
 
 /* The last position up to `begin` at which a read sees what it read; ISO_NONE: none. */
@@ -29,7 +59,7 @@ static uint32_t last_position(const struct advice *advice, uint32_t read, uint32
     for (uint32_t i = engine->first_candidate[read]; i < engine->first_candidate[read + 1]; i++) {
         uint32_t write = engine->candidates[i], start = write == INITIAL ? 0 : engine->write_transaction[write] + 1;
         uint32_t last = *replaced_at(advice, write, engine->read_key[read]);
-        if (start > begin)
+        if (start > begin || !ends_there(advice, read, write))
             continue;
         if (last >= begin)
             return begin;
@@ -73,6 +103,8 @@ static bool place(struct advice *advice, uint32_t t)
     advice->begin[t] = place_reads(advice, t, low);
     for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++) {
         uint32_t key = engine->write_key[write];
+        if (!lengthen(advice, write))
+            return false;
         *replaced_at(advice, advice->current[key], key) = t;
         advice->current[key] = write;
     }
@@ -116,8 +148,7 @@ static void accept(const struct advice *advice)
 
 bool advice_decides(struct engine *engine)
 {
-    if (engine->options->no_advice || engine->placements || iso_model_needs_times(engine->options->model) ||
-        !lists_agree(engine))
+    if (engine->options->no_advice || iso_model_needs_times(engine->options->model) || !lists_agree(engine))
         return false;
     size_t lists = ((size_t)engine->write_count + engine->history->key_count + 1) * sizeof(uint32_t);
     size_t keys = ((size_t)engine->history->key_count + 1) * sizeof(uint32_t);
@@ -125,7 +156,8 @@ bool advice_decides(struct engine *engine)
                             .begin = iso_allocate(((size_t)engine->count + 1) * sizeof(uint32_t)),
                             .current = memset(iso_allocate(keys), 0xff, keys),
                             .replaced = memset(iso_allocate(lists), 0xff, lists),
-                            .before = session_predecessors(engine)};
+                            .before = session_predecessors(engine),
+                            .length = iso_allocate(lists)};
     bool fine = true;
     for (uint32_t t = 0; t < engine->count && fine; t++)
         fine = place(&advice, t);
@@ -135,5 +167,6 @@ bool advice_decides(struct engine *engine)
     iso_free(advice.current);
     iso_free(advice.replaced);
     iso_free(advice.before);
+    iso_free(advice.length);
     return fine;
 }

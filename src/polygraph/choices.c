@@ -223,7 +223,7 @@ bool open_build(struct open *open)
         for (uint32_t i = first; engine->read_writer[read] == OPEN && i < first + engine->candidate_count[read]; i++)
             add_candidate(open, read, i);
     }
-    tilings_add_variables(open);
+    tilings_new(open);
     size_t nodes = (size_t)engine->node_count + 1;
     open->first_active = iso_allocate(nodes * sizeof *open->first_active);
     open->degree = iso_allocate(nodes * sizeof *open->degree);
@@ -238,6 +238,7 @@ bool open_build(struct open *open)
 void open_release(struct open *open)
 {
     iso_solver_free(open->solver);
+    tilings_free(open->tilings);
     iso_column_free(open->variables, open->variable_capacity * sizeof *open->variables);
     iso_column_free(open->edges, open->edge_capacity * sizeof *open->edges);
     iso_free(open->pair_slots);

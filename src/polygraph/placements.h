@@ -40,4 +40,7 @@ void placements_release(struct engine *engine);
 /* The list of a key; NULL: its elements do not repeat. */
 const struct repeating_list *placements_of_key(const struct engine *engine, uint32_t key);
 
+/* The first of a list's placements that starts at `at` or behind it. */
+uint32_t placements_at(const struct engine *engine, const struct repeating_list *list, uint32_t at);
+
 #endif

@@ -1,12 +1,19 @@
 /* How a list whose elements repeat may be put together, as clauses.
  *
  * A variable a placement (placements.h): a transaction's appends stand there. Every element of the longest read is
- * covered, no two placements overlap, and no transaction has two. Neighbours are ordered as they stand, and whoever has
- * no place comes after the last one. A read that saw a version last saw the list end with it. Clauses are told twice,
- * to the solver and as lemmas.
+ * covered, and a read that saw a version last saw the list end with it: these clauses are there from the start. That no
+ * two placements overlap and no transaction has two, that writers are ordered as they stand, and that whoever has no
+ * place comes after those that have one, is told of a placement once a model has it. Clauses are told to the solver,
+ * and again as lemmas.
+ *
+ * The solver begins with what is likely: of those that fit the first in the proposed order, one behind the other.
  */
+#include <stdlib.h>
+
 #include "polygraph/placements.h"
 #include "polygraph/solve.h"
+
+enum { CLAUSES_A_ROUND = 20000 };
 
 /* A literal: of placement a; that version a comes before version b; that read a does not see version b. */
 struct term {
@@ -14,36 +21,47 @@ struct term {
     uint32_t a, b;
 };
 
-struct tilings {
-    const struct open *open;
-    const struct repeating_list *list;
-    struct term *terms; /* of the clause at hand */
-    uint32_t term_count, term_capacity;
-    void (*take)(struct tilings *tilings); /* what is done with a clause */
-    struct iso_solver *solver;
-    struct explanation *explanation;
-    int *clause;
+struct told_clause {
+    size_t end; /* of its terms */
+    uint32_t list;
 };
 
-enum { LOOK_UP = 256 };
+struct tilings {
+    struct open *open;
+    const struct repeating_list *list;
+    uint32_t list_number;
+    struct term *terms; /* of all clauses so far */
+    size_t term_count, term_capacity;
+    struct told_clause *clauses;
+    uint32_t clause_count, clause_capacity;
+    uint32_t first_untold; /* that the solver does not have */
+    bool *likely;          /* by placement */
+    int *clause;           /* of the one at hand, for the solver */
+    size_t clause_size;
+};
+
+/* ---- all clauses ---- */
 
 static void add(struct tilings *tilings, struct term term)
 {
     if (tilings->term_count == tilings->term_capacity) {
-        tilings->term_capacity = (uint32_t)iso_column_capacity(tilings->term_capacity, tilings->term_count + 1u);
-        tilings->terms = iso_reallocate(tilings->terms, tilings->term_capacity * sizeof *tilings->terms);
-        tilings->clause = iso_reallocate(tilings->clause, tilings->term_capacity * sizeof *tilings->clause);
+        size_t old = tilings->term_capacity, next = iso_column_capacity(old, old + 1);
+        tilings->terms = iso_column_grow(tilings->terms, old * sizeof term, next * sizeof term);
+        tilings->term_capacity = next;
     }
     tilings->terms[tilings->term_count++] = term;
 }
 
-static void take(struct tilings *tilings)
+static void end_clause(struct tilings *tilings)
 {
-    tilings->take(tilings);
-    tilings->term_count = 0;
+    if (tilings->clause_count == tilings->clause_capacity) {
+        size_t old = tilings->clause_capacity, next = iso_column_capacity(old, old + 1),
+               size = sizeof *tilings->clauses;
+        tilings->clauses = iso_column_grow(tilings->clauses, old * size, next * size);
+        tilings->clause_capacity = (uint32_t)next;
+    }
+    tilings->clauses[tilings->clause_count++] = (struct told_clause){tilings->term_count, tilings->list_number};
 }
-
-/* ---- all clauses ---- */
 
 static const struct placement *items_of(const struct tilings *tilings)
 {
@@ -56,7 +74,7 @@ static uint32_t version_of_placement(const struct tilings *tilings, uint32_t pla
 }
 
 /* Someone's appends cover each element. Places that cover one are among the last ones that start up to it. */
-static void tell_covers(struct tilings *tilings)
+static void add_covers(struct tilings *tilings)
 {
     const struct repeating_list *list = tilings->list;
     const struct placement *items = items_of(tilings);
@@ -70,79 +88,11 @@ static void tell_covers(struct tilings *tilings)
             if (items[i].end > at)
                 add(tilings, (struct term){TERM_PLACED, i, 0});
         }
-        take(tilings);
+        end_clause(tilings);
     }
 }
 
-static void tell_apart(struct tilings *tilings, uint32_t a, uint32_t b)
-{
-    add(tilings, (struct term){TERM_NOT_PLACED, a, 0});
-    add(tilings, (struct term){TERM_NOT_PLACED, b, 0});
-    take(tilings);
-}
-
-/* A placement and those behind it: they overlap, or are neighbours. */
-static void tell_pairs(struct tilings *tilings, uint32_t placement)
-{
-    const struct placement *items = items_of(tilings), *item = &items[placement];
-    for (uint32_t i = placement + 1; i < tilings->list->end && items[i].at <= item->end; i++) {
-        if (items[i].write == item->write || items[i].at < item->end) {
-            tell_apart(tilings, placement, i);
-            continue;
-        }
-        add(tilings, (struct term){TERM_NOT_PLACED, placement, 0});
-        add(tilings, (struct term){TERM_NOT_PLACED, i, 0});
-        add(tilings,
-            (struct term){TERM_ORDER, version_of_placement(tilings, placement), version_of_placement(tilings, i)});
-        take(tilings);
-    }
-}
-
-/* By write, linked: the next placement of the same one behind each; `*first` by write. The caller frees both. */
-static uint32_t *link_places(const struct tilings *tilings, uint32_t **first)
-{
-    const struct repeating_list *list = tilings->list;
-    size_t writes = ((size_t)tilings->open->engine->write_count + 1) * sizeof(uint32_t);
-    uint32_t *next = iso_allocate(((size_t)list->end - list->first + 1) * sizeof *next);
-    *first = memset(iso_allocate(writes), 0xff, writes);
-    for (uint32_t i = list->end; i-- > list->first;) {
-        uint32_t write = items_of(tilings)[i].write;
-        next[i - list->first] = (*first)[write];
-        (*first)[write] = i;
-    }
-    return next;
-}
-
-/* No transaction has two places, also such as neither overlap nor are neighbours. */
-static void tell_places(struct tilings *tilings, const uint32_t *next)
-{
-    const struct placement *items = items_of(tilings);
-    uint32_t first = tilings->list->first;
-    for (uint32_t i = first; i < tilings->list->end && !engine_must_stop(tilings->open->engine); i++) {
-        for (uint32_t j = next[i - first]; j != ISO_NONE; j = next[j - first]) {
-            if (items[j].at > items[i].end)
-                tell_apart(tilings, i, j);
-        }
-    }
-}
-
-/* A writer without a place comes after the one whose place is the last. */
-static void tell_rest(struct tilings *tilings, uint32_t last, const uint32_t *first, const uint32_t *next)
-{
-    const struct engine *engine = tilings->open->engine;
-    uint32_t key = tilings->list->key, version = version_of_placement(tilings, last);
-    for (uint32_t write = 0; write < engine->write_count; write++) {
-        if (engine->write_key[write] != key || engine->version_of_write[write] == version)
-            continue;
-        add(tilings, (struct term){TERM_NOT_PLACED, last, 0});
-        for (uint32_t i = first[write]; i != ISO_NONE; i = next[i - tilings->list->first])
-            add(tilings, (struct term){TERM_PLACED, i, 0});
-        add(tilings, (struct term){TERM_ORDER, version, engine->version_of_write[write]});
-        take(tilings);
-    }
-}
-
-static void tell_reads(struct tilings *tilings)
+static void add_reads(struct tilings *tilings)
 {
     const struct engine *engine = tilings->open->engine;
     const struct repeating_list *list = tilings->list;
@@ -156,41 +106,56 @@ static void tell_reads(struct tilings *tilings)
                 continue;
             add(tilings, (struct term){TERM_NOT_READS, read, version});
             add(tilings, (struct term){TERM_PLACED, placement, 0});
-            take(tilings);
+            end_clause(tilings);
         }
     }
 }
 
-static void tell_list(struct tilings *tilings)
+/* ---- what is likely ---- */
+
+static uint32_t rank_of(const struct tilings *tilings, uint32_t placement)
 {
-    const struct repeating_list *list = tilings->list;
-    uint32_t *first, *next = link_places(tilings, &first);
-    tell_covers(tilings);
-    for (uint32_t i = list->first; i < list->end && !engine_must_stop(tilings->open->engine); i++)
-        tell_pairs(tilings, i);
-    tell_places(tilings, next);
-    for (uint32_t i = list->first_ending[list->length - list->start];
-         i < list->first_ending[list->length - list->start + 1]; i++)
-        tell_rest(tilings, list->ending[i], first, next);
-    tell_reads(tilings);
-    iso_free(first);
-    iso_free(next);
+    return tilings->open->engine->rank[version_commit(tilings->open->engine, version_of_placement(tilings, placement))];
 }
 
-static void tell_all(struct tilings *tilings)
+/* Of the placements from `i` on that start at `at`: the first in the proposed order whose write has none yet. */
+static uint32_t find_likely(const struct tilings *tilings, uint32_t i, uint32_t at, const bool *placed)
 {
-    const struct placements *placements = tilings->open->engine->placements;
-    for (uint32_t i = 0; placements && i < placements->list_count; i++) {
-        tilings->list = &placements->lists[i];
-        tell_list(tilings);
+    const struct placement *items = items_of(tilings);
+    uint32_t best = ISO_NONE;
+    for (; i < tilings->list->end && items[i].at == at; i++) {
+        if (!placed[items[i].write] && (best == ISO_NONE || rank_of(tilings, i) < rank_of(tilings, best)))
+            best = i;
     }
-    iso_free(tilings->terms);
-    iso_free(tilings->clause);
+    return best;
+}
+
+static void mark_likely(struct tilings *tilings)
+{
+    const struct placement *items = items_of(tilings);
+    bool *placed = iso_allocate_zeroed((size_t)tilings->open->engine->write_count + 1, sizeof *placed);
+    uint32_t at = tilings->list->start;
+    for (uint32_t i = tilings->list->first; i < tilings->list->end;) {
+        uint32_t best = items[i].at == at ? find_likely(tilings, i, at, placed) : ISO_NONE;
+        if (best != ISO_NONE) {
+            tilings->likely[best] = placed[items[best].write] = true;
+            at = items[best].end;
+        }
+        for (uint32_t passed = items[i].at; i < tilings->list->end && items[i].at == passed;)
+            i++;
+    }
+    iso_free(placed);
 }
 
 /* ---- to the solver ---- */
 
 enum { KNOWN_FALSE = 0, KNOWN_TRUE = INT32_MAX };
+
+static int literal_of_placement(const struct tilings *tilings, uint32_t placement, bool placed)
+{
+    int variable = (int)(tilings->open->first_placed + placement);
+    return tilings->likely[placement] == placed ? variable : -variable;
+}
 
 static int literal_of_read(const struct open *open, uint32_t read, uint32_t version)
 {
@@ -205,75 +170,204 @@ static int literal_of_read(const struct open *open, uint32_t read, uint32_t vers
     return KNOWN_FALSE;
 }
 
-static int literal_of(const struct open *open, const struct term *term)
+static int literal_of_order(const struct open *open, uint32_t version, uint32_t later)
 {
-    int literal;
-    switch (term->kind) {
-    case TERM_PLACED:
-        return (int)(open->first_placed + term->a);
-    case TERM_NOT_PLACED:
-        return -(int)(open->first_placed + term->a);
-    case TERM_ORDER:
-        literal = open_literal_of_order(open, term->a, term->b);
-        if (literal)
-            return literal;
-        return reaches(open->engine, version_begin(open->engine, term->a), version_commit(open->engine, term->b))
-                   ? KNOWN_TRUE
-                   : KNOWN_FALSE;
-    case TERM_NOT_READS:
-        literal = literal_of_read(open, term->a, term->b);
-        return literal == KNOWN_TRUE ? KNOWN_FALSE : literal == KNOWN_FALSE ? KNOWN_TRUE : -literal;
-    }
-    return KNOWN_FALSE;
+    int literal = open_literal_of_order(open, version, later);
+    if (literal)
+        return literal;
+    return reaches(open->engine, version_begin(open->engine, version), version_commit(open->engine, later))
+               ? KNOWN_TRUE
+               : KNOWN_FALSE;
 }
 
-static void take_for_solver(struct tilings *tilings)
+static int literal_of(const struct tilings *tilings, const struct term *term)
 {
+    if (term->kind == TERM_ORDER)
+        return literal_of_order(tilings->open, term->a, term->b);
+    if (term->kind != TERM_NOT_READS)
+        return literal_of_placement(tilings, term->a, term->kind == TERM_PLACED);
+    int literal = literal_of_read(tilings->open, term->a, term->b);
+    return literal == KNOWN_TRUE ? KNOWN_FALSE : literal == KNOWN_FALSE ? KNOWN_TRUE : -literal;
+}
+
+/* The terms of a clause. */
+static const struct term *terms_of(const struct tilings *tilings, uint32_t clause, size_t *count)
+{
+    size_t first = clause ? tilings->clauses[clause - 1].end : 0;
+    *count = tilings->clauses[clause].end - first;
+    return tilings->terms + first;
+}
+
+static void tell(struct tilings *tilings, uint32_t number, struct iso_solver *solver)
+{
+    size_t terms;
+    const struct term *term = terms_of(tilings, number, &terms);
     uint32_t count = 0;
-    for (uint32_t i = 0; i < tilings->term_count; i++) {
-        int literal = literal_of(tilings->open, &tilings->terms[i]);
+    if (terms > tilings->clause_size) {
+        tilings->clause_size = 2 * terms;
+        tilings->clause = iso_reallocate(tilings->clause, tilings->clause_size * sizeof *tilings->clause);
+    }
+    for (size_t i = 0; i < terms; i++) {
+        int literal = literal_of(tilings, &term[i]);
         if (literal == KNOWN_TRUE)
             return;
         if (literal != KNOWN_FALSE)
             tilings->clause[count++] = literal;
     }
-    iso_solver_clause(tilings->solver, tilings->clause, count);
-}
-
-void tilings_add_variables(struct open *open)
-{
-    const struct placements *placements = open->engine->placements;
-    open->first_placed = open->variable_count + 1;
-    for (uint32_t i = 0; placements && i < placements->count; i++)
-        open_add_variable(open, (struct variable){PLACED, i, ISO_NONE});
+    iso_solver_clause(solver, tilings->clause, count);
 }
 
 void tilings_add_clauses(const struct open *open, struct iso_solver *solver)
 {
-    struct tilings tilings = {.open = open, .take = take_for_solver, .solver = solver};
-    tell_all(&tilings);
+    for (uint32_t i = 0; open->tilings && i < open->tilings->clause_count; i++)
+        tell(open->tilings, i, solver);
+    if (open->tilings)
+        open->tilings->first_untold = open->tilings->clause_count;
+}
+
+void tilings_new(struct open *open)
+{
+    const struct placements *placements = open->engine->placements;
+    if (!placements)
+        return;
+    struct tilings *tilings = open->tilings = iso_allocate_zeroed(1, sizeof *tilings);
+    tilings->open = open;
+    tilings->likely = iso_allocate_zeroed((size_t)placements->count + 1, sizeof *tilings->likely);
+    open->first_placed = open->variable_count + 1;
+    for (uint32_t i = 0; i < placements->count; i++)
+        open_add_variable(open, (struct variable){PLACED, i, ISO_NONE});
+    for (; tilings->list_number < placements->list_count; tilings->list_number++) {
+        tilings->list = &placements->lists[tilings->list_number];
+        add_covers(tilings);
+        add_reads(tilings);
+        mark_likely(tilings);
+    }
+}
+
+void tilings_free(struct tilings *tilings)
+{
+    if (!tilings)
+        return;
+    iso_column_free(tilings->terms, tilings->term_capacity * sizeof *tilings->terms);
+    iso_column_free(tilings->clauses, tilings->clause_capacity * sizeof *tilings->clauses);
+    iso_free(tilings->likely);
+    iso_free(tilings->clause);
+    iso_free(tilings);
+}
+
+bool tilings_is_placed(const struct tilings *tilings, int literal)
+{
+    return tilings->likely[(uint32_t)abs(literal) - tilings->open->first_placed] == (literal > 0);
+}
+
+/* ---- what a model does not keep to ---- */
+
+static bool holds(const struct tilings *tilings, int literal)
+{
+    if (literal == KNOWN_TRUE || literal == KNOWN_FALSE)
+        return literal == KNOWN_TRUE;
+    return iso_solver_value(tilings->open->solver, abs(literal)) == (literal > 0);
+}
+
+/* The placements that the model has, by `at`. */
+static uint32_t collect(const struct tilings *tilings, uint32_t *placed)
+{
+    uint32_t count = 0;
+    for (uint32_t i = tilings->list->first; i < tilings->list->end; i++) {
+        if (holds(tilings, literal_of_placement(tilings, i, true)))
+            placed[count++] = i;
+    }
+    return count;
+}
+
+static void look_at_pair(struct tilings *tilings, uint32_t a, uint32_t b)
+{
+    const struct placement *items = items_of(tilings);
+    bool apart = items[a].write != items[b].write && items[b].at >= items[a].end;
+    struct term order = {TERM_ORDER, version_of_placement(tilings, a), version_of_placement(tilings, b)};
+    if (apart && holds(tilings, literal_of(tilings, &order)))
+        return;
+    add(tilings, (struct term){TERM_NOT_PLACED, a, 0});
+    add(tilings, (struct term){TERM_NOT_PLACED, b, 0});
+    if (apart)
+        add(tilings, order);
+    end_clause(tilings);
+}
+
+/* Writers without a place come after the one whose place is the last. */
+static void look_at_rest(struct tilings *tilings, const uint32_t *placed, uint32_t count)
+{
+    const struct engine *engine = tilings->open->engine;
+    const struct placement *items = items_of(tilings);
+    uint32_t version = version_of_placement(tilings, placed[count - 1]);
+    bool *has = iso_allocate_zeroed((size_t)engine->write_count + 1, sizeof *has);
+    for (uint32_t i = 0; i < count; i++)
+        has[items[placed[i]].write] = true;
+    for (uint32_t write = 0; write < engine->write_count; write++) {
+        struct term order = {TERM_ORDER, version, engine->version_of_write[write]};
+        if (engine->write_key[write] != tilings->list->key || has[write] || holds(tilings, literal_of(tilings, &order)))
+            continue;
+        add(tilings, (struct term){TERM_NOT_PLACED, placed[count - 1], 0});
+        for (uint32_t i = tilings->list->first; i < tilings->list->end; i++) {
+            if (items[i].write == write)
+                add(tilings, (struct term){TERM_PLACED, i, 0});
+        }
+        add(tilings, order);
+        end_clause(tilings);
+    }
+    iso_free(has);
+}
+
+bool tilings_agree(struct tilings *tilings)
+{
+    if (!tilings)
+        return true;
+    const struct placements *placements = tilings->open->engine->placements;
+    uint32_t before = tilings->clause_count;
+    for (tilings->list_number = 0; tilings->list_number < placements->list_count; tilings->list_number++) {
+        const struct repeating_list *list = tilings->list = &placements->lists[tilings->list_number];
+        uint32_t *placed = iso_allocate(((size_t)list->end - list->first + 1) * sizeof *placed);
+        uint32_t count = collect(tilings, placed);
+        for (uint32_t i = 0; i < count && tilings->clause_count - before < CLAUSES_A_ROUND; i++) {
+            for (uint32_t j = i + 1; j < count; j++)
+                look_at_pair(tilings, placed[i], placed[j]);
+        }
+        if (tilings->clause_count == before) /* else the last one may not be the last */
+            look_at_rest(tilings, placed, count);
+        iso_free(placed);
+    }
+    return tilings->clause_count == before;
+}
+
+void tilings_tell(struct tilings *tilings)
+{
+    for (; tilings && tilings->first_untold < tilings->clause_count; tilings->first_untold++)
+        tell(tilings, tilings->first_untold, tilings->open->solver);
 }
 
 /* ---- as lemmas ---- */
 
-/* True, and the two versions, if a clause lacks a literal since the opposite order is known. */
-static bool rests_on_order(const struct tilings *tilings, uint32_t *earlier, uint32_t *later)
+/* True, and the two versions, if a clause lacks its last literal since the opposite order is known. */
+static bool rests_on_order(const struct tilings *tilings, uint32_t clause, uint32_t *earlier, uint32_t *later)
 {
-    const struct term *last = &tilings->terms[tilings->term_count - 1];
-    if (!tilings->term_count || last->kind != TERM_ORDER || literal_of(tilings->open, last) != KNOWN_FALSE)
-        return false;
+    size_t count;
+    const struct term *terms = terms_of(tilings, clause, &count), *last = &terms[count - 1];
     *earlier = last->b;
     *later = last->a;
-    return true;
+    return last->kind == TERM_ORDER && literal_of(tilings, last) == KNOWN_FALSE;
 }
 
-static void take_for_need(struct tilings *tilings)
+void tilings_need(const struct tilings *tilings, struct explanation *explanation)
 {
     uint32_t earlier, later;
-    if (rests_on_order(tilings, &earlier, &later))
-        explanation_need_order(tilings->explanation, earlier, later);
-    if (tilings->term_count && tilings->terms[0].kind == TERM_NOT_READS)
-        explanation_need_read(tilings->explanation, tilings->terms[0].a);
+    for (uint32_t i = 0; tilings && i < tilings->clause_count; i++) {
+        size_t count;
+        const struct term *terms = terms_of(tilings, i, &count);
+        if (rests_on_order(tilings, i, &earlier, &later))
+            explanation_need_order(explanation, earlier, later);
+        if (terms[0].kind == TERM_NOT_READS)
+            explanation_need_read(explanation, terms[0].a);
+    }
 }
 
 static struct iso_literal evidence_of(const struct engine *engine, const struct term *term)
@@ -288,25 +382,18 @@ static struct iso_literal evidence_of(const struct engine *engine, const struct 
     }
 }
 
-static void take_for_lemma(struct tilings *tilings)
+void tilings_write(const struct tilings *tilings, struct explanation *explanation)
 {
-    const struct engine *engine = tilings->open->engine;
     uint32_t earlier, later;
-    if (rests_on_order(tilings, &earlier, &later))
-        explanation_order(tilings->explanation, earlier, later);
-    iso_evidence_lemma(&engine->result->evidence, ISO_LEMMA_LIST, engine->read_operation[tilings->list->read]);
-    for (uint32_t i = 0; i < tilings->term_count; i++)
-        iso_evidence_literal(&engine->result->evidence, evidence_of(engine, &tilings->terms[i]));
-}
-
-void tilings_need(const struct open *open, struct explanation *explanation)
-{
-    struct tilings tilings = {.open = open, .take = take_for_need, .explanation = explanation};
-    tell_all(&tilings);
-}
-
-void tilings_write(const struct open *open, struct explanation *explanation)
-{
-    struct tilings tilings = {.open = open, .take = take_for_lemma, .explanation = explanation};
-    tell_all(&tilings);
+    for (uint32_t i = 0; tilings && i < tilings->clause_count; i++) {
+        const struct engine *engine = tilings->open->engine;
+        const struct repeating_list *list = &engine->placements->lists[tilings->clauses[i].list];
+        size_t count;
+        const struct term *terms = terms_of(tilings, i, &count);
+        if (rests_on_order(tilings, i, &earlier, &later))
+            explanation_order(explanation, earlier, later);
+        iso_evidence_lemma(&engine->result->evidence, ISO_LEMMA_LIST, engine->read_operation[list->read]);
+        for (size_t term = 0; term < count; term++)
+            iso_evidence_literal(&engine->result->evidence, evidence_of(engine, &terms[term]));
+    }
 }
