@@ -48,6 +48,7 @@ void placements_end(struct engine *engine)
     for (uint32_t i = list->first; i < list->end; i++)
         list->ending[first[placements->items[i].end - list->start + 1]++] = i;
     list->first_ending = first;
+    list->set = memset(iso_allocate(lengths * sizeof *list->set), 0xff, lengths * sizeof *list->set);
 }
 
 void placements_release(struct engine *engine)
@@ -58,6 +59,7 @@ void placements_release(struct engine *engine)
     for (uint32_t i = 0; i < placements->list_count; i++) {
         iso_free(placements->lists[i].first_ending);
         iso_free(placements->lists[i].ending);
+        iso_free(placements->lists[i].set);
     }
     iso_column_free(placements->items, placements->capacity * sizeof *placements->items);
     iso_free(placements->lists);

@@ -21,6 +21,7 @@ struct repeating_list {
     uint32_t first, end;    /* its placements, by `at` */
     uint32_t *first_ending; /* by length - start, length - start + 2: into `ending` */
     uint32_t *ending;       /* its placements, by `end` */
+    uint32_t *set;          /* likewise by length: the set of their writes (origins.c), or ISO_NONE */
 };
 
 struct placements {

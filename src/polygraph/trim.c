@@ -40,7 +40,7 @@ static uint32_t find_read(const struct engine *engine, uint32_t transaction, uin
     return read;
 }
 
-/* A read sees one of its candidates; said once. */
+/* A read sees one of its possible writers; said once. */
 static void add_choice(struct trimmer *trimmer, uint32_t transaction, uint32_t key)
 {
     const struct engine *engine = trimmer->engine;
@@ -48,12 +48,14 @@ static void add_choice(struct trimmer *trimmer, uint32_t transaction, uint32_t k
     variable_of(trimmer, ISO_LITERAL_READS, transaction, transaction, key, &is_new);
     if (!is_new)
         return;
-    uint32_t read = find_read(engine, transaction, key), first = engine->first_candidate[read];
-    uint32_t count = engine->first_candidate[read + 1] - first;
-    int *clause = iso_allocate(((size_t)count + 1) * sizeof *clause);
-    for (uint32_t i = 0; i < count; i++) {
-        struct iso_literal literal = literal_reads(engine, read, engine->candidates[first + i], true);
-        clause[i] = variable_of(trimmer, ISO_LITERAL_READS, transaction, literal.b, key, &is_new);
+    uint32_t read = find_read(engine, transaction, key), set = engine->read_set[read], count = 0;
+    const uint32_t *writer = set == ISO_NONE ? &engine->read_writer[read] : engine->set_member + engine->set_first[set];
+    uint32_t members = set == ISO_NONE ? 1 : engine->set_first[set + 1] - engine->set_first[set];
+    int *clause = iso_allocate(((size_t)members + 1) * sizeof *clause);
+    for (uint32_t i = 0; i < members; i++) {
+        struct iso_literal literal = literal_reads(engine, read, writer[i], true);
+        if (literal.b != transaction)
+            clause[count++] = variable_of(trimmer, ISO_LITERAL_READS, transaction, literal.b, key, &is_new);
     }
     derivation_add(trimmer->derivation, clause, count, ISO_NONE);
     iso_free(clause);
