@@ -115,8 +115,8 @@ static void make_plan(struct plan *plan, bool lists)
                           .spoil = draw(3) ? 0 : 4 + draw(40),
                           .stale = draw(4)};
     if (lists) { /* mostly, and of few elements */
-        shape.keys = 1 + draw(3);
-        shape.lists = KEYS;
+        shape.keys = 2 + draw(2);
+        shape.lists = KEYS - draw(2);
         shape.elements = 1 + draw(6);
     }
     struct database databases[TRANSACTIONS + 1];
