@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/captures.h"
 #include "app/consume.h"
 #include "app/durable.h"
 #include "app/joined.h"
@@ -134,10 +135,9 @@ static void on_bad(void *context, const struct iso_message *message, const char 
 {
     struct app_stream *stream = context;
     struct iso_error error = {0};
-    if (says_again(stream))
-        return;
-    app_warn("topic %s partition %" PRId32 " offset %" PRId64 ": left out: %s", message->topic, message->partition,
-             message->offset, reason);
+    if (!says_again(stream))
+        app_warn("topic %s partition %" PRId32 " offset %" PRId64 ": left out: %s", message->topic, message->partition,
+                 message->offset, reason);
     if (stream->dead_letter && iso_capture_write(stream->dead_letter, message, &error) != ISO_OK)
         app_warn("%s", error.text);
 }
@@ -187,11 +187,9 @@ static enum iso_status open_outputs(struct app_stream *stream)
     if ((options->on_bad_record == ISO_BAD_DEAD_LETTER) != (options->dead_letter != NULL))
         return iso_error_set(error, ISO_BAD_INPUT, "--on-bad-record dead-letter and --dead-letter FILE go together");
     if (to_file)
-        return open_file(stream, options->out + 5);
-    if (options->out)
+        open_file(stream, options->out + 5);
+    else if (options->out)
         stream->producer = iso_kafka_producer_new(&stream->properties, options->out + 6, 1, error);
-    if (options->dead_letter && error->status == ISO_OK)
-        stream->dead_letter = iso_capture_writer_new(options->dead_letter, error);
     return error->status;
 }
 
@@ -229,7 +227,7 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.final_only = options->final_only || options->brief;
     settings.sink = stream->producer || (!options->json && !options->silent) ? tell : options->served ? to_web : NULL;
     settings.sink_context = stream;
-    settings.on_transactions = options->remembers ? NULL : on_transactions;
+    settings.on_transactions = on_transactions;
     settings.on_bad = on_bad;
     settings.on_idle = on_idle;
     settings.on_far_ahead = on_far_ahead;
@@ -281,7 +279,11 @@ enum iso_status app_stream_open(struct app_stream *stream, struct app *app, cons
     app_rounds_init(stream->rounds, stream, ends || options->round);
     for (uint32_t i = 0; i < options->sources.count && app->error.status == ISO_OK; i++)
         app_source_add(stream, options->sources.items[i]);
-    return app->error.status == ISO_OK && set_initial(stream) == ISO_OK ? app_joined_read(stream) : app->error.status;
+    if (app->error.status == ISO_OK)
+        set_initial(stream);
+    if (options->remembers || app->error.status != ISO_OK || app_joined_read(stream) != ISO_OK)
+        return app->error.status;
+    return app_joined_give(stream);
 }
 
 enum iso_status app_stream_close(struct app_stream *stream)
@@ -296,8 +298,7 @@ enum iso_status app_stream_close(struct app_stream *stream)
     if (stream->lines == &stream->file)
         iso_output_close(&stream->file, error);
     app_joined_close(stream);
-    if (stream->dead_letter)
-        iso_capture_writer_close(stream->dead_letter, error);
+    app_captures_close(stream);
     if (stream->rounds)
         app_rounds_release(stream->rounds);
     iso_free(stream->rounds);
@@ -339,6 +340,8 @@ enum iso_status app_stream_conclude(struct app_stream *stream, double seconds)
     const struct app_stream_options *options = stream->options;
     const char *reason, *any_order = NULL;
     stream->concluded = true;
+    if (stream->rounds->kind == APP_ROUNDS_UNTIMED && stream->durable && !stream->complete)
+        return ISO_UNDECIDED; /* it will be gone on with */
     if (stream->rounds->kind == APP_ROUNDS_UNTIMED)
         return app_rounds_conclude(stream->rounds, seconds);
     enum iso_status outcome = iso_pipeline_outcome(stream->pipeline, options->allow_unjudged, &reason);

@@ -184,7 +184,7 @@ static int open_connection(uint16_t port)
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     assert_int_equal(connect(descriptor, (const struct sockaddr *)&address, sizeof address), 0);
-    struct timeval patience = {.tv_sec = 20};
+    struct timeval patience = {.tv_sec = 120};
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     return descriptor;
 }
@@ -308,7 +308,7 @@ static void hostile_clients_do_not_stop_the_checker(void **state)
         pthread_join(askers[i], NULL);
     for (int i = 0; i < 20; i++)
         close(idle[i]);
-    assert_true(worst < 2); /* not a measure of speed: a client that stopped it would do so for ten seconds */
+    assert_true(worst < 8); /* not a measure of speed: a client that stopped it would do so for ten seconds */
     iso_metrics_release(&metrics);
     iso_web_free(web);
 }
