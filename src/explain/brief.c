@@ -257,7 +257,9 @@ static const char *at(const struct told *told, uint32_t place)
 
 static void say_times(struct iso_brief *brief, const struct told *told)
 {
-    if (told->sts && told->cts)
+    if (told->sts && told->cts && !strcmp(at(told, told->sts), at(told, told->cts)))
+        STEP(brief, "Transaction %s stands at %s.", at(told, told->tid), at(told, told->sts));
+    else if (told->sts && told->cts)
         STEP(brief, "Transaction %s started at %s and committed at %s.", at(told, told->tid), at(told, told->sts),
              at(told, told->cts));
     else if (told->cts)
