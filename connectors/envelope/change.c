@@ -51,6 +51,13 @@ static const char *parse_position(const char *at, const char *end, uint64_t *num
     uint64_t bits = 0;
     bool quoted = at < end && *at == '"', beyond = false;
     const char *from = at += quoted;
+    for (unsigned count = 8; count == 8 && end - at >= 8 && at - from < 16; at += count) {
+        uint64_t part, power = 1;
+        count = iso_bytes_digits(at, &part);
+        for (unsigned i = 0; i < count; i++)
+            power *= 10;
+        bits = bits * power + part;
+    }
     for (; at < end && (unsigned char)(*at - '0') <= 9; at++) {
         beyond |= bits > UINT64_MAX / 10 || (bits == UINT64_MAX / 10 && *at > '5');
         bits = bits * 10 + (uint64_t)(*at - '0');

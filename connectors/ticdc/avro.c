@@ -78,7 +78,8 @@ static void read_binary(struct iso_avro_cursor *cursor, const struct iso_avro_ty
 }
 
 /* A column's value, which is no record. */
-static inline void read_cell(struct iso_avro_cursor *cursor, const struct iso_avro_type *type, struct iso_cell *cell)
+__attribute__((always_inline)) static inline void read_cell(struct iso_avro_cursor *cursor,
+                                                            const struct iso_avro_type *type, struct iso_cell *cell)
 {
     struct iso_json_text run;
     int64_t number;

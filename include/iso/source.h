@@ -74,6 +74,10 @@ void iso_events_init(struct iso_events *events);
 void iso_events_release(struct iso_events *events);
 void iso_events_clear(struct iso_events *events);
 void iso_events_add(struct iso_events *events, const struct iso_event *event);
+
+/* Adds an event of the message, to be filled in where it stands, until the next is added. */
+struct iso_event *iso_events_start(struct iso_events *events, const struct iso_message *message,
+                                   enum iso_event_type type);
 /* Transaction `index` of the block as an event, joined with the event before where that is possible. */
 void iso_events_add_transaction(struct iso_events *events, uint32_t index, uint64_t origin);
 

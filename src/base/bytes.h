@@ -53,6 +53,25 @@ static inline uint64_t iso_bytes_load_short(const char *at, size_t count)
            (uint64_t)(unsigned char)at[count - 1] << 8 * (count - 1);
 }
 
+/* Copies a run of bytes that mostly is short. Reads and writes nothing else. */
+static inline void iso_bytes_copy(char *to, const char *from, size_t count)
+{
+    if (count > 16) {
+        memcpy(to, from, count);
+    } else if (count >= 8) {
+        uint64_t first = iso_bytes_load8(from), last = iso_bytes_load8(from + count - 8);
+        memcpy(to, &first, 8);
+        memcpy(to + count - 8, &last, 8);
+    } else if (count >= 4) {
+        uint32_t first = iso_bytes_load4(from), last = iso_bytes_load4(from + count - 4);
+        memcpy(to, &first, 4);
+        memcpy(to + count - 4, &last, 4);
+    } else {
+        for (size_t i = 0; i < count; i++)
+            to[i] = from[i];
+    }
+}
+
 /* Whether two runs of bytes are the same: names and the like, which are short. Reads nothing else. */
 static inline bool iso_bytes_equal(const char *left, const char *right, size_t count)
 {
