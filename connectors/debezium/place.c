@@ -80,7 +80,7 @@ enum iso_status debezium_place(struct iso_change_source *source, struct iso_hist
         !iso_envelope_text(envelope, has_schema ? ISO_MEMBER_SCHEMA : ISO_MEMBER_DB, &place->schema, error) ||
         !iso_envelope_text(envelope, ISO_MEMBER_TABLE, &place->table, error))
         return error->status;
-    event->source = iso_change_text(block, name);
+    event->source = iso_change_name(source, block, name);
     if (take_transaction(envelope, place, block, event, error) != ISO_OK)
         return error->status;
     return place->connector == DEBEZIUM_POSTGRESQL ? iso_change_lsn(envelope, event, error)

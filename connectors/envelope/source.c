@@ -34,11 +34,18 @@ void iso_change_source_release(struct iso_change_source *source)
     iso_free(source->tables);
 }
 
+iso_atom iso_change_name(struct iso_change_source *source, struct iso_history *block, struct iso_json_text name)
+{
+    if (!iso_atom_is_still(&block->atoms, source->name, name.at, name.length))
+        source->name = iso_atoms_text(&block->atoms, name.at, name.length);
+    return source->name;
+}
+
 bool iso_change_is_whole(struct iso_change_source *source, bool is_update)
 {
     struct iso_json_text table = source->table->name;
-    return iso_identities_is_whole(&source->identities, table.at, table.length, &source->envelope.before,
-                                   source->value, is_update);
+    return iso_identities_is_whole(&source->identities, table.at, table.length, &source->envelope.before, source->value,
+                                   is_update);
 }
 
 static enum iso_status ignore(struct iso_events *events, struct iso_event *event, const char *reason)

@@ -61,6 +61,7 @@ struct iso_change_source {
     struct iso_envelope_reader *reader;
     struct iso_envelope envelope;
     struct iso_identities identities;
+    iso_atom name; /* of the sender, as it was in some block */
     struct iso_row_names names;
     const struct iso_row_name *table; /* at hand */
 };
@@ -74,6 +75,9 @@ void iso_change_source_release(struct iso_change_source *source);
 /* A decoder's `decode`. */
 enum iso_status iso_change_source_decode(struct iso_decoder *decoder, const struct iso_message *message,
                                          struct iso_events *events, struct iso_error *error);
+
+/* The atom of the sender's name, which mostly is that of the message before. */
+iso_atom iso_change_name(struct iso_change_source *source, struct iso_history *block, struct iso_json_text name);
 
 /* Whether the row before can be relied on, by what the table has shown so far (identity.h). */
 bool iso_change_is_whole(struct iso_change_source *source, bool is_update);

@@ -76,11 +76,10 @@ static void read_source(struct ticdc *ticdc, struct envelope *envelope)
 {
     struct iso_json *json = &ticdc->json;
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_INSIDE];
-    struct iso_json_text name;
     uint8_t member;
     iso_json_enter_object(json);
     iso_json_shape_start(shape);
-    while (iso_json_shape_member(json, shape, find_in_source, &name, &member))
+    while (iso_json_shape_member(json, shape, find_in_source, NULL, &member))
         read_in_source(json, envelope, (enum member)member);
 }
 
@@ -117,11 +116,10 @@ static void read_payload(struct ticdc *ticdc, struct envelope *envelope)
 {
     struct iso_json *json = &ticdc->json;
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_MESSAGE];
-    struct iso_json_text name;
     uint8_t member;
     iso_json_enter_object(json);
     iso_json_shape_start(shape);
-    while (iso_json_shape_member(json, shape, find_member, &name, &member))
+    while (iso_json_shape_member(json, shape, find_member, NULL, &member))
         read_member(ticdc, envelope, (enum member)member);
 }
 

@@ -127,9 +127,21 @@ bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_jso
 uint8_t ticdc_find_name(const char *const *list, const char *name, size_t length);
 
 /* An unsigned integer, quoted or not. False: the scanner's error. */
-bool ticdc_read_unsigned(struct iso_json *json, uint64_t *number);
+bool ticdc_read_unsigned_slow(struct iso_json *json, uint64_t *number);
+
+static inline bool ticdc_read_unsigned(struct iso_json *json, uint64_t *number)
+{
+    return iso_json_short_integer(json, number) || ticdc_read_unsigned_slow(json, number);
+}
+
 /* A string, or null: an empty text. */
-bool ticdc_read_text(struct iso_json *json, struct iso_json_text *text);
+static inline bool ticdc_read_text(struct iso_json *json, struct iso_json_text *text)
+{
+    if (iso_json_short_string(json, text))
+        return true;
+    *text = (struct iso_json_text){"", 0};
+    return iso_json_peek(json) == ISO_JSON_NULL ? iso_json_null(json) : iso_json_string(json, text);
+}
 
 /* ---- compression (compression.c) ---- */
 

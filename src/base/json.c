@@ -127,16 +127,12 @@ static bool read_word(struct iso_json *json, const char *word, const char *expec
     return true;
 }
 
-bool iso_json_null(struct iso_json *json)
+bool iso_json_null_slow(struct iso_json *json)
 {
-    if (json->end - json->at >= 4 && !memcmp(json->at, "null", 4)) {
-        json->at += 4;
-        return true;
-    }
     return read_word(json, "null", "null");
 }
 
-bool iso_json_boolean(struct iso_json *json, bool *value)
+bool iso_json_boolean_slow(struct iso_json *json, bool *value)
 {
     *value = iso_json_space(json) == 't';
     return *value ? read_word(json, "true", "true") : read_word(json, "false", "true or false");

@@ -243,7 +243,12 @@ static inline unsigned iso_json_digits(const char *at, uint64_t *number)
 /* An integer of at most 19 digits at the cursor; false, and nothing has moved: something else, or an end. */
 static inline bool iso_json_short_integer(struct iso_json *json, uint64_t *bits)
 {
-    unsigned digits = iso_json_digits(json->at, bits);
+    unsigned digits = 1;
+    *bits = (unsigned char)(json->at[0] - '0');
+    if (*bits > 9)
+        return false;
+    if ((unsigned char)(json->at[1] - '0') <= 9)
+        digits = iso_json_digits(json->at, bits);
     unsigned char after = (unsigned char)json->at[digits];
     if (!digits || json->at + digits >= json->end || after == '.' || (after | 0x20) == 'e')
         return false;
@@ -260,8 +265,33 @@ static inline bool iso_json_integer(struct iso_json *json, struct iso_json_numbe
     return iso_json_integer_slow(json, number);
 }
 
-bool iso_json_boolean(struct iso_json *json, bool *value);
-bool iso_json_null(struct iso_json *json);
+bool iso_json_boolean_slow(struct iso_json *json, bool *value);
+bool iso_json_null_slow(struct iso_json *json);
+
+/* Whether the four letters stand at the cursor; passes over them. */
+static inline bool iso_json_word(struct iso_json *json, const char *letters)
+{
+    bool same = iso_bytes_load4(json->at) == iso_bytes_load4(letters) && json->end - json->at >= 4;
+    json->at += same ? 4 : 0;
+    return same;
+}
+
+static inline bool iso_json_boolean(struct iso_json *json, bool *value)
+{
+    *value = iso_json_word(json, "true");
+    if (*value)
+        return true;
+    if (json->end - json->at >= 5 && *json->at == 'f' && iso_bytes_load4(json->at + 1) == iso_bytes_load4("alse")) {
+        json->at += 5;
+        return true;
+    }
+    return iso_json_boolean_slow(json, value);
+}
+
+static inline bool iso_json_null(struct iso_json *json)
+{
+    return iso_json_word(json, "null") || iso_json_null_slow(json);
+}
 
 /* Skips any one value. */
 static inline bool iso_json_skip(struct iso_json *json)
