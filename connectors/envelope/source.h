@@ -44,6 +44,10 @@ struct iso_change_rules {
     enum iso_status (*images)(struct iso_change_source *source, const struct iso_change_place *place,
                               struct iso_history *block, struct iso_event *event, struct iso_error *error);
 
+    /* A drop that commits by itself: names its transaction. False: it is part of one. NULL: all are. */
+    bool (*alone)(const struct iso_change_source *source, const struct iso_change_place *place,
+                  struct iso_history *block, struct iso_event *event);
+
     /* NULL: there are none. */
     enum iso_status (*message)(struct iso_change_source *source, struct iso_events *events, struct iso_event *event,
                                struct iso_error *error);

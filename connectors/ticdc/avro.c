@@ -284,7 +284,7 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message 
         return iso_payload_fault(json, error);
     if (!has_commit)
         return iso_error_set(error, ISO_BAD_INPUT, "a DDL: expected commitTs");
-    ticdc_add_ddl(ticdc, message, database, table, commit_ts, table.length && ticdc_drops_rows(query), events);
+    ticdc_add_ddl(ticdc, message, database, table, commit_ts, table.length && iso_ddl_drops_rows(query), events);
     return ISO_OK;
 }
 

@@ -189,7 +189,7 @@ static enum iso_status take(struct ticdc *ticdc, const struct iso_message *messa
         return decode_row(ticdc, message, envelope, events, error);
     else if (saw(envelope, DDL))
         ticdc_add_ddl(ticdc, message, envelope->database, envelope->table, envelope->commit_ts,
-                      envelope->table.length && ticdc_drops_rows(envelope->ddl), events);
+                      envelope->table.length && iso_ddl_drops_rows(envelope->ddl), events);
     else
         return iso_error_set(error, ISO_BAD_INPUT, "expected payload.op, or payload.ddl");
     return ISO_OK;

@@ -56,25 +56,6 @@ void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message, struc
         iso_events_add(events, &event);
 }
 
-/* The word that stands at `*at`, in small letters; passes over it. */
-static struct iso_json_text take_word(struct iso_json_text sql, size_t *at, char word[16])
-{
-    size_t length = 0;
-    while (*at < sql.length && strchr(" \t\r\n", sql.at[*at]))
-        ++*at;
-    for (; *at < sql.length && length < 16 && (sql.at[*at] | 0x20) >= 'a' && (sql.at[*at] | 0x20) <= 'z'; ++*at)
-        word[length++] = (char)(sql.at[*at] | 0x20);
-    return (struct iso_json_text){word, length};
-}
-
-bool ticdc_drops_rows(struct iso_json_text sql)
-{
-    char first[16], second[16];
-    size_t at = 0;
-    struct iso_json_text verb = take_word(sql, &at, first), object = take_word(sql, &at, second);
-    return ISO_PAYLOAD_IS(verb, "truncate") || (ISO_PAYLOAD_IS(verb, "drop") && ISO_PAYLOAD_IS(object, "table"));
-}
-
 bool ticdc_add_key(struct ticdc *ticdc, struct iso_json_text name)
 {
     if (ticdc->key_count == TICDC_KEYS_MAX)

@@ -3,6 +3,7 @@
 #define ISO_TICDC_PRIVATE_H
 
 #include "connectors/ticdc/ticdc.h"
+#include "io/ddl.h"
 #include "io/marker.h"
 #include "io/payload.h"
 #include "io/row.h"
@@ -85,9 +86,6 @@ bool ticdc_pass_over(struct ticdc *ticdc, const struct iso_message *message, str
 /* A DDL: `drops` all rows of the table, or not. `table` may be empty. */
 void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message, struct iso_json_text database,
                    struct iso_json_text table, uint64_t commit_ts, bool drops, struct iso_events *events);
-
-/* Whether the statement drops or truncates a table. */
-bool ticdc_drops_rows(struct iso_json_text sql);
 
 /* Adds a name to the key's columns; false: there are too many. */
 bool ticdc_add_key(struct ticdc *ticdc, struct iso_json_text name);
