@@ -228,8 +228,8 @@ soak: ## watch for SOAK_SECONDS (1800) at half of its peak rate: memory, disk, l
 	@BUILD=$(BUILD) bench/soak.sh
 
 .PHONY: browser
-browser: ## Pages of reports in headless Chromium: layout, console, both themes
-	@$(MAKE) --no-print-directory -j$(JOBS) all
+browser: ## Pages of reports and the status page in headless Chromium: layout, console, both themes
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(BROKER)
 	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name browser --results $(RESULTS) --limit 600 --jobs 1 tests/browser/end_to_end.sh
 
 .PHONY: fuzz fuzz-programs fuzz-smoke

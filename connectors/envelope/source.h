@@ -61,7 +61,8 @@ struct iso_change_source {
     struct iso_envelope_reader *reader;
     struct iso_envelope envelope;
     struct iso_identities identities;
-    struct iso_row names; /* only its text: the name of the table at hand */
+    struct iso_row_names names;
+    const struct iso_row_name *table; /* at hand */
 };
 
 /* Release it also where it fails. */

@@ -46,6 +46,7 @@ static void destroy(struct iso_decoder *decoder)
     iso_row_release(&ticdc->old);
     iso_row_release(&ticdc->keys);
     iso_row_release(&ticdc->types);
+    iso_row_names_release(&ticdc->names);
     iso_marker_release(&ticdc->marker);
     iso_free(ticdc->value);
     iso_free(ticdc->tables);

@@ -15,6 +15,7 @@
 #include "app/rounds.h"
 #include "app/source.h"
 #include "base/memory.h"
+#include "explain/brief.h"
 #include "io/read.h"
 
 enum { FLUSH_SECONDS = 10 };
@@ -52,16 +53,43 @@ static enum iso_status to_topic(struct app_stream *stream, const char *line, siz
     return iso_kafka_producer_send(stream->producer, &message, error);
 }
 
+/* A verdict line in words, to standard output; one of polygraph's, which lists what it found, as it is. */
+static enum iso_status say_brief(struct app_stream *stream, const char *line, size_t length)
+{
+    struct app *app = stream->app;
+    struct iso_brief brief;
+    struct iso_text text = {0};
+    if (iso_brief_init(&brief, line, length))
+        iso_brief_text(&brief, &text);
+    else
+        iso_text_put_bytes(&text, line, length);
+    iso_output_bytes(&app->out, text.bytes, text.used);
+    iso_text_release(&text);
+    iso_brief_release(&brief);
+    if (app->out.error)
+        return iso_error_set(&app->error, ISO_FAILED, "%s: %s", app->out.name, strerror(app->out.error));
+    return app->error.status;
+}
+
 enum iso_status app_stream_tell(struct app_stream *stream, const char *line, size_t length)
 {
     struct iso_error *error = &stream->app->error;
     size_t told = stream->durable ? app_durable_line(stream->durable, line, length) : 0;
     if (stream->web)
         iso_web_add(stream->web, line, length);
-    if (told == length)
+    if (told == length || (stream->options->brief && say_brief(stream, line, length) != ISO_OK))
+        return error->status;
+    if (stream->options->brief && !stream->options->out)
         return error->status;
     return stream->producer ? to_topic(stream, line, length, error)
                             : to_output(stream, line + told, length - told, error);
+}
+
+void app_stream_flush(struct app_stream *stream)
+{
+    iso_output_flush(stream->lines);
+    if (stream->options->brief)
+        iso_output_flush(&stream->app->out);
 }
 
 /* With --json standard output is the object's alone. */
@@ -196,7 +224,7 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.on_bad_record = (enum iso_on_bad_record)options->on_bad_record;
     settings.max_violations = (uint32_t)options->max_violations;
     settings.initial_known = options->initial || options->initial_file;
-    settings.final_only = options->final_only;
+    settings.final_only = options->final_only || options->brief;
     settings.sink = stream->producer || (!options->json && !options->silent) ? tell : options->served ? to_web : NULL;
     settings.sink_context = stream;
     settings.on_transactions = on_transactions;
@@ -329,6 +357,8 @@ enum iso_status app_stream_conclude(struct app_stream *stream, double seconds)
             iso_text_put_bytes(&stream->verdict, text.bytes, text.used);
         iso_text_release(&text);
     }
+    if (options->brief)
+        app_stream_flush(stream); /* whoever reads both reads the summary last */
     if (!options->quiet)
         say_summary(stream, outcome, reason, seconds);
     if (any_order && !options->quiet)

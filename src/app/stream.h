@@ -19,6 +19,7 @@ struct app_stream_options {
     bool remembers; /* --state: what is written and read on the way is for app/durable.h to open */
     bool keep;      /* all transactions, and the verdict, in memory */
     bool silent;    /* no verdict lines on standard output */
+    bool brief;     /* final verdicts on standard output, each in words */
     uint64_t finality_timeout, idle_timeout; /* seconds */
     uint64_t hlc_bits, settle, retention, memory, max_violations, threads;
     uint64_t round; /* 0: judge at the end only */
@@ -204,6 +205,9 @@ enum iso_status app_stream_close(struct app_stream *stream);
 
 /* A line of the verdict, to where verdicts go. */
 enum iso_status app_stream_tell(struct app_stream *stream, const char *line, size_t length);
+
+/* Shows whoever reads the verdicts what was told until now. */
+void app_stream_flush(struct app_stream *stream);
 
 /* The summary, and the exit status of what was found. */
 enum iso_status app_stream_conclude(struct app_stream *stream, double seconds);

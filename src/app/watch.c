@@ -13,7 +13,7 @@
 #include "app/stream.h"
 #include "base/memory.h"
 
-enum { POLL_MS = 50, STATUS_MS = 250, FLUSH_MS = 1000 };
+enum { POLL_MS = 50, STATUS_MS = 250, FLUSH_MS = 1000, DEAF_MS = 3000, DEAF_AT_FIRST_MS = 10000 };
 #define CHECKPOINT_NS UINT64_C(10000000000)
 
 /* Verdict lines that a topic has not taken yet. The engine itself keeps nothing waiting: it has judged a batch before
@@ -73,8 +73,8 @@ static const struct app_option options[] = {
      .argument = "SECONDS",
      .offset = APP_STREAM_PLACE(struct watch, finality_timeout),
      .most = 86400,
-     .help = "Without watermarks a verdict is final so long after its transaction\n(5). 0: only watermarks "
-             "make verdicts final."},
+     .help = "Without watermarks a verdict is final so long after its transaction\n(5); while a broker is away, that "
+             "waits. 0: only watermarks make verdicts\nfinal."},
     {.type = APP_NUMBER,
      .name = "idle-timeout",
      .argument = "SECONDS",
@@ -82,6 +82,12 @@ static const struct app_option options[] = {
      .most = 86400,
      .help = "A partition without messages for so long is not waited for by the\nwatermark. 0, the default: "
              "all are."},
+    {.type = APP_FLAG,
+     .name = "explain",
+     .offset = APP_STREAM_PLACE(struct watch, brief),
+     .help =
+         "Each final verdict in words on standard output, in place of its line;\nlines go to --out, if it is given. "
+         "What a recording (--record) knows\nbeyond them, explain tells."},
     {.type = APP_GROUP, .help = "How it survives"},
     {.type = APP_TEXT,
      .name = "state",
@@ -137,7 +143,9 @@ struct watcher {
     uint32_t declared; /* partitions that the pipeline knows of */
     bool shown;        /* stderr is a terminal */
     int64_t started, updated, flushed;
-    int64_t looked, skew; /* when it last looked for missing topics; what the pipeline's time has beyond the clock's */
+    int64_t looked, skew;  /* when it last looked whether time passes; what the pipeline's has beyond the clock's */
+    int64_t deaf;          /* since when it is not known what the topics hold; 0: it is */
+    bool told_deaf, heard; /* it was known, once */
 };
 
 static void declare_partitions(struct watcher *watcher, uint64_t now, struct iso_error *error)
@@ -179,11 +187,35 @@ static void align_partitions(struct watcher *watcher)
                                 lagging && iso_pipeline_ahead(pipeline, partitions[i].input) > AHEAD_MANY);
 }
 
-/* The pipeline's time. It stands still while a topic has not appeared: what waits for its records is not to be judged
- * without them, by a deadline that none of them could meet. Nor does it pass between a run and its restart. */
+/* Tells when deadlines begin to wait for a broker, if it takes a while, and when they go on. */
+static void tell_deaf(struct watcher *watcher, bool deaf, int64_t now)
+{
+    char trouble[200];
+    int64_t patience = watcher->heard ? DEAF_MS : DEAF_AT_FIRST_MS;
+    watcher->heard |= !deaf;
+    if (deaf && !watcher->deaf) {
+        watcher->deaf = now;
+        watcher->told_deaf = false;
+    } else if (deaf && !watcher->told_deaf && now - watcher->deaf >= patience) {
+        bool known = iso_kafka_consumer_trouble(watcher->consumer, trouble, sizeof trouble);
+        app_say("a broker does not answer: no deadline passes until it does%s%.100s", known ? ": " : "",
+                known ? trouble : "");
+        watcher->told_deaf = true;
+    } else if (!deaf) {
+        if (watcher->deaf && watcher->told_deaf)
+            app_say("the brokers answer again, after %.0f s: deadlines go on", (double)(now - watcher->deaf) / 1000);
+        watcher->deaf = 0;
+    }
+}
+
+/* The pipeline's time. It stands still while a topic has not appeared or a broker is away: what waits for their records
+ * is not to be judged without them, by a deadline that none of them could meet. Nor does it pass between a run and its
+ * restart. */
 static uint64_t pipeline_time(struct watcher *watcher, int64_t now)
 {
-    if (iso_kafka_consumer_awaits_topic(watcher->consumer))
+    bool deaf = !iso_kafka_consumer_hears(watcher->consumer);
+    tell_deaf(watcher, deaf, now);
+    if (deaf || iso_kafka_consumer_awaits_topic(watcher->consumer))
         watcher->skew -= now - watcher->looked;
     watcher->looked = now;
     return (uint64_t)(now + watcher->skew);
@@ -273,7 +305,7 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
     if (stream->durable && error->status == ISO_OK)
         app_durable_after(&watcher->durable, (uint64_t)now);
     if (!count)
-        iso_output_flush(stream->lines); /* caught up: whoever reads the verdicts is to see them */
+        app_stream_flush(stream); /* caught up: whoever reads the verdicts is to see them */
     draw(watcher, now);
     app_status_update(&watcher->status, stream, watcher->consumer, (uint64_t)now);
     return error->status;
@@ -365,8 +397,8 @@ static void finish(struct watcher *watcher, struct iso_error *error)
         app_durable_at(&watcher->durable, "after-end");
 }
 
-/* What a run that is stopped remembers comes before what it says of itself: there is little time. A run that comes to its
- * end may tell something more. */
+/* What a run that is stopped remembers comes before what it says of itself: there is little time. A run that comes to
+ * its end may tell something more. */
 static enum iso_status conclude(struct watcher *watcher, const struct watch *watch, double seconds)
 {
     struct app_stream *stream = &watcher->stream;
@@ -432,6 +464,11 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     if (status == ISO_OK && files.count)
         status =
             iso_error_set(&app->error, ISO_BAD_INPUT, "%s: watch reads topics; replay reads files", files.items[0]);
+    if (status == ISO_OK && watch.stream.brief && watch.stream.json)
+        status = iso_error_set(&app->error, ISO_BAD_INPUT, "--json and --explain: standard output is for one of them");
+    if (status == ISO_OK && watch.stream.brief && watch.durable.state && !watch.stream.out)
+        status = iso_error_set(&app->error, ISO_BAD_INPUT,
+                               "--state and --explain: what was told is known by its lines: expected --out too");
     watch.stream.served = watch.listen != NULL;
     watch.stream.remembers = watch.durable.state != NULL;
     if (status == ISO_OK && !done) {

@@ -17,7 +17,7 @@ publish() { # TRANSACTIONS SEED
         -X bootstrap.servers="$address" -X compression.type=none --quiet
 }
 watch() { # OPTIONS...: until the end of the topic
-    timeout 60 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --state "$state" \
+    timeout 300 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --state "$state" \
         -X bootstrap.servers="$address" "$@" >"$work/lines" 2>"$work/said"
 }
 # gives STATUS TEXT NAME: what the last run ended with and said.
@@ -30,7 +30,7 @@ gives() {
 interrupted() { # POINT
     rm -rf "$state"
     ISOCHRON_CRASH=$1 watch
-    for ((i = 0; i < 50; i++)); do
+    for ((i = 0; i < 6000; i++)); do
         flock -n "$state/lock" true && break
         sleep 0.02
     done
@@ -136,10 +136,10 @@ gives 4 "is not the message that was read there before: the topic was created an
 # A run to its end, then the topic begins anew: its last message is gone.
 rm -rf "$state"
 watch
-timeout 60 "$isochron" watch --source history:t --messages 100 --quiet --finality-timeout 0 --state "$work/ended" \
+timeout 300 "$isochron" watch --source history:t --messages 100 --quiet --finality-timeout 0 --state "$work/ended" \
     -X bootstrap.servers="$address" >"$work/lines" 2>"$work/said"
 gives 1 "" "a run with an end"
-ISOCHRON_CRASH=after-commit timeout 60 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --state "$work/behind" \
+ISOCHRON_CRASH=after-commit timeout 300 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --state "$work/behind" \
     --snapshot-after 1 --checkpoint-interval 0 -X bootstrap.servers="$address" >/dev/null 2>&1
 stop_broker
 rm "$work/hold" "$work/address"
@@ -166,7 +166,7 @@ publish 3000 3
 state=$work/stopped
 "$isochron" watch --source history:t --finality-timeout 0 --state "$state" --out file:"$work/all" --checkpoint-interval 0 \
     --snapshot-after 100000 --listen 127.0.0.1:0 -X bootstrap.servers="$address" 2>"$work/said" &
-for ((i = 0; i < 400; i++)); do # the time that it takes until a snapshot is committed
+for ((i = 0; i < 2400; i++)); do # the time that it takes until a snapshot is committed
     page=$(sed -n 's#.*status page on \(http://[^ ]*\)$#\1#p' "$work/said")
     [ -z "$page" ] || curl -sS -m 5 "${page}metrics" >"$work/metrics" 2>/dev/null
     grep -q '"final"' "$work/all" 2>/dev/null && grep -q '^isochron_snapshot_age_seconds' "$work/metrics" && break
@@ -183,7 +183,7 @@ done >"$work/absent"
 result $? "checkpoints and snapshots have metrics" || sed 's/^/# /' "$work/absent" "$work/metrics"
 "$isochron" state show "$state" >"$work/said" 2>&1
 gives 0 "checkpoints" "after a checkpoint"
-timeout 60 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --state "$state" --out file:"$work/all" \
+timeout 300 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --state "$state" --out file:"$work/all" \
     -X bootstrap.servers="$address" 2>"$work/said"
 gives 1 "" "and it goes on"
 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 -X bootstrap.servers="$address" | grep '"final"' | sort >"$work/expected"
