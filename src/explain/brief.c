@@ -77,7 +77,8 @@ static void put_list(struct told *told)
         iso_text_put(&told->text, " more, ");
     }
     size_t from = count > SHOWN ? starts[count % SHOWN] : 0;
-    iso_text_put_bytes(&told->text, list.bytes + from, list.used - from);
+    if (list.used)
+        iso_text_put_bytes(&told->text, list.bytes + from, list.used - from);
     iso_text_put(&told->text, "]");
     iso_text_release(&list);
 }
