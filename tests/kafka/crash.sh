@@ -31,8 +31,8 @@ watch=("$isochron" watch --source history:t --until-eof --quiet --finality-timeo
 
 # A snapshot's child is killed with its parent, an instant later.
 wait_for_children() {
-    for ((i = 0; i < 100; i++)); do
-        flock -n "$work/state/lock" true 2>/dev/null && return
+    for ((i = 0; i < 6000; i++)); do
+        [ ! -e "$work/state/lock" ] || flock -n "$work/state/lock" true && return
         sleep 0.02
     done
 }
