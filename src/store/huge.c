@@ -22,6 +22,8 @@
 
 enum { LEAST_KIB = 4096, DENSE_PERCENT = 90, LINE = 512 };
 #define LARGE ((uintptr_t)2 << 20)
+#define AT_ONCE                                                                                                        \
+    ((uintptr_t)64 << 20) /* each call has all processors give up what they hold: few calls, yet it can be stopped */
 
 struct area {
     uintptr_t start, end;
@@ -60,8 +62,11 @@ static bool is_worth_it(const struct area *area)
 
 static void collapse(const struct area *area, const _Atomic bool *stop)
 {
-    for (uintptr_t at = (area->start + LARGE - 1) & ~(LARGE - 1); at + LARGE <= area->end && !*stop; at += LARGE)
-        madvise((void *)at, LARGE, MADV_COLLAPSE); /* nothing there, or no memory for it: then it stays as it is */
+    uintptr_t at = (area->start + LARGE - 1) & ~(LARGE - 1), end = area->end & ~(LARGE - 1);
+    for (uintptr_t next; at < end && !*stop; at = next) {
+        next = end - at < AT_ONCE ? end : at + AT_ONCE;
+        madvise((void *)at, next - at, MADV_COLLAPSE); /* nothing there, or no memory for it: then it stays as it is */
+    }
 }
 
 void store_collapse(const _Atomic bool *stop)
