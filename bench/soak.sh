@@ -95,6 +95,10 @@ while kill -0 $producer 2>/dev/null; do
 done
 wait $producer || fail "the producer: $(cat "$folder/producer")"
 producer=
+for ((i = 0; i < 120; i++)); do # what is on its way still
+    curl -sS -m 10 "${page}metrics" 2>/dev/null | awk '/^isochron_partition_lag/ { lag += $2 } END { exit lag > 0 }' && break
+    sleep 0.5
+done
 kill -TERM $watcher
 wait $watcher
 status=$?

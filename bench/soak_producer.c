@@ -3,7 +3,7 @@
  *     soak-producer ADDRESS TOPIC PARTITIONS RATE SECONDS [COUNT]        RATE 0: as fast as it goes; COUNT: no more
  * than so many
  *
- * One after the other, so that every history of it keeps snapshot isolation, but for a stale read in each million.
+ * One after the other, so that every history of it keeps snapshot isolation, but for stale reads in every 100,000th.
  * Timestamps are sixteenths of microseconds since 1970, so that a watermark says how late it is.
  */
 #define _GNU_SOURCE
@@ -22,7 +22,7 @@ enum {
     SESSIONS = 64,
     READS = 4,
     WRITES = 4,
-    STALE_EVERY = 1000000,
+    STALE_EVERY = 100000,
     WATERMARK_MS = 100,
     TICKS = 16, /* of the clock in a microsecond */
     PATIENCE_SECONDS = 60
@@ -91,7 +91,8 @@ static void send_transaction(struct soak *soak)
     put(line, "\",\"cts\":\"", sts + 1);
     iso_text_put(line, "\",\"ops\":[");
     for (int i = 0; i < READS + WRITES; i++) {
-        uint64_t key = iso_rng_below(&soak->random, KEYS / (READS + WRITES)) * (READS + WRITES) + (uint64_t)i;
+        uint64_t key = iso_rng_below(&soak->random, KEYS / (READS + WRITES)) * (READS + WRITES) +
+                       (soak->sent + (uint64_t)i) % (READS + WRITES);
         iso_text_put(line, i ? "," : "");
         put(line, i < READS ? "{\"t\":\"r\",\"k\":" : "{\"t\":\"w\",\"k\":", key);
         if (i < READS) {
