@@ -257,7 +257,9 @@ static enum iso_status check_cycle(struct checker *checker, const struct iso_lem
 
 static bool is_said_by_list(const struct checker *checker, const struct iso_lemma *lemma)
 {
-    const struct iso_literal *clause = checker->evidence->literals + lemma->first_literal;
+    if (lemma->literal_count == 0)
+        return false;
+    const struct iso_literal *clause = &checker->evidence->literals[lemma->first_literal];
     return (lemma->literal_count == 1 && lists_order(&checker->finals, clause, lemma->operation)) ||
            places_say(&checker->finals, clause, lemma->literal_count, lemma->operation);
 }

@@ -24,7 +24,7 @@ static const char *const damage_names[DAMAGES] = {"value removed",  "value doubl
                                                   "value replaced", "line removed",  "line doubled",
                                                   "lines swapped",  "cut off"};
 
-enum { NODES = 20000, WORDS = 96, TEXT = 1 << 16 };
+enum { NODES = 20000, WORDS = 96, TEXT = 1 << 16, FEW = 500 };
 
 /* A value of an array, or a member of an object, by its place in the text. */
 struct node {
@@ -384,7 +384,8 @@ int main(int argc, char **argv)
             printf("# %s, %s: %llu confirmed of %llu\n", accepts ? "holds" : "violated", damage_names[damage],
                    (unsigned long long)run.confirmed[accepts][damage], (unsigned long long)run.tried[accepts][damage]);
     }
-    bool enough = run.evidences[0] > histories / 50 && run.evidences[1] > histories / 50 && run.solved;
+    bool enough = run.evidences[0] > histories / 50 && run.evidences[1] > histories / 50;
+    enough = enough && (run.solved || histories < FEW); /* by the solver are few */
     bool good = enough && run.unsound == 0 && run.unexpected == 0;
     printf("%s - damaged evidence of %llu rejects (%llu by the solver, %llu against other histories) and %llu accepts: "
            "%llu untrue verdicts and %llu damages confirmed\n",
