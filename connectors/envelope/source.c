@@ -176,3 +176,8 @@ enum iso_status iso_change_source_decode(struct iso_decoder *decoder, const stru
     iso_events_add(events, &event);
     return ISO_OK;
 }
+
+void iso_change_source_archive(struct iso_decoder *decoder, struct iso_archive *archive)
+{
+    iso_identities_archive(archive, &((struct iso_change_source *)decoder)->identities);
+}

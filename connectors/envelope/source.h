@@ -80,6 +80,9 @@ void iso_change_source_release(struct iso_change_source *source);
 enum iso_status iso_change_source_decode(struct iso_decoder *decoder, const struct iso_message *message,
                                          struct iso_events *events, struct iso_error *error);
 
+/* A decoder's `archive`: which tables have shown whole rows. */
+void iso_change_source_archive(struct iso_decoder *decoder, struct iso_archive *archive);
+
 /* The atom of the sender's name, which mostly is that of the message before. */
 iso_atom iso_change_name(struct iso_change_source *source, struct iso_history *block, struct iso_json_text name);
 

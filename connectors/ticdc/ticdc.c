@@ -112,4 +112,11 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     return error->status;
 }
 
-const struct iso_decoder_class iso_ticdc_decoder = {"ticdc", create, decode, destroy};
+static void archive(struct iso_decoder *decoder, struct iso_archive *archive)
+{
+    struct ticdc *ticdc = (struct ticdc *)decoder;
+    if (ticdc->protocol->archive)
+        ticdc->protocol->archive(ticdc, archive);
+}
+
+const struct iso_decoder_class iso_ticdc_decoder = {"ticdc", create, decode, destroy, archive};

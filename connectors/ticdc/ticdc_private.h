@@ -20,8 +20,9 @@ struct ticdc_protocol {
     enum iso_status (*create)(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error);
     enum iso_status (*decode)(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
                               struct iso_error *error);
-    void (*destroy)(struct ticdc *ticdc); /* of `state`, which may be NULL */
-    bool compressed_inside;               /* not the payload is compressed, but the values in it */
+    void (*destroy)(struct ticdc *ticdc);                              /* of `state`, which may be NULL */
+    void (*archive)(struct ticdc *ticdc, struct iso_archive *archive); /* of `state`; NULL: nothing was learned */
+    bool compressed_inside; /* not the payload is compressed, but the values in it */
 };
 
 extern const struct ticdc_protocol ticdc_canal, ticdc_open, ticdc_simple, ticdc_simple_avro, ticdc_avro, ticdc_debezium,

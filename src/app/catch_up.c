@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "app/joined.h"
 #include "base/memory.h"
 
 /* At least what a poll of the consumer gives. */
@@ -25,6 +26,7 @@ struct catcher {
     struct iso_message **taken; /* of the step at hand */
     struct iso_message *batch;
     struct iso_text again; /* its record, made once more */
+    bool ended;            /* the end of the input was done again */
 };
 
 static enum iso_status damaged(const struct catcher *catcher)
@@ -182,7 +184,7 @@ static enum iso_status feed(struct catcher *catcher, const struct iso_store_reco
                                            catcher->batch[0].offset)
                      : damaged(catcher);
     if (count)
-        iso_pipeline_feed(catcher->pipeline, catcher->batch, count, time, catcher->error);
+        app_captures_feed(catcher->durable->stream, catcher->batch, count, time);
     if (catcher->error->status == ISO_OK)
         iso_pipeline_tick(catcher->pipeline, time, catcher->error);
     return catcher->error->status;
@@ -215,10 +217,13 @@ static enum iso_status do_partition(struct catcher *catcher, const struct iso_st
         return damaged(catcher);
     iso_progress_place(&catcher->durable->progress, partition.input)->declared = true;
     iso_pipeline_declare(catcher->pipeline, partition.input, partition.time);
-    return ISO_OK;
+    return app_captures_declare(catcher->durable->stream,
+                                iso_pipeline_inputs(catcher->pipeline)->list[partition.input].topic,
+                                partition.partition);
 }
 
-/* Equal verdicts, or this is not the program that made the others. */
+/* Equal verdicts, or this is not the program that made the others. Behind the end of the input the last verdict, which
+ * is told once all is done, may stand among those that were checked. */
 static enum iso_status do_check(struct catcher *catcher, const struct iso_store_record *record)
 {
     const struct iso_progress *progress = &catcher->durable->progress;
@@ -226,7 +231,7 @@ static enum iso_status do_check(struct catcher *catcher, const struct iso_store_
     if (!iso_progress_get_check((struct iso_progress_reader){record->bytes, record->bytes + record->size}, &position,
                                 &digest))
         return damaged(catcher);
-    if (position == progress->position && digest == progress->digest)
+    if (catcher->ended || (position == progress->position && digest == progress->digest))
         return ISO_OK;
     return iso_error_set(catcher->error, ISO_FAILED,
                          "state %s: the same messages gave other verdicts: %" PRIu64
@@ -247,10 +252,13 @@ static enum iso_status do_record(struct catcher *catcher, const struct iso_store
         return ISO_OK;
     case ISO_PROGRESS_CHECK:
         return do_check(catcher, record);
+    case ISO_PROGRESS_RECORDS:
+        return app_durable_give_records_again(catcher->durable, record);
     case ISO_PROGRESS_FINISH:
         if (!iso_progress_get_step(&catcher->durable->progress, &reader, &time, &runs))
             return damaged(catcher);
         catcher->durable->progress.time = time;
+        catcher->ended = true;
         return iso_pipeline_end(catcher->pipeline, time, catcher->error);
     default:
         return damaged(catcher);
@@ -271,6 +279,8 @@ static bool number_inputs(struct catcher *catcher)
         uint64_t time, runs;
         if (record.type == ISO_PROGRESS_STEP && iso_progress_get_step(progress, &reader, &time, &runs))
             reads |= runs != 0;
+        if (record.type == ISO_PROGRESS_RECORDS)
+            app_joined_read(catcher->durable->stream);
         if (record.type != ISO_PROGRESS_PARTITION)
             continue;
         if (!iso_progress_get_partition(progress, reader, &partition) ||

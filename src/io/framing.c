@@ -45,8 +45,8 @@ static const struct iso_bytes *find_header(const struct iso_message *message, co
     return NULL;
 }
 
-bool iso_frame_open_slow(const struct iso_message *message, enum iso_frame_part part, bool indexes, struct iso_frame *frame,
-                    const char **expected)
+bool iso_frame_open_slow(const struct iso_message *message, enum iso_frame_part part, bool indexes,
+                         struct iso_frame *frame, const char **expected)
 {
     const struct iso_bytes *framed = part == ISO_FRAME_KEY ? &message->key : &message->payload;
     const struct iso_bytes *header =
