@@ -243,12 +243,17 @@ static inline unsigned iso_json_digits(const char *at, uint64_t *number)
 /* An integer of at most 19 digits at the cursor; false, and nothing has moved: something else, or an end. */
 static inline bool iso_json_short_integer(struct iso_json *json, uint64_t *bits)
 {
+    unsigned char first = (unsigned char)(json->at[0] - '0'), second = (unsigned char)(json->at[1] - '0');
     unsigned digits = 1;
-    *bits = (unsigned char)(json->at[0] - '0');
-    if (*bits > 9)
+    if (first > 9)
         return false;
-    if ((unsigned char)(json->at[1] - '0') <= 9)
+    *bits = first;
+    if (second <= 9 && first && (unsigned char)(json->at[2] - '0') > 9) {
+        *bits = first * 10u + second;
+        digits = 2;
+    } else if (second <= 9) {
         digits = iso_json_digits(json->at, bits);
+    }
     unsigned char after = (unsigned char)json->at[digits];
     if (!digits || json->at + digits >= json->end || after == '.' || (after | 0x20) == 'e')
         return false;
