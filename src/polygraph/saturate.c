@@ -117,6 +117,10 @@ static uint32_t look_at_open_reads(struct engine *engine, uint32_t *reads, uint3
 static enum iso_status start(struct engine *engine)
 {
     enum iso_status status = run_round(engine);
+    if (status == ISO_OK && !sort_again(engine)) { /* reasons are told of facts without a cycle */
+        engine->conflict = true;
+        return ISO_VIOLATED;
+    }
     if (status == ISO_OK && !candidates_list(engine))
         return ISO_UNDECIDED;
     for (uint32_t read = 0; status == ISO_OK && !engine->options->no_saturation && read < engine->read_count; read++) {
