@@ -80,7 +80,7 @@ struct engine {
     bool serial;
     double deadline;         /* 0: none */
     const char *stop_reason; /* once the time is up or memory short */
-    uint32_t looks;          /* how often engine_must_stop was asked */
+    double next_look;        /* when to look at memory again */
 
     /* transactions that take part: committed ones, and those of unknown outcome that something may read from
      */
