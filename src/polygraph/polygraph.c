@@ -23,11 +23,15 @@ static bool is_too_much(const struct engine *engine, uint64_t more)
 /* Memory is asked for seldom: it takes a call into the system. */
 bool engine_must_stop(struct engine *engine)
 {
-    enum { LOOKS = 4 };
-    if (!engine->stop_reason && engine->deadline != 0 && now() >= engine->deadline)
+    const double between_looks = 0.002;
+    double time = engine->stop_reason ? 0 : now();
+    if (!engine->stop_reason && engine->deadline != 0 && time >= engine->deadline)
         engine->stop_reason = "timeout";
-    if (!engine->stop_reason && ++engine->looks % LOOKS == 0 && is_too_much(engine, 0))
-        engine->stop_reason = "memory";
+    if (!engine->stop_reason && time >= engine->next_look) {
+        engine->next_look = time + between_looks;
+        if (is_too_much(engine, 0))
+            engine->stop_reason = "memory";
+    }
     return engine->stop_reason;
 }
 

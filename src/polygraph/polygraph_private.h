@@ -81,7 +81,7 @@ struct engine {
     bool serial;
     double deadline;         /* 0: none */
     const char *stop_reason; /* once the time is up or memory short */
-    uint32_t looks;          /* how often engine_must_stop was asked */
+    double next_look;        /* when to look at memory again */
 
     /* transactions that take part: committed ones, and those of unknown outcome that something may read from
      */
@@ -103,6 +103,7 @@ struct engine {
     uint32_t *first_version;                      /* by key, keys + 1 */
     uint32_t *first_run;                          /* by key, keys + 1: runs of versions of one chain */
     uint32_t run_count, *run_chain, *run_version; /* run_version: run_count + 1 */
+    uint32_t *run_cursor;                         /* where the last search in the run ended */
 
     /* external reads, by transaction */
     uint32_t read_count, read_capacity;
@@ -153,6 +154,7 @@ struct engine {
     } * successors;
     uint32_t successor_count, successor_capacity;
     stamp *meet;                  /* scratch */
+    stamp *before;                /* scratch: what the rules had seen of the chains that moved */
     uint64_t *moved, *all_chains; /* sets of chains: where the clock at hand has moved; all */
     uint64_t *key_chains;         /* by key: the chains that write it, folded to 64 */
     struct search *search;        /* while one runs: changes are logged */
@@ -321,15 +323,50 @@ static inline uint32_t run_latest(const struct engine *engine, uint32_t run, uin
     return base ? first + base - 1 : ISO_NONE;
 }
 
+/* The same, looked for from where the last one was found: nodes are looked at about in the order of time. */
+static inline uint32_t run_latest_near(struct engine *engine, uint32_t run, uint32_t places)
+{
+    uint32_t first = engine->run_version[run], count = engine->run_version[run + 1] - first;
+    const stamp *place = engine->version_place + first;
+    uint32_t low = engine->run_cursor[run], high = low, step = 1;
+    for (; high < count && place[high] < places; step *= 2) {
+        low = high + 1;
+        high = low + step < count ? low + step : count;
+    }
+    for (step = 1; low > 0 && low <= high && place[low - 1] >= places; step *= 2) {
+        high = low - 1;
+        low = high > step ? high - step : 0;
+    }
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (place[middle] < places)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    engine->run_cursor[run] = low;
+    return low ? first + low - 1 : ISO_NONE;
+}
+
 /* A begin has stamp 2 * place + 1, a commit 2 * place + 2; at serialisable levels both are place + 1. */
+static inline uint32_t places_of_begins(const struct engine *engine, uint32_t latest)
+{
+    return engine->serial ? latest : (latest + 1) / 2;
+}
+
+static inline uint32_t places_of_commits(const struct engine *engine, uint32_t latest)
+{
+    return engine->serial ? latest : latest / 2;
+}
+
 static inline uint32_t run_latest_begin(const struct engine *engine, uint32_t run, uint32_t latest)
 {
-    return run_latest(engine, run, engine->serial ? latest : (latest + 1) / 2);
+    return run_latest(engine, run, places_of_begins(engine, latest));
 }
 
 static inline uint32_t run_latest_commit(const struct engine *engine, uint32_t run, uint32_t latest)
 {
-    return run_latest(engine, run, engine->serial ? latest : latest / 2);
+    return run_latest(engine, run, places_of_commits(engine, latest));
 }
 
 static inline stamp version_begin_stamp(const struct engine *engine, uint32_t version)
