@@ -161,7 +161,7 @@ RESULTS ?= build/results
 SCRIPTS := $(sort $(wildcard tests/test_*.sh) $(wildcard tests/*/test_*.sh))
 # What looks at the sources or at documents, installs, packs, or records with WiredTiger, which no sanitizer knows, runs once and not in every flavour.
 ifneq ($(BUILD),build)
-SCRIPTS := $(filter-out tests/test_%.sh tests/includes/% tests/wiredtiger/% tests/recorder/% tests/documents/% tests/deploy/%,$(SCRIPTS))
+SCRIPTS := $(filter-out tests/test_%.sh tests/includes/% tests/wiredtiger/% tests/recorder/% tests/documents/% tests/readme/% tests/deploy/%,$(SCRIPTS))
 endif
 # What packs and installs, or fails and dies at every place, takes its time: with the long runs, under one sanitizer, or when it is
 # asked for.
@@ -246,7 +246,7 @@ fuzz-smoke: ## Each fuzz target for a few seconds over its seeds
 
 ## Measuring and tidying
 
-.PHONY: bench format format-check clean help
+.PHONY: bench bench-polygraph format format-check clean help
 bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone and from a broker; needs deps
 	@$(MAKE) -s -j$(JOBS) all
 	@BUILD=$(BUILD) bench/run.sh
@@ -254,6 +254,10 @@ bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone
 	@$(MAKE) -s $(WORKLOAD) $(DECODERS) $(JOINED)
 	@BUILD=$(BUILD) bench/polygraph.sh
 	@BUILD=$(BUILD) bench/decoders.sh
+
+bench-polygraph: ## Black-box checking: speed, growth, what each step is worth, in build/bench/polygraph.md; ONLY=growth
+	@$(MAKE) -s -j$(JOBS) all $(WORKLOAD)
+	@BUILD=$(BUILD) bench/polygraph.sh $(ONLY)
 
 FORMATTED = $(shell find include src connectors tests bench -name '*.[ch]')
 format: ## Format the sources with clang-format-14
