@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "polygraph/polygraph_private.h"
+#include "polygraph/placements.h"
 
 static double now(void)
 {
@@ -169,7 +169,8 @@ static void judge_graph(struct engine *engine)
         reject_by_facts(engine);
         return;
     }
-    bool found = status == ISO_OK && find_order(engine);
+    /* the orders that these find need not put lists together as they were read */
+    bool found = status == ISO_OK && !engine->placements && find_order(engine);
     if (status == ISO_OK && !found && engine_must_stop(engine)) {
         status = ISO_UNDECIDED;
     } else if (status == ISO_OK && !found) {
@@ -203,10 +204,6 @@ static void run(struct engine *engine)
         undecided(engine, engine->stop_reason);
         return;
     }
-    if (engine->unsupported) {
-        undecided(engine, engine->unsupported);
-        return;
-    }
     if (advice_decides(engine)) {
         counters->seconds_prepare = now() - start;
         return;
@@ -225,6 +222,15 @@ static void run(struct engine *engine)
         judge_graph(engine);
 }
 
+/* All that is counted as the time to explain. */
+static void trim(struct engine *engine)
+{
+    double start = now();
+    if (engine->result->evidence.lemma_count)
+        trim_proof(engine);
+    engine->result->counters.seconds_explain += now() - start;
+}
+
 static void release(struct engine *engine)
 {
     graph_release(engine);
@@ -234,6 +240,7 @@ static void release(struct engine *engine)
     candidates_release(engine);
     problem_release(engine);
     iso_free(engine->list_pairs);
+    placements_release(engine);
 }
 
 enum iso_status iso_polygraph_check(const struct iso_history *history, const struct iso_polygraph_options *options,
@@ -256,6 +263,7 @@ enum iso_status iso_polygraph_check(const struct iso_history *history, const str
         undecided(&engine, "nothing-judged");
     else
         run(&engine);
+    trim(&engine);
     release(&engine);
     result->counters.seconds_total = now() - start;
     return ISO_OK;

@@ -2,7 +2,7 @@
  *
  * - problem.c: history -> transactions, writes, reads; findings before any graph
  * - origins.c: who may have written what a read saw
- * - lists.c: list reads -> the version order of lists
+ * - lists.c, repeats.c, placements.c: list reads -> the version order of lists, or what it may be
  * - advice.c: the order of the input, tried
  * - chains.c: transactions -> chains; versions sorted by key, chain, place
  * - times.c: what the clients' clocks say
@@ -14,9 +14,10 @@
  * - search.c, heads.c, propagate.c: forward search with propagation
  * - estimate.c, schedule.c: an order to propose
  * - windows.c, knots.c, components.c, window_solve.c: the order, mended where it does not work
- * - choices.c, solve.c, prove.c: what is open, for the solver
+ * - choices.c, tilings.c, solve.c, prove.c: what is open, for the solver
  * - terms.c, paths.c: for evidence
  * - explain.c: facts -> lemmas
+ * - trim.c, derive.c: lemmas that are not needed
  * - polygraph.c: the route
  *
  * A *version* is the final write of a key by a transaction. A *node* is an event: at the serialisable levels
@@ -122,11 +123,10 @@ struct engine {
      * in it and not meant */
     uint32_t set_count, *set_first, *set_member; /* set_first: set_count + 1 */
 
-    const char *unsupported; /* why the history cannot be judged, or NULL */
-
     /* version orders that lists give, as writes */
     uint32_t list_pair_count, list_pair_capacity;
-    uint32_t (*list_pairs)[3]; /* earlier, later, operation of the list read */
+    uint32_t (*list_pairs)[3];     /* earlier, later, operation of the list read */
+    struct placements *placements; /* of lists whose elements repeat (placements.h); NULL: none does */
 
     /* chains */
     uint32_t chain_count;
@@ -226,7 +226,7 @@ void problem_finding(struct engine *engine, enum iso_finding_kind kind, uint32_t
                      uint32_t other);
 
 /* lists.c: the write that each list read saw last, INITIAL, or ISO_NONE where there is none (then there is a
- * finding, or `unsupported` is set); fills list_pairs. The caller frees it. */
+ * finding, or the key's placements tell); fills list_pairs and placements. The caller frees it. */
 uint32_t *lists_resolve(struct engine *engine);
 
 /* origins.c: fills read_writer and read_set; false: a read has no possible writer. Then from writes to versions. */
@@ -433,6 +433,7 @@ enum iso_status solve_everything(struct engine *engine);
 uint32_t event_of(const struct engine *engine, uint32_t node);
 struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uint32_t version, bool reads);
 struct iso_literal literal_order(const struct engine *engine, uint32_t earlier, uint32_t later);
+struct iso_literal literal_placed(const struct engine *engine, uint32_t placement, bool placed);
 struct iso_edge edge_wr(const struct engine *engine, uint32_t read, uint32_t version);
 struct iso_edge edge_ww(const struct engine *engine, uint32_t earlier, uint32_t later);
 struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t version, uint32_t later);
@@ -456,6 +457,9 @@ void explanation_order(struct explanation *explanation, uint32_t earlier, uint32
 
 void explain_cycle(struct engine *engine);      /* the facts close a cycle */
 void explain_empty_read(struct engine *engine); /* a read has no candidate left */
+
+/* trim.c: leaves out of the result's lemmas what their last one does not rest on. */
+void trim_proof(struct engine *engine);
 
 /* True once the time is up or memory short; to be asked every millisecond or so. */
 bool engine_must_stop(struct engine *engine);
