@@ -67,7 +67,7 @@ struct aion_block_key *aion_block_find_key(struct iso_aion *engine, struct aion_
     entry->digest = aion_atom_digest(&history->atoms, history->key_atom[key]);
     entry->shard = shard_of(engine, entry->digest);
     struct iso_aion_shard *shard = engine->shard[entry->shard];
-    uint32_t number = iso_aion_shard_key(shard, &history->atoms, history->key_atom[key]);
+    uint32_t number = iso_aion_shard_key(shard, &history->atoms, history->key_atom[key], entry->digest);
     entry->number = number + 1;
     entry->use = iso_aion_shard_use(shard, number);
     return entry;

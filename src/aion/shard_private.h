@@ -2,12 +2,11 @@
 #ifndef ISO_AION_SHARD_PRIVATE_H
 #define ISO_AION_SHARD_PRIVATE_H
 
+#include "aion/index.h"
 #include "aion/queue.h"
 #include "aion/run.h"
 #include "aion/shard.h"
 #include "aion/values.h"
-
-struct iso_atom_index;
 
 /* A key: one cache line. The newest version stands in it, so that a read of it looks at nothing else. */
 struct aion_key {
@@ -16,7 +15,7 @@ struct aion_key {
     uint64_t last_read;   /* the largest bound among the open reads */
     struct aion_run versions, reads;
     uint32_t newest_value; /* of the newest version, or the initial value */
-    iso_atom atom;         /* of `key_atoms` */
+    uint32_t atom;         /* its name, among the values; of a free key: the next free one + 1 */
     uint32_t rare;         /* what few keys have; 0: nothing */
     uint32_t flags;
 };
@@ -24,6 +23,12 @@ struct aion_key {
 #define AION_KEY_DROPPED 0x04u /* versions older than the first one here existed */
 #define AION_KEY_OWN 0x08u     /* some open read is above its own transaction's version */
 #define AION_KEY_ENTRIES 0x10u /* some open read's value has to be let go (aion_value_drop) */
+#define AION_KEY_FREE 0x20u    /* nobody's */
+#define AION_KEY_TOUCHED 0x40u /* asked for since the hand of evict.c came by */
+#define AION_KEY_PINNED 0x80u  /* evict.c: something that waits names it by its number */
+#define AION_KEY_STORED 0x100u /* the store has a record of it */
+#define AION_KEY_CHANGED 0x200u /* and that lacks something */
+#define AION_KEY_ALONE 0x400u  /* never evicted: another key of the same digest has the place in the store */
 
 /* Versions: time = cts, hold = ots of the first write + 1 (under a lock: cts), detail = AION_VERSION_ bits;
  * lists: value is a list of the appended elements. Reads: time = bound (versions below it are visible), hold
@@ -132,12 +137,14 @@ struct iso_aion_shard {
     bool ended, thorough;          /* nothing comes any more; every entry that may go goes */
     struct aion_pool pool;
     struct aion_values values;
-    struct iso_atoms key_atoms;
-    struct iso_atom_index *key_index;
+    struct aion_index key_index;
     struct aion_key *keys;
-    uint32_t key_count, key_capacity;
+    uint32_t key_count, key_capacity, keys_in_use;
+    uint32_t free_key; /* + 1 */
+    uint64_t known_keys; /* in memory or not */
     struct aion_rare *rares;
-    uint32_t rare_count, rare_capacity;
+    uint32_t rare_count, rare_capacity, rares_in_use;
+    uint32_t free_rare; /* chained by `first_case`; 0: none */
     struct aion_transaction *transactions;
     uint32_t transaction_count, transaction_capacity, free_transaction, transactions_in_use;
     struct aion_case *cases;
@@ -170,7 +177,6 @@ struct iso_aion_shard {
 /* shard.c */
 void aion_apply_waiting(struct iso_aion_shard *shard, const struct aion_turn *turns, uint32_t count);
 void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part);
-struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t transaction);
 void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t transaction);
 void aion_readers_advance(struct iso_aion_shard *shard);
@@ -199,6 +205,14 @@ static inline bool aion_key_is_list(const struct aion_key *key)
 static inline bool aion_may_drop_read(const struct iso_aion_shard *shard, uint64_t bound)
 {
     return shard->level == ISO_SER ? bound < shard->passed : bound <= shard->passed;
+}
+
+/* key.c */
+struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key);
+void aion_key_free(struct iso_aion_shard *shard, uint32_t number, uint64_t digest); /* its runs are empty */
+static inline uint64_t aion_key_digest(const struct iso_aion_shard *shard, const struct aion_key *key)
+{
+    return aion_atom_digest(&shard->values.atoms, key->atom);
 }
 
 /* wait.c */

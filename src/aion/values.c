@@ -52,6 +52,13 @@ static bool same_text(const struct iso_atoms *left, uint32_t i, const struct iso
     return memcmp(left->text + left->payload[i], right->text + right->payload[j], left->form[i]) == 0;
 }
 
+bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct iso_atoms *right, iso_atom other)
+{
+    if (!aion_value_is_entry(one) || !aion_value_is_entry(other))
+        return one == other;
+    return same_text(left, one & ~ISO_ATOM_TABLE, right, other & ~ISO_ATOM_TABLE);
+}
+
 static void grow_slots(struct aion_values *values)
 {
     size_t old_count = values->slots ? (size_t)values->slot_mask + 1 : 0;

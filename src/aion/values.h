@@ -52,6 +52,9 @@ static inline void aion_values_drop(struct aion_values *values, uint32_t value)
         aion_values_leave(values, value);
 }
 
+/* Are the texts of two atoms of two tables equal? */
+bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct iso_atoms *right, iso_atom other);
+
 /* A digest of an atom's text, the same in every table and every run. */
 uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom);
 

@@ -1,0 +1,122 @@
+/* A shard's keys: found by name, numbered, and what few of them have. */
+#include <assert.h>
+
+#include "aion/shard_private.h"
+#include "base/memory.h"
+
+#define GROW(column, old, next)                                                                                        \
+    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
+
+static void grow_keys(struct iso_aion_shard *shard)
+{
+    /* in steps of 16,384 keys, so that the column is a mapping from the start and keys fall on cache lines */
+    size_t old = shard->key_capacity, next = old ? old * 2 : 16384;
+    GROW(shard->keys, old, next);
+    shard->key_capacity = (uint32_t)next;
+    aion_advise_huge(shard->keys, next * sizeof *shard->keys);
+}
+
+static uint32_t new_key(struct iso_aion_shard *shard)
+{
+    uint32_t number = shard->free_key - 1;
+    if (shard->free_key) {
+        shard->free_key = shard->keys[number].atom;
+    } else {
+        if (shard->key_count == shard->key_capacity)
+            grow_keys(shard);
+        number = shard->key_count++;
+    }
+    shard->keys_in_use++;
+    return number;
+}
+
+uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key, uint64_t digest)
+{
+    uint32_t number;
+    for (uint32_t at = aion_index_first(&shard->key_index, digest);
+         aion_index_at(&shard->key_index, at, digest, &number); at++) {
+        if (number == UINT32_MAX || !aion_atoms_same(&shard->values.atoms, shard->keys[number].atom, atoms, key))
+            continue;
+        shard->keys[number].flags |= AION_KEY_TOUCHED;
+        return number;
+    }
+    number = new_key(shard);
+    shard->keys[number] = (struct aion_key){.newest_value = shard->initial,
+                                            .atom = aion_values_take(&shard->values, atoms, key),
+                                            .flags = AION_KEY_TOUCHED};
+    aion_index_add(&shard->key_index, digest, number);
+    shard->known_keys++;
+    return number;
+}
+
+void aion_key_free(struct iso_aion_shard *shard, uint32_t number, uint64_t digest)
+{
+    struct aion_key *key = &shard->keys[number];
+    assert(!key->versions.count && !key->reads.count);
+    aion_run_release(&shard->pool, &key->versions);
+    aion_run_release(&shard->pool, &key->reads);
+    if (key->rare) {
+        struct aion_rare *rare = &shard->rares[key->rare];
+        assert(!rare->first_case && !rare->spares.count);
+        aion_run_release(&shard->pool, &rare->spares);
+        rare->first_case = shard->free_rare;
+        shard->free_rare = key->rare;
+        shard->rares_in_use--;
+    }
+    aion_index_remove(&shard->key_index, digest, number);
+    aion_values_drop(&shard->values, key->atom);
+    *key = (struct aion_key){.atom = shard->free_key, .flags = AION_KEY_FREE};
+    shard->free_key = number + 1;
+    shard->keys_in_use--;
+}
+
+uint8_t iso_aion_shard_use(const struct iso_aion_shard *shard, uint32_t key)
+{
+    return shard->keys[key].flags & AION_KEY_USE;
+}
+
+void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t use)
+{
+    struct aion_key *entry = &shard->keys[key];
+    if ((use & ISO_KEY_LIST) && !aion_key_is_list(entry) && !entry->versions.count)
+        entry->newest_value = ISO_ABSENT; /* `initial` is for registers */
+    entry->flags |= (use & AION_KEY_USE) | AION_KEY_CHANGED;
+}
+
+struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    if (key->rare)
+        return &shard->rares[key->rare];
+    if (shard->free_rare) {
+        key->rare = shard->free_rare;
+        shard->free_rare = shard->rares[key->rare].first_case;
+    } else {
+        if (shard->rare_count >= shard->rare_capacity) {
+            size_t old = shard->rare_capacity, next = iso_column_capacity(old, old + 1);
+            GROW(shard->rares, old, next);
+            shard->rare_capacity = (uint32_t)next;
+        }
+        key->rare = shard->rare_count++;
+    }
+    shard->rares_in_use++;
+    shard->rares[key->rare] = (struct aion_rare){.initial = shard->initial, .base = ISO_ABSENT};
+    return &shard->rares[key->rare];
+}
+void iso_aion_shard_initial(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom value)
+{
+    assert(!shard->key_count);
+    shard->initial = aion_values_take(&shard->values, atoms, value);
+}
+
+void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t number, const struct iso_atoms *atoms,
+                                iso_atom value, bool is_append)
+{
+    struct aion_key *key = &shard->keys[number];
+    if (is_append) {
+        struct aion_entry entry = {.value = aion_list_new(shard, atoms, &value, 1, 0)};
+        aion_list_fold(shard, key, &entry);
+    } else {
+        aion_rare_of(shard, key)->initial = key->newest_value = aion_values_take(&shard->values, atoms, value);
+    }
+}
+
