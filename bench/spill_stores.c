@@ -1,6 +1,6 @@
-/* Which library keeps what does not fit into memory: LMDB or RocksDB, on the access pattern of spilled keys.
+/* What keeps that which does not fit into memory: LMDB, RocksDB or our own log, on the access pattern of spilled keys.
  *
- *   spill_stores lmdb|rocksdb DIR [KEYS [ROUNDS]]
+ *   spill_stores lmdb|rocksdb|log DIR [KEYS [ROUNDS]]
  *
  * A record is what a cold key comes to: 48 bytes of times, names and counts, and a value of 8 to 200 bytes. Keys are
  * 64-bit digests, so that neighbours in time are strangers in the store. In batches of 16,384 keys in the store's
@@ -8,7 +8,7 @@
  *
  *   fill     every key is put once
  *   mix      rounds: a batch of random keys is read (first touch of cold keys), another is written (evicted again)
- *   delete   one key in ten goes (dropped by retention)
+ *   delete   one key in ten goes (dropped by retention); not the log, which the engine never asks to
  *
  * Nothing is synced: what is spilled need not outlive the process. Run it in a memory cgroup of a quarter of the data;
  * the caches that the libraries keep themselves are set to an eighth of that. Told a phase: thousands of keys a second,
@@ -29,6 +29,7 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
+#include "spill/spill.h"
 
 enum { BATCH = 16384, FIXED = 48, VALUE_LEAST = 8, VALUE_MOST = 200 };
 
@@ -43,6 +44,7 @@ struct store {
     rocksdb_t *rocks;
     rocksdb_readoptions_t *read;
     rocksdb_writeoptions_t *write;
+    struct iso_spill *log;
 };
 
 static void check(int code, const char *what)
@@ -206,6 +208,37 @@ static void rocks_delete(struct store *store, struct key *keys, uint32_t count)
     rocksdb_writebatch_destroy(batch);
 }
 
+/* ---- our own ---- */
+
+static void check_error(enum iso_status status, const struct iso_error *error)
+{
+    if (status == ISO_OK)
+        return;
+    fprintf(stderr, "%s\n", error->text);
+    exit(status);
+}
+
+static void log_put(struct store *store, struct key *keys, uint32_t count, uint32_t round)
+{
+    struct iso_error error = {0};
+    uint8_t record[FIXED + VALUE_MOST + 8];
+    for (uint32_t i = 0; i < count; i++) {
+        size_t size = record_of(keys[i].digest, round, record);
+        check_error(iso_spill_put(store->log, keys[i].digest, round, record, (uint32_t)size, &error), &error);
+    }
+}
+
+static void log_get(struct store *store, struct key *keys, uint32_t count)
+{
+    struct iso_error error = {0};
+    const uint8_t *record;
+    uint32_t size;
+    for (uint32_t i = 0; i < count; i++) {
+        check_error(iso_spill_get(store->log, keys[i].digest, &record, &size, &error), &error);
+        assert(record && !memcmp(record, &keys[i].digest, sizeof keys[i].digest));
+    }
+}
+
 /* ---- phases ---- */
 
 struct figures {
@@ -233,23 +266,33 @@ static struct figures now(void)
     struct rusage usage;
     clock_gettime(CLOCK_MONOTONIC, &time);
     getrusage(RUSAGE_SELF, &usage);
-    return (struct figures){
-        (double)time.tv_sec + 1e-9 * (double)time.tv_nsec,
-        (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec),
-        field("/proc/self/io", "read_bytes: "), field("/proc/self/io", "write_bytes: ")};
+    return (struct figures){(double)time.tv_sec + 1e-9 * (double)time.tv_nsec,
+                            (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                                1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec),
+                            field("/proc/self/io", "read_bytes: "), field("/proc/self/io", "write_bytes: ")};
+}
+
+static const char *name_of(const struct store *store)
+{
+    return store->env ? "lmdb" : store->log ? "log" : "rocksdb";
 }
 
 static void tell(const struct store *store, const char *phase, uint64_t operations, struct figures from)
 {
     struct figures to = now();
+    struct iso_spill_stats stats = {0};
     char command[512];
     printf("%-8s %-7s %8.0f K/s  %6.1f s processor  written %6" PRIu64 " MB  read %6" PRIu64 " MB  anonymous %5" PRIu64
            " MB  ",
-           store->env ? "lmdb" : "rocksdb", phase, (double)operations / (to.wall - from.wall) / 1000,
-           to.processor - from.processor, (to.written - from.written) >> 20, (to.read - from.read) >> 20,
+           name_of(store), phase, (double)operations / (to.wall - from.wall) / 1000, to.processor - from.processor,
+           (to.written - from.written) >> 20, (to.read - from.read) >> 20,
            field("/proc/self/status", "RssAnon:") >> 10);
     fflush(stdout);
+    if (store->log) {
+        iso_spill_stats(store->log, &stats);
+        printf("%" PRIu64 " MB on disk, %" PRIu64 " MB of table and buffers\n", stats.disk >> 20, stats.memory >> 20);
+        return;
+    }
     snprintf(command, sizeof command, "du -sm %s | cut -f1 | sed 's/$/ MB on disk/'", store->dir);
     if (system(command))
         printf("\n");
@@ -264,7 +307,22 @@ static void random_batch(struct iso_rng *rng, uint64_t keys, struct key *batch)
 
 static void put(struct store *store, struct key *batch, uint32_t count, uint32_t round)
 {
-    store->env ? lmdb_put(store, batch, count, round) : rocks_put(store, batch, count, round);
+    if (store->env)
+        lmdb_put(store, batch, count, round);
+    else if (store->log)
+        log_put(store, batch, count, round);
+    else
+        rocks_put(store, batch, count, round);
+}
+
+static void get(struct store *store, struct key *batch)
+{
+    if (store->env)
+        lmdb_get(store, batch, BATCH);
+    else if (store->log)
+        log_get(store, batch, BATCH);
+    else
+        rocks_get(store, batch, BATCH);
 }
 
 static void run(struct store *store, uint64_t keys, uint32_t rounds)
@@ -284,12 +342,14 @@ static void run(struct store *store, uint64_t keys, uint32_t rounds)
     from = now();
     for (uint32_t r = 0; r < rounds; r++) {
         random_batch(&rng, keys, batch);
-        store->env ? lmdb_get(store, batch, BATCH) : rocks_get(store, batch, BATCH);
+        get(store, batch);
         random_batch(&rng, keys, batch);
         put(store, batch, BATCH, r + 1);
     }
     tell(store, "mix", 2ul * BATCH * rounds, from);
     from = now();
+    if (store->log)
+        return;
     for (uint64_t left = keys / 10; left >= BATCH; left -= BATCH) {
         random_batch(&rng, keys, batch);
         store->env ? lmdb_delete(store, batch, BATCH) : rocks_delete(store, batch, BATCH);
@@ -300,19 +360,27 @@ static void run(struct store *store, uint64_t keys, uint32_t rounds)
 int main(int argc, char **argv)
 {
     struct store store = {.dir = argc > 2 ? argv[2] : NULL};
+    struct iso_error error = {0};
     uint64_t keys = argc > 3 ? strtoull(argv[3], NULL, 10) : 10000000;
     uint32_t rounds = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 200;
-    bool lmdb = argc > 2 && !strcmp(argv[1], "lmdb");
-    if (!store.dir || (!lmdb && strcmp(argv[1], "rocksdb"))) {
-        fprintf(stderr, "usage: spill_stores lmdb|rocksdb DIR [KEYS [ROUNDS]]\n");
+    const char *kind = argc > 2 ? argv[1] : "";
+    if (store.dir)
+        mkdir(store.dir, 0700);
+    if (!strcmp(kind, "lmdb")) {
+        lmdb_open(&store, keys);
+    } else if (!strcmp(kind, "rocksdb")) {
+        rocks_open(&store, keys);
+    } else if (!strcmp(kind, "log")) {
+        check_error(iso_spill_open(store.dir, &store.log, &error), &error);
+    } else {
+        fprintf(stderr, "usage: spill_stores lmdb|rocksdb|log DIR [KEYS [ROUNDS]]\n");
         return 2;
     }
-    mkdir(store.dir, 0700);
-    lmdb ? lmdb_open(&store, keys) : rocks_open(&store, keys);
     run(&store, keys, rounds);
-    if (lmdb)
+    if (store.env)
         mdb_env_close(store.env);
-    else
+    if (store.rocks)
         rocksdb_close(store.rocks);
+    iso_spill_free(store.log);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* The keys of a shard by the digests of their names: open addressing, in which what goes leaves no trace.
  *
- * A slot holds 32 bits of the digest and a number; whether the names are equal is for the caller to say. 8 bytes a slot,
- * at most three quarters full. Threads: one at a time.
+ * A slot holds 32 bits of the digest and a number; whether the names are equal is for the caller to say. 8 bytes a
+ * slot, at most three quarters full. Threads: one at a time.
  */
 #ifndef ISO_AION_INDEX_H
 #define ISO_AION_INDEX_H
@@ -17,7 +17,8 @@ struct aion_index {
 void aion_index_release(struct aion_index *index);
 uint64_t aion_index_bytes(const struct aion_index *index);
 
-/* A walk over the numbers that may be of a digest: `for (at = aion_index_first(..); aion_index_at(.., &number); at++)` */
+/* A walk over the numbers that may be of a digest: `for (at = aion_index_first(..); aion_index_at(.., &number); at++)`
+ */
 static inline uint32_t aion_index_first(const struct aion_index *index, uint64_t digest)
 {
     return (uint32_t)digest & index->mask;

@@ -119,4 +119,3 @@ void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t number, c
         aion_rare_of(shard, key)->initial = key->newest_value = aion_values_take(&shard->values, atoms, value);
     }
 }
-

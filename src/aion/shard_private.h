@@ -19,16 +19,16 @@ struct aion_key {
     uint32_t rare;         /* what few keys have; 0: nothing */
     uint32_t flags;
 };
-#define AION_KEY_USE 0x03u     /* ISO_KEY_SCALAR, ISO_KEY_LIST */
-#define AION_KEY_DROPPED 0x04u /* versions older than the first one here existed */
-#define AION_KEY_OWN 0x08u     /* some open read is above its own transaction's version */
-#define AION_KEY_ENTRIES 0x10u /* some open read's value has to be let go (aion_value_drop) */
-#define AION_KEY_FREE 0x20u    /* nobody's */
-#define AION_KEY_TOUCHED 0x40u /* asked for since the hand of evict.c came by */
-#define AION_KEY_PINNED 0x80u  /* evict.c: something that waits names it by its number */
-#define AION_KEY_STORED 0x100u /* the store has a record of it */
+#define AION_KEY_USE 0x03u      /* ISO_KEY_SCALAR, ISO_KEY_LIST */
+#define AION_KEY_DROPPED 0x04u  /* versions older than the first one here existed */
+#define AION_KEY_OWN 0x08u      /* some open read is above its own transaction's version */
+#define AION_KEY_ENTRIES 0x10u  /* some open read's value has to be let go (aion_value_drop) */
+#define AION_KEY_FREE 0x20u     /* nobody's */
+#define AION_KEY_TOUCHED 0x40u  /* asked for since the hand of evict.c came by */
+#define AION_KEY_PINNED 0x80u   /* evict.c: something that waits names it by its number */
+#define AION_KEY_STORED 0x100u  /* the store has a record of it */
 #define AION_KEY_CHANGED 0x200u /* and that lacks something */
-#define AION_KEY_ALONE 0x400u  /* never evicted: another key of the same digest has the place in the store */
+#define AION_KEY_ALONE 0x400u   /* never evicted: another key of the same digest has the place in the store */
 
 /* Versions: time = cts, hold = ots of the first write + 1 (under a lock: cts), detail = AION_VERSION_ bits;
  * lists: value is a list of the appended elements. Reads: time = bound (versions below it are visible), hold
@@ -140,7 +140,7 @@ struct iso_aion_shard {
     struct aion_index key_index;
     struct aion_key *keys;
     uint32_t key_count, key_capacity, keys_in_use;
-    uint32_t free_key; /* + 1 */
+    uint32_t free_key;   /* + 1 */
     uint64_t known_keys; /* in memory or not */
     struct aion_rare *rares;
     uint32_t rare_count, rare_capacity, rares_in_use;
