@@ -1,7 +1,7 @@
 /* A shard's keys: found by name, numbered, and what few of them have. */
 #include <assert.h>
 
-#include "aion/shard_private.h"
+#include "aion/record.h"
 #include "base/memory.h"
 
 #define GROW(column, old, next)                                                                                        \
@@ -30,6 +30,29 @@ static uint32_t new_key(struct iso_aion_shard *shard)
     return number;
 }
 
+/* Not in memory: on disk, or new. */
+static uint32_t add_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom name, uint64_t digest)
+{
+    const uint8_t *record = NULL;
+    uint32_t number = new_key(shard), size;
+    struct aion_key *key = &shard->keys[number];
+    *key = (struct aion_key){.newest_value = shard->initial,
+                             .atom = aion_values_take(&shard->values, atoms, name),
+                             .flags = AION_KEY_TOUCHED};
+    aion_index_add(&shard->key_index, digest, number);
+    if (shard->store)
+        iso_spill_get(shard->store, digest, &record, &size, &shard->failure);
+    if (!record || !aion_record_is_of(record, size, atoms, name)) {
+        shard->known_keys++;
+        return number;
+    }
+    if (!aion_record_read(shard, key, record, size))
+        iso_error_set(&shard->failure, ISO_FAILED, "the store of what does not fit into memory: a record is damaged");
+    key->flags |= AION_KEY_STORED;
+    shard->stats.spilt.misses++;
+    return number;
+}
+
 uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key, uint64_t digest)
 {
     uint32_t number;
@@ -38,15 +61,10 @@ uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms
         if (number == UINT32_MAX || !aion_atoms_same(&shard->values.atoms, shard->keys[number].atom, atoms, key))
             continue;
         shard->keys[number].flags |= AION_KEY_TOUCHED;
+        shard->stats.spilt.hits++;
         return number;
     }
-    number = new_key(shard);
-    shard->keys[number] = (struct aion_key){.newest_value = shard->initial,
-                                            .atom = aion_values_take(&shard->values, atoms, key),
-                                            .flags = AION_KEY_TOUCHED};
-    aion_index_add(&shard->key_index, digest, number);
-    shard->known_keys++;
-    return number;
+    return add_key(shard, atoms, key, digest);
 }
 
 void aion_key_free(struct iso_aion_shard *shard, uint32_t number, uint64_t digest)
@@ -80,7 +98,9 @@ void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t 
     struct aion_key *entry = &shard->keys[key];
     if ((use & ISO_KEY_LIST) && !aion_key_is_list(entry) && !entry->versions.count)
         entry->newest_value = ISO_ABSENT; /* `initial` is for registers */
-    entry->flags |= (use & AION_KEY_USE) | AION_KEY_CHANGED;
+    if (use & ~entry->flags)
+        entry->flags |= AION_KEY_CHANGED;
+    entry->flags |= use & AION_KEY_USE;
 }
 
 struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key)

@@ -51,13 +51,14 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     aion_pool_release(&shard->pool);
     aion_values_release(&shard->values);
     aion_index_release(&shard->key_index);
+    iso_spill_free(shard->store);
+    iso_free(shard->record.bytes);
     iso_free(shard);
 }
 
 /* ---- transactions ---- */
 
-static uint32_t new_transaction(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                                const struct aion_part *part)
+uint32_t aion_transaction_add(struct iso_aion_shard *shard, const struct aion_transaction *transaction)
 {
     uint32_t number = shard->free_transaction - 1;
     if (shard->free_transaction) {
@@ -72,15 +73,21 @@ static uint32_t new_transaction(struct iso_aion_shard *shard, const struct aion_
         number = shard->transaction_count++;
     }
     shard->transactions_in_use++;
-    shard->transactions[number] =
-        (struct aion_transaction){.sts = part->sts,
-                                  .cts = part->cts,
-                                  .origin = part->origin,
-                                  .arrival = part->arrival,
-                                  .tid = aion_values_take(&shard->values, batch->atoms, part->tid),
-                                  .holders = 1,
-                                  .flags = part->flags};
+    shard->transactions[number] = *transaction;
     return number;
+}
+
+static uint32_t new_transaction(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                                const struct aion_part *part)
+{
+    struct aion_transaction transaction = {.sts = part->sts,
+                                           .cts = part->cts,
+                                           .origin = part->origin,
+                                           .arrival = part->arrival,
+                                           .tid = aion_values_take(&shard->values, batch->atoms, part->tid),
+                                           .holders = 1,
+                                           .flags = part->flags};
+    return aion_transaction_add(shard, &transaction);
 }
 
 void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t number)
@@ -405,7 +412,7 @@ uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard)
            (uint64_t)shard->rares_in_use * sizeof *shard->rares +
            (uint64_t)shard->transactions_in_use * sizeof *shard->transactions +
            (uint64_t)shard->reader_count * sizeof *shard->readers + (uint64_t)shard->case_count * sizeof *shard->cases +
-           aion_waiting_bytes(&shard->waiting) + aion_index_bytes(&shard->key_index);
+           aion_waiting_bytes(&shard->waiting) + aion_index_bytes(&shard->key_index) + aion_store_bytes(shard);
 }
 
 void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_stats *stats)
@@ -429,5 +436,6 @@ void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_st
     stats->rechecks += own->rechecks;
     stats->open_reads += own->open_reads;
     stats->versions += own->versions;
+    aion_add_spilt(shard, &stats->spilt);
     stats->bytes += iso_aion_shard_bytes(shard);
 }

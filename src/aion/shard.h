@@ -144,6 +144,16 @@ void iso_aion_shard_tick(struct iso_aion_shard *shard, uint64_t now);
 void iso_aion_shard_end(struct iso_aion_shard *shard, uint64_t now); /* nothing is open any more */
 void iso_aion_shard_sweep(struct iso_aion_shard *shard);             /* drops from every key what may go */
 
+/* evict.c: keys go to a store in `folder` from now on. */
+enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard, const char *folder, struct iso_error *error);
+
+/* Lets keys that were not asked for lately go to the store, until `bytes` less are in use or none can go. Keys that are
+ * pinned stay, and those with reads that a version to come may change. The numbers of those that went are others'.
+ * Nothing is in flight: batches applied, findings cleared. After an error the shard must not be asked any more. */
+void iso_aion_shard_evict(struct iso_aion_shard *shard, uint64_t bytes);
+void iso_aion_shard_pin(struct iso_aion_shard *shard, uint32_t key, bool pinned);
+const struct iso_error *iso_aion_shard_failure(const struct iso_aion_shard *shard); /* status ISO_OK: none */
+
 const struct aion_finding *iso_aion_shard_findings(const struct iso_aion_shard *shard, uint32_t *count);
 void iso_aion_shard_clear(struct iso_aion_shard *shard);
 const struct iso_atoms *iso_aion_shard_atoms(const struct iso_aion_shard *shard); /* of findings and keys */

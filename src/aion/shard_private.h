@@ -7,6 +7,7 @@
 #include "aion/run.h"
 #include "aion/shard.h"
 #include "aion/values.h"
+#include "spill/spill.h"
 
 /* A key: one cache line. The newest version stands in it, so that a read of it looks at nothing else. */
 struct aion_key {
@@ -113,6 +114,12 @@ struct aion_dues {
     uint32_t count, capacity;
 };
 
+/* Bytes that grow. */
+struct aion_bytes {
+    uint8_t *bytes;
+    size_t size, capacity;
+};
+
 /* Parts that wait (wait.c), in values of the shard. */
 struct aion_page {
     struct aion_batch batch;
@@ -168,15 +175,20 @@ struct iso_aion_shard {
     uint32_t readers_left;   /* of them when they were last gone through */
     uint64_t readers_passed; /* `passed` at that time: what reads below it name is nobody any more */
     struct aion_waiting waiting;
-    uint32_t initial; /* of every register */
-    uint32_t hand;    /* the key that the sweep looks at next */
-    uint64_t work;    /* steps since the last sweep */
+    struct iso_spill *store; /* of keys that are not in memory, or NULL; its first failure */
+    struct iso_error failure;
+    struct aion_bytes record; /* of the key that goes there */
+    uint32_t evict_hand;      /* the key that is looked at next */
+    uint32_t initial;         /* of every register */
+    uint32_t hand;            /* the key that the sweep looks at next */
+    uint64_t work;            /* steps since the last sweep */
     struct iso_aion_stats stats;
 };
 
 /* shard.c */
 void aion_apply_waiting(struct iso_aion_shard *shard, const struct aion_turn *turns, uint32_t count);
 void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part);
+uint32_t aion_transaction_add(struct iso_aion_shard *shard, const struct aion_transaction *transaction);
 void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t transaction);
 void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t transaction);
 void aion_readers_advance(struct iso_aion_shard *shard);
@@ -214,6 +226,10 @@ static inline uint64_t aion_key_digest(const struct iso_aion_shard *shard, const
 {
     return aion_atom_digest(&shard->values.atoms, key->atom);
 }
+
+/* evict.c */
+uint64_t aion_store_bytes(const struct iso_aion_shard *shard); /* in memory */
+void aion_add_spilt(const struct iso_aion_shard *shard, struct iso_aion_spilt *spilt);
 
 /* wait.c */
 void aion_waiting_release(struct aion_waiting *waiting);

@@ -46,7 +46,8 @@ uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom)
     if (!aion_value_is_entry(atom))
         return aion_mix(atom + 1u);
     uint32_t index = atom & ~ISO_ATOM_TABLE;
-    return digest_of(atoms->form[index], atoms->payload[index], atoms->text + atoms->payload[index]);
+    return digest_of(atoms->form[index], atoms->payload[index],
+                     atoms->form[index] < ISO_FORM_NEGATIVE ? atoms->text + atoms->payload[index] : NULL);
 }
 
 bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct iso_atoms *right, iso_atom other)
