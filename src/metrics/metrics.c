@@ -82,6 +82,19 @@ static const struct iso_metric_row rows[ISO_METRICS] = {
                            "Times that reading stopped for what was behind it."},
     [ISO_METRIC_MEMORY] = {"isochron_memory_bytes", ISO_GAUGE, {NULL}, "Memory of the engine's state."},
     [ISO_METRIC_MEMORY_LIMIT] = {"isochron_memory_limit_bytes", ISO_GAUGE, {NULL}, "Its bound; absent without one."},
+    [ISO_METRIC_SPILL_HITS] = {"isochron_spill_hits_total", ISO_COUNTER, {NULL}, "Keys asked for that were in memory."},
+    [ISO_METRIC_SPILL_MISSES] = {"isochron_spill_misses_total",
+                                 ISO_COUNTER,
+                                 {NULL},
+                                 "Keys asked for that were brought back from the store."},
+    [ISO_METRIC_SPILL_EVICTIONS] = {"isochron_spill_evictions_total",
+                                    ISO_COUNTER,
+                                    {NULL},
+                                    "Keys that went to the store, for want of memory."},
+    [ISO_METRIC_SPILL_KEYS] = {"isochron_spill_keys", ISO_GAUGE, {NULL}, "Records in the store."},
+    [ISO_METRIC_SPILL_DISK] = {"isochron_spill_disk_bytes", ISO_GAUGE, {NULL}, "Size of the store's files."},
+    [ISO_METRIC_SPILL_READ] = {"isochron_spill_read_bytes_total", ISO_COUNTER, {NULL}, "Read from the store."},
+    [ISO_METRIC_SPILL_WRITTEN] = {"isochron_spill_written_bytes_total", ISO_COUNTER, {NULL}, "Written to the store."},
 };
 
 const struct iso_metric_row *iso_metric_row(enum iso_metric metric)
