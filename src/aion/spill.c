@@ -49,7 +49,7 @@ static void evict(struct iso_aion *engine, uint64_t bytes)
     pin_ties(engine, true);
     aion_block_forget_keys(&engine->block);
     aion_block_forget_keys(&engine->held);
-    aion_evict_all(engine, bytes / engine->shards + 1);
+    aion_evict_all(engine, bytes / engine->shards + (bytes % engine->shards != 0));
     pin_ties(engine, false);
 }
 
