@@ -170,7 +170,9 @@ struct iso_aion_stats {
     struct iso_aion_spilt {                 /* keys in the store */
         uint64_t hits, misses;              /* keys asked for: found in memory; brought back from the store */
         uint64_t evicted, clean;            /* keys that went; of them those whose record was good as it stood */
-        uint64_t keys;                      /* records in it; most of what is in memory has one too */
+        uint64_t cut, joined;               /* segments of older versions that went; keys whose segments came back */
+        uint64_t old_reads;                 /* reads of such versions that were answered out of the store */
+        uint64_t keys;                      /* records in it; most keys in memory have one too */
         uint64_t disk;                      /* bytes of its files */
         uint64_t read, written;             /* bytes, so far */
     } spilt;

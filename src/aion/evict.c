@@ -5,6 +5,8 @@
  * version to come may change, a case, a write of unknown outcome, a step that waits for its turn, a tie that is not
  * told.
  *
+ * Of a key that stays, older versions go (cut.c).
+ *
  * Which go: second chance. A hand goes round the keys; who was asked for since it came by last stays once more. A key
  * whose record in the store is still good is only forgotten.
  */
@@ -39,6 +41,9 @@ void aion_add_spilt(const struct iso_aion_shard *shard, struct iso_aion_spilt *s
     spilt->misses += own->misses;
     spilt->evicted += own->evicted;
     spilt->clean += own->clean;
+    spilt->cut += own->cut;
+    spilt->joined += own->joined;
+    spilt->old_reads += own->old_reads;
     spilt->keys += stats.records;
     spilt->disk += stats.disk;
     spilt->read += stats.read;
@@ -105,16 +110,23 @@ static bool store_key(struct iso_aion_shard *shard, struct aion_key *key, uint64
                          &shard->failure) == ISO_OK;
 }
 
+void aion_entry_forget(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version)
+{
+    aion_value_drop(shard, key, version->value);
+    aion_transaction_drop(shard, version->transaction);
+}
+
 static void empty_run(struct iso_aion_shard *shard, struct aion_key *key, struct aion_run *run, bool spares)
 {
     struct aion_place place = aion_run_begin();
     const struct aion_entry *entry;
     for (; (entry = aion_run_get(&shard->pool, run, place)); aion_run_next(&shard->pool, run, &place)) {
-        if (spares)
+        if (spares) {
             aion_values_drop(&shard->values, entry->value);
-        else
-            aion_value_drop(shard, key, entry->value);
-        aion_transaction_drop(shard, entry->transaction);
+            aion_transaction_drop(shard, entry->transaction);
+        } else {
+            aion_entry_forget(shard, key, entry);
+        }
     }
     aion_run_drop(&shard->pool, run, run->count);
 }
@@ -126,6 +138,7 @@ static void forget_key(struct iso_aion_shard *shard, struct aion_key *key, uint6
     if (key->rare) {
         struct aion_rare *rare = &shard->rares[key->rare];
         empty_run(shard, key, &rare->spares, true);
+        aion_run_release(&shard->pool, &rare->cuts);
         if (rare->base != ISO_ABSENT)
             aion_value_drop(shard, key, rare->base);
         if (rare->initial != shard->initial)
@@ -137,12 +150,14 @@ static void forget_key(struct iso_aion_shard *shard, struct aion_key *key, uint6
 
 static void evict_key(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    if (key->flags & AION_KEY_TOUCHED) {
+    if (key->flags & AION_KEY_CUT)
+        aion_cuts_trim(shard, key);
+    if (key->flags & AION_KEY_TOUCHED || is_referred_to(shard, key)) {
         key->flags &= ~AION_KEY_TOUCHED;
+        if (!(key->flags & AION_KEY_FREE))
+            aion_cut(shard, key);
         return;
     }
-    if (is_referred_to(shard, key))
-        return;
     uint64_t digest = aion_key_digest(shard, key);
     if (store_key(shard, key, digest))
         forget_key(shard, key, digest);
@@ -161,6 +176,7 @@ void iso_aion_shard_evict(struct iso_aion_shard *shard, uint64_t bytes)
     uint64_t before = bytes_with_keys(shard), goal = before > bytes ? before - bytes : 0;
     pin_waiting(shard, true);
     shard->thorough = true;
+    shard->eager = !goal;
     for (uint64_t left = 2 * (uint64_t)shard->key_count; left && shard->failure.status == ISO_OK; left--) {
         if (bytes_with_keys(shard) <= goal)
             break;

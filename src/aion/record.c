@@ -92,7 +92,19 @@ static void put_run(const struct iso_aion_shard *shard, struct aion_bytes *recor
 }
 
 /* Flags that are the key's whether it is in memory or not; RARE: more follows. */
-enum { KEPT = AION_KEY_USE | AION_KEY_DROPPED, RARE = 8 };
+enum { KEPT = AION_KEY_USE | AION_KEY_DROPPED | AION_KEY_CUT, RARE = 8 };
+
+/* The segments in the store: not the versions in them. */
+static void put_cuts(const struct iso_aion_shard *shard, struct aion_bytes *record, const struct aion_run *cuts)
+{
+    struct aion_place place = aion_run_begin();
+    const struct aion_entry *cut;
+    put(record, cuts->count);
+    for (; (cut = aion_run_get(&shard->pool, cuts, place)); aion_run_next(&shard->pool, cuts, &place)) {
+        put(record, cut->time);
+        put(record, cut->detail);
+    }
+}
 
 void aion_record_write(const struct iso_aion_shard *shard, const struct aion_key *key, struct aion_bytes *record)
 {
@@ -105,8 +117,20 @@ void aion_record_write(const struct iso_aion_shard *shard, const struct aion_key
         put_atom(record, &shard->values.atoms, rare->initial);
         put_list(shard, record, rare->base);
         put_run(shard, record, &rare->spares, false);
+        put_cuts(shard, record, &rare->cuts);
     }
     put_run(shard, record, &key->versions, aion_key_is_list(key));
+}
+
+void aion_segment_write(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t serial,
+                        const struct aion_entry *versions, uint32_t count, struct aion_bytes *record)
+{
+    record->size = 0;
+    put_atom(record, &shard->values.atoms, key->atom);
+    put(record, serial);
+    put(record, count);
+    for (uint32_t i = 0; i < count; i++)
+        put_entry(shard, record, &versions[i], false);
 }
 
 /* ---- reading ---- */
@@ -212,16 +236,29 @@ static void take_run(struct cursor *cursor, struct aion_run *run, bool list)
     }
 }
 
+static void take_cuts(struct cursor *cursor, struct aion_run *cuts)
+{
+    struct aion_pool *pool = &cursor->shard->pool;
+    for (uint32_t left = take_count(cursor, 2); left && cursor->at; left--) {
+        struct aion_entry cut = {.time = take(cursor)};
+        cut.hold = cut.time;
+        cut.detail = (uint32_t)take(cursor);
+        aion_run_insert(pool, cuts, aion_run_end(pool, cuts), &cut);
+    }
+}
+
 static void take_rare(struct cursor *cursor, struct aion_key *key)
 {
     struct iso_aion_shard *shard = cursor->shard;
-    struct aion_run spares = {0};
+    struct aion_run spares = {0}, cuts = {0};
     uint32_t initial = take_atom(cursor), base = take_list(cursor);
     take_run(cursor, &spares, false);
+    take_cuts(cursor, &cuts);
     struct aion_rare *rare = aion_rare_of(shard, key);
     rare->initial = initial;
     rare->base = base;
     rare->spares = spares;
+    rare->cuts = cuts;
     if (initial == shard->initial)
         aion_values_drop(&shard->values, initial); /* not the key's own */
 }
@@ -251,16 +288,54 @@ bool aion_record_read(struct iso_aion_shard *shard, struct aion_key *key, const 
     return cursor.at == cursor.end;
 }
 
+/* Steps over an atom: is it this one? */
+static bool take_same(struct cursor *cursor, const struct iso_atoms *atoms, iso_atom other)
+{
+    iso_atom atom;
+    uint32_t form, index = other & ~ISO_ATOM_TABLE;
+    uint64_t payload;
+    const char *text;
+    if (!take_parts(cursor, &atom, &form, &payload, &text))
+        return cursor->at && atom == other;
+    if (!aion_value_is_entry(other) || atoms->form[index] != form)
+        return false;
+    return text ? memcmp(text, atoms->text + atoms->payload[index], form) == 0 : atoms->payload[index] == payload;
+}
+
 bool aion_record_is_of(const uint8_t *record, uint32_t size, const struct iso_atoms *atoms, iso_atom name)
 {
     struct cursor cursor = {NULL, record, record + size};
-    iso_atom atom;
-    uint32_t form, index = name & ~ISO_ATOM_TABLE;
-    uint64_t payload;
-    const char *text;
-    if (!take_parts(&cursor, &atom, &form, &payload, &text))
-        return cursor.at && atom == name;
-    if (!aion_value_is_entry(name) || atoms->form[index] != form)
+    return take_same(&cursor, atoms, name);
+}
+
+/* ---- segments ---- */
+
+bool aion_segment_read(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t serial, const uint8_t *record,
+                       uint32_t size, struct aion_run *run)
+{
+    struct cursor cursor = {shard, record, record + size};
+    if (!take_same(&cursor, &shard->values.atoms, key->atom) || take(&cursor) != serial)
         return false;
-    return text ? memcmp(text, atoms->text + atoms->payload[index], form) == 0 : atoms->payload[index] == payload;
+    take_run(&cursor, run, false);
+    return cursor.at == cursor.end;
+}
+
+bool aion_segment_agrees(const uint8_t *record, uint32_t size, uint64_t bound, const struct iso_atoms *atoms,
+                         iso_atom value)
+{
+    struct cursor cursor = {NULL, record, record + size};
+    bool agrees = false;
+    take_same(&cursor, NULL, ISO_ABSENT); /* the name */
+    take(&cursor);
+    for (uint64_t left = take(&cursor); left && cursor.at; left--) {
+        if (take(&cursor) >= bound)
+            break;
+        for (int i = 0; i < 3; i++) /* hold, detail, operation */
+            take(&cursor);
+        agrees = take_same(&cursor, atoms, value);
+        take_same(&cursor, NULL, ISO_ABSENT); /* tid */
+        for (int i = 0; i < 4; i++)
+            take(&cursor);
+    }
+    return agrees && cursor.at;
 }

@@ -30,6 +30,7 @@ struct aion_key {
 #define AION_KEY_STORED 0x100u  /* the store has a record of it */
 #define AION_KEY_CHANGED 0x200u /* and that lacks something */
 #define AION_KEY_ALONE 0x400u   /* never evicted: another key of the same digest has the place in the store */
+#define AION_KEY_CUT 0x800u     /* versions older than the first one here are in the store, in segments */
 
 /* Versions: time = cts, hold = ots of the first write + 1 (under a lock: cts), detail = AION_VERSION_ bits;
  * lists: value is a list of the appended elements. Reads: time = bound (versions below it are visible), hold
@@ -44,6 +45,7 @@ struct aion_rare {
     uint32_t first_case;    /* + 1; cases of the key, chained */
     uint32_t initial;       /* a register's initial value */
     uint32_t base;          /* a list's initial elements and those of dropped versions; ISO_ABSENT: none */
+    struct aion_run cuts;   /* segments of older versions in the store (cut.c) */
 };
 enum aion_spare { AION_SPARE_ABORTED = 1, AION_SPARE_INTERMEDIATE, AION_SPARE_UNKNOWN, AION_SPARE_UNKNOWN_FINAL };
 
@@ -142,6 +144,7 @@ struct iso_aion_shard {
     uint64_t timeout, now;
     uint64_t limit, passed, floor; /* as given to iso_aion_shard_advance */
     bool ended, thorough;          /* nothing comes any more; every entry that may go goes */
+    bool eager;                    /* every key and every version that may leave memory leaves it */
     struct aion_pool pool;
     struct aion_values values;
     struct aion_index key_index;
@@ -227,7 +230,22 @@ static inline uint64_t aion_key_digest(const struct iso_aion_shard *shard, const
     return aion_atom_digest(&shard->values.atoms, key->atom);
 }
 
+/* cut.c */
+void aion_cut(struct iso_aion_shard *shard, struct aion_key *key);
+void aion_cuts_trim(struct iso_aion_shard *shard, struct aion_key *key);
+void aion_join_all(struct iso_aion_shard *shard, struct aion_key *key);
+bool aion_reads_cut(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
+                    const struct iso_atoms *atoms, iso_atom value);
+
+/* Whoever looks at versions from below `time` on: what is in the store comes back first. */
+static inline void aion_join(struct iso_aion_shard *shard, struct aion_key *key, uint64_t time)
+{
+    if (key->flags & AION_KEY_CUT && aion_run_get(&shard->pool, &key->versions, aion_run_begin())->time >= time)
+        aion_join_all(shard, key);
+}
+
 /* evict.c */
+void aion_entry_forget(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version);
 uint64_t aion_store_bytes(const struct iso_aion_shard *shard); /* in memory */
 void aion_add_spilt(const struct iso_aion_shard *shard, struct iso_aion_spilt *spilt);
 
@@ -256,7 +274,7 @@ enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *
                            uint32_t transaction);
 void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_entry *version,
                           uint64_t successor);
-void aion_recheck_cases(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t cause);
+void aion_recheck_cases(struct iso_aion_shard *shard, struct aion_key *key, uint32_t cause);
 
 /* write.c */
 void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,

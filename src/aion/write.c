@@ -198,6 +198,7 @@ __attribute__((noinline)) static void insert_version(struct iso_aion_shard *shar
     if (insert_near(shard, part, step, key, transaction))
         return;
     struct aion_entry version = version_of(shard, batch, part, step, transaction);
+    aion_join(shard, key, version.hold < version.time ? version.hold : version.time);
     if (aion_run_full(&shard->pool, &key->versions))
         aion_trim(shard, key);
     struct aion_place place = place_of(shard, key, &version);

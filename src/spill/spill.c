@@ -348,6 +348,17 @@ enum iso_status iso_spill_get(struct iso_spill *spill, uint64_t digest, const ui
     return ISO_OK;
 }
 
+enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struct iso_error *error)
+{
+    struct spill_slot *slot;
+    if (find(spill, digest, true, &slot, error) != ISO_OK)
+        return ISO_FAILED;
+    assert(slot);
+    spill->list[offset_of(slot) / SEGMENT].live--;
+    spill_table_remove(&spill->table, digest, slot);
+    return ISO_OK;
+}
+
 void iso_spill_stats(const struct iso_spill *spill, struct iso_spill_stats *stats)
 {
     stats->records += spill->table.used;

@@ -8,9 +8,10 @@
  * begins file       | segment | segment | ...   of 1 MiB, each filled from its start; records of 16 + n bytes, in units
  * of 16 buffer     the segment that is being filled: written at once when it is full
  *
- * A put goes to the end of the log; what the digest's record was before is garbage. When garbage outweighs what lives,
- * the segment with the least living bytes is read, what lives in it goes to the end of the log, and the segment is
- * free. A get is one pread (two if the record is long). Each record has a checksum over all of it.
+ * A put goes to the end of the log; what the digest's record was before is garbage, and so is one that is removed. When
+ * garbage outweighs what lives, the segment with the least living bytes is read, what lives in it goes to the end of
+ * the log, and the segment is free. A get is one pread (two if the record is long). Each record has a checksum over all
+ * of it.
  *
  * Why not LMDB or RocksDB: measured on this pattern (bench/spill_stores.c; README.md has the figures).
  *
@@ -43,6 +44,9 @@ enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool rep
 /* The record of a digest, good until the next call; NULL if there is none. */
 enum iso_status iso_spill_get(struct iso_spill *spill, uint64_t digest, const uint8_t **record, uint32_t *size,
                               struct iso_error *error);
+
+/* Forgets the record of a digest, which there is. */
+enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struct iso_error *error);
 
 struct iso_spill_stats {
     uint64_t records;

@@ -74,3 +74,25 @@ struct spill_slot *spill_table_next(struct spill_table *table, uint64_t digest, 
     }
     return NULL;
 }
+
+/* Without tombstones: what stood behind moves up, as far as its home allows. */
+void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill_slot *slot)
+{
+    struct table *part = table_of(table, digest);
+    uint32_t gap = (uint32_t)(slot - part->slots), at = gap;
+    for (;;) {
+        at = at + 1 < part->size ? at + 1 : 0;
+        if (!part->slots[at].place)
+            break;
+        uint32_t home = home_of(part, part->slots[at].tag);
+        uint32_t from_home = at >= home ? at - home : at + part->size - home;
+        uint32_t from_gap = at >= gap ? at - gap : at + part->size - gap;
+        if (from_home >= from_gap) {
+            part->slots[gap] = part->slots[at];
+            gap = at;
+        }
+    }
+    part->slots[gap] = (struct spill_slot){0};
+    part->used--;
+    table->used--;
+}

@@ -70,6 +70,10 @@ static void keeps_what_was_put(void **state)
         uint32_t size = record_of(digest_of(number), turn, record);
         assert_int_equal(iso_spill_put(spill, digest_of(number), turns[number], record, size, &error), ISO_OK);
         turns[number] = turn;
+        if (turn % 7 == 0) {
+            assert_int_equal(iso_spill_remove(spill, digest_of(number), &error), ISO_OK);
+            turns[number] = 0;
+        }
         if (turn % 16 == 0) {
             number = (uint32_t)(test_random(&random) % DIGESTS);
             expect(spill, digest_of(number), turns[number]);
