@@ -185,5 +185,7 @@ void iso_aion_shard_evict(struct iso_aion_shard *shard, uint64_t bytes)
         evict_key(shard, &shard->keys[shard->evict_hand]);
     }
     shard->thorough = false;
+    aion_values_shrink(&shard->values, shard->eager);
+    aion_keys_shrink(shard);
     pin_waiting(shard, false);
 }

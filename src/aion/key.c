@@ -88,6 +88,53 @@ void aion_key_free(struct iso_aion_shard *shard, uint32_t number, uint64_t diges
     shard->keys_in_use--;
 }
 
+/* ---- making the table smaller ---- */
+
+enum { SHRINK_FROM = 16384 };
+
+/* Its number changes: for the index, and for its cases. Who else knows it has it pinned. */
+static void move_key(struct iso_aion_shard *shard, uint32_t from, uint32_t to)
+{
+    struct aion_key *key = &shard->keys[to];
+    *key = shard->keys[from];
+    shard->keys[from] = (struct aion_key){.flags = AION_KEY_FREE};
+    uint64_t digest = aion_key_digest(shard, key);
+    aion_index_remove(&shard->key_index, digest, from);
+    aion_index_add(&shard->key_index, digest, to);
+    for (uint32_t at = key->rare ? shard->rares[key->rare].first_case : 0; at; at = shard->cases[at - 1].next)
+        shard->cases[at - 1].key = to;
+}
+
+/* Keys from the end of the table take the place of those that went, as far as none is pinned. */
+void aion_keys_shrink(struct iso_aion_shard *shard)
+{
+    uint32_t to = 0;
+    bool few = shard->key_count - shard->keys_in_use < SHRINK_FROM || shard->keys_in_use > shard->key_count / 8 * 7;
+    if (few && !shard->eager)
+        return;
+    for (; shard->key_count; shard->key_count--) {
+        const struct aion_key *last = &shard->keys[shard->key_count - 1];
+        if (last->flags & AION_KEY_FREE)
+            continue;
+        while (to < shard->key_count && !(shard->keys[to].flags & AION_KEY_FREE))
+            to++;
+        if (to >= shard->key_count || last->flags & AION_KEY_PINNED)
+            break;
+        move_key(shard, shard->key_count - 1, to);
+    }
+    shard->free_key = 0;
+    for (uint32_t i = shard->key_count; i-- > 0;) {
+        if (!(shard->keys[i].flags & AION_KEY_FREE))
+            continue;
+        shard->keys[i].atom = shard->free_key;
+        shard->free_key = i + 1;
+    }
+    shard->hand = shard->evict_hand = 0;
+    iso_column_trim(shard->keys, shard->key_capacity * sizeof *shard->keys, shard->key_count * sizeof *shard->keys);
+}
+
+/* ---- what is known of a key ---- */
+
 uint8_t iso_aion_shard_use(const struct iso_aion_shard *shard, uint32_t key)
 {
     return shard->keys[key].flags & AION_KEY_USE;

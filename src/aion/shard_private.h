@@ -225,6 +225,7 @@ static inline bool aion_may_drop_read(const struct iso_aion_shard *shard, uint64
 /* key.c */
 struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_key_free(struct iso_aion_shard *shard, uint32_t number, uint64_t digest); /* its runs are empty */
+void aion_keys_shrink(struct iso_aion_shard *shard);                                /* if much of the table is free */
 static inline uint64_t aion_key_digest(const struct iso_aion_shard *shard, const struct aion_key *key)
 {
     return aion_atom_digest(&shard->values.atoms, key->atom);

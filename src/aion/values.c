@@ -10,7 +10,7 @@
 
 #define GROW(column, old, next)                                                                                        \
     ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
-enum { FIRST_SLOTS = 256, COMPACT_FROM = 1 << 16, TEXT_UNIT = 16 };
+enum { FIRST_SLOTS = 256, COMPACT_FROM = 1 << 16, SHRINK_FROM = 1 << 20, TEXT_UNIT = 16 };
 
 void aion_values_init(struct aion_values *values)
 {
@@ -96,30 +96,45 @@ static void grow_entries(struct aion_values *values)
 
 /* ---- texts ---- */
 
-/* The space that a text takes, in units of 16 bytes. */
+/* Stands before each text. */
+struct block {
+    uint32_t entry; /* whose text it is; FREE: nobody's, and the next free one + 1 of its size follows */
+    uint32_t units; /* of the block, of TEXT_UNIT bytes */
+};
+#define FREE UINT32_MAX
+
 static size_t units_of(uint32_t length)
 {
-    return length ? ((size_t)length + TEXT_UNIT - 1) / TEXT_UNIT : 1;
+    size_t bytes = sizeof(struct block) + (length < sizeof(uint64_t) ? sizeof(uint64_t) : length);
+    return (bytes + TEXT_UNIT - 1) / TEXT_UNIT;
 }
 
-/* Copies the texts that are held into a column of their own. */
+/* Moves the texts that are held together, in place. */
 static void compact(struct aion_values *values)
 {
     struct iso_atoms *atoms = &values->atoms;
-    size_t size = 0;
-    char *text = iso_column_grow(NULL, 0, atoms->text_capacity);
-    for (uint32_t i = 0; i < atoms->count; i++) {
-        if (!values->holders[i] || atoms->form[i] >= ISO_FORM_NEGATIVE)
+    struct block block;
+    size_t to = 0, size;
+    for (size_t at = 0; at < atoms->text_size; at += size) {
+        memcpy(&block, atoms->text + at, sizeof block);
+        size = (size_t)block.units * TEXT_UNIT;
+        if (block.entry == FREE)
             continue;
-        memcpy(text + size, atoms->text + atoms->payload[i], atoms->form[i]);
-        atoms->payload[i] = size;
-        size += units_of(atoms->form[i]) * TEXT_UNIT;
+        memmove(atoms->text + to, atoms->text + at, size);
+        atoms->payload[block.entry] = to + sizeof block;
+        to += size;
     }
-    iso_column_free(atoms->text, atoms->text_capacity);
-    atoms->text = text;
-    atoms->text_size = size;
+    atoms->text_size = to;
     values->garbage = 0;
     memset(values->free_text, 0, sizeof values->free_text);
+    iso_column_trim(atoms->text, atoms->text_capacity, to);
+}
+
+void aion_values_shrink(struct aion_values *values, bool eager)
+{
+    bool much = values->garbage >= SHRINK_FROM && values->garbage > values->atoms.text_size / 8;
+    if (much || (eager && values->garbage))
+        compact(values);
 }
 
 static void make_room(struct aion_values *values, size_t bytes)
@@ -134,14 +149,15 @@ static void make_room(struct aion_values *values, size_t bytes)
     atoms->text_capacity = next;
 }
 
-static uint64_t store_text(struct aion_values *values, const char *text, uint32_t length)
+static uint64_t store_text(struct aion_values *values, uint32_t entry, const char *text, uint32_t length)
 {
     struct iso_atoms *atoms = &values->atoms;
-    size_t units = units_of(length), bytes = units * TEXT_UNIT;
+    struct block block = {entry, (uint32_t)units_of(length)};
+    size_t bytes = (size_t)block.units * TEXT_UNIT;
     uint64_t at;
-    if (units <= AION_TEXTS && values->free_text[units]) {
-        at = values->free_text[units] - 1;
-        memcpy(&values->free_text[units], atoms->text + at, sizeof values->free_text[units]);
+    if (block.units <= AION_TEXTS && values->free_text[block.units]) {
+        at = values->free_text[block.units] - 1;
+        memcpy(&values->free_text[block.units], atoms->text + at + sizeof block, sizeof values->free_text[0]);
         values->garbage -= bytes;
     } else {
         if (atoms->text_size + bytes > atoms->text_capacity || values->garbage > atoms->text_size / 2)
@@ -149,18 +165,21 @@ static uint64_t store_text(struct aion_values *values, const char *text, uint32_
         at = atoms->text_size;
         atoms->text_size += bytes;
     }
-    memcpy(atoms->text + at, text, length);
-    return at;
+    memcpy(atoms->text + at, &block, sizeof block);
+    memcpy(atoms->text + at + sizeof block, text, length);
+    return at + sizeof block;
 }
 
-static void free_text(struct aion_values *values, uint64_t at, uint32_t length)
+static void free_text(struct aion_values *values, uint64_t payload, uint32_t length)
 {
-    size_t units = units_of(length);
-    values->garbage += units * TEXT_UNIT;
-    if (units > AION_TEXTS)
+    struct block block = {FREE, (uint32_t)units_of(length)};
+    uint64_t at = payload - sizeof block;
+    values->garbage += (size_t)block.units * TEXT_UNIT;
+    memcpy(values->atoms.text + at, &block, sizeof block);
+    if (block.units > AION_TEXTS)
         return;
-    memcpy(values->atoms.text + at, &values->free_text[units], sizeof values->free_text[units]);
-    values->free_text[units] = at + 1;
+    memcpy(values->atoms.text + payload, &values->free_text[block.units], sizeof values->free_text[0]);
+    values->free_text[block.units] = at + 1;
 }
 
 /* ---- entries ---- */
@@ -169,8 +188,6 @@ static uint32_t new_entry(struct aion_values *values, uint32_t form, uint64_t pa
 {
     struct iso_atoms *atoms = &values->atoms;
     uint32_t entry = values->first_free - 1;
-    if (form < ISO_FORM_NEGATIVE)
-        payload = store_text(values, text, form);
     if (values->first_free) {
         values->first_free = (uint32_t)atoms->payload[entry];
     } else {
@@ -178,6 +195,8 @@ static uint32_t new_entry(struct aion_values *values, uint32_t form, uint64_t pa
             grow_entries(values);
         entry = atoms->count++;
     }
+    if (form < ISO_FORM_NEGATIVE)
+        payload = store_text(values, entry, text, form);
     atoms->payload[entry] = payload;
     atoms->form[entry] = form;
     values->holders[entry] = 1;
