@@ -13,7 +13,7 @@
  * the log, and the segment is free. A get is one pread (two if the record is long). Each record has a checksum over all
  * of it.
  *
- * Why not LMDB or RocksDB: measured on this pattern (bench/spill_stores.c; README.md has the figures).
+ * Why not LMDB or RocksDB: measured on this pattern (bench/spill_stores.c; aion/README.md has the figures).
  *
  * The file has no name: it is unlinked as soon as it is open, so that nothing is left behind by whatever death.
  * Errors: ISO_FAILED, naming the folder: the file cannot be made, disk full, read or write error, a record that is not

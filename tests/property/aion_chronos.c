@@ -42,7 +42,7 @@ struct rows {
 
 struct statistics {
     uint64_t histories, judged, streams, watermarks, repeats, resolved, tentative, retracted, undecided, flipped,
-        waited, evicted, brought_back, cut, joined, old_reads;
+        waited, evicted, brought_back;
 };
 
 struct comparison {
@@ -329,9 +329,6 @@ static void count_stream(struct comparison *comparison, const struct iso_aion_st
     statistics->flipped += stats->flipped;
     statistics->evicted += stats->spilt.evicted;
     statistics->brought_back += stats->spilt.misses;
-    statistics->cut += stats->spilt.cut;
-    statistics->joined += stats->spilt.joined;
-    statistics->old_reads += stats->spilt.old_reads;
     statistics->undecided += stats->reads_undecided + stats->writes_undecided + stats->sessions_undecided;
 }
 
@@ -480,9 +477,6 @@ static bool covers(const struct statistics *statistics)
     good &= occurred(statistics->waited, histories, "transactions that waited");
     good &= occurred(statistics->evicted, histories, "keys that went to the store");
     good &= occurred(statistics->brought_back, histories, "keys that came back");
-    good &= occurred(statistics->cut, histories, "segments of versions that went");
-    good &= occurred(statistics->joined, histories, "keys whose segments came back");
-    printf("# reads out of segments: %" PRIu64 "\n", statistics->old_reads);
     return occurred(statistics->undecided, histories, "undecided for want of memory") && good;
 }
 
