@@ -128,7 +128,7 @@ static void add_operations(struct stream *stream, uint32_t t, uint8_t status, en
     bool reader = stream->cts[t] - stream->sts[t] > 50;
     for (uint32_t left = 1 + random_below(&stream->random, 4); left; left--) {
         uint32_t key = random_below(&stream->random, KEYS - 1);
-        iso_atom name = key % 2 ? key : iso_atoms_add_string(&block->atoms, "abcdefgh" + key, 1);
+        iso_atom name = key % 2 ? key : iso_atoms_add_string(&block->atoms, &"abcdefgh"[key], 1);
         if (reader || random_percent(&stream->random, 50)) {
             iso_history_operation(block, ISO_READ, name, value_to_read(stream, key, bound));
             continue;
