@@ -61,7 +61,7 @@ uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms
         if (number == UINT32_MAX || !aion_atoms_same(&shard->values.atoms, shard->keys[number].atom, atoms, key))
             continue;
         shard->keys[number].flags |= AION_KEY_TOUCHED;
-        shard->stats.spilt.hits++;
+        shard->stats.spilt.hits += shard->store != NULL;
         return number;
     }
     return add_key(shard, atoms, key, digest);
