@@ -135,6 +135,10 @@ $(WORKLOAD): $(call objects,bench/polygraph_workload.c) $(TEST_SUPPORT) $(LIBRAR
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -ljansson -o $@
 
 # Not linked with the library: WiredTiger is GPL, and the recorder must share nothing with the checker.
+STORES := $(BUILD)/spill-stores
+$(STORES): $(call objects,bench/spill_stores.c) $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -llmdb -lrocksdb -o $@
+
 $(RECORDER): $(call objects,$(wildcard bench/wiredtiger/*.c))
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ -lwiredtiger -o $@
 
@@ -258,6 +262,11 @@ bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone
 bench-polygraph: ## Black-box checking: speed, growth, what each step is worth, in build/bench/polygraph.md; ONLY=growth
 	@$(MAKE) -s -j$(JOBS) all $(WORKLOAD)
 	@BUILD=$(BUILD) bench/polygraph.sh $(ONLY)
+
+.PHONY: bench-stores
+bench-stores: $(STORES) ## The store of cold keys beside LMDB and RocksDB (3M keys; some minutes); needs deps
+	@for store in log lmdb rocksdb; do \
+		folder=$$(mktemp -d) && $(STORES) $$store $$folder 3000000 60; rm -rf $$folder; done
 
 FORMATTED = $(shell find include src connectors tests bench -name '*.[ch]')
 format: ## Format the sources with clang-format-14

@@ -90,9 +90,13 @@ struct iso_aion_options {
     bool settle_untimed;          /* the clock has no say in it: arrivals alone bound the wait (aion/settle.h) */
     uint64_t retention;           /* in units of the timestamps: a transaction may start this far below the watermark;
                                    * ISO_AION_FOREVER: nothing is dropped */
-    uint64_t memory_limit;        /* bytes of the engine's own state; 0: none. Over it the retention shrinks */
-    bool foreign;                 /* SI: take writers without sts; each is a version and nothing else */
-    bool origin_is_index;         /* events carry the index of a transaction in its history in place of its origin */
+    uint64_t memory_limit;        /* bytes of the engine's own state; 0: none. Over it keys that nobody asked for lately
+                                   * go to `spill`; if that does not help, the retention shrinks */
+    const char *spill;            /* folder of the store of keys that are not in memory (evict.c); NULL: none */
+    bool spill_all;               /* every key goes there as soon as it can: for tests */
+    uint64_t (*memory_in_use)(void); /* anonymous bytes of the process; or NULL: only the engine's own state counts */
+    bool foreign;                    /* SI: take writers without sts; each is a version and nothing else */
+    bool origin_is_index;            /* events carry the index of a transaction in its history in place of its origin */
     iso_aion_emit emit;
     void *context;
     iso_aion_run run; /* NULL: the shards run one after another on the caller's thread */
@@ -124,6 +128,10 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
 
 /* No later transaction (or resolution) has cts <= `timestamp`. Going back is ignored. */
 void iso_aion_watermark(struct iso_aion *engine, uint64_t timestamp, uint64_t now);
+
+/* The first failure of the store: it is told by every iso_aion_add from then on, which takes nothing; status ISO_OK:
+ * none. What is told after it is sound, but what was not told may be wrong. */
+const struct iso_error *iso_aion_failure(const struct iso_aion *engine);
 
 /* Lets deadlines pass, and lets go what waits (settle_ms). */
 void iso_aion_tick(struct iso_aion *engine, uint64_t now);
@@ -159,6 +167,15 @@ struct iso_aion_stats {
     uint64_t waiting_from;                  /* the least cts among them; UINT64_MAX: none */
     uint64_t open_reads, versions;          /* held now */
     uint64_t bytes;                         /* of engine state in use now */
+    struct iso_aion_spilt {                 /* keys in the store */
+        uint64_t hits, misses;              /* keys asked for: found in memory; brought back from the store */
+        uint64_t evicted, clean;            /* keys that went; of them those whose record was good as it stood */
+        uint64_t cut, joined;               /* segments of older versions that went; keys whose segments came back */
+        uint64_t old_reads;                 /* reads of such versions that were answered out of the store */
+        uint64_t keys;                      /* records in it; most keys in memory have one too */
+        uint64_t disk;                      /* bytes of its files */
+        uint64_t read, written;             /* bytes, so far */
+    } spilt;
 };
 
 void iso_aion_stats(const struct iso_aion *engine, struct iso_aion_stats *stats);

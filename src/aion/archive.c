@@ -39,6 +39,7 @@ void aion_values_archive(struct iso_archive *archive, struct aion_values *values
     ISO_ARCHIVE_VALUE(archive, values->first_free);
     ISO_ARCHIVE_VALUE(archive, values->used);
     ISO_ARCHIVE_VALUE(archive, values->garbage);
+    ISO_ARCHIVE_VALUE(archive, values->free_text);
 }
 
 void aion_queue_archive(struct iso_archive *archive, struct aion_queue *queue)

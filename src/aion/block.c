@@ -6,10 +6,16 @@
 #include "history/index.h"
 #include "history/snapshot.h"
 
-static void forget(struct aion_block *block)
+/* Keys have other numbers now, or none. */
+void aion_block_forget_keys(struct aion_block *block)
 {
     if (block->key_count)
         memset(block->keys, 0, block->key_count * sizeof *block->keys);
+}
+
+static void forget(struct aion_block *block)
+{
+    aion_block_forget_keys(block);
     if (block->session_count)
         memset(block->sessions, 0, block->session_count * sizeof *block->sessions);
     iso_free(block->breach);
@@ -67,7 +73,8 @@ struct aion_block_key *aion_block_find_key(struct iso_aion *engine, struct aion_
     entry->digest = aion_atom_digest(&history->atoms, history->key_atom[key]);
     entry->shard = shard_of(engine, entry->digest);
     struct iso_aion_shard *shard = engine->shard[entry->shard];
-    uint32_t number = iso_aion_shard_key(shard, &history->atoms, history->key_atom[key]);
+    uint32_t number = iso_aion_shard_key(shard, &history->atoms, history->key_atom[key], entry->digest);
+    aion_note_failure(engine, entry->shard);
     entry->number = number + 1;
     entry->use = iso_aion_shard_use(shard, number);
     return entry;

@@ -94,7 +94,9 @@ static const struct aion_look *first_wrong(struct aion_case *subject)
 static void tell(struct iso_aion_shard *shard, struct aion_case *subject, enum iso_aion_state state, uint32_t cause)
 {
     const struct aion_look *look = first_wrong(subject);
-    const struct aion_key *key = &shard->keys[subject->key];
+    struct aion_key *key = &shard->keys[subject->key];
+    if (key->flags & AION_KEY_CUT)
+        aion_join_all(shard, key);
     struct aion_finding *finding = aion_finding_new(shard, AION_FOUND_EXT, subject->key);
     finding->state = state;
     finding->operation = look->operation;

@@ -57,7 +57,7 @@ static void deliver_event(struct iso_aion *engine, const struct iso_aion_shard *
                                    .by_deadline = finding->by_deadline,
                                    .transaction = party_of(atoms, &finding->transaction),
                                    .other = party_of(atoms, &finding->other),
-                                   .key_atoms = iso_aion_shard_key_atoms(shard),
+                                   .key_atoms = atoms,
                                    .key = iso_aion_shard_key_atom(shard, finding->key),
                                    .operation = finding->operation,
                                    .breach = ISO_NONE,

@@ -42,6 +42,7 @@ struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
     engine->session_index = iso_atom_index_new();
     iso_history_init(&engine->held_history);
     aion_block_set(&engine->held, &engine->held_history);
+    aion_spill_open(engine);
     return engine;
 }
 
@@ -98,9 +99,10 @@ void iso_aion_block(struct iso_aion *engine, const struct iso_history *history)
 
 struct task {
     struct iso_aion *engine;
-    enum { APPLY, KEEP, GO, ADVANCE, TICK, END, SWEEP } what;
+    enum { APPLY, KEEP, GO, ADVANCE, TICK, END, SWEEP, EVICT } what;
     bool tell;
     uint64_t until, start; /* GO, ADVANCE */
+    uint64_t bytes;        /* EVICT */
 };
 
 static void do_task(void *argument, uint32_t number)
@@ -130,6 +132,9 @@ static void do_task(void *argument, uint32_t number)
         break;
     case SWEEP:
         iso_aion_shard_sweep(shard);
+        break;
+    case EVICT:
+        iso_aion_shard_evict(shard, task->bytes);
         break;
     }
     if (task->tell)
@@ -174,6 +179,11 @@ void aion_let_go(struct iso_aion *engine, uint64_t until, bool tell)
 {
     aion_apart_go(engine, until, 0);
     run_task(engine, (struct task){.what = GO, .tell = tell, .until = until});
+}
+
+void aion_evict_all(struct iso_aion *engine, uint64_t bytes)
+{
+    run_task(engine, (struct task){.what = EVICT, .bytes = bytes});
 }
 
 /* ---- adding ---- */
@@ -221,6 +231,10 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
     struct aion_accepted accepted;
     enum iso_status status = ISO_OK;
     assert(end <= history->transaction_count);
+    if (taken)
+        *taken = 0;
+    if (engine->budget.failure.status != ISO_OK)
+        return iso_error_set(error, ISO_FAILED, "%s", engine->budget.failure.text);
     engine->now = now > engine->now ? now : engine->now;
     aion_settle_begin(&engine->settle, engine->now);
     for (uint32_t ahead = first; ahead < first + FETCH_AHEAD; ahead++)
@@ -238,7 +252,14 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
     aion_group_end(engine);
     if (taken)
         *taken = t - first;
+    if (engine->budget.failure.status != ISO_OK)
+        return iso_error_set(error, ISO_FAILED, "%s", engine->budget.failure.text);
     return status;
+}
+
+const struct iso_error *iso_aion_failure(const struct iso_aion *engine)
+{
+    return &engine->budget.failure;
 }
 
 /* ---- time ---- */
@@ -258,7 +279,7 @@ static void set_floor(struct iso_aion *engine)
     engine->floor = floor > engine->floor ? floor : engine->floor;
 }
 
-static uint64_t bytes_of(const struct iso_aion *engine)
+uint64_t aion_bytes(const struct iso_aion *engine)
 {
     uint64_t bytes = engine->pool.in_use + aion_values_bytes(&engine->values) +
                      (uint64_t)(engine->member_count - engine->free_member_count) * sizeof *engine->members +
@@ -275,7 +296,7 @@ static void fit_memory(struct iso_aion *engine)
     uint64_t reached = engine->limit > engine->settled ? engine->limit : engine->settled;
     if (!engine->options.memory_limit)
         return;
-    while (engine->floor < reached && bytes_of(engine) > engine->options.memory_limit) {
+    while (engine->floor < reached && aion_bytes(engine) > engine->options.memory_limit) {
         engine->retention = less(reached, engine->floor) / 2;
         set_floor(engine);
         run(engine, ADVANCE);
@@ -296,6 +317,7 @@ static void advance(struct iso_aion *engine)
     aion_apart_go(engine, task.until, task.start);
     run_task(engine, task);
     aion_ties_settle(engine);
+    aion_spill(engine);
     fit_memory(engine);
 }
 
@@ -348,5 +370,5 @@ void iso_aion_stats(const struct iso_aion *engine, struct iso_aion_stats *stats)
     stats->waiting_from = stats->waiting ? engine->apart.queue.turns[engine->apart.queue.first].time : UINT64_MAX;
     for (uint32_t s = 0; s < engine->shards; s++)
         iso_aion_shard_stats(engine->shard[s], stats);
-    stats->bytes = bytes_of(engine);
+    stats->bytes = aion_bytes(engine);
 }

@@ -152,6 +152,15 @@ struct aion_held {
     bool open;
 };
 
+/* What of the memory limit is the engine's (spill.c). */
+struct aion_budget {
+    uint64_t most;    /* bytes that were in use at some time: so much the process has taken for the engine */
+    uint64_t beside;  /* anonymous bytes of the process beside those, when they were looked at last */
+    uint32_t looked;  /* transactions accepted by then, wraps */
+    uint64_t useless; /* bytes in use after an eviction that found too few keys: not tried again below */
+    struct iso_error failure;
+};
+
 struct iso_aion {
     struct iso_aion_options options;
     uint32_t shards;
@@ -186,6 +195,7 @@ struct iso_aion {
     struct aion_arrivals arrivals;
     uint64_t now, limit, settled, passed, floor;
     uint64_t retention; /* what the memory limit leaves of it */
+    struct aion_budget budget;
     struct iso_aion_stats stats;
 };
 
@@ -209,6 +219,7 @@ void aion_apart_release(struct aion_apart *apart);
 
 /* block.c */
 void aion_block_set(struct aion_block *block, const struct iso_history *history);
+void aion_block_forget_keys(struct aion_block *block);
 void aion_block_release(struct aion_block *block);
 uint16_t aion_block_stamp(struct aion_block *block); /* one that no key bears */
 struct aion_block_key *aion_block_find_key(struct iso_aion *engine, struct aion_block *block, uint32_t key);
@@ -266,6 +277,19 @@ void aion_sessions_trim(struct iso_aion *engine); /* all of them */
 void aion_run_batches(struct iso_aion *engine, bool tell);
 void aion_keep_batches(struct iso_aion *engine);
 void aion_let_go(struct iso_aion *engine, uint64_t until, bool tell);
+
+void aion_evict_all(struct iso_aion *engine, uint64_t bytes); /* from each shard so many */
+uint64_t aion_bytes(const struct iso_aion *engine);
+
+/* spill.c */
+void aion_spill_open(struct iso_aion *engine);
+void aion_spill(struct iso_aion *engine); /* if memory is short. Nothing is in flight */
+static inline void aion_note_failure(struct iso_aion *engine, uint32_t shard)
+{
+    const struct iso_error *failure = iso_aion_shard_failure(engine->shard[shard]);
+    if (failure->status != ISO_OK)
+        engine->budget.failure = *failure;
+}
 
 /* deliver.c */
 void aion_deliver(struct iso_aion *engine);

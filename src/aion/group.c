@@ -89,6 +89,7 @@ static void end(struct iso_aion *engine, bool tell)
         aion_run_batches(engine, tell);
     }
     group->waits = false;
+    aion_spill(engine);
 }
 
 void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepted)

@@ -45,6 +45,27 @@ static void grow(struct aion_pool *pool, uint64_t need)
     aion_advise_huge(pool->base, (size_t)pool->capacity * AION_UNIT);
 }
 
+/* A part of a larger block that waits, or 0: where more than a fifth of the pool does, it does not grow for a small
+ * one. */
+static uint32_t split(struct aion_pool *pool, unsigned size)
+{
+    unsigned from = size + 1;
+    if (pool->in_use / 4 * 5 > (uint64_t)pool->used * AION_UNIT)
+        return 0;
+    while (from < AION_SIZES && !pool->free[from])
+        from++;
+    if (from == AION_SIZES)
+        return 0;
+    uint32_t block = pool->free[from];
+    memcpy(&pool->free[from], aion_pool_at(pool, block), sizeof pool->free[from]);
+    while (from-- > size) {
+        uint32_t rest = block + (1u << from);
+        memcpy(aion_pool_at(pool, rest), &pool->free[from], sizeof pool->free[from]);
+        pool->free[from] = rest;
+    }
+    return block;
+}
+
 uint32_t aion_pool_take(struct aion_pool *pool, unsigned size)
 {
     assert(size < AION_SIZES);
@@ -54,6 +75,8 @@ uint32_t aion_pool_take(struct aion_pool *pool, unsigned size)
         memcpy(&pool->free[size], aion_pool_at(pool, block), sizeof pool->free[size]);
         return block;
     }
+    if ((block = split(pool, size)))
+        return block;
     uint64_t need = pool->used + ((uint64_t)1 << size);
     if (need > pool->capacity)
         grow(pool, need);

@@ -206,12 +206,28 @@ static inline bool read_near(struct iso_aion_shard *shard, const struct aion_par
     return true;
 }
 
+/* The way of a read from long ago, right, of a version that is in the store and stays there. False: nothing was done
+ * that counts, and all versions that the read looks at are in memory. */
+static bool read_cut(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
+                     const struct aion_step *step, struct aion_key *key)
+{
+    if (!(key->flags & AION_KEY_CUT))
+        return false;
+    uint64_t bound = step->detail ? batch->details[step->detail - 1].time : part->bound;
+    bool alone = step->kind == AION_READ && !(step->flags & (AION_OWN | AION_GROUP)) &&
+                 !(shard->level == ISO_SER && key->newest_time >= part->cts);
+    if (alone && aion_may_drop_read(shard, bound) && aion_reads_cut(shard, key, bound, batch->atoms, step->value))
+        return true;
+    aion_join(shard, key, step->flags & AION_OWN ? 0 : bound < part->cts ? bound : part->cts);
+    return false;
+}
+
 __attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shard, const struct aion_batch *batch,
                                                      const struct aion_part *part, const struct aion_step *step,
                                                      uint32_t transaction)
 {
     struct aion_key *key = &shard->keys[step->key];
-    if (read_near(shard, part, step, key, transaction))
+    if (read_near(shard, part, step, key, transaction) || read_cut(shard, batch, part, step, key))
         return;
     struct aion_look look = look_of(shard, batch, part, step);
     uint32_t detail = 0;
@@ -317,10 +333,12 @@ void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key, co
 }
 
 /* What transactions of unknown outcome wrote has changed. */
-void aion_recheck_cases(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t cause)
+void aion_recheck_cases(struct iso_aion_shard *shard, struct aion_key *key, uint32_t cause)
 {
     if (!key->rare)
         return;
+    if (key->flags & AION_KEY_CUT && shard->rares[key->rare].first_case)
+        aion_join_all(shard, key);
     for (uint32_t at = shard->rares[key->rare].first_case, next; at; at = next) {
         next = shard->cases[at - 1].next;
         for (uint32_t i = 0; i < shard->cases[at - 1].look_count; i++) {

@@ -1,4 +1,4 @@
-/* A shard's tables: keys, transactions, what few keys have; and the way a batch takes through it. */
+/* A shard: its transactions, and the way a batch takes through it. */
 #include "aion/shard_private.h"
 
 #include <assert.h>
@@ -6,7 +6,6 @@
 
 #include "base/fetch.h"
 #include "base/memory.h"
-#include "history/index.h"
 
 #define GROW(column, old, next)                                                                                        \
     ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
@@ -25,8 +24,6 @@ struct iso_aion_shard *iso_aion_shard_new(const struct aion_shard_options *optio
     shard->timeout = options->finality_timeout_ms;
     aion_pool_init(&shard->pool);
     aion_values_init(&shard->values);
-    iso_atoms_init(&shard->key_atoms);
-    shard->key_index = iso_atom_index_new();
     shard->initial = ISO_ABSENT;
     shard->rare_count = 1; /* 0 stands for none */
     return shard;
@@ -53,84 +50,15 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     aion_waiting_release(&shard->waiting);
     aion_pool_release(&shard->pool);
     aion_values_release(&shard->values);
-    iso_atoms_release(&shard->key_atoms);
-    iso_atom_index_free(shard->key_index);
+    aion_index_release(&shard->key_index);
+    iso_spill_free(shard->store);
+    iso_free(shard->record.bytes);
     iso_free(shard);
-}
-
-/* ---- keys ---- */
-
-static void grow_keys(struct iso_aion_shard *shard)
-{
-    /* in steps of 16,384 keys, so that the column is a mapping from the start and keys fall on cache lines */
-    size_t old = shard->key_capacity, next = old ? old * 2 : 16384;
-    GROW(shard->keys, old, next);
-    shard->key_capacity = (uint32_t)next;
-    aion_advise_huge(shard->keys, next * sizeof *shard->keys);
-}
-
-uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key)
-{
-    iso_atom atom = iso_atoms_copy(&shard->key_atoms, atoms, key);
-    uint32_t number = iso_atom_index_get(shard->key_index, atom, shard->key_count);
-    if (number < shard->key_count)
-        return number;
-    if (shard->key_count == shard->key_capacity)
-        grow_keys(shard);
-    shard->keys[number] = (struct aion_key){.newest_value = shard->initial, .atom = atom};
-    shard->key_count++;
-    return number;
-}
-
-uint8_t iso_aion_shard_use(const struct iso_aion_shard *shard, uint32_t key)
-{
-    return shard->keys[key].flags & AION_KEY_USE;
-}
-
-void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t use)
-{
-    struct aion_key *entry = &shard->keys[key];
-    if ((use & ISO_KEY_LIST) && !aion_key_is_list(entry) && !entry->versions.count)
-        entry->newest_value = ISO_ABSENT; /* `initial` is for registers */
-    entry->flags |= use & AION_KEY_USE;
-}
-
-struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key)
-{
-    if (key->rare)
-        return &shard->rares[key->rare];
-    if (shard->rare_count >= shard->rare_capacity) {
-        size_t old = shard->rare_capacity, next = iso_column_capacity(old, old + 1);
-        GROW(shard->rares, old, next);
-        shard->rare_capacity = (uint32_t)next;
-    }
-    key->rare = shard->rare_count++;
-    shard->rares[key->rare] = (struct aion_rare){.initial = shard->initial, .base = ISO_ABSENT};
-    return &shard->rares[key->rare];
-}
-
-void iso_aion_shard_initial(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom value)
-{
-    assert(!shard->key_count);
-    shard->initial = aion_values_take(&shard->values, atoms, value);
-}
-
-void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t number, const struct iso_atoms *atoms,
-                                iso_atom value, bool is_append)
-{
-    struct aion_key *key = &shard->keys[number];
-    if (is_append) {
-        struct aion_entry entry = {.value = aion_list_new(shard, atoms, &value, 1, 0)};
-        aion_list_fold(shard, key, &entry);
-    } else {
-        aion_rare_of(shard, key)->initial = key->newest_value = aion_values_take(&shard->values, atoms, value);
-    }
 }
 
 /* ---- transactions ---- */
 
-static uint32_t new_transaction(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                                const struct aion_part *part)
+uint32_t aion_transaction_add(struct iso_aion_shard *shard, const struct aion_transaction *transaction)
 {
     uint32_t number = shard->free_transaction - 1;
     if (shard->free_transaction) {
@@ -145,15 +73,21 @@ static uint32_t new_transaction(struct iso_aion_shard *shard, const struct aion_
         number = shard->transaction_count++;
     }
     shard->transactions_in_use++;
-    shard->transactions[number] =
-        (struct aion_transaction){.sts = part->sts,
-                                  .cts = part->cts,
-                                  .origin = part->origin,
-                                  .arrival = part->arrival,
-                                  .tid = aion_values_take(&shard->values, batch->atoms, part->tid),
-                                  .holders = 1,
-                                  .flags = part->flags};
+    shard->transactions[number] = *transaction;
     return number;
+}
+
+static uint32_t new_transaction(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                                const struct aion_part *part)
+{
+    struct aion_transaction transaction = {.sts = part->sts,
+                                           .cts = part->cts,
+                                           .origin = part->origin,
+                                           .arrival = part->arrival,
+                                           .tid = aion_values_take(&shard->values, batch->atoms, part->tid),
+                                           .holders = 1,
+                                           .flags = part->flags};
+    return aion_transaction_add(shard, &transaction);
 }
 
 void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t number)
@@ -467,11 +401,6 @@ const struct iso_atoms *iso_aion_shard_atoms(const struct iso_aion_shard *shard)
     return &shard->values.atoms;
 }
 
-const struct iso_atoms *iso_aion_shard_key_atoms(const struct iso_aion_shard *shard)
-{
-    return &shard->key_atoms;
-}
-
 iso_atom iso_aion_shard_key_atom(const struct iso_aion_shard *shard, uint32_t key)
 {
     return shard->keys[key].atom;
@@ -479,17 +408,17 @@ iso_atom iso_aion_shard_key_atom(const struct iso_aion_shard *shard, uint32_t ke
 
 uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard)
 {
-    return shard->pool.in_use + aion_values_bytes(&shard->values) + (uint64_t)shard->key_count * sizeof *shard->keys +
-           (uint64_t)shard->rare_count * sizeof *shard->rares +
+    return shard->pool.in_use + aion_values_bytes(&shard->values) + (uint64_t)shard->keys_in_use * sizeof *shard->keys +
+           (uint64_t)shard->rares_in_use * sizeof *shard->rares +
            (uint64_t)shard->transactions_in_use * sizeof *shard->transactions +
            (uint64_t)shard->reader_count * sizeof *shard->readers + (uint64_t)shard->case_count * sizeof *shard->cases +
-           aion_waiting_bytes(&shard->waiting) + shard->key_atoms.text_size + (uint64_t)shard->key_atoms.count * 12;
+           aion_waiting_bytes(&shard->waiting) + aion_index_bytes(&shard->key_index) + aion_store_bytes(shard);
 }
 
 void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_stats *stats)
 {
     const struct iso_aion_stats *own = &shard->stats;
-    stats->keys += shard->key_count;
+    stats->keys += shard->known_keys;
     stats->reads_judged += own->reads_judged; /* wraps: what the front counted and was not judged in the end */
     stats->reads_unjudged += own->reads_unjudged;
     stats->reads_undecided += own->reads_undecided;
@@ -507,5 +436,6 @@ void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_st
     stats->rechecks += own->rechecks;
     stats->open_reads += own->open_reads;
     stats->versions += own->versions;
+    aion_add_spilt(shard, &stats->spilt);
     stats->bytes += iso_aion_shard_bytes(shard);
 }

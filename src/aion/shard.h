@@ -125,9 +125,9 @@ void iso_aion_shard_initial(struct iso_aion_shard *shard, const struct iso_atoms
 void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t key, const struct iso_atoms *atoms,
                                 iso_atom value, bool is_append);
 
-/* The number of a key, new or known; keys stay for good. `*use`: what it is known to be used as, ISO_KEY_
- * bits. */
-uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key);
+/* The number of a key, new or known; `digest` is that of its text. A number is good as long as the key is in memory: to
+ * the next iso_aion_shard_evict, or for good. `use`: what it is known to be used as, ISO_KEY_ bits. */
+uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key, uint64_t digest);
 uint8_t iso_aion_shard_use(const struct iso_aion_shard *shard, uint32_t key);
 void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t use);
 
@@ -151,10 +151,19 @@ void iso_aion_shard_tick(struct iso_aion_shard *shard, uint64_t now);
 void iso_aion_shard_end(struct iso_aion_shard *shard, uint64_t now); /* nothing is open any more */
 void iso_aion_shard_sweep(struct iso_aion_shard *shard);             /* drops from every key what may go */
 
+/* evict.c: keys go to a store in `folder` from now on. */
+enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard, const char *folder, struct iso_error *error);
+
+/* Lets keys that were not asked for lately go to the store, until `bytes` less are in use or none can go. Keys that are
+ * pinned stay, and those with reads that a version to come may change. The numbers of those that went are others'.
+ * Nothing is in flight: batches applied, findings cleared. After an error the shard must not be asked any more. */
+void iso_aion_shard_evict(struct iso_aion_shard *shard, uint64_t bytes);
+void iso_aion_shard_pin(struct iso_aion_shard *shard, uint32_t key, bool pinned);
+const struct iso_error *iso_aion_shard_failure(const struct iso_aion_shard *shard); /* status ISO_OK: none */
+
 const struct aion_finding *iso_aion_shard_findings(const struct iso_aion_shard *shard, uint32_t *count);
 void iso_aion_shard_clear(struct iso_aion_shard *shard);
-const struct iso_atoms *iso_aion_shard_atoms(const struct iso_aion_shard *shard);     /* of findings */
-const struct iso_atoms *iso_aion_shard_key_atoms(const struct iso_aion_shard *shard); /* of keys */
+const struct iso_atoms *iso_aion_shard_atoms(const struct iso_aion_shard *shard); /* of findings and keys */
 iso_atom iso_aion_shard_key_atom(const struct iso_aion_shard *shard, uint32_t key);
 
 /* Adds what this shard counts. */

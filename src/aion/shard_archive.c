@@ -5,16 +5,13 @@
 #include "aion/shard_private.h"
 #include "base/memory.h"
 #include "history/archive.h"
-#include "history/index.h"
 
 /* A new shard may hold initial values: what is restored takes their place. */
 static void forget(struct iso_aion_shard *shard)
 {
     iso_column_free(shard->keys, shard->key_capacity * sizeof *shard->keys);
     iso_column_free(shard->rares, shard->rare_capacity * sizeof *shard->rares);
-    iso_atoms_release(&shard->key_atoms);
-    iso_atom_index_free(shard->key_index);
-    shard->key_index = iso_atom_index_new();
+    aion_index_release(&shard->key_index);
     shard->keys = NULL;
     shard->rares = NULL;
     shard->key_count = shard->key_capacity = shard->rare_capacity = 0;
@@ -22,12 +19,17 @@ static void forget(struct iso_aion_shard *shard)
 
 static void archive_keys(struct iso_archive *archive, struct iso_aion_shard *shard)
 {
-    iso_atoms_archive(archive, &shard->key_atoms);
-    iso_atom_index_archive(archive, shard->key_index);
+    shard->key_index.slots = iso_archive_slots(archive, "key_index", shard->key_index.slots, &shard->key_index.mask);
+    ISO_ARCHIVE_VALUE(archive, shard->key_index.used);
     ISO_ARCHIVE_ANY(archive, "keys", ISO_ARCHIVE_COLUMN, shard->keys, shard->key_count, shard->key_capacity);
     uint32_t rares = shard->rares ? shard->rare_count : 0;
     ISO_ARCHIVE_ANY(archive, "rares", ISO_ARCHIVE_COLUMN, shard->rares, rares, shard->rare_capacity);
     shard->rare_count = rares ? rares : 1; /* 0 stands for none */
+    ISO_ARCHIVE_VALUE(archive, shard->keys_in_use);
+    ISO_ARCHIVE_VALUE(archive, shard->free_key);
+    ISO_ARCHIVE_VALUE(archive, shard->known_keys);
+    ISO_ARCHIVE_VALUE(archive, shard->rares_in_use);
+    ISO_ARCHIVE_VALUE(archive, shard->free_rare);
     if (archive->restoring)
         aion_advise_huge(shard->keys, shard->key_capacity * sizeof *shard->keys);
 }

@@ -2,12 +2,12 @@
 #ifndef ISO_AION_SHARD_PRIVATE_H
 #define ISO_AION_SHARD_PRIVATE_H
 
+#include "aion/index.h"
 #include "aion/queue.h"
 #include "aion/run.h"
 #include "aion/shard.h"
 #include "aion/values.h"
-
-struct iso_atom_index;
+#include "spill/spill.h"
 
 /* A key: one cache line. The newest version stands in it, so that a read of it looks at nothing else. */
 struct aion_key {
@@ -16,14 +16,21 @@ struct aion_key {
     uint64_t last_read;   /* the largest bound among the open reads */
     struct aion_run versions, reads;
     uint32_t newest_value; /* of the newest version, or the initial value */
-    iso_atom atom;         /* of `key_atoms` */
+    uint32_t atom;         /* its name, among the values; of a free key: the next free one + 1 */
     uint32_t rare;         /* what few keys have; 0: nothing */
     uint32_t flags;
 };
-#define AION_KEY_USE 0x03u     /* ISO_KEY_SCALAR, ISO_KEY_LIST */
-#define AION_KEY_DROPPED 0x04u /* versions older than the first one here existed */
-#define AION_KEY_OWN 0x08u     /* some open read is above its own transaction's version */
-#define AION_KEY_ENTRIES 0x10u /* some open read's value has to be let go (aion_value_drop) */
+#define AION_KEY_USE 0x03u      /* ISO_KEY_SCALAR, ISO_KEY_LIST */
+#define AION_KEY_DROPPED 0x04u  /* versions older than the first one here existed */
+#define AION_KEY_OWN 0x08u      /* some open read is above its own transaction's version */
+#define AION_KEY_ENTRIES 0x10u  /* some open read's value has to be let go (aion_value_drop) */
+#define AION_KEY_FREE 0x20u     /* nobody's */
+#define AION_KEY_TOUCHED 0x40u  /* asked for since the hand of evict.c came by */
+#define AION_KEY_PINNED 0x80u   /* evict.c: something that waits names it by its number */
+#define AION_KEY_STORED 0x100u  /* the store has a record of it */
+#define AION_KEY_CHANGED 0x200u /* and that lacks something */
+#define AION_KEY_ALONE 0x400u   /* never evicted: another key of the same digest has the place in the store */
+#define AION_KEY_CUT 0x800u     /* versions older than the first one here are in the store, in segments */
 
 /* Versions: time = cts, hold = ots of the first write + 1 (under a lock: cts), detail = AION_VERSION_ bits;
  * lists: value is a list of the appended elements. Reads: time = bound (versions below it are visible), hold
@@ -38,6 +45,7 @@ struct aion_rare {
     uint32_t first_case;    /* + 1; cases of the key, chained */
     uint32_t initial;       /* a register's initial value */
     uint32_t base;          /* a list's initial elements and those of dropped versions; ISO_ABSENT: none */
+    struct aion_run cuts;   /* segments of older versions in the store (cut.c) */
 };
 enum aion_spare { AION_SPARE_ABORTED = 1, AION_SPARE_INTERMEDIATE, AION_SPARE_UNKNOWN, AION_SPARE_UNKNOWN_FINAL };
 
@@ -108,6 +116,12 @@ struct aion_dues {
     uint32_t count, capacity;
 };
 
+/* Bytes that grow. */
+struct aion_bytes {
+    uint8_t *bytes;
+    size_t size, capacity;
+};
+
 /* Parts that wait (wait.c), in values of the shard. */
 struct aion_page {
     struct aion_batch batch;
@@ -130,14 +144,17 @@ struct iso_aion_shard {
     uint64_t timeout, now;
     uint64_t limit, passed, floor; /* as given to iso_aion_shard_advance */
     bool ended, thorough;          /* nothing comes any more; every entry that may go goes */
+    bool eager;                    /* every key and every version that may leave memory leaves it */
     struct aion_pool pool;
     struct aion_values values;
-    struct iso_atoms key_atoms;
-    struct iso_atom_index *key_index;
+    struct aion_index key_index;
     struct aion_key *keys;
-    uint32_t key_count, key_capacity;
+    uint32_t key_count, key_capacity, keys_in_use;
+    uint32_t free_key;   /* + 1 */
+    uint64_t known_keys; /* in memory or not */
     struct aion_rare *rares;
-    uint32_t rare_count, rare_capacity;
+    uint32_t rare_count, rare_capacity, rares_in_use;
+    uint32_t free_rare; /* chained by `first_case`; 0: none */
     struct aion_transaction *transactions;
     uint32_t transaction_count, transaction_capacity, free_transaction, transactions_in_use;
     struct aion_case *cases;
@@ -161,16 +178,20 @@ struct iso_aion_shard {
     uint32_t readers_left;   /* of them when they were last gone through */
     uint64_t readers_passed; /* `passed` at that time: what reads below it name is nobody any more */
     struct aion_waiting waiting;
-    uint32_t initial; /* of every register */
-    uint32_t hand;    /* the key that the sweep looks at next */
-    uint64_t work;    /* steps since the last sweep */
+    struct iso_spill *store; /* of keys that are not in memory, or NULL; its first failure */
+    struct iso_error failure;
+    struct aion_bytes record; /* of the key that goes there */
+    uint32_t evict_hand;      /* the key that is looked at next */
+    uint32_t initial;         /* of every register */
+    uint32_t hand;            /* the key that the sweep looks at next */
+    uint64_t work;            /* steps since the last sweep */
     struct iso_aion_stats stats;
 };
 
 /* shard.c */
 void aion_apply_waiting(struct iso_aion_shard *shard, const struct aion_turn *turns, uint32_t count);
 void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part);
-struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key);
+uint32_t aion_transaction_add(struct iso_aion_shard *shard, const struct aion_transaction *transaction);
 void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t transaction);
 void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t transaction);
 void aion_readers_advance(struct iso_aion_shard *shard);
@@ -201,6 +222,34 @@ static inline bool aion_may_drop_read(const struct iso_aion_shard *shard, uint64
     return shard->level == ISO_SER ? bound < shard->passed : bound <= shard->passed;
 }
 
+/* key.c */
+struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key);
+void aion_key_free(struct iso_aion_shard *shard, uint32_t number, uint64_t digest); /* its runs are empty */
+void aion_keys_shrink(struct iso_aion_shard *shard);                                /* if much of the table is free */
+static inline uint64_t aion_key_digest(const struct iso_aion_shard *shard, const struct aion_key *key)
+{
+    return aion_atom_digest(&shard->values.atoms, key->atom);
+}
+
+/* cut.c */
+void aion_cut(struct iso_aion_shard *shard, struct aion_key *key);
+void aion_cuts_trim(struct iso_aion_shard *shard, struct aion_key *key);
+void aion_join_all(struct iso_aion_shard *shard, struct aion_key *key);
+bool aion_reads_cut(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
+                    const struct iso_atoms *atoms, iso_atom value);
+
+/* Whoever looks at versions from below `time` on: what is in the store comes back first. */
+static inline void aion_join(struct iso_aion_shard *shard, struct aion_key *key, uint64_t time)
+{
+    if (key->flags & AION_KEY_CUT && aion_run_get(&shard->pool, &key->versions, aion_run_begin())->time >= time)
+        aion_join_all(shard, key);
+}
+
+/* evict.c */
+void aion_entry_forget(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version);
+uint64_t aion_store_bytes(const struct iso_aion_shard *shard); /* in memory */
+void aion_add_spilt(const struct iso_aion_shard *shard, struct iso_aion_spilt *spilt);
+
 /* wait.c */
 void aion_waiting_release(struct aion_waiting *waiting);
 uint64_t aion_waiting_bytes(const struct aion_waiting *waiting);
@@ -226,7 +275,7 @@ enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *
                            uint32_t transaction);
 void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_entry *version,
                           uint64_t successor);
-void aion_recheck_cases(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t cause);
+void aion_recheck_cases(struct iso_aion_shard *shard, struct aion_key *key, uint32_t cause);
 
 /* write.c */
 void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,

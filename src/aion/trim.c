@@ -61,6 +61,10 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
     uint32_t old = position(shard, &key->versions, aion_run_lower(&shard->pool, &key->versions, shard->floor));
     if (old < 2)
         return;
+    if (key->flags & AION_KEY_CUT)
+        aion_cuts_trim(shard, key);
+    if (key->flags & AION_KEY_CUT)
+        return; /* the store has failed */
     if (aion_key_is_list(key))
         fold_versions(shard, key, old);
     uint32_t left = old - 1, count;

@@ -112,6 +112,7 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
     engine->stats.unknown--;
     aion_run_batches(engine, true);
     engine->options.origin_is_index = old_index;
+    aion_spill(engine);
     return status == ISO_OK;
 }
 

@@ -10,7 +10,7 @@
 
 #define GROW(column, old, next)                                                                                        \
     ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
-enum { FIRST_SLOTS = 256, COMPACT_FROM = 1 << 16 };
+enum { FIRST_SLOTS = 256, COMPACT_FROM = 1 << 16, SHRINK_FROM = 1 << 20, TEXT_UNIT = 16 };
 
 void aion_values_init(struct aion_values *values)
 {
@@ -30,21 +30,31 @@ void aion_values_release(struct aion_values *values)
 
 uint64_t aion_values_bytes(const struct aion_values *values)
 {
-    return (uint64_t)values->atoms.count * 20 + values->atoms.text_size + ((uint64_t)values->slot_mask + 1) * 8;
+    uint64_t slots = values->slots ? ((uint64_t)values->slot_mask + 1) * sizeof *values->slots : 0;
+    return (uint64_t)values->used * 20 + values->atoms.text_size - values->garbage + slots;
+}
+
+static inline uint64_t digest_of(uint32_t form, uint64_t payload, const char *text)
+{
+    if (form >= ISO_FORM_NEGATIVE)
+        return form == ISO_FORM_NEGATIVE ? ~aion_mix(payload) : aion_mix(payload + 1);
+    return XXH3_64bits(text, form);
 }
 
 uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom)
 {
     if (!aion_value_is_entry(atom))
         return aion_mix(atom + 1u);
-    uint32_t index = atom & ~ISO_ATOM_TABLE, form = atoms->form[index];
-    if (form >= ISO_FORM_NEGATIVE)
-        return form == ISO_FORM_NEGATIVE ? ~aion_mix(atoms->payload[index]) : aion_mix(atoms->payload[index] + 1);
-    return XXH3_64bits(atoms->text + atoms->payload[index], form);
+    uint32_t index = atom & ~ISO_ATOM_TABLE;
+    return digest_of(atoms->form[index], atoms->payload[index],
+                     atoms->form[index] < ISO_FORM_NEGATIVE ? atoms->text + atoms->payload[index] : NULL);
 }
 
-static bool same_text(const struct iso_atoms *left, uint32_t i, const struct iso_atoms *right, uint32_t j)
+bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct iso_atoms *right, iso_atom other)
 {
+    uint32_t i = one & ~ISO_ATOM_TABLE, j = other & ~ISO_ATOM_TABLE;
+    if (!aion_value_is_entry(one) || !aion_value_is_entry(other))
+        return one == other;
     if (left->form[i] != right->form[j])
         return false;
     if (left->form[i] >= ISO_FORM_NEGATIVE)
@@ -84,49 +94,100 @@ static void grow_entries(struct aion_values *values)
     atoms->capacity = (uint32_t)next;
 }
 
-/* Copies the texts that are held into a column of their own. */
+/* ---- texts ---- */
+
+/* Stands before each text. */
+struct block {
+    uint32_t entry; /* whose text it is; FREE: nobody's, and the next free one + 1 of its size follows */
+    uint32_t units; /* of the block, of TEXT_UNIT bytes */
+};
+#define FREE UINT32_MAX
+
+static size_t units_of(uint32_t length)
+{
+    size_t bytes = sizeof(struct block) + (length < sizeof(uint64_t) ? sizeof(uint64_t) : length);
+    return (bytes + TEXT_UNIT - 1) / TEXT_UNIT;
+}
+
+/* Moves the texts that are held together, in place. */
 static void compact(struct aion_values *values)
 {
     struct iso_atoms *atoms = &values->atoms;
-    size_t size = 0;
-    char *text = iso_column_grow(NULL, 0, atoms->text_capacity);
-    for (uint32_t i = 0; i < atoms->count; i++) {
-        if (!values->holders[i] || atoms->form[i] >= ISO_FORM_NEGATIVE)
+    struct block block;
+    size_t to = 0, size;
+    for (size_t at = 0; at < atoms->text_size; at += size) {
+        memcpy(&block, atoms->text + at, sizeof block);
+        size = (size_t)block.units * TEXT_UNIT;
+        if (block.entry == FREE)
             continue;
-        memcpy(text + size, atoms->text + atoms->payload[i], atoms->form[i]);
-        atoms->payload[i] = size;
-        size += atoms->form[i];
+        memmove(atoms->text + to, atoms->text + at, size);
+        atoms->payload[block.entry] = to + sizeof block;
+        to += size;
     }
-    iso_column_free(atoms->text, atoms->text_capacity);
-    atoms->text = text;
-    atoms->text_size = size;
+    atoms->text_size = to;
     values->garbage = 0;
+    memset(values->free_text, 0, sizeof values->free_text);
+    iso_column_trim(atoms->text, atoms->text_capacity, to);
 }
 
-static uint64_t store_text(struct aion_values *values, const char *text, size_t length)
+void aion_values_shrink(struct aion_values *values, bool eager)
+{
+    bool much = values->garbage >= SHRINK_FROM && values->garbage > values->atoms.text_size / 8;
+    if (much || (eager && values->garbage))
+        compact(values);
+}
+
+static void make_room(struct aion_values *values, size_t bytes)
 {
     struct iso_atoms *atoms = &values->atoms;
-    if (atoms->text_size + length >= atoms->text_capacity) {
-        if (values->garbage >= COMPACT_FROM && values->garbage > atoms->text_size / 2)
-            compact(values);
-        if (atoms->text_size + length >= atoms->text_capacity) {
-            size_t next = iso_column_capacity(atoms->text_capacity, atoms->text_size + length + 1);
-            atoms->text = iso_column_grow(atoms->text, atoms->text_capacity, next);
-            atoms->text_capacity = next;
-        }
+    if (values->garbage >= COMPACT_FROM && values->garbage > atoms->text_size / 2)
+        compact(values);
+    if (atoms->text_size + bytes <= atoms->text_capacity)
+        return;
+    size_t next = iso_column_capacity(atoms->text_capacity, atoms->text_size + bytes);
+    atoms->text = iso_column_grow(atoms->text, atoms->text_capacity, next);
+    atoms->text_capacity = next;
+}
+
+static uint64_t store_text(struct aion_values *values, uint32_t entry, const char *text, uint32_t length)
+{
+    struct iso_atoms *atoms = &values->atoms;
+    struct block block = {entry, (uint32_t)units_of(length)};
+    size_t bytes = (size_t)block.units * TEXT_UNIT;
+    uint64_t at;
+    if (block.units <= AION_TEXTS && values->free_text[block.units]) {
+        at = values->free_text[block.units] - 1;
+        memcpy(&values->free_text[block.units], atoms->text + at + sizeof block, sizeof values->free_text[0]);
+        values->garbage -= bytes;
+    } else {
+        if (atoms->text_size + bytes > atoms->text_capacity || values->garbage > atoms->text_size / 2)
+            make_room(values, bytes);
+        at = atoms->text_size;
+        atoms->text_size += bytes;
     }
-    memcpy(atoms->text + atoms->text_size, text, length);
-    atoms->text_size += length;
-    return atoms->text_size - length;
+    memcpy(atoms->text + at, &block, sizeof block);
+    memcpy(atoms->text + at + sizeof block, text, length);
+    return at + sizeof block;
 }
 
-static uint32_t new_entry(struct aion_values *values, const struct iso_atoms *from, uint32_t index, uint32_t hash)
+static void free_text(struct aion_values *values, uint64_t payload, uint32_t length)
+{
+    struct block block = {FREE, (uint32_t)units_of(length)};
+    uint64_t at = payload - sizeof block;
+    values->garbage += (size_t)block.units * TEXT_UNIT;
+    memcpy(values->atoms.text + at, &block, sizeof block);
+    if (block.units > AION_TEXTS)
+        return;
+    memcpy(values->atoms.text + payload, &values->free_text[block.units], sizeof values->free_text[0]);
+    values->free_text[block.units] = at + 1;
+}
+
+/* ---- entries ---- */
+
+static uint32_t new_entry(struct aion_values *values, uint32_t form, uint64_t payload, const char *text, uint32_t hash)
 {
     struct iso_atoms *atoms = &values->atoms;
-    uint32_t form = from->form[index], entry = values->first_free - 1;
-    uint64_t payload = from->payload[index];
-    if (form < ISO_FORM_NEGATIVE)
-        payload = store_text(values, from->text + payload, form);
+    uint32_t entry = values->first_free - 1;
     if (values->first_free) {
         values->first_free = (uint32_t)atoms->payload[entry];
     } else {
@@ -134,6 +195,8 @@ static uint32_t new_entry(struct aion_values *values, const struct iso_atoms *fr
             grow_entries(values);
         entry = atoms->count++;
     }
+    if (form < ISO_FORM_NEGATIVE)
+        payload = store_text(values, entry, text, form);
     atoms->payload[entry] = payload;
     atoms->form[entry] = form;
     values->holders[entry] = 1;
@@ -141,24 +204,40 @@ static uint32_t new_entry(struct aion_values *values, const struct iso_atoms *fr
     return entry;
 }
 
-uint32_t aion_values_enter(struct aion_values *values, const struct iso_atoms *from, iso_atom atom)
+static bool is_entry_of(const struct iso_atoms *atoms, uint32_t entry, uint32_t form, uint64_t payload,
+                        const char *text)
 {
-    uint32_t index = atom & ~ISO_ATOM_TABLE, hash = (uint32_t)aion_atom_digest(from, atom);
-    assert(from != &values->atoms);
+    if (atoms->form[entry] != form)
+        return false;
+    return form >= ISO_FORM_NEGATIVE ? atoms->payload[entry] == payload
+                                     : memcmp(atoms->text + atoms->payload[entry], text, form) == 0;
+}
+
+uint32_t aion_values_enter_text(struct aion_values *values, uint32_t form, uint64_t payload, const char *text)
+{
+    uint32_t hash = (uint32_t)digest_of(form, payload, text);
     if (!values->slots || values->used >= values->slot_mask / 4 * 3)
         grow_slots(values);
     uint32_t slot = hash & values->slot_mask;
     for (; values->slots[slot]; slot = (slot + 1) & values->slot_mask) {
         uint32_t entry = (uint32_t)values->slots[slot] - 1;
-        if (values->slots[slot] >> 32 == hash && same_text(&values->atoms, entry, from, index)) {
+        if (values->slots[slot] >> 32 == hash && is_entry_of(&values->atoms, entry, form, payload, text)) {
             values->holders[entry]++;
             return entry | ISO_ATOM_TABLE;
         }
     }
-    uint32_t entry = new_entry(values, from, index, hash);
+    uint32_t entry = new_entry(values, form, payload, text, hash);
     values->slots[slot] = (uint64_t)hash << 32 | (entry + 1);
     values->used++;
     return entry | ISO_ATOM_TABLE;
+}
+
+uint32_t aion_values_enter(struct aion_values *values, const struct iso_atoms *from, iso_atom atom)
+{
+    uint32_t index = atom & ~ISO_ATOM_TABLE, form = from->form[index];
+    assert(from != &values->atoms);
+    return aion_values_enter_text(values, form, from->payload[index],
+                                  form < ISO_FORM_NEGATIVE ? from->text + from->payload[index] : NULL);
 }
 
 /* Linear probing without tombstones: what stood behind moves up. */
@@ -191,7 +270,7 @@ void aion_values_leave(struct aion_values *values, uint32_t value)
     empty_slot(values, slot);
     values->used--;
     if (values->atoms.form[entry] < ISO_FORM_NEGATIVE)
-        values->garbage += values->atoms.form[entry];
+        free_text(values, values->atoms.payload[entry], values->atoms.form[entry]);
     values->atoms.payload[entry] = values->first_free;
     values->first_free = entry + 1;
 }

@@ -1,14 +1,18 @@
 /* Values and transaction ids that come and go: atoms with a count of who holds them.
  *
  * Integers from 0 to 2^31-1 and null are their own atoms, as everywhere, and cost nothing. Others have an
- * entry, found by hash and compared in full; the last holder to let go frees it, and texts are moved together
- * once half of their space is garbage, so that an endless stream of distinct values needs the memory of those
- * that are held. Threads: one at a time.
+ * entry, found by hash and compared in full; the last holder to let go frees it, and its text waits for the next one of
+ * about its length (16 bytes more or less). Only where lengths change so much that half of the texts' space is free
+ * they are moved together. So an endless stream of distinct values needs the memory of those that are held.
+ * Threads: one at a time.
  */
 #ifndef ISO_AION_VALUES_H
 #define ISO_AION_VALUES_H
 
 #include "iso/atom.h"
+
+/* Lengths of texts, by 16 bytes, whose space is found again; longer ones leave it to moving together. */
+enum { AION_TEXTS = 64 };
 
 struct aion_values {
     struct iso_atoms atoms; /* its entries and texts; its own slots are not used */
@@ -17,15 +21,18 @@ struct aion_values {
     uint32_t first_free; /* + 1; 0: none */
     uint64_t *slots;     /* as in struct iso_atoms */
     uint32_t slot_mask, used;
-    size_t garbage; /* bytes of text that belong to nobody */
+    size_t garbage;                     /* bytes of text that belong to nobody */
+    uint64_t free_text[AION_TEXTS + 1]; /* by length / 16, where such a text begins, + 1; in it stands the next one */
 };
 
 void aion_values_init(struct aion_values *values);
 void aion_values_release(struct aion_values *values);
 uint64_t aion_values_bytes(const struct aion_values *values);
 
-/* The atom here of an atom there, held once more. */
+/* The atom here of an atom there, held once more; or of what an entry says (`text`, if it is a string). */
 uint32_t aion_values_enter(struct aion_values *values, const struct iso_atoms *from, iso_atom atom);
+uint32_t aion_values_enter_text(struct aion_values *values, uint32_t form, uint64_t payload, const char *text);
+void aion_values_shrink(struct aion_values *values, bool eager); /* if much of the texts' space is free, or any */
 void aion_values_leave(struct aion_values *values, uint32_t value);
 
 static inline bool aion_value_is_entry(uint32_t value)
@@ -51,6 +58,9 @@ static inline void aion_values_drop(struct aion_values *values, uint32_t value)
     if (aion_value_is_entry(value))
         aion_values_leave(values, value);
 }
+
+/* Are the texts of two atoms of two tables equal? */
+bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct iso_atoms *right, iso_atom other);
 
 /* A digest of an atom's text, the same in every table and every run. */
 uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom);

@@ -147,6 +147,7 @@ static inline bool append_version(struct iso_aion_shard *shard, const struct aio
         key->span = time - part->opened;
     key->newest_time = time;
     key->newest_value = step->value;
+    key->flags |= AION_KEY_CHANGED;
     shard->stats.versions++;
     return true;
 }
@@ -176,6 +177,7 @@ static inline bool insert_near(struct iso_aion_shard *shard, const struct aion_p
                                  .transaction = aion_transaction_hold(shard, transaction),
                                  .operation = step->operation};
     aion_run_put_near(&shard->pool, &key->versions, &near, &version);
+    key->flags |= AION_KEY_CHANGED;
     shard->stats.versions++;
     if (part->cts > part->opened && part->cts - part->opened > key->span)
         key->span = part->cts - part->opened;
@@ -196,6 +198,7 @@ __attribute__((noinline)) static void insert_version(struct iso_aion_shard *shar
     if (insert_near(shard, part, step, key, transaction))
         return;
     struct aion_entry version = version_of(shard, batch, part, step, transaction);
+    aion_join(shard, key, version.hold < version.time ? version.hold : version.time);
     if (aion_run_full(&shard->pool, &key->versions))
         aion_trim(shard, key);
     struct aion_place place = place_of(shard, key, &version);
@@ -209,6 +212,7 @@ __attribute__((noinline)) static void insert_version(struct iso_aion_shard *shar
         return;
     }
     place = aion_run_insert(&shard->pool, &key->versions, place, &version);
+    key->flags |= AION_KEY_CHANGED;
     shard->stats.versions++;
     if (version.time > version.hold && version.time - version.hold > key->span)
         key->span = version.time - version.hold;
@@ -263,6 +267,7 @@ void aion_spare(struct iso_aion_shard *shard, const struct aion_batch *batch, co
     if (aion_run_full(&shard->pool, spares))
         aion_trim(shard, key);
     aion_run_insert(&shard->pool, spares, aion_run_lower(&shard->pool, spares, spare.time), &spare);
+    key->flags |= AION_KEY_CHANGED;
     if (status == ISO_UNKNOWN)
         aion_recheck_cases(shard, key, number);
 }

@@ -57,6 +57,9 @@ uint64_t app_peak_memory(void);
 /* What it has now, apart from mapped files. 0: not known. */
 uint64_t app_memory_in_use(void);
 
+/* TMPDIR, or /tmp. */
+const char *app_temporary_folder(void);
+
 /* What a noun of which there are `count` ends in. */
 static inline const char *app_plural(uint64_t count)
 {

@@ -8,9 +8,10 @@
 #include "base/memory.h"
 
 /* A new kind is its file and its row here. */
-static const struct bench_kind *const kinds[] = {&bench_chronos, &bench_aion, &bench_decode, &bench_kafka};
+static const struct bench_kind *const kinds[] = {&bench_chronos, &bench_aion, &bench_spill, &bench_decode,
+                                                 &bench_kafka};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
-#define KIND_NAMES "chronos|aion|decode|kafka"
+#define KIND_NAMES "chronos|aion|spill|decode|kafka"
 
 /* In the order of the choices of --sweep. */
 static const char *const sweep_names[] = {"all",  "none", "sessions", "txns",  "ops",
@@ -56,7 +57,7 @@ static const struct app_option options[] = {
      .offset = PLACE(bench.transactions),
      .least = 1,
      .most = 1000000000,
-     .help = "Transactions (100k). Numbers may end in k, M, G."},
+     .help = "Transactions (100k; spill: 1M). Numbers may end in k, M, G."},
     {.type = APP_NUMBER,
      .name = "ops",
      .argument = "N",
@@ -70,7 +71,7 @@ static const struct app_option options[] = {
      .offset = PLACE(bench.keys),
      .least = 1,
      .most = 100000000,
-     .help = "Keys in use (1000)."},
+     .help = "Keys in use (1000; spill: 1M)."},
     {.type = APP_SHARE,
      .name = "reads",
      .argument = "SHARE",
@@ -94,7 +95,7 @@ static const struct app_option options[] = {
      .offset = PLACE(bench.seed),
      .most = UINT64_MAX,
      .help = "The same seed gives the same workload on every machine (1)."},
-    {.type = APP_GROUP, .help = "Arrivals (aion)"},
+    {.type = APP_GROUP, .help = "Arrivals (aion; batch and retention: spill, too)"},
     {.type = APP_NUMBER,
      .name = "rate",
      .argument = "N",
@@ -135,6 +136,19 @@ static const struct app_option options[] = {
      .most = UINT64_MAX,
      .help = "What the engine keeps below the watermark, in units of timestamps;\n0, the default: "
              "everything."},
+    {.type = APP_GROUP, .help = "What does not fit into memory (spill)"},
+    {.type = APP_NUMBER,
+     .name = "memory",
+     .argument = "BYTES",
+     .offset = PLACE(bench.memory),
+     .least = 1 << 24,
+     .most = UINT64_MAX,
+     .help = "Bound of the process's anonymous memory (128M)."},
+    {.type = APP_TEXT,
+     .name = "spill",
+     .argument = "DIR",
+     .offset = PLACE(bench.spill),
+     .help = "Where the store on disk lies (TMPDIR, or /tmp)."},
     {.type = APP_GROUP, .help = "Messages (decode, kafka)"},
     {.type = APP_CHOICE,
      .name = "encoding",
@@ -390,6 +404,9 @@ const struct app_command app_bench = {
              "aion      the online engine alone: transactions in the order of their commits,\n"
              "          and as they arrive when each is delayed on its own way; microseconds\n"
              "          from arrival to the first verdict, milliseconds to the final one\n"
+             "spill     the online engine with a working set that --memory does not hold;\n"
+             "          values of 8 to 200 bytes, now and then a read of what has long been\n"
+             "          overwritten\n"
              "decode    decoders of history topics alone, on generated messages or on a\n"
              "          capture\n"
              "kafka     records into a new topic and out of it: of the broker that -X or the\n"

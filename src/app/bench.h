@@ -18,6 +18,8 @@ struct bench {
     int distribution, level;
     uint64_t rate, delay, deviation; /* arrivals: transactions a second, milliseconds */
     uint64_t batch, retention, settle;
+    uint64_t memory;     /* spill: the limit */
+    const char *spill;   /* and where the store lies; NULL: among temporary files */
     int encoding;        /* 0: all of a kind's experiments, else the one of this number */
     uint64_t partitions; /* kafka */
     struct app_texts properties;
@@ -47,7 +49,7 @@ struct bench_kind {
     enum iso_status (*measure)(struct bench_point *point, double *numbers, struct iso_error *error);
 };
 
-extern const struct bench_kind bench_chronos, bench_aion, bench_decode, bench_kafka;
+extern const struct bench_kind bench_chronos, bench_aion, bench_spill, bench_decode, bench_kafka;
 
 #define BENCH_MEBIBYTES(bytes) ((double)(bytes) / 1048576.0)
 

@@ -141,6 +141,20 @@ static void put_partitions(struct app_status *status, const struct app_stream *s
     count(status, ISO_METRIC_PAUSES, counters->pauses);
 }
 
+/* Only where there is a store. */
+static void put_spill(struct app_status *status, const struct iso_aion_spilt *spilt)
+{
+    if (!spilt->disk)
+        return;
+    count(status, ISO_METRIC_SPILL_HITS, spilt->hits);
+    count(status, ISO_METRIC_SPILL_MISSES, spilt->misses);
+    count(status, ISO_METRIC_SPILL_EVICTIONS, spilt->evicted);
+    count(status, ISO_METRIC_SPILL_KEYS, spilt->keys);
+    count(status, ISO_METRIC_SPILL_DISK, spilt->disk);
+    count(status, ISO_METRIC_SPILL_READ, spilt->read);
+    count(status, ISO_METRIC_SPILL_WRITTEN, spilt->written);
+}
+
 static void put_state(struct app_status *status, const struct app_durable *durable)
 {
     struct app_durable_figures figures;
@@ -168,6 +182,7 @@ static void publish(struct app_status *status, const struct app_stream *stream, 
     count(status, ISO_METRIC_MEMORY, stats->engine.bytes);
     if (stream->options->memory)
         count(status, ISO_METRIC_MEMORY_LIMIT, stream->options->memory);
+    put_spill(status, &stats->engine.spilt);
     if (stream->durable)
         put_state(status, stream->durable);
     iso_web_publish(status->web, &status->metrics, true, trouble);

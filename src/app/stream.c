@@ -198,6 +198,14 @@ static enum iso_status open_outputs(struct app_stream *stream)
 /* What waits for its other half: two minutes and two million rows of a live run; a replay waits for its end. */
 enum { PATIENCE_MS = 120000, WAITING_ROWS = 2000000 };
 
+/* Where keys go for which there is no memory. A checkpoint would not have them: with one there is no such place. */
+static const char *spill_folder(const struct app_stream_options *options)
+{
+    if (!options->memory || options->remembers)
+        return NULL;
+    return options->spill ? options->spill : app_temporary_folder();
+}
+
 static void make_pipeline(struct app_stream *stream, const struct app_source_survey *survey, bool deadlines)
 {
     const struct app_stream_options *options = stream->options;
@@ -211,6 +219,8 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.settle_ms = options->settle;
     settings.retention = options->retention ? options->retention : ISO_AION_FOREVER;
     settings.memory_limit = options->memory;
+    settings.spill = spill_folder(options);
+    settings.memory_in_use = settings.spill ? app_memory_in_use : NULL;
     settings.changes = survey->changes;
     stream->joins = survey->changes != NULL;
     settings.clients = survey->history_topics || options->history;
@@ -267,6 +277,10 @@ enum iso_status app_stream_open(struct app_stream *stream, struct app *app, cons
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "--history and --to-history join records with a change stream: "
                              "expected a --source of one");
+    if (options->spill && (!options->memory || options->remembers))
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s",
+                             options->memory ? "--state and --spill: a checkpoint would not have what is in the store"
+                                             : "--spill: expected --memory BYTES, over which something goes there");
     if (app_properties(&stream->properties, &options->properties, &app->error) != ISO_OK ||
         open_outputs(stream) != ISO_OK || app_joined_open(stream) != ISO_OK)
         return app->error.status;

@@ -25,7 +25,7 @@ struct app_stream_options {
     uint64_t round; /* 0: judge at the end only */
     bool any_order;
     struct app_texts sources, properties;
-    const char *initial, *initial_file, *out, *dead_letter, *history, *to_history;
+    const char *initial, *initial_file, *out, *dead_letter, *history, *to_history, *spill;
 };
 
 /* The rows of a command whose options struct has a `struct app_stream_options` named `stream`. */
@@ -122,8 +122,15 @@ struct app_stream_options {
          .argument = "BYTES",                                                                                                           \
          .offset = APP_STREAM_PLACE(owner, memory),                                                                                     \
          .most = UINT64_MAX,                                                                                                            \
-         .help = "Bound of the engine's memory; over it the retention shrinks. Where\npolygraph judges, of "                            \
-                 "what has come and of its clocks. 0: none."},                                                                          \
+         .help =                                                                                                                        \
+             "Bound of the process's anonymous memory. Over it, keys that nobody asked\nfor lately go to a store on "                   \
+             "disk (not with --state); if that does not\nhelp, the retention shrinks. Where polygraph judges, of "                      \
+             "what has\ncome and of its clocks. 0: none."},                                                                             \
+        {.type = APP_TEXT,                                                                                                              \
+         .name = "spill",                                                                                                               \
+         .argument = "DIR",                                                                                                             \
+         .offset = APP_STREAM_PLACE(owner, spill),                                                                                      \
+         .help = "Where that store lies (TMPDIR, or /tmp). Its files have no names and\nare gone with the process."},                   \
         {.type = APP_GROUP, .help = "What comes out"},                                                                                  \
         {.type = APP_TEXT,                                                                                                              \
          .name = "out",                                                                                                                 \

@@ -107,6 +107,13 @@ void iso_column_free(void *column, size_t bytes)
         free(column);
 }
 
+void iso_column_trim(void *column, size_t bytes, size_t used)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), kept = (used + page - 1) / page * page;
+    if (column && is_mapped(bytes) && kept < bytes)
+        madvise((char *)column + kept, bytes - kept, MADV_DONTNEED);
+}
+
 size_t iso_column_capacity(size_t capacity, size_t need)
 {
     size_t next = capacity ? capacity * 2 : 64;

@@ -25,6 +25,10 @@ _Noreturn void iso_out_of_memory(size_t size);
 void *iso_column_grow(void *column, size_t old_bytes, size_t new_bytes);
 void iso_column_free(void *column, size_t bytes);
 
+/* Gives the memory behind the first `used` of a column's `bytes` back, where it has a mapping of its own: what stands
+ * there is undefined, and may be written again. */
+void iso_column_trim(void *column, size_t bytes, size_t used);
+
 /* The next capacity, in elements, for a column that must hold `need`: at least doubled. */
 size_t iso_column_capacity(size_t capacity, size_t need);
 

@@ -27,6 +27,8 @@ struct iso_pipeline *iso_pipeline_new(const struct iso_pipeline_options *options
     engine.settle_untimed = !options->finality_timeout_ms;
     engine.retention = options->retention;
     engine.memory_limit = options->memory_limit;
+    engine.spill = options->spill;
+    engine.memory_in_use = options->memory_in_use;
     engine.emit = pipeline_emit;
     engine.context = pipeline;
     engine.foreign = options->changes != NULL;
@@ -376,6 +378,9 @@ static enum iso_status check_sink(struct iso_pipeline *pipeline, struct iso_erro
 {
     if (pipeline->failure.status != ISO_OK)
         iso_error_set(error, pipeline->failure.status, "%s", pipeline->failure.text);
+    const struct iso_error *engine = iso_aion_failure(pipeline->engine);
+    if (engine->status != ISO_OK)
+        iso_error_set(error, engine->status, "%s", engine->text);
     return error->status;
 }
 

@@ -49,9 +49,11 @@ struct iso_pipeline_options {
     uint64_t finality_timeout_ms;     /* 0: no deadlines */
     uint64_t settle_ms;               /* as in struct iso_aion_options; without deadlines untimed */
     uint64_t idle_timeout_ms;         /* 0: every input is waited for */
-    uint64_t retention, memory_limit; /* as in struct iso_aion_options */
-    const char *changes;              /* kind of the change streams, all of one database; NULL: none, and no join */
-    bool clients;                     /* as in struct iso_join_options, if there are changes */
+    uint64_t retention, memory_limit; /* as in struct iso_aion_options, and so are these: */
+    const char *spill;
+    uint64_t (*memory_in_use)(void);
+    const char *changes; /* kind of the change streams, all of one database; NULL: none, and no join */
+    bool clients;        /* as in struct iso_join_options, if there are changes */
     bool records_first;
     enum iso_join_markers markers;
     bool one_group;

@@ -4,9 +4,10 @@
  *  - the file: iso_aion_check in the history's own order (now and then with shards on threads) must give what
  * the oracle gives: the exact set with kinds, values, writers and counts;
  *  - a stream: a random order of arrival, one by one or several at once, repeats, a random number of shards,
- * settling off, by what it learns, or at a random distance, watermarks as they become true, unknown outcomes as they
- * were or told on the way; the final violations must be chronos's on what was told in the end, as (axiom, transactions,
- * key), and with kinds where the only watermark is the end;
+ * settling off, by what it learns, or at a random distance, half of them with every key put into the store as soon as
+ * it can go, watermarks as they become true, unknown outcomes as they were or told on the way; the final violations
+ * must be chronos's on what was told in the end, as (axiom, transactions, key), and with kinds where the only watermark
+ * is the end;
  *  - a stream with a short retention: nothing may be told that chronos does not tell, and what is missing is
  * counted. A disagreement is shrunk and printed.
  *
@@ -41,7 +42,7 @@ struct rows {
 
 struct statistics {
     uint64_t histories, judged, streams, watermarks, repeats, resolved, tentative, retracted, undecided, flipped,
-        waited;
+        waited, evicted, brought_back;
 };
 
 struct comparison {
@@ -326,6 +327,8 @@ static void count_stream(struct comparison *comparison, const struct iso_aion_st
     statistics->tentative += stats->tentative;
     statistics->retracted += stats->retracted;
     statistics->flipped += stats->flipped;
+    statistics->evicted += stats->spilt.evicted;
+    statistics->brought_back += stats->spilt.misses;
     statistics->undecided += stats->reads_undecided + stats->writes_undecided + stats->sessions_undecided;
 }
 
@@ -395,6 +398,8 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
     options.finality_timeout_ms = stream.deadlines ? 1 + random_below(&stream.random, 100) : 0;
     choose_settling(&stream, &options);
     options.retention = shortage ? random_below(&stream.random, 6) : ISO_AION_FOREVER;
+    options.spill_all = random_percent(&stream.random, 50);
+    options.spill = options.spill_all ? "/tmp" : NULL;
     options.origin_is_index = true;
     options.emit = collect;
     options.context = comparison;
@@ -411,9 +416,10 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
     uint64_t undecided =
         stats.reads_undecided + stats.writes_undecided + stats.sessions_undecided + stats.beyond_retention;
     snprintf(comparison->text, sizeof comparison->text,
-             "stream %u (%u shards, settling %" PRIu64 " ms, %" PRIu64 "): aion %u, chronos %u; %" PRIu64 " undecided",
-             number, options.shards, options.settle_ms, options.settle_distance, comparison->finals.count,
-             comparison->wanted.count, undecided);
+             "stream %u (%u shards, %s, settling %" PRIu64 " ms, %" PRIu64 "): aion %u, chronos %u; %" PRIu64
+             " undecided",
+             number, options.shards, options.spill ? "spilling" : "in memory", options.settle_ms,
+             options.settle_distance, comparison->finals.count, comparison->wanted.count, undecided);
     return compare_sets(comparison, number == 0, shortage && undecided);
 }
 
@@ -509,6 +515,8 @@ static bool covers(const struct statistics *statistics)
     good &= occurred(statistics->retracted, histories, "retracted verdicts");
     good &= occurred(statistics->flipped, histories, "transactions that flipped");
     good &= occurred(statistics->waited, histories, "transactions that waited");
+    good &= occurred(statistics->evicted, histories, "keys that went to the store");
+    good &= occurred(statistics->brought_back, histories, "keys that came back");
     return occurred(statistics->undecided, histories, "undecided for want of memory") && good;
 }
 

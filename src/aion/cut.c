@@ -1,0 +1,175 @@
+/* Older versions of a key that stays in memory: they go to the store in segments, and come back when they matter.
+ *
+ *   in the store   [ segment | segment | segment ]   one chunk of the run each, as a record of its own
+ *   rare.cuts        t1        t4        t9          first time of each, and the number it was stored under
+ *   in memory                                [ versions: at least the two newest that the watermark has passed ]
+ *
+ * So what is still to come by the watermark's word finds all it looks at in memory. A right read of a transaction that
+ * started long ago is answered out of its segment. Whatever else looks below the first version in memory, a wrong read,
+ * a writer that is open for so long, a verdict that is to be explained, has all of them brought back before. Below the
+ * floor segments go for good. Registers only: a list is all of its versions.
+ */
+#include "aion/record.h"
+
+static uint64_t digest_of(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t serial)
+{
+    return aion_mix(aion_key_digest(shard, key) + (serial + 1) * 0x9e3779b97f4a7c15u);
+}
+
+/* ---- going ---- */
+
+/* A number for the next segment, for which there is no record; false: the store fails. */
+static bool next_serial(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t *serial)
+{
+    const struct aion_run *cuts = &shard->rares[key->rare].cuts;
+    const uint8_t *record = NULL;
+    uint32_t size;
+    *serial = cuts->count ? aion_run_last(&shard->pool, cuts)->detail : 0;
+    do {
+        ++*serial;
+        if (iso_spill_get(shard->store, digest_of(shard, key, *serial), &record, &size, &shard->failure) != ISO_OK)
+            return false;
+    } while (record);
+    return true;
+}
+
+/* So many versions at the front may go: a chunk, if two versions behind it are below `passed`; or where everything is
+ * to go, all but two. */
+static uint32_t count_old(const struct iso_aion_shard *shard, const struct aion_key *key)
+{
+    uint32_t chunks = aion_run_chunks(&key->versions), count, old = 0;
+    if (aion_key_is_list(key) || key->versions.count < 3 || (chunks < 2 && !shard->eager))
+        return 0;
+    const struct aion_entry *versions = aion_run_chunk(&shard->pool, &key->versions, chunks < 2 ? 0 : 1, &count);
+    if (chunks >= 2 && (count < 2 || versions[1].time >= shard->passed))
+        return 0;
+    if (chunks >= 2) {
+        aion_run_chunk(&shard->pool, &key->versions, 0, &count);
+        return count;
+    }
+    while (old < count && versions[old].time < shard->passed)
+        old++;
+    return old > 2 ? old - 2 : 0;
+}
+
+/* Of the first chunk. */
+static bool store_versions(struct iso_aion_shard *shard, struct aion_key *key, uint32_t count)
+{
+    uint32_t all, serial;
+    aion_rare_of(shard, key);
+    if (!next_serial(shard, key, &serial))
+        return false;
+    const struct aion_entry *versions = aion_run_chunk(&shard->pool, &key->versions, 0, &all);
+    struct aion_entry cut = {.time = versions->time, .hold = versions->time, .detail = serial};
+    aion_segment_write(shard, key, serial, versions, count, &shard->record);
+    if (shard->record.size > ISO_SPILL_MOST ||
+        iso_spill_put(shard->store, digest_of(shard, key, serial), false, shard->record.bytes,
+                      (uint32_t)shard->record.size, &shard->failure) != ISO_OK)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        aion_entry_forget(shard, key, &versions[i]);
+    aion_run_drop(&shard->pool, &key->versions, count);
+    shard->stats.versions -= count;
+    struct aion_run *cuts = &shard->rares[key->rare].cuts;
+    aion_run_insert(&shard->pool, cuts, aion_run_end(&shard->pool, cuts), &cut);
+    key->flags |= AION_KEY_CUT | AION_KEY_CHANGED;
+    shard->stats.spilt.cut++;
+    return true;
+}
+
+void aion_cut(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    uint32_t count;
+    while ((count = count_old(shard, key)) && store_versions(shard, key, count))
+        continue;
+}
+
+/* ---- coming back ---- */
+
+/* Segments that no read to come may need: what stands behind them is below the floor. */
+void aion_cuts_trim(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    struct aion_run *cuts = &shard->rares[key->rare].cuts;
+    while (cuts->count) {
+        struct aion_place place = aion_run_begin();
+        const struct aion_entry *next = aion_run_get(&shard->pool, &key->versions, place);
+        uint32_t serial = aion_run_get(&shard->pool, cuts, place)->detail;
+        aion_run_next(&shard->pool, cuts, &place);
+        if (cuts->count > 1)
+            next = aion_run_get(&shard->pool, cuts, place);
+        if (next->time >= shard->floor ||
+            iso_spill_remove(shard->store, digest_of(shard, key, serial), &shard->failure) != ISO_OK)
+            return;
+        aion_run_drop(&shard->pool, cuts, 1);
+        key->flags |= AION_KEY_DROPPED | AION_KEY_CHANGED;
+    }
+    key->flags &= ~AION_KEY_CUT;
+}
+
+/* The versions of all segments; false: the store fails. */
+static bool read_segments(struct iso_aion_shard *shard, const struct aion_key *key, struct aion_run *run)
+{
+    const struct aion_run *cuts = &shard->rares[key->rare].cuts;
+    struct aion_place place = aion_run_begin();
+    const struct aion_entry *cut;
+    for (; (cut = aion_run_get(&shard->pool, cuts, place)); aion_run_next(&shard->pool, cuts, &place)) {
+        const uint8_t *record = NULL;
+        uint32_t size = 0, serial = cut->detail;
+        uint64_t digest = digest_of(shard, key, serial);
+        if (iso_spill_get(shard->store, digest, &record, &size, &shard->failure) != ISO_OK)
+            return false;
+        if (!record || !aion_segment_read(shard, key, serial, record, size, run)) {
+            iso_error_set(&shard->failure, ISO_FAILED,
+                          "the store of what does not fit into memory: a segment is missing or damaged");
+            return false;
+        }
+        if (iso_spill_remove(shard->store, digest, &shard->failure) != ISO_OK)
+            return false;
+    }
+    return true;
+}
+
+/* If the store fails, what was in it counts as dropped: nothing is told that needs it. */
+void aion_join_all(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    struct aion_run whole = {0};
+    struct aion_place place = aion_run_begin();
+    const struct aion_entry *version;
+    if (!read_segments(shard, key, &whole)) {
+        while ((version = aion_run_get(&shard->pool, &whole, place))) {
+            aion_entry_forget(shard, key, version);
+            aion_run_drop(&shard->pool, &whole, 1);
+        }
+        key->flags |= AION_KEY_DROPPED;
+    }
+    shard->stats.versions += whole.count;
+    for (; (version = aion_run_get(&shard->pool, &key->versions, place));
+         aion_run_next(&shard->pool, &key->versions, &place)) {
+        struct aion_entry copy = *version;
+        aion_run_insert(&shard->pool, &whole, aion_run_end(&shard->pool, &whole), &copy);
+    }
+    aion_run_release(&shard->pool, &key->versions);
+    aion_run_release(&shard->pool, &shard->rares[key->rare].cuts);
+    key->versions = whole;
+    key->flags = (key->flags & ~AION_KEY_CUT) | AION_KEY_CHANGED;
+    shard->stats.spilt.joined++;
+}
+
+/* Is the newest version below `bound` in the store, and has it this value? */
+bool aion_reads_cut(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
+                    const struct iso_atoms *atoms, iso_atom value)
+{
+    const struct aion_run *cuts = &shard->rares[key->rare].cuts;
+    struct aion_place place = aion_run_lower(&shard->pool, cuts, bound);
+    const uint8_t *record = NULL;
+    uint32_t size = 0;
+    if (aion_run_get(&shard->pool, &key->versions, aion_run_begin())->time < bound ||
+        !aion_run_before(&shard->pool, cuts, &place))
+        return false;
+    uint32_t serial = aion_run_get(&shard->pool, cuts, place)->detail;
+    if (iso_spill_get(shard->store, digest_of(shard, key, serial), &record, &size, &shard->failure) != ISO_OK ||
+        !record || !aion_segment_agrees(record, size, bound, atoms, value))
+        return false;
+    shard->stats.spilt.old_reads++;
+    return true;
+}

@@ -1,0 +1,191 @@
+/* Letting keys go to the store, and what keeps them.
+ *
+ * A key goes as a record of all that it is (record.c), so that one which comes back is the one that went: verdicts do
+ * not depend on who is in memory. Those stay that others refer to by their number or by their reads: a read that a
+ * version to come may change, a case, a write of unknown outcome, a step that waits for its turn, a tie that is not
+ * told.
+ *
+ * Of a key that stays, older versions go (cut.c).
+ *
+ * Which go: second chance. A hand goes round the keys; who was asked for since it came by last stays once more. A key
+ * whose record in the store is still good is only forgotten.
+ */
+#include "aion/record.h"
+#include "base/memory.h"
+
+enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard, const char *folder, struct iso_error *error)
+{
+    return iso_spill_open(folder, &shard->store, error);
+}
+
+const struct iso_error *iso_aion_shard_failure(const struct iso_aion_shard *shard)
+{
+    return &shard->failure;
+}
+
+uint64_t aion_store_bytes(const struct iso_aion_shard *shard)
+{
+    struct iso_spill_stats stats = {0};
+    if (shard->store)
+        iso_spill_stats(shard->store, &stats);
+    return stats.memory;
+}
+
+void aion_add_spilt(const struct iso_aion_shard *shard, struct iso_aion_spilt *spilt)
+{
+    const struct iso_aion_spilt *own = &shard->stats.spilt;
+    struct iso_spill_stats stats = {0};
+    if (shard->store)
+        iso_spill_stats(shard->store, &stats);
+    spilt->hits += own->hits;
+    spilt->misses += own->misses;
+    spilt->evicted += own->evicted;
+    spilt->clean += own->clean;
+    spilt->cut += own->cut;
+    spilt->joined += own->joined;
+    spilt->old_reads += own->old_reads;
+    spilt->keys += stats.records;
+    spilt->disk += stats.disk;
+    spilt->read += stats.read;
+    spilt->written += stats.written;
+}
+
+/* ---- what stays ---- */
+
+void iso_aion_shard_pin(struct iso_aion_shard *shard, uint32_t key, bool pinned)
+{
+    uint32_t *flags = &shard->keys[key].flags;
+    *flags = pinned ? *flags | AION_KEY_PINNED : *flags & ~AION_KEY_PINNED;
+}
+
+static void pin_waiting(struct iso_aion_shard *shard, bool pinned)
+{
+    const struct aion_queue *queue = &shard->waiting.queue;
+    for (uint32_t i = queue->first; i < queue->end; i++) {
+        uint32_t subject = queue->turns[i].subject;
+        const struct aion_batch *batch = &shard->waiting.pages[subject >> AION_PAGE_BITS].batch;
+        const struct aion_part *part = &batch->parts[subject & ((1u << AION_PAGE_BITS) - 1)];
+        for (uint32_t s = part->first_step; s < part->first_step + part->step_count; s++)
+            iso_aion_shard_pin(shard, batch->steps[s].key, pinned);
+    }
+    for (uint32_t i = 0; i < shard->ties.count; i++)
+        iso_aion_shard_pin(shard, shard->ties.heap[i].subject, pinned);
+}
+
+static bool is_referred_to(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    if (key->flags & (AION_KEY_FREE | AION_KEY_PINNED | AION_KEY_ALONE))
+        return true;
+    if (key->reads.count && !aion_may_drop_read(shard, key->last_read))
+        return true;
+    aion_trim(shard, key);
+    if (key->reads.count)
+        return true;
+    if (!key->rare)
+        return false;
+    const struct aion_rare *rare = &shard->rares[key->rare];
+    return rare->first_case || (rare->spares.count && aion_is_unknown(aion_run_last(&shard->pool, &rare->spares)));
+}
+
+/* ---- who goes ---- */
+
+/* Puts the record of a key into the store; false: it has to stay. */
+static bool store_key(struct iso_aion_shard *shard, struct aion_key *key, uint64_t digest)
+{
+    const uint8_t *other = NULL;
+    uint32_t size;
+    bool stored = key->flags & AION_KEY_STORED;
+    if (stored && !(key->flags & AION_KEY_CHANGED)) {
+        shard->stats.spilt.clean++;
+        return true;
+    }
+    if (!stored && iso_spill_get(shard->store, digest, &other, &size, &shard->failure) != ISO_OK)
+        return false;
+    aion_record_write(shard, key, &shard->record);
+    if (other || shard->record.size > ISO_SPILL_MOST) {
+        key->flags |= AION_KEY_ALONE;
+        return false;
+    }
+    return iso_spill_put(shard->store, digest, stored, shard->record.bytes, (uint32_t)shard->record.size,
+                         &shard->failure) == ISO_OK;
+}
+
+void aion_entry_forget(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version)
+{
+    aion_value_drop(shard, key, version->value);
+    aion_transaction_drop(shard, version->transaction);
+}
+
+static void empty_run(struct iso_aion_shard *shard, struct aion_key *key, struct aion_run *run, bool spares)
+{
+    struct aion_place place = aion_run_begin();
+    const struct aion_entry *entry;
+    for (; (entry = aion_run_get(&shard->pool, run, place)); aion_run_next(&shard->pool, run, &place)) {
+        if (spares) {
+            aion_values_drop(&shard->values, entry->value);
+            aion_transaction_drop(shard, entry->transaction);
+        } else {
+            aion_entry_forget(shard, key, entry);
+        }
+    }
+    aion_run_drop(&shard->pool, run, run->count);
+}
+
+static void forget_key(struct iso_aion_shard *shard, struct aion_key *key, uint64_t digest)
+{
+    shard->stats.versions -= key->versions.count;
+    empty_run(shard, key, &key->versions, false);
+    if (key->rare) {
+        struct aion_rare *rare = &shard->rares[key->rare];
+        empty_run(shard, key, &rare->spares, true);
+        aion_run_release(&shard->pool, &rare->cuts);
+        if (rare->base != ISO_ABSENT)
+            aion_value_drop(shard, key, rare->base);
+        if (rare->initial != shard->initial)
+            aion_values_drop(&shard->values, rare->initial);
+    }
+    aion_key_free(shard, (uint32_t)(key - shard->keys), digest);
+    shard->stats.spilt.evicted++;
+}
+
+static void evict_key(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    if (key->flags & AION_KEY_CUT)
+        aion_cuts_trim(shard, key);
+    if (key->flags & AION_KEY_TOUCHED || is_referred_to(shard, key)) {
+        key->flags &= ~AION_KEY_TOUCHED;
+        if (!(key->flags & AION_KEY_FREE))
+            aion_cut(shard, key);
+        return;
+    }
+    uint64_t digest = aion_key_digest(shard, key);
+    if (store_key(shard, key, digest))
+        forget_key(shard, key, digest);
+}
+
+/* Bytes of what goes with keys: what else is in use does not change here. */
+static uint64_t bytes_with_keys(const struct iso_aion_shard *shard)
+{
+    return shard->pool.in_use + aion_values_bytes(&shard->values) + (uint64_t)shard->keys_in_use * sizeof *shard->keys +
+           (uint64_t)shard->rares_in_use * sizeof *shard->rares +
+           (uint64_t)shard->transactions_in_use * sizeof *shard->transactions;
+}
+
+void iso_aion_shard_evict(struct iso_aion_shard *shard, uint64_t bytes)
+{
+    uint64_t before = bytes_with_keys(shard), goal = before > bytes ? before - bytes : 0;
+    pin_waiting(shard, true);
+    shard->thorough = true;
+    shard->eager = !goal;
+    for (uint64_t left = 2 * (uint64_t)shard->key_count; left && shard->failure.status == ISO_OK; left--) {
+        if (bytes_with_keys(shard) <= goal)
+            break;
+        shard->evict_hand = shard->evict_hand + 1 < shard->key_count ? shard->evict_hand + 1 : 0;
+        __builtin_prefetch(&shard->keys[shard->evict_hand + 8 < shard->key_count ? shard->evict_hand + 8 : 0]);
+        evict_key(shard, &shard->keys[shard->evict_hand]);
+    }
+    shard->thorough = false;
+    aion_values_shrink(&shard->values, shard->eager);
+    aion_keys_shrink(shard);
+    pin_waiting(shard, false);
+}

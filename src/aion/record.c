@@ -1,0 +1,341 @@
+#include "aion/record.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/varint.h"
+
+/* ---- writing ---- */
+
+static void put(struct aion_bytes *record, uint64_t number)
+{
+    if (record->size + 10 > record->capacity) {
+        record->capacity = record->capacity ? record->capacity * 2 : 1024;
+        record->bytes = iso_reallocate(record->bytes, record->capacity);
+    }
+    for (; number >= 0x80; number >>= 7)
+        record->bytes[record->size++] = (uint8_t)(number | 0x80);
+    record->bytes[record->size++] = (uint8_t)number;
+}
+
+/* The difference of two numbers that are mostly near. */
+static void put_near(struct aion_bytes *record, uint64_t number, uint64_t other)
+{
+    int64_t difference = (int64_t)(number - other);
+    put(record, (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63));
+}
+
+static void put_text(struct aion_bytes *record, const char *text, uint32_t length)
+{
+    if (record->size + length > record->capacity) {
+        record->capacity = (record->size + length) * 2;
+        record->bytes = iso_reallocate(record->bytes, record->capacity);
+    }
+    memcpy(record->bytes + record->size, text, length);
+    record->size += length;
+}
+
+/* What the low bits of an atom's first number say. */
+enum { SMALL, TEXT, UNSIGNED, NEGATIVE, ABSENT, KINDS = 8 };
+
+static void put_atom(struct aion_bytes *record, const struct iso_atoms *atoms, iso_atom atom)
+{
+    uint32_t index = atom & ~ISO_ATOM_TABLE;
+    if (atom == ISO_ABSENT) {
+        put(record, ABSENT);
+    } else if (!(atom & ISO_ATOM_TABLE)) {
+        put(record, (uint64_t)atom * KINDS + SMALL);
+    } else if (atoms->form[index] >= ISO_FORM_NEGATIVE) {
+        put(record, atoms->form[index] == ISO_FORM_NEGATIVE ? NEGATIVE : UNSIGNED);
+        put(record, atoms->payload[index]);
+    } else {
+        put(record, (uint64_t)atoms->form[index] * KINDS + TEXT);
+        put_text(record, atoms->text + atoms->payload[index], atoms->form[index]);
+    }
+}
+
+static void put_list(const struct iso_aion_shard *shard, struct aion_bytes *record, uint32_t value)
+{
+    const struct aion_list *list = value == ISO_ABSENT ? NULL : aion_pool_at(&shard->pool, value);
+    put(record, list ? list->count : 0);
+    for (uint32_t i = 0; list && i < list->count; i++)
+        put_atom(record, &shard->values.atoms, list->elements[i]);
+}
+
+static void put_entry(const struct iso_aion_shard *shard, struct aion_bytes *record, const struct aion_entry *entry,
+                      bool list)
+{
+    const struct aion_transaction *transaction = &shard->transactions[entry->transaction];
+    put(record, entry->time);
+    put_near(record, entry->time, entry->hold);
+    put(record, entry->detail);
+    put(record, entry->operation);
+    if (list)
+        put_list(shard, record, entry->value);
+    else
+        put_atom(record, &shard->values.atoms, entry->value);
+    put_atom(record, &shard->values.atoms, transaction->tid);
+    put_near(record, entry->time, transaction->sts);
+    put_near(record, entry->time, transaction->cts);
+    put(record, transaction->origin);
+    put(record, transaction->flags);
+}
+
+static void put_run(const struct iso_aion_shard *shard, struct aion_bytes *record, const struct aion_run *run,
+                    bool list)
+{
+    struct aion_place place = aion_run_begin();
+    const struct aion_entry *entry;
+    put(record, run->count);
+    for (; (entry = aion_run_get(&shard->pool, run, place)); aion_run_next(&shard->pool, run, &place))
+        put_entry(shard, record, entry, list);
+}
+
+/* Flags that are the key's whether it is in memory or not; RARE: more follows. */
+enum { KEPT = AION_KEY_USE | AION_KEY_DROPPED | AION_KEY_CUT, RARE = 8 };
+
+/* The segments in the store: not the versions in them. */
+static void put_cuts(const struct iso_aion_shard *shard, struct aion_bytes *record, const struct aion_run *cuts)
+{
+    struct aion_place place = aion_run_begin();
+    const struct aion_entry *cut;
+    put(record, cuts->count);
+    for (; (cut = aion_run_get(&shard->pool, cuts, place)); aion_run_next(&shard->pool, cuts, &place)) {
+        put(record, cut->time);
+        put(record, cut->detail);
+    }
+}
+
+void aion_record_write(const struct iso_aion_shard *shard, const struct aion_key *key, struct aion_bytes *record)
+{
+    const struct aion_rare *rare = key->rare ? &shard->rares[key->rare] : NULL;
+    record->size = 0;
+    put_atom(record, &shard->values.atoms, key->atom);
+    put(record, (key->flags & KEPT) | (rare ? RARE : 0));
+    put(record, key->span);
+    if (rare) {
+        put_atom(record, &shard->values.atoms, rare->initial);
+        put_list(shard, record, rare->base);
+        put_run(shard, record, &rare->spares, false);
+        put_cuts(shard, record, &rare->cuts);
+    }
+    put_run(shard, record, &key->versions, aion_key_is_list(key));
+}
+
+void aion_segment_write(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t serial,
+                        const struct aion_entry *versions, uint32_t count, struct aion_bytes *record)
+{
+    record->size = 0;
+    put_atom(record, &shard->values.atoms, key->atom);
+    put(record, serial);
+    put(record, count);
+    for (uint32_t i = 0; i < count; i++)
+        put_entry(shard, record, &versions[i], false);
+}
+
+/* ---- reading ---- */
+
+struct cursor {
+    struct iso_aion_shard *shard;
+    const uint8_t *at, *end; /* `at` NULL: something was wrong */
+};
+
+static uint64_t take(struct cursor *cursor)
+{
+    uint64_t number = 0;
+    if (cursor->at)
+        cursor->at = iso_varint_take(cursor->at, cursor->end, &number);
+    return cursor->at ? number : 0;
+}
+
+static uint64_t take_near(struct cursor *cursor, uint64_t other)
+{
+    return other - (uint64_t)iso_varint_signed(take(cursor));
+}
+
+/* How many of what takes at least `least` bytes each. */
+static uint32_t take_count(struct cursor *cursor, uint32_t least)
+{
+    uint64_t count = take(cursor);
+    if (cursor->at && count > (uint64_t)(cursor->end - cursor->at) / least)
+        cursor->at = NULL;
+    return cursor->at ? (uint32_t)count : 0;
+}
+
+/* The parts of an atom, as struct iso_atoms has them; false: it is a small number or absent, `*atom`. */
+static bool take_parts(struct cursor *cursor, iso_atom *atom, uint32_t *form, uint64_t *payload, const char **text)
+{
+    uint64_t first = take(cursor), rest = first / KINDS;
+    *atom = first % KINDS == SMALL ? (iso_atom)rest : ISO_ABSENT;
+    *form = first % KINDS == NEGATIVE ? ISO_FORM_NEGATIVE : ISO_FORM_UNSIGNED;
+    *text = NULL;
+    if (first % KINDS == UNSIGNED || first % KINDS == NEGATIVE) {
+        *payload = take(cursor);
+        return cursor->at;
+    }
+    if (first % KINDS == TEXT && cursor->at && rest <= (uint64_t)(cursor->end - cursor->at)) {
+        *text = (const char *)cursor->at;
+        *form = (uint32_t)rest;
+        *payload = 0;
+        cursor->at += rest;
+        return true;
+    }
+    if (first % KINDS == TEXT || first % KINDS > ABSENT || (first % KINDS == SMALL && rest >= ISO_ATOM_TABLE))
+        cursor->at = NULL;
+    return false;
+}
+
+static uint32_t take_atom(struct cursor *cursor)
+{
+    iso_atom atom;
+    uint32_t form;
+    uint64_t payload;
+    const char *text;
+    if (take_parts(cursor, &atom, &form, &payload, &text))
+        return aion_values_enter_text(&cursor->shard->values, form, payload, text);
+    return cursor->at ? atom : ISO_ABSENT;
+}
+
+static uint32_t take_list(struct cursor *cursor)
+{
+    uint32_t count = take_count(cursor, 1), value = ISO_ABSENT;
+    uint32_t *elements = count ? iso_allocate(count * sizeof *elements) : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        elements[i] = take_atom(cursor);
+    if (count)
+        value = aion_list_new(cursor->shard, &cursor->shard->values.atoms, elements, count, 0);
+    iso_free(elements);
+    return value;
+}
+
+static struct aion_entry take_entry(struct cursor *cursor, bool list)
+{
+    struct aion_transaction transaction = {.holders = 1};
+    struct aion_entry entry = {.time = take(cursor)};
+    entry.hold = take_near(cursor, entry.time);
+    entry.detail = (uint32_t)take(cursor);
+    entry.operation = (uint32_t)take(cursor);
+    entry.value = list ? take_list(cursor) : take_atom(cursor);
+    transaction.tid = take_atom(cursor);
+    transaction.sts = take_near(cursor, entry.time);
+    transaction.cts = take_near(cursor, entry.time);
+    transaction.origin = take(cursor);
+    transaction.flags = (uint32_t)take(cursor);
+    entry.transaction = aion_transaction_add(cursor->shard, &transaction);
+    return entry;
+}
+
+enum { ENTRY_LEAST = 10 };
+
+static void take_run(struct cursor *cursor, struct aion_run *run, bool list)
+{
+    struct aion_pool *pool = &cursor->shard->pool;
+    for (uint32_t left = take_count(cursor, ENTRY_LEAST); left && cursor->at; left--) {
+        struct aion_entry entry = take_entry(cursor, list);
+        aion_run_insert(pool, run, aion_run_end(pool, run), &entry);
+    }
+}
+
+static void take_cuts(struct cursor *cursor, struct aion_run *cuts)
+{
+    struct aion_pool *pool = &cursor->shard->pool;
+    for (uint32_t left = take_count(cursor, 2); left && cursor->at; left--) {
+        struct aion_entry cut = {.time = take(cursor)};
+        cut.hold = cut.time;
+        cut.detail = (uint32_t)take(cursor);
+        aion_run_insert(pool, cuts, aion_run_end(pool, cuts), &cut);
+    }
+}
+
+static void take_rare(struct cursor *cursor, struct aion_key *key)
+{
+    struct iso_aion_shard *shard = cursor->shard;
+    struct aion_run spares = {0}, cuts = {0};
+    uint32_t initial = take_atom(cursor), base = take_list(cursor);
+    take_run(cursor, &spares, false);
+    take_cuts(cursor, &cuts);
+    struct aion_rare *rare = aion_rare_of(shard, key);
+    rare->initial = initial;
+    rare->base = base;
+    rare->spares = spares;
+    rare->cuts = cuts;
+    if (initial == shard->initial)
+        aion_values_drop(&shard->values, initial); /* not the key's own */
+}
+
+bool aion_record_read(struct iso_aion_shard *shard, struct aion_key *key, const uint8_t *record, uint32_t size)
+{
+    struct cursor cursor = {shard, record, record + size};
+    iso_atom name;
+    uint32_t form;
+    uint64_t payload;
+    const char *text;
+    take_parts(&cursor, &name, &form, &payload, &text);
+    uint64_t flags = take(&cursor);
+    key->flags |= flags & KEPT;
+    key->span = take(&cursor);
+    if (flags & RARE)
+        take_rare(&cursor, key);
+    bool list = aion_key_is_list(key);
+    take_run(&cursor, &key->versions, list);
+    shard->stats.versions += key->versions.count;
+    key->newest_value = list ? ISO_ABSENT : key->rare ? shard->rares[key->rare].initial : shard->initial;
+    if (key->versions.count) {
+        const struct aion_entry *newest = aion_run_last(&shard->pool, &key->versions);
+        key->newest_time = newest->time;
+        key->newest_value = newest->value;
+    }
+    return cursor.at == cursor.end;
+}
+
+/* Steps over an atom: is it this one? */
+static bool take_same(struct cursor *cursor, const struct iso_atoms *atoms, iso_atom other)
+{
+    iso_atom atom;
+    uint32_t form, index = other & ~ISO_ATOM_TABLE;
+    uint64_t payload;
+    const char *text;
+    if (!take_parts(cursor, &atom, &form, &payload, &text))
+        return cursor->at && atom == other;
+    if (!aion_value_is_entry(other) || atoms->form[index] != form)
+        return false;
+    return text ? memcmp(text, atoms->text + atoms->payload[index], form) == 0 : atoms->payload[index] == payload;
+}
+
+bool aion_record_is_of(const uint8_t *record, uint32_t size, const struct iso_atoms *atoms, iso_atom name)
+{
+    struct cursor cursor = {NULL, record, record + size};
+    return take_same(&cursor, atoms, name);
+}
+
+/* ---- segments ---- */
+
+bool aion_segment_read(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t serial, const uint8_t *record,
+                       uint32_t size, struct aion_run *run)
+{
+    struct cursor cursor = {shard, record, record + size};
+    if (!take_same(&cursor, &shard->values.atoms, key->atom) || take(&cursor) != serial)
+        return false;
+    take_run(&cursor, run, false);
+    return cursor.at == cursor.end;
+}
+
+bool aion_segment_agrees(const uint8_t *record, uint32_t size, uint64_t bound, const struct iso_atoms *atoms,
+                         iso_atom value)
+{
+    struct cursor cursor = {NULL, record, record + size};
+    bool agrees = false;
+    take_same(&cursor, NULL, ISO_ABSENT); /* the name */
+    take(&cursor);
+    for (uint64_t left = take(&cursor); left && cursor.at; left--) {
+        if (take(&cursor) >= bound)
+            break;
+        for (int i = 0; i < 3; i++) /* hold, detail, operation */
+            take(&cursor);
+        agrees = take_same(&cursor, atoms, value);
+        take_same(&cursor, NULL, ISO_ABSENT); /* tid */
+        for (int i = 0; i < 4; i++)
+            take(&cursor);
+    }
+    return agrees && cursor.at;
+}

@@ -1,0 +1,74 @@
+/* When keys go to the store: what of the memory limit is the engine's, and what is over it.
+ *
+ * The limit is on the process's anonymous memory. What the engine has taken it keeps: entries that are free wait for
+ * others of their kind. So the engine's part of the process is what was in use when most was; what the process has
+ * beside that (queues of messages, libraries, slack) is looked at now and then, and the rest of the limit, less a
+ * margin for what comes between two looks, is the engine's. Over it keys go until a fortieth of it is free.
+ */
+#include "aion/engine_private.h"
+
+/* LOOK: transactions between two looks at the process; MARGIN: a share of the limit. */
+enum { LOOK = 4096, MARGIN = 32, STRIDE = 40 };
+
+void aion_spill_open(struct iso_aion *engine)
+{
+    for (uint32_t s = 0; engine->options.spill && s < engine->shards; s++)
+        iso_aion_shard_spill_to(engine->shard[s], engine->options.spill, &engine->budget.failure);
+}
+
+static uint64_t less(uint64_t left, uint64_t right)
+{
+    return left > right ? left - right : 0;
+}
+
+/* Bytes that the engine may have in use. */
+static uint64_t allowed(struct iso_aion *engine, uint64_t in_use)
+{
+    struct aion_budget *budget = &engine->budget;
+    uint64_t limit = engine->options.memory_limit;
+    budget->most = in_use > budget->most ? in_use : budget->most;
+    if (engine->options.memory_in_use && engine->accepted - budget->looked >= LOOK) {
+        budget->looked = engine->accepted;
+        budget->beside = less(engine->options.memory_in_use(), budget->most);
+    }
+    return less(limit, limit / MARGIN + budget->beside);
+}
+
+/* Ties that wait in front name keys of the shards by number. */
+static void pin_ties(struct iso_aion *engine, bool pinned)
+{
+    for (uint32_t i = 0; i < engine->tie_count; i++) {
+        const struct aion_tie *tie = &engine->ties[i];
+        if (tie->what != AION_TIE_BREACH)
+            iso_aion_shard_pin(engine->shard[tie->shard], tie->key, pinned);
+    }
+}
+
+static void evict(struct iso_aion *engine, uint64_t bytes)
+{
+    pin_ties(engine, true);
+    aion_block_forget_keys(&engine->block);
+    aion_block_forget_keys(&engine->held);
+    aion_evict_all(engine, bytes / engine->shards + (bytes % engine->shards != 0));
+    pin_ties(engine, false);
+}
+
+void aion_spill(struct iso_aion *engine)
+{
+    struct aion_budget *budget = &engine->budget;
+    if (!engine->options.spill || budget->failure.status != ISO_OK)
+        return;
+    if (engine->options.spill_all) {
+        evict(engine, UINT64_MAX);
+    } else if (engine->options.memory_limit) {
+        uint64_t in_use = aion_bytes(engine), most = allowed(engine, in_use);
+        budget->useless = in_use > most ? budget->useless : 0;
+        if (in_use > most && in_use >= budget->useless) {
+            evict(engine, in_use - most + most / STRIDE);
+            in_use = aion_bytes(engine);
+            budget->useless = in_use > most ? in_use + most / STRIDE : 0;
+        }
+    }
+    for (uint32_t s = 0; s < engine->shards; s++)
+        aion_note_failure(engine, s);
+}

@@ -1,0 +1,98 @@
+#include "spill/table.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+enum { FIRST_SLOTS = 64 };
+
+static struct table *table_of(struct spill_table *table, uint64_t digest)
+{
+    return &table->tables[digest >> 32 & (SPILL_TABLES - 1)];
+}
+
+static uint32_t home_of(const struct table *table, uint32_t tag)
+{
+    return (uint32_t)((uint64_t)tag * table->size >> 32);
+}
+
+void spill_table_release(struct spill_table *table)
+{
+    for (uint32_t i = 0; i < SPILL_TABLES; i++)
+        iso_free(table->tables[i].slots);
+    memset(table, 0, sizeof *table);
+}
+
+uint64_t spill_table_bytes(const struct spill_table *table)
+{
+    uint64_t slots = 0;
+    for (uint32_t i = 0; i < SPILL_TABLES; i++)
+        slots += table->tables[i].size;
+    return slots * sizeof(struct spill_slot);
+}
+
+static void put(struct table *table, struct spill_slot slot)
+{
+    uint32_t at = home_of(table, slot.tag);
+    while (table->slots[at].place)
+        at = at + 1 < table->size ? at + 1 : 0;
+    table->slots[at] = slot;
+}
+
+static void widen(struct table *table)
+{
+    struct table old = *table;
+    table->size = old.size ? old.size + old.size / 4 : FIRST_SLOTS;
+    table->slots = iso_allocate_zeroed(table->size, sizeof *table->slots);
+    for (uint32_t i = 0; i < old.size; i++) {
+        if (old.slots[i].place)
+            put(table, old.slots[i]);
+    }
+    iso_free(old.slots);
+}
+
+void spill_table_add(struct spill_table *table, uint64_t digest, uint32_t place)
+{
+    struct table *part = table_of(table, digest);
+    if (part->used + 1 > part->size / 6 * 5)
+        widen(part);
+    put(part, (struct spill_slot){(uint32_t)digest, place});
+    part->used++;
+    table->used++;
+}
+
+struct spill_slot *spill_table_next(struct spill_table *table, uint64_t digest, struct spill_slot *after)
+{
+    struct table *part = table_of(table, digest);
+    uint32_t at, tag = (uint32_t)digest;
+    if (!part->size)
+        return NULL;
+    at = after ? (uint32_t)(after - part->slots) + 1 : home_of(part, tag);
+    for (at = at < part->size ? at : 0; part->slots[at].place; at = at + 1 < part->size ? at + 1 : 0) {
+        if (part->slots[at].tag == tag)
+            return &part->slots[at];
+    }
+    return NULL;
+}
+
+/* Without tombstones: what stood behind moves up, as far as its home allows. */
+void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill_slot *slot)
+{
+    struct table *part = table_of(table, digest);
+    uint32_t gap = (uint32_t)(slot - part->slots), at = gap;
+    for (;;) {
+        at = at + 1 < part->size ? at + 1 : 0;
+        if (!part->slots[at].place)
+            break;
+        uint32_t home = home_of(part, part->slots[at].tag);
+        uint32_t from_home = at >= home ? at - home : at + part->size - home;
+        uint32_t from_gap = at >= gap ? at - gap : at + part->size - gap;
+        if (from_home >= from_gap) {
+            part->slots[gap] = part->slots[at];
+            gap = at;
+        }
+    }
+    part->slots[gap] = (struct spill_slot){0};
+    part->used--;
+    table->used--;
+}

@@ -1,0 +1,37 @@
+/* The store's table: where the record of a digest begins. Private to the module.
+ *
+ * 256 tables by bits of the digest, so that growing one is a small matter; in each, linear probing from where 32
+ * bits of the digest, the tag, fall. Tags of two digests may be equal: then the records must say which is meant. Full
+ * to five sixths at most, and widened by a quarter: 9 to 12 bytes a record.
+ */
+#ifndef ISO_SPILL_TABLE_H
+#define ISO_SPILL_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SPILL_TABLES = 256 };
+
+struct spill_slot {
+    uint32_t tag, place; /* place: in units from the file's start, + 1; 0: empty */
+};
+
+struct spill_table {
+    struct table {
+        struct spill_slot *slots;
+        uint32_t size, used;
+    } tables[SPILL_TABLES];
+    uint64_t used;
+};
+
+void spill_table_release(struct spill_table *table);
+uint64_t spill_table_bytes(const struct spill_table *table);
+void spill_table_add(struct spill_table *table, uint64_t digest, uint32_t place);
+
+/* The next slot that may be of the digest; `after` NULL: the first. NULL: there are no more. Good until the next add.
+ */
+struct spill_slot *spill_table_next(struct spill_table *table, uint64_t digest, struct spill_slot *after);
+
+void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill_slot *slot);
+
+#endif

@@ -1,0 +1,194 @@
+/* Keys that go to the store and come back: within a bound, under equal digests, with a store that fails. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "aion/aion.h"
+#include "aion/values.h"
+#include "tests/support/history.h"
+#include "tests/support/test.h"
+
+enum { KEYS = 3000, ROUNDS = 8 };
+
+struct fixture {
+    struct iso_history block;
+    struct iso_aion_options options;
+    struct iso_aion *engine;
+    uint32_t version[KEYS];
+    uint64_t told, done;
+};
+
+static void count(void *context, const struct iso_aion_event *event)
+{
+    struct fixture *fixture = context;
+    fixture->told += event->state == ISO_AION_FINAL;
+}
+
+static void start(struct fixture *fixture, enum iso_level level)
+{
+    const char *folder = getenv("TMPDIR");
+    memset(fixture, 0, sizeof *fixture);
+    iso_history_init(&fixture->block);
+    fixture->block.clock = ISO_CLOCK_SCALAR;
+    iso_aion_options_init(&fixture->options);
+    fixture->options.level = level;
+    fixture->options.finality_timeout_ms = 0;
+    fixture->options.emit = count;
+    fixture->options.context = fixture;
+    fixture->options.spill = folder && *folder ? folder : "/tmp";
+}
+
+static void stop(struct fixture *fixture)
+{
+    iso_aion_free(fixture->engine);
+    iso_history_release(&fixture->block);
+}
+
+/* One that reads what is there, or something else, and writes what comes after. */
+static void update(struct fixture *fixture, uint32_t key, iso_atom name, bool right)
+{
+    struct iso_history *block = &fixture->block;
+    char text[200];
+    uint64_t at = fixture->done++;
+    iso_history_begin(block, (iso_atom)at, (iso_atom)(at % 7), ISO_COMMITTED, at);
+    iso_history_set_sts(block, (struct iso_stamp){.physical = 2 * at + 1});
+    iso_history_set_cts(block, (struct iso_stamp){.physical = 2 * at + 2});
+    iso_atom before = ISO_ABSENT;
+    if (fixture->version[key] || !right) {
+        int length =
+            snprintf(text, sizeof text, "%*u of %u%s", (int)(key % 100), fixture->version[key], key, right ? "" : "?");
+        before = iso_atoms_add_string(&block->atoms, text, (size_t)length);
+    }
+    iso_history_operation(block, ISO_READ, name, before);
+    int length = snprintf(text, sizeof text, "%*u of %u", (int)(key % 100), ++fixture->version[key], key);
+    iso_history_operation(block, ISO_WRITE, name, iso_atoms_add_string(&block->atoms, text, (size_t)length));
+}
+
+static enum iso_status take(struct fixture *fixture, struct iso_error *error)
+{
+    enum iso_status status;
+    iso_aion_block(fixture->engine, &fixture->block);
+    status = iso_aion_add(fixture->engine, 0, fixture->block.transaction_count, 0, NULL, error);
+    iso_aion_watermark(fixture->engine, 2 * fixture->done, 0);
+    iso_history_clear(&fixture->block);
+    return status;
+}
+
+static iso_atom name_of(struct fixture *fixture, uint32_t key)
+{
+    char text[64];
+    int length = snprintf(text, sizeof text, "table/row %u", key);
+    return iso_atoms_add_string(&fixture->block.atoms, text, (size_t)length);
+}
+
+/* All keys in turn, some read wrongly: what is told, and what is in memory at the most. */
+static uint64_t run(struct fixture *fixture, uint64_t limit, uint64_t *most)
+{
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_aion_stats stats;
+    fixture->options.memory_limit = limit;
+    fixture->options.retention = 100;
+    fixture->engine = iso_aion_new(&fixture->options);
+    *most = 0;
+    for (uint32_t i = 0; i < KEYS * ROUNDS; i++) {
+        uint32_t key = i % KEYS;
+        update(fixture, key, name_of(fixture, key), i % 101);
+        if (i % 50 == 49)
+            assert_int_equal(take(fixture, &error), ISO_OK);
+        iso_aion_stats(fixture->engine, &stats);
+        *most = stats.bytes > *most ? stats.bytes : *most;
+    }
+    assert_int_equal(take(fixture, &error), ISO_OK);
+    iso_aion_end(fixture->engine, 0);
+    return fixture->told;
+}
+
+static void stays_within_a_bound(void **state)
+{
+    static struct fixture free, bound;
+    struct iso_aion_stats stats;
+    uint64_t most_free, most_bound, limit = 3300000; /* with the buffers of the store, 2.4 MB */
+    (void)state;
+    start(&free, ISO_SI);
+    start(&bound, ISO_SI);
+    free.options.spill = NULL;
+    uint64_t wanted = run(&free, 0, &most_free), told = run(&bound, limit, &most_bound);
+    assert_int_equal(wanted, (KEYS * ROUNDS + 100) / 101);
+    assert_int_equal(told, wanted);
+    assert_in_range(most_bound, 0, limit);
+    iso_aion_stats(bound.engine, &stats);
+    assert_int_equal(stats.keys, KEYS);
+    assert_int_equal(stats.reads_undecided, 0);
+    assert_int_equal(stats.sessions_undecided, 0);
+    assert_true(stats.spilt.evicted > KEYS);
+    assert_true(stats.spilt.misses > KEYS);
+    stop(&free);
+    stop(&bound);
+}
+
+/* What aion_mix makes `mixed` of. */
+static uint64_t unmix(uint64_t mixed)
+{
+    uint64_t factor = 0xd6e8feb86659fd93u, inverse = factor;
+    for (int i = 0; i < 6; i++)
+        inverse *= 2 - factor * inverse;
+    for (int i = 0; i < 2; i++)
+        mixed = (mixed ^ mixed >> 32) * inverse;
+    return mixed ^ mixed >> 32;
+}
+
+/* Two keys with the same digest, a small number and a negative one: each keeps its own versions. */
+static void tells_equal_digests_apart(void **state)
+{
+    static struct fixture fixture;
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_aion_stats stats;
+    uint32_t small = 0;
+    uint64_t negative;
+    (void)state;
+    do
+        negative = unmix(~aion_mix(++small + 1u));
+    while (!(negative >> 63));
+    start(&fixture, ISO_SI);
+    fixture.options.spill_all = true;
+    fixture.engine = iso_aion_new(&fixture.options);
+    for (uint32_t i = 0; i < 20; i++) {
+        bool first = i % 3;
+        iso_atom name = first ? small : iso_atoms_add_integer(&fixture.block.atoms, negative, true);
+        assert_int_equal(aion_atom_digest(&fixture.block.atoms, name), aion_mix(small + 1u));
+        update(&fixture, first, name, true);
+        assert_int_equal(take(&fixture, &error), ISO_OK);
+    }
+    iso_aion_end(fixture.engine, 0);
+    iso_aion_stats(fixture.engine, &stats);
+    assert_int_equal(fixture.told, 0);
+    assert_int_equal(stats.keys, 2);
+    assert_int_equal(stats.spilt.keys - stats.spilt.cut, 1);
+    assert_true(stats.spilt.misses > 5);
+    stop(&fixture);
+}
+
+static void says_where_it_cannot_spill(void **state)
+{
+    static struct fixture fixture;
+    struct iso_error error = {.status = ISO_OK};
+    (void)state;
+    start(&fixture, ISO_SER);
+    fixture.options.spill = "/nowhere/at/all";
+    fixture.engine = iso_aion_new(&fixture.options);
+    assert_int_equal(iso_aion_failure(fixture.engine)->status, ISO_FAILED);
+    update(&fixture, 1, name_of(&fixture, 1), true);
+    assert_int_equal(take(&fixture, &error), ISO_FAILED);
+    assert_non_null(strstr(error.text, "/nowhere/at/all"));
+    stop(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stays_within_a_bound),
+        cmocka_unit_test(tells_equal_digests_apart),
+        cmocka_unit_test(says_where_it_cannot_spill),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,197 @@
+/* The store of what does not fit into memory: what was put comes back, whatever was cleaned; and what goes wrong is
+ * told. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "spill/spill.h"
+#include "tests/support/test.h"
+
+enum { DIGESTS = 20000, PUTS = 150000, LARGE = 40000 };
+
+static const char *folder(void)
+{
+    const char *name = getenv("TMPDIR");
+    return name && *name ? name : "/tmp";
+}
+
+/* The record of a digest at a turn; mostly some tens of bytes. */
+static uint32_t record_of(uint64_t digest, uint32_t turn, uint8_t *record)
+{
+    uint64_t state = digest * 31 + turn + 1;
+    uint32_t size = (uint32_t)(test_random(&state) % (turn % 1000 ? 120 : LARGE));
+    for (uint32_t i = 0; i < size; i++)
+        record[i] = (uint8_t)test_random(&state);
+    return size;
+}
+
+static uint64_t digest_of(uint32_t number)
+{
+    uint64_t state = number + 1;
+    for (int i = 0; i < 8; i++)
+        test_random(&state);
+    return number % 4 ? state : (state & 0xff00000000) | (uint64_t)number << 40 | 7; /* many of one tag and table */
+}
+
+static void expect(struct iso_spill *spill, uint64_t digest, uint32_t turn)
+{
+    static uint8_t wanted[LARGE];
+    struct iso_error error = {.status = ISO_OK};
+    const uint8_t *record;
+    uint32_t size = 0;
+    assert_int_equal(iso_spill_get(spill, digest, &record, &size, &error), ISO_OK);
+    if (!turn) {
+        assert_null(record);
+        return;
+    }
+    assert_non_null(record);
+    assert_int_equal(size, record_of(digest, turn, wanted));
+    assert_memory_equal(record, wanted, size);
+}
+
+static void keeps_what_was_put(void **state)
+{
+    static uint8_t record[LARGE];
+    static uint32_t turns[DIGESTS];
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_spill_stats stats = {0};
+    struct iso_spill *spill;
+    uint64_t random = 42;
+    (void)state;
+    assert_int_equal(iso_spill_open(folder(), &spill, &error), ISO_OK);
+    for (uint32_t turn = 1; turn <= PUTS; turn++) {
+        uint32_t number = (uint32_t)(test_random(&random) % DIGESTS);
+
+        uint32_t size = record_of(digest_of(number), turn, record);
+        assert_int_equal(iso_spill_put(spill, digest_of(number), turns[number], record, size, &error), ISO_OK);
+        turns[number] = turn;
+        if (turn % 7 == 0) {
+            assert_int_equal(iso_spill_remove(spill, digest_of(number), &error), ISO_OK);
+            turns[number] = 0;
+        }
+        if (turn % 16 == 0) {
+            number = (uint32_t)(test_random(&random) % DIGESTS);
+            expect(spill, digest_of(number), turns[number]);
+        }
+    }
+    uint64_t put = 0;
+    for (uint32_t number = 0; number < DIGESTS; number++) {
+        expect(spill, digest_of(number), turns[number]);
+        put += turns[number] > 0;
+    }
+    expect(spill, UINT64_C(0xab) << 56, 0);
+    iso_spill_stats(spill, &stats);
+    assert_int_equal(stats.records, put);
+    assert_true(stats.moved > 0);                          /* it was cleaned, */
+    assert_true(stats.disk < stats.written - stats.moved); /* so that the file is smaller than what was put */
+    iso_spill_free(spill);
+}
+
+/* The store's file, which has no name. */
+static int file_of_store(void)
+{
+    DIR *files = opendir("/proc/self/fd");
+    struct dirent *entry;
+    int found = -1;
+    assert_non_null(files);
+    while ((entry = readdir(files))) {
+        char link[512];
+        ssize_t length = readlinkat(dirfd(files), entry->d_name, link, sizeof link - 1);
+        link[length > 0 ? length : 0] = 0;
+        if (strstr(link, "isochron-spill-"))
+            found = atoi(entry->d_name);
+    }
+    closedir(files);
+    return found;
+}
+
+static void put_many(struct iso_spill *spill, uint32_t count, struct iso_error *error)
+{
+    static uint8_t record[4096];
+    for (uint32_t i = 0; i < count && error->status == ISO_OK; i++)
+        iso_spill_put(spill, digest_of(i * 4 + 1), false, record, sizeof record, error);
+}
+
+static void notices_damage(void **state)
+{
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_spill *spill;
+    const uint8_t *record;
+    uint32_t size;
+    (void)state;
+    for (off_t at = 0; at < 40; at += 3) { /* its size, its checksum, its digest, its content */
+        assert_int_equal(iso_spill_open(folder(), &spill, &error), ISO_OK);
+        put_many(spill, 400, &error);
+        assert_int_equal(error.status, ISO_OK);
+        uint8_t byte;
+        assert_int_equal(pread(file_of_store(), &byte, 1, at), 1);
+        byte ^= 0x40;
+        assert_int_equal(pwrite(file_of_store(), &byte, 1, at), 1);
+        assert_int_equal(iso_spill_get(spill, digest_of(1), &record, &size, &error), ISO_FAILED);
+        assert_non_null(strstr(error.text, folder()));
+        assert_non_null(strstr(error.text, "not hold what was written"));
+        error.status = ISO_OK;
+        iso_spill_free(spill);
+    }
+}
+
+static void notices_a_short_file(void **state)
+{
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_spill *spill;
+    const uint8_t *record;
+    uint32_t size;
+    (void)state;
+    assert_int_equal(iso_spill_open(folder(), &spill, &error), ISO_OK);
+    put_many(spill, 400, &error);
+    assert_int_equal(ftruncate(file_of_store(), 0), 0);
+    assert_int_equal(iso_spill_get(spill, digest_of(1), &record, &size, &error), ISO_FAILED);
+    assert_non_null(strstr(error.text, "cannot be read"));
+    iso_spill_free(spill);
+}
+
+static void tells_of_a_full_disk(void **state)
+{
+    struct iso_error error = {.status = ISO_OK};
+    struct rlimit limit, small;
+    struct iso_spill *spill;
+    (void)state;
+    assert_int_equal(iso_spill_open(folder(), &spill, &error), ISO_OK);
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &limit);
+    small = limit;
+    small.rlim_cur = (5 << 20) / 2;
+    setrlimit(RLIMIT_FSIZE, &small);
+    put_many(spill, 4000, &error);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    assert_int_equal(error.status, ISO_FAILED);
+    assert_non_null(strstr(error.text, "cannot be written"));
+    assert_non_null(strstr(error.text, folder()));
+    iso_spill_free(spill);
+}
+
+static void needs_a_folder(void **state)
+{
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_spill *spill = NULL;
+    (void)state;
+    assert_int_equal(iso_spill_open("/nowhere/at/all", &spill, &error), ISO_FAILED);
+    assert_null(spill);
+    assert_non_null(strstr(error.text, "/nowhere/at/all"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_what_was_put),   cmocka_unit_test(notices_damage),
+        cmocka_unit_test(notices_a_short_file), cmocka_unit_test(tells_of_a_full_disk),
+        cmocka_unit_test(needs_a_folder),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
