@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "polygraph/polygraph_private.h"
+#include "polygraph/windows.h"
 
 static double now(void)
 {
@@ -134,17 +135,31 @@ static bool mend(struct engine *engine, uint32_t run_count, uint32_t most_nodes)
     return found;
 }
 
-/* Mends a schedule where small windows do. Else, as with very many sessions, searches while that is easy, mends what it
- * leaves in windows of any size, and searches on. */
+/* Where small windows do not mend the plain schedule, one with foresight. */
+static bool mend_schedules(struct engine *engine)
+{
+    enum { SMALL = 2048 };
+    if (mend(engine, 0, SMALL))
+        return true;
+    if (engine_must_stop(engine))
+        return false;
+    double start = now();
+    uint32_t run_count = foresee_nodes(engine, engine->order);
+    engine->result->counters.seconds_windows += now() - start;
+    return mend(engine, run_count, SMALL);
+}
+
+/* Mends a schedule where small windows do. Else, as where many sessions share values, searches while that is easy,
+ * mends what it leaves in windows of any size, and searches on. */
 static bool find_order(struct engine *engine)
 {
-    enum { SMALL = 2048, FEW = 100, A_FEW_OF = 500, MANY = 1000, MANY_OF = 2 };
+    enum { FEW = 100, A_FEW_OF = 500, MANY = 1000, MANY_OF = 2 };
     const struct iso_polygraph_options *options = engine->options;
     bool windows = !options->no_windows, searches = !options->no_search, found = false;
     uint32_t run_count = 0;
     if (windows)
-        found = mend(engine, 0, searches ? SMALL : engine->node_count);
-    if (!found && windows && searches && !engine_must_stop(engine)) {
+        found = mend_schedules(engine) || (!searches && mend(engine, 0, engine->node_count));
+    if (!found && windows && searches && !engine_must_stop(engine) && graph_sort(engine)) {
         found = search(engine, FEW + engine->count / A_FEW_OF, &run_count);
         found = found || mend(engine, run_count, engine->node_count);
     }

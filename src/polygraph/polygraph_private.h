@@ -12,6 +12,7 @@
  * - saturate.c: the rules, until nothing more follows
  * - search.c, heads.c, propagate.c: forward search with propagation
  * - estimate.c, schedule.c: an order to propose
+ * - foresee.c, places.c: one that looks ahead, in an order that is kept while edges come and go
  * - windows.c, knots.c, components.c, window_solve.c: the order, mended where it does not work
  * - choices.c, solve.c, prove.c: what is open, for the solver
  * - terms.c, paths.c: for evidence
