@@ -217,8 +217,8 @@ crash: ## Kill `watch --state` at every point, early and late, and at 1,000 rand
 	@CRASHES=all ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name crash --results $(RESULTS) --limit 7200 tests/durable/test_crash.sh
 
 .PHONY: browser
-browser: ## Pages of reports in headless Chromium: layout, console, both themes
-	@$(MAKE) --no-print-directory -j$(JOBS) all
+browser: ## Pages of reports and the status page in headless Chromium: layout, console, both themes
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(BROKER)
 	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name browser --results $(RESULTS) --limit 600 --jobs 1 tests/browser/end_to_end.sh
 
 .PHONY: fuzz fuzz-programs fuzz-smoke

@@ -1,14 +1,19 @@
 #!/bin/bash
 # Runs test programs, each of which prints TAP, and counts.
 #
-#   run.sh [--name NAME] [--results DIR] [--limit SECONDS] [--jobs N] [--arguments FILE] PROGRAM...
+#   run.sh [--name NAME] [--results DIR] [--limit SECONDS] [--jobs N] [--arguments FILE] [--second-try FILE] PROGRAM...
 #
 # A program fails, beyond its own "not ok" lines, if it crashes, runs longer than the limit, prints fewer results than
 # it planned, or none at all. Failures are shown with all that the program printed. Lines "# skipped: ..." are passed on.
-# FILE names arguments for some programs: lines "NAME ARGUMENTS...".
-# Leaves DIR/NAME.count ("passed failed") for tests/test.sh. The last line is "N passed, N failed".
+# --arguments names arguments for some programs: lines "NAME ARGUMENTS...".
+# --second-try (tests/second_try.txt) names programs that are run once more, by themselves, after all others, if they failed without
+# a crash or a sanitizer's word. What passes then counts as passed, is shown as it failed, and is named at the end: "passed at the
+# second try: ...". So are single results that say "ok ... # second try", as tests/cli does.
+# Leaves DIR/NAME.count ("passed failed") and DIR/NAME.second (those names) for tests/test.sh. The last line is "N passed, N failed".
 set -u
-name=check results= limit=900 jobs=$(($(nproc) + 1)) arguments=/dev/null
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/support/second_try.sh"
+name=check results= limit=900 jobs=$(($(nproc) + 1)) arguments=/dev/null second=$here/second_try.txt
 while [ $# -gt 0 ]; do
     case $1 in
     --name) name=$2; shift 2 ;;
@@ -16,6 +21,7 @@ while [ $# -gt 0 ]; do
     --limit) limit=$2; shift 2 ;;
     --jobs) jobs=$2; shift 2 ;;
     --arguments) arguments=$2; shift 2 ;;
+    --second-try) second=$2; shift 2 ;;
     --*) echo "run.sh: unknown option $1" >&2; exit 2 ;;
     *) break ;;
     esac
@@ -46,6 +52,16 @@ count() {
         }'
 }
 
+# Sets status, seconds, good, bad and skipped of the program of that number.
+look_at() {
+    read -r status seconds <"$folder/$1.status"
+    read -r good bad skipped < <(count "$status" <"$folder/$1.out")
+}
+
+show() { # NUMBER
+    sed 's/^/    /' "$folder/$1.out" "$folder/$1.err" | head -n 400
+}
+
 i=0
 for program in "$@"; do
     i=$((i + 1))
@@ -55,21 +71,31 @@ done
 wait
 
 passed=0 failed=0 i=0
+: >"$results/$name.second"
 for program in "$@"; do
     i=$((i + 1))
-    read -r status seconds <"$folder/$i.status"
-    read -r good bad skipped < <(count "$status" <"$folder/$i.out")
+    look_at $i
+    test=${program##*tests/}
+    if [ "$bad" -gt 0 ] && grep -qxF "$test" "$second" && may_try_again "$status" "$folder/$i.out" "$folder/$i.err"; then
+        echo "# $program: $bad failed, exit status $status, $seconds s; it gets a second try:"
+        show $i
+        run_one $i "$program"
+        look_at $i
+        [ "$bad" -gt 0 ] || echo "$test" >>"$results/$name.second"
+    fi
     passed=$((passed + good)) failed=$((failed + bad))
     if [ "$bad" -gt 0 ]; then
         [ "$status" = 124 ] || [ "$status" = 137 ] && why=" (killed after $limit s)" || why=
         echo "not ok - $program: $bad failed, exit status $status$why"
-        sed 's/^/    /' "$folder/$i.out" "$folder/$i.err" | head -n 400
+        show $i
     else
         echo "ok - $program: $good passed, $seconds s"
-        grep '^# skipped:' "$folder/$i.out"
+        grep '^# skipped:\|^# first try' "$folder/$i.out"
         [ "$skipped" -gt 0 ] && echo "# skipped: $skipped tests of $program"
     fi
+    sed -n "s|^ok [0-9]* - \(.*\) # second try\$|$test: \1|p" "$folder/$i.out" >>"$results/$name.second"
 done
+[ ! -s "$results/$name.second" ] || echo "passed at the second try: $(paste -s -d ';' "$results/$name.second" | sed 's/;/; /g')"
 echo "$passed $failed" >"$results/$name.count"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

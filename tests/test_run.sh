@@ -3,21 +3,32 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
+. "$here/support/tap.sh"
 number=0
+echo program >"$scratch/list" # of those that get a second try
+cd "$scratch" || exit 4
 
-# expect NAME LAST-LINE STATUS BODY: a program with that body gives that last line and exit status.
-expect() {
-    number=$((number + 1))
-    printf '#!/bin/sh\n%s\n' "$4" >"$scratch/program"
+# run BODY [OPTION...]: a program with that body under run.sh. In its body, `first` is true in its first run.
+run() {
+    local body=$1
+    shift
+    rm -f "$scratch/came"
+    printf '#!/bin/sh\nfirst() { [ ! -e came ] && touch came; }\n%s\n' "$body" >"$scratch/program"
     chmod +x "$scratch/program"
-    "$here/run.sh" --limit 1 "$scratch/program" >"$scratch/output" 2>&1
+    "$here/run.sh" --limit 1 --second-try /dev/null "$@" program >"$scratch/output" 2>&1
+}
+
+# gives STATUS LAST-LINE NAME: what the last run said and ended with.
+gives() {
     local status=$? last
     last=$(tail -n 1 "$scratch/output")
-    if [ "$last" = "$2" ] && [ "$status" = "$3" ]; then
-        echo "ok $number - $1"
-    else
-        echo "not ok $number - $1: got \"$last\", exit $status; expected \"$2\", exit $3"
-    fi
+    [ "$last" = "$2" ] && [ "$status" = "$1" ]
+    result $? "$3" || echo "# got \"$last\", exit $status; expected \"$2\", exit $1"
+}
+
+expect() { # NAME LAST-LINE STATUS BODY
+    PATH=$scratch:$PATH run "$4"
+    gives "$3" "$2" "$1"
 }
 
 expect "two good results" "2 passed, 0 failed" 0 'echo ok 1; echo "ok 2 - x"'
@@ -29,4 +40,42 @@ expect "a program that crashes after a bad result" "0 passed, 2 failed" 1 'echo 
 expect "a program that hangs" "1 passed, 1 failed" 1 'echo ok 1; sleep 20'
 expect "fewer results than planned" "1 passed, 2 failed" 1 'echo 1..3; echo ok 1'
 expect "skipped tests are not passed" "1 passed, 0 failed" 0 'echo ok 1; echo "ok 2 # SKIP no disk"'
-echo "1..$number"
+expect "no second try for what is not listed" "0 passed, 1 failed" 1 'first && echo not ok 1 || echo ok 1'
+
+again() { # BODY: a program that is listed
+    PATH=$scratch:$PATH run "$1" --second-try "$scratch/list" --name again --results "$scratch/results"
+}
+told() { # NAME
+    grep -qx "passed at the second try: program" "$scratch/output" && grep -q "not ok 1 - a reason" "$scratch/output" &&
+        [ "$(cat "$scratch/results/again.second")" = program ]
+    result $? "$1" || sed 's/^/# /' "$scratch/output"
+}
+again 'first && echo "not ok 1 - a reason" && exit 1; echo ok 1; echo ok 2'
+gives 0 "2 passed, 0 failed" "a second try counts as passed"
+told "and is told, with the first output"
+again 'first; echo ok 1; echo not ok 2'
+gives 1 "1 passed, 1 failed" "who fails twice has failed"
+again 'first && sleep 20; echo ok 1'
+gives 0 "1 passed, 0 failed" "a second try after the time was up"
+again 'first && echo ok 1 && kill -SEGV $$; echo ok 1'
+gives 1 "1 passed, 1 failed" "no second try after a crash"
+again 'first && echo not ok 1 && echo "WARNING: ThreadSanitizer: data race" >&2 && exit 1; echo ok 1'
+gives 1 "0 passed, 1 failed" "no second try after a sanitizer's word"
+again 'echo ok 1; echo "# first try of a: it was slow"; echo "ok 2 - a # second try"'
+grep -qx "passed at the second try: program: a" "$scratch/output" && grep -q "it was slow" "$scratch/output"
+result $? "a single result's second try is told"
+
+# The same for cases of the command line: those that start a broker.
+mkdir -p tests/cli/cases/{asks,alone} tests/cli/data
+cp -r "$here/support" tests/
+cp "$here/cli/test_cli.sh" tests/cli/
+: >tests/cli/data/broker.sh
+late='[ -e "$DATA/NAME" ] || { touch "$DATA/NAME"; echo late; }'
+printf 'source "$DATA/broker.sh"\n%s\n' "${late//NAME/asks}" >tests/cli/cases/asks/cmd
+echo "${late//NAME/alone}" >tests/cli/cases/alone/cmd
+ISOCHRON=/bin/true tests/cli/test_cli.sh >output
+grep -qx "ok [12] - asks # second try" output && grep -q "first try of asks: .*late" output
+result $? "a case that starts a broker gets a second try" || sed 's/^/# /' output
+grep -qx "not ok [12] - alone" output
+result $? "another one does not"
+plan $number

@@ -94,7 +94,10 @@ static inline struct iso_json_text iso_avro_run(struct iso_avro_cursor *cursor)
 static inline struct iso_json_text iso_avro_string(struct iso_avro_cursor *cursor)
 {
     struct iso_json_text run = iso_avro_run(cursor);
-    if (run.length)
+    uint64_t bytes = run.length > 8 ? iso_bytes_load8(run.at) : 0;
+    bytes |=
+        run.length > 16 ? UINT64_MAX : iso_bytes_load_short(run.at + (run.length > 8 ? run.length - 8 : 0), run.length);
+    if (bytes & 0x8080808080808080u)
         iso_avro_string_check(cursor, &run);
     return run;
 }

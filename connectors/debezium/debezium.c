@@ -92,4 +92,5 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     return NULL;
 }
 
-const struct iso_decoder_class iso_debezium_decoder = {"debezium", create, iso_change_source_decode, destroy};
+const struct iso_decoder_class iso_debezium_decoder = {"debezium", create, iso_change_source_decode, destroy,
+                                                       iso_change_source_archive};

@@ -416,4 +416,4 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     return refuse_text(error, "type", change.type, "mutation or drop");
 }
 
-const struct iso_decoder_class iso_dgraph_decoder = {"dgraph", create, decode, destroy};
+const struct iso_decoder_class iso_dgraph_decoder = {"dgraph", create, decode, destroy, NULL};

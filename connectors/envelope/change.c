@@ -126,10 +126,10 @@ enum iso_status iso_change_value(struct iso_row *row, const char *part, const ch
     }
 }
 
-bool iso_change_marker(const struct iso_marker *marker, const struct iso_text *table, struct iso_envelope *envelope,
+bool iso_change_marker(const struct iso_marker *marker, struct iso_json_text table, struct iso_envelope *envelope,
                        bool says_nothing, struct iso_events *events, struct iso_event *event)
 {
-    if (!iso_marker_is_table(marker, table->bytes, table->used))
+    if (!iso_marker_is_table(marker, table.at, table.length))
         return false;
     iso_marker_take_row(marker, says_nothing ? NULL : &envelope->after, &events->block.atoms, event);
     iso_events_add(events, event);

@@ -27,7 +27,7 @@ enum iso_status iso_change_value(struct iso_row *row, const char *part, const ch
 
 /* Whether the row is of the markers' table, whose name `table` is; then that is its event. `says_nothing`: it is gone,
  * or was there before. */
-bool iso_change_marker(const struct iso_marker *marker, const struct iso_text *table, struct iso_envelope *envelope,
+bool iso_change_marker(const struct iso_marker *marker, struct iso_json_text table, struct iso_envelope *envelope,
                        bool says_nothing, struct iso_events *events, struct iso_event *event);
 
 /* Transaction metadata as a BEGIN or an END. */

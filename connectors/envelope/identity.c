@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "base/archive.h"
+#include "base/memory.h"
+
 void iso_identities_init(struct iso_identities *identities)
 {
     *identities = (struct iso_identities){0};
@@ -11,6 +14,31 @@ void iso_identities_init(struct iso_identities *identities)
 void iso_identities_release(struct iso_identities *identities)
 {
     iso_atoms_release(&identities->tables);
+}
+
+/* By name, so that this needs no more of an archive than values and columns: a table's text, then its flag. */
+void iso_identities_archive(struct iso_archive *archive, struct iso_identities *identities)
+{
+    uint32_t count = identities->tables.count;
+    if (archive->restoring)
+        iso_atoms_clear(&identities->tables);
+    iso_archive_value(archive, "identities", &count, sizeof count);
+    iso_archive_expect(archive, count <= ISO_IDENTITIES_MAX);
+    for (uint32_t i = 0; i < count && archive->error->status == ISO_OK; i++) {
+        char buffer[ISO_ATOM_TEXT_MAX];
+        size_t size = 0;
+        const char *known =
+            archive->restoring ? NULL : iso_atom_text(&identities->tables, ISO_ATOM_TABLE | i, buffer, &size);
+        uint64_t length = size, capacity = size;
+        char *name = iso_archive_column(archive, "identity", ISO_ARCHIVE_HEAP, (char *)known, &length, &capacity, 1);
+        ISO_ARCHIVE_VALUE(archive, identities->is_full[i]);
+        if (!archive->restoring)
+            continue;
+        if (archive->error->status == ISO_OK)
+            iso_archive_expect(archive, iso_atoms_add_string(&identities->tables, name ? name : "", length) ==
+                                            (ISO_ATOM_TABLE | i));
+        iso_free(name);
+    }
 }
 
 static bool *find(struct iso_identities *identities, const char *table, size_t length)

@@ -21,6 +21,7 @@ struct iso_identities {
 
 void iso_identities_init(struct iso_identities *identities);
 void iso_identities_release(struct iso_identities *identities);
+void iso_identities_archive(struct iso_archive *archive, struct iso_identities *identities);
 
 /* Whether the row before, which has cells unless the source sent null, can be relied on. Learns from it.
  * `value`: the one column that matters, or NULL. */

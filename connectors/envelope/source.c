@@ -19,7 +19,6 @@ enum iso_status iso_change_source_init(struct iso_change_source *source, const s
     iso_marker_init(&source->marker, options->marker);
     iso_envelope_init(&source->envelope);
     iso_identities_init(&source->identities);
-    iso_row_init(&source->names);
     source->reader = iso_envelope_reader_new(options, rules->cells, error);
     return error->status;
 }
@@ -29,7 +28,7 @@ void iso_change_source_release(struct iso_change_source *source)
     iso_envelope_reader_free(source->reader);
     iso_envelope_release(&source->envelope);
     iso_identities_release(&source->identities);
-    iso_row_release(&source->names);
+    iso_row_names_release(&source->names);
     iso_marker_release(&source->marker);
     iso_free(source->value);
     iso_free(source->tables);
@@ -37,9 +36,9 @@ void iso_change_source_release(struct iso_change_source *source)
 
 bool iso_change_is_whole(struct iso_change_source *source, bool is_update)
 {
-    const struct iso_text *table = &source->names.text;
-    return iso_identities_is_whole(&source->identities, table->bytes, table->used, &source->envelope.before,
-                                   source->value, is_update);
+    struct iso_json_text table = source->table->name;
+    return iso_identities_is_whole(&source->identities, table.at, table.length, &source->envelope.before, source->value,
+                                   is_update);
 }
 
 static enum iso_status ignore(struct iso_events *events, struct iso_event *event, const char *reason)
@@ -58,7 +57,7 @@ static enum iso_status take_row(struct iso_change_source *source, char op, const
     bool is_snapshot = op == 'r' || (op == 'c' && place->is_snapshot);
     if (iso_change_form(envelope, op, error) != ISO_OK)
         return error->status;
-    if (iso_change_marker(&source->marker, &source->names.text, envelope, op == 'd' || is_snapshot, events, event))
+    if (iso_change_marker(&source->marker, source->table->name, envelope, op == 'd' || is_snapshot, events, event))
         return ISO_OK;
     if (!envelope->has_key)
         return ignore(events, event, "row without a key");
@@ -66,7 +65,7 @@ static enum iso_status take_row(struct iso_change_source *source, char op, const
                        : op == 'c' ? ISO_ROW_INSERT
                        : op == 'u' ? ISO_ROW_UPDATE
                                    : ISO_ROW_DELETE;
-    event->key = iso_row_key(&envelope->key, &block->atoms, place->schema, place->table);
+    event->key = iso_row_key(&envelope->key, &block->atoms, source->table);
     if (event->key == ISO_ABSENT)
         return iso_error_set(error, ISO_BAD_INPUT, "key: a column of it is null");
     if (source->rules->images(source, place, block, event, error) == ISO_OK)
@@ -94,9 +93,10 @@ static enum iso_status take_change(struct iso_change_source *source, const struc
         return source->rules->message(source, events, &event, error);
     if (!place.table.length)
         return iso_error_set(error, ISO_BAD_INPUT, "source.table: expected the table's name");
-    event.table = iso_row_table(&source->names, &events->block.atoms, place.schema, place.table);
-    if (!iso_table_listed(source->tables, source->names.text.bytes, source->names.text.used) &&
-        !iso_marker_is_table(&source->marker, source->names.text.bytes, source->names.text.used))
+    source->table = iso_row_names_find(&source->names, &events->block.atoms, place.schema, place.table);
+    event.table = source->table->atom;
+    if (!iso_table_listed(source->tables, source->table->name.at, source->table->name.length) &&
+        !iso_marker_is_table(&source->marker, source->table->name.at, source->table->name.length))
         return ignore(events, &event, "a table that is not in tables=");
     if (*op.at != 't')
         return take_row(source, *op.at, &place, events, &event, error);
@@ -114,7 +114,7 @@ static enum iso_status take_schema_change(struct iso_change_source *source, cons
         source->rules->place(source, &events->block, &place, &event, error) != ISO_OK)
         return error->status;
     if (place.table.length)
-        event.table = iso_row_table(&source->names, &events->block.atoms, place.schema, place.table);
+        event.table = iso_row_names_find(&source->names, &events->block.atoms, place.schema, place.table)->atom;
     iso_events_add(events, &event);
     return ISO_OK;
 }
@@ -152,4 +152,9 @@ enum iso_status iso_change_source_decode(struct iso_decoder *decoder, const stru
                              source->rules->senders);
     iso_events_add(events, &event);
     return ISO_OK;
+}
+
+void iso_change_source_archive(struct iso_decoder *decoder, struct iso_archive *archive)
+{
+    iso_identities_archive(archive, &((struct iso_change_source *)decoder)->identities);
 }

@@ -61,7 +61,8 @@ struct iso_change_source {
     struct iso_envelope_reader *reader;
     struct iso_envelope envelope;
     struct iso_identities identities;
-    struct iso_row names; /* only its text: the name of the table at hand */
+    struct iso_row_names names;
+    const struct iso_row_name *table; /* at hand */
 };
 
 /* Release it also where it fails. */
@@ -73,6 +74,9 @@ void iso_change_source_release(struct iso_change_source *source);
 /* A decoder's `decode`. */
 enum iso_status iso_change_source_decode(struct iso_decoder *decoder, const struct iso_message *message,
                                          struct iso_events *events, struct iso_error *error);
+
+/* A decoder's `archive`: which tables have shown whole rows. */
+void iso_change_source_archive(struct iso_decoder *decoder, struct iso_archive *archive);
 
 /* Whether the row before can be relied on, by what the table has shown so far (identity.h). */
 bool iso_change_is_whole(struct iso_change_source *source, bool is_update);

@@ -69,4 +69,4 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     return record_avro_read(schema->root, frame.bytes, frame.size, message, events, error);
 }
 
-const struct iso_decoder_class record_avro = {"history", create, decode, destroy};
+const struct iso_decoder_class record_avro = {"history", create, decode, destroy, NULL};

@@ -72,4 +72,4 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     return ISO_OK;
 }
 
-const struct iso_decoder_class record_json = {"history", create, decode, destroy};
+const struct iso_decoder_class record_json = {"history", create, decode, destroy, NULL};

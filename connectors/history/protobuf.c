@@ -402,4 +402,4 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     return wrong ? iso_error_set(error, ISO_BAD_INPUT, "%s", wrong) : ISO_OK;
 }
 
-const struct iso_decoder_class record_protobuf = {"history", create, decode, destroy};
+const struct iso_decoder_class record_protobuf = {"history", create, decode, destroy, NULL};

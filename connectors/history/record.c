@@ -30,7 +30,7 @@ static void destroy(struct iso_decoder *decoder)
         decoder->class->destroy(decoder);
 }
 
-const struct iso_decoder_class iso_record_decoder = {"history", create, decode, destroy};
+const struct iso_decoder_class iso_record_decoder = {"history", create, decode, destroy, NULL};
 
 void record_add_watermark(struct iso_events *events, const struct iso_message *message, uint64_t timestamp)
 {

@@ -85,9 +85,10 @@ struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consume
                       "stored offsets belong to a consumer group: expected the property group.id");
         goto out;
     }
-    if (iso_kafka_client_open(&consumer->client, RD_KAFKA_CONSUMER, options->properties, defaults, NULL, error) !=
-        ISO_OK)
+    if (iso_kafka_client_open(&consumer->client, RD_KAFKA_CONSUMER, options->properties, defaults,
+                              kafka_consumer_listen, error) != ISO_OK)
         goto out;
+    kafka_consumer_set_hearing(consumer, options->properties);
     kafka_waker_init(&consumer->waker, consumer->client.handle);
     copy_options(consumer, options);
     consumer->raw = iso_allocate(BATCH_MESSAGES * sizeof *consumer->raw);
@@ -152,6 +153,7 @@ static void doubt(struct iso_kafka_consumer *consumer)
 {
     for (uint32_t i = 0; i < consumer->partition_count; i++)
         consumer->gaps[i].confirmed = 0;
+    kafka_consumer_doubt_hearing(consumer);
 }
 
 /* Offset `found` came where `next` was due. True: the offsets between do not exist. False: they are asked for again. */
@@ -219,6 +221,7 @@ static enum iso_status take_error(struct iso_kafka_consumer *consumer, uint32_t 
 {
     struct iso_kafka_partition *partition = &consumer->partitions[index];
     if (raw->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+        consumer->supplies[index].heard = true;
         if (raw->offset >= partition->next && arrives(consumer, index, raw->offset)) {
             partition->next = raw->offset;
             partition->at_end = true;
@@ -282,6 +285,7 @@ static bool take(struct iso_kafka_consumer *consumer, uint32_t index, const rd_k
     if (!arrives(consumer, index, raw->offset))
         return false;
     struct iso_kafka_partition *partition = &consumer->partitions[index];
+    consumer->supplies[index].heard = true;
     if (consumer->until_eof && raw->offset >= partition->end) {
         partition->next = partition->end;
         partition->at_end = true;
@@ -341,6 +345,7 @@ enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int
                              consumer->client.fatal_text);
     if (is_refresh_due(consumer))
         kafka_consumer_find(consumer, false, error);
+    kafka_consumer_hear(consumer);
     kafka_consumer_fetch(consumer, timeout_ms);
     for (uint32_t i = 0; i < consumer->raw_count; i++) {
         uint32_t index = consumer->raw_partition[i];

@@ -102,6 +102,10 @@ void iso_kafka_consumer_backlog(struct iso_kafka_consumer *consumer, uint64_t wa
 /* wait_for_topics: whether one of them has not appeared yet. */
 bool iso_kafka_consumer_awaits_topic(const struct iso_kafka_consumer *consumer);
 
+/* Whether all is known that the partitions hold: each has answered, no broker is away or silent, and what was written
+ * while one was has been handed out. Else what comes may be older than it seems. */
+bool iso_kafka_consumer_hears(const struct iso_kafka_consumer *consumer);
+
 /* Hands out nothing of partition `index` until it is let go. */
 void iso_kafka_consumer_hold(struct iso_kafka_consumer *consumer, uint32_t index, bool hold);
 

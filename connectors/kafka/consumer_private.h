@@ -2,6 +2,8 @@
 #ifndef ISO_KAFKA_CONSUMER_PRIVATE_H
 #define ISO_KAFKA_CONSUMER_PRIVATE_H
 
+#include <stdatomic.h>
+
 #include "connectors/kafka/consumer.h"
 #include "connectors/kafka/waker.h"
 
@@ -27,8 +29,21 @@ struct supply {
     rd_kafka_queue_t *queue;
     int64_t time; /* of the message handed out last, as Kafka has it; 0: none yet */
     int64_t next; /* the offset behind what this batch has of it */
+    int64_t due;  /* what the partition had when its broker was heard again: everything below is still to be read */
+    bool heard;   /* it answered: with a message, or that it has none */
     bool held;    /* by the caller's choice */
     bool done;    /* nothing more of it in this batch */
+};
+
+/* Whether brokers answer. */
+enum { HEARD_BROKERS = 256 };
+struct hearing {
+    _Atomic int64_t heard[HEARD_BROKERS]; /* by its number: when a broker last answered a fetch; 0: it has not */
+    int silent_ms;                        /* longer than that no broker takes for an answer */
+    bool doubted;                         /* the ends are to be asked for */
+    bool lost;                            /* for certain: messages may have come that nobody heard of */
+    int ask_ms;                           /* how long to wait for that answer */
+    int64_t asked;                        /* when it last did not come */
 };
 
 struct topic {
@@ -59,6 +74,7 @@ struct iso_kafka_consumer {
     int64_t refresh_ms, refreshed;
     uint64_t high_water, low_water;
 
+    struct hearing hearing;
     struct kafka_waker waker;
     int bell;                 /* readable once a queue that was empty has got something; -1: not open */
     uint32_t turn;            /* the partition to look at first */
@@ -74,6 +90,12 @@ struct iso_kafka_consumer {
 /* Finds the topics' partitions and starts those that are new. At the start (`first`) waits for the broker and fails
  * where it stays silent or a topic does not exist; later does what it can at once. */
 enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool first, struct iso_error *error);
+
+/* consumer_hear.c. For the client's configuration; once it is open; when a broker went away; at each poll. */
+void kafka_consumer_listen(rd_kafka_conf_t *conf);
+void kafka_consumer_set_hearing(struct iso_kafka_consumer *consumer, const struct iso_kafka_properties *properties);
+void kafka_consumer_doubt_hearing(struct iso_kafka_consumer *consumer);
+void kafka_consumer_hear(struct iso_kafka_consumer *consumer);
 
 /* consumer_fetch.c. A new partition's queue, which the partition owns. */
 bool kafka_consumer_open_bell(struct iso_kafka_consumer *consumer);

@@ -22,7 +22,7 @@ enum { MAGIC_FRAME = 0, MAGIC_DDL = 1, MAGIC_WATERMARK = 2, MAGIC_DELETE = 3, WO
 
 struct avro_state {
     struct iso_schemas schemas;
-    struct iso_avro_schema *value, *key; /* from a file: everybody's; NULL: the registry has them */
+    struct ticdc_avro *value, *key; /* from a file: everybody's; NULL: the registry has them */
 };
 
 /* What the extension says of the row. */
@@ -34,7 +34,7 @@ struct extension {
 
 /* The schema of one part of the message, and its bytes. */
 static enum iso_status open_part(struct ticdc *ticdc, const struct iso_message *message, enum iso_frame_part part,
-                                 const struct iso_avro_schema **schema, struct iso_avro_cursor *cursor,
+                                 const struct ticdc_avro **schema, struct iso_avro_cursor *cursor,
                                  struct iso_error *error)
 {
     struct avro_state *state = ticdc->state;
@@ -78,8 +78,9 @@ static void read_binary(struct iso_avro_cursor *cursor, const struct iso_avro_ty
 }
 
 /* A column's value, which is no record. */
-static void read_cell(struct iso_avro_cursor *cursor, const struct iso_avro_type *type, struct iso_cell *cell)
+static inline void read_cell(struct iso_avro_cursor *cursor, const struct iso_avro_type *type, struct iso_cell *cell)
 {
+    struct iso_json_text run;
     int64_t number;
     switch ((enum iso_avro_shape)type->shape) {
     case ISO_AVRO_BOOLEAN:
@@ -100,7 +101,10 @@ static void read_cell(struct iso_avro_cursor *cursor, const struct iso_avro_type
         cell->bits = iso_avro_word(cursor, 8);
         break;
     case ISO_AVRO_STRING:
-        ticdc_set_text(cell, TICDC_TEXT, iso_avro_string(cursor));
+        run = iso_avro_string(cursor);
+        cell->kind = ISO_CELL_TEXT;
+        cell->text = run.at;
+        cell->length = (uint32_t)run.length;
         break;
     case ISO_AVRO_BYTES:
         read_binary(cursor, type, cell);
@@ -110,20 +114,23 @@ static void read_cell(struct iso_avro_cursor *cursor, const struct iso_avro_type
     }
 }
 
-static void take_extension(struct iso_avro_cursor *cursor, unsigned role, const struct iso_cell *cell,
+/* What a column of the extension says. */
+static void take_extension(struct iso_avro_cursor *cursor, unsigned role, const struct iso_avro_type *type,
                            struct extension *extension)
 {
-    if (cell->kind == ISO_CELL_NULL || !extension)
+    struct iso_cell cell = {.kind = ISO_CELL_NULL};
+    read_cell(cursor, type, &cell);
+    if (cell.kind == ISO_CELL_NULL || !extension)
         return;
     if (role == AVRO_OPERATION) {
-        extension->has_operation = cell->kind == ISO_CELL_TEXT;
+        extension->has_operation = cell.kind == ISO_CELL_TEXT;
         if (extension->has_operation)
-            extension->operation = (struct iso_json_text){cell->text, cell->length};
+            extension->operation = (struct iso_json_text){cell.text, cell.length};
     } else if (role == AVRO_COMMIT) {
-        if (cell->kind != ISO_CELL_INTEGER || cell->negative)
+        if (cell.kind != ISO_CELL_INTEGER || cell.negative)
             iso_avro_fail(cursor, "a commit timestamp that is an unsigned number");
         extension->has_commit = true;
-        extension->commit_ts = cell->bits;
+        extension->commit_ts = cell.bits;
     }
 }
 
@@ -136,17 +143,17 @@ static void read_row(struct ticdc *ticdc, const struct iso_avro_type *record, st
         const struct iso_avro_field *field = &record->fields[i];
         const struct iso_avro_type *type = iso_avro_inside(field->type, cursor);
         unsigned role = field->use[0];
-        struct iso_cell beside = {.name = field->name, .name_length = field->length};
-        if (type->shape == ISO_AVRO_RECORD) {
+        if (role == AVRO_COLUMN && type->shape != ISO_AVRO_RECORD) {
+            read_cell(cursor, type, iso_row_add(row, field->name, field->length));
+        } else if (type->shape == ISO_AVRO_RECORD) {
             read_row(ticdc, type, cursor, extension ? &ticdc->old : &ticdc->types, NULL);
             if (extension && role == AVRO_BEFORE)
                 extension->has_before = true;
-            continue;
+        } else if (role == AVRO_EXTENSION) {
+            iso_avro_skip(type, cursor);
+        } else {
+            take_extension(cursor, role, type, extension);
         }
-        struct iso_cell *cell = role == AVRO_COLUMN ? iso_row_add(row, field->name, field->length) : &beside;
-        read_cell(cursor, type, cell);
-        if (role != AVRO_COLUMN)
-            take_extension(cursor, role, cell, extension);
     }
 }
 
@@ -161,14 +168,14 @@ static enum iso_status check_end(struct iso_avro_cursor *cursor, const char *par
 
 /* Reads the key into `row`, whose columns are the key's. */
 static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *message, struct iso_row *row,
-                                const struct iso_avro_schema **schema, struct iso_error *error)
+                                const struct ticdc_avro **schema, struct iso_error *error)
 {
     struct iso_avro_cursor cursor;
     if (!message->key.data)
         return iso_error_set(error, ISO_BAD_INPUT, "a row without a key");
     if (open_part(ticdc, message, ISO_FRAME_KEY, schema, &cursor, error) != ISO_OK)
         return error->status;
-    read_row(ticdc, (*schema)->root, &cursor, row, NULL);
+    read_row(ticdc, (*schema)->schema->root, &cursor, row, NULL);
     if (check_end(&cursor, "key", error) != ISO_OK)
         return error->status;
     for (uint32_t i = 0; i < row->count; i++)
@@ -177,14 +184,10 @@ static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *m
     return ISO_OK;
 }
 
-/* The record is "..database.table". */
-static void name_table(struct ticdc_change *change, const struct iso_avro_schema *schema)
+static void name_table(struct ticdc_change *change, const struct ticdc_avro *schema)
 {
-    const char *name = schema->root->name, *dot = strrchr(name, '.'), *start = dot;
-    while (start && start > name && start[-1] != '.')
-        start--;
-    change->database = dot ? (struct iso_json_text){start, (size_t)(dot - start)} : (struct iso_json_text){"", 0};
-    change->table = dot ? (struct iso_json_text){dot + 1, strlen(dot + 1)} : (struct iso_json_text){name, strlen(name)};
+    change->database = schema->database;
+    change->table = schema->table;
 }
 
 static enum iso_status take_operation(struct ticdc *ticdc, const struct extension *extension,
@@ -214,7 +217,7 @@ static enum iso_status take_operation(struct ticdc *ticdc, const struct extensio
 static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
                                   struct iso_error *error)
 {
-    const struct iso_avro_schema *schema, *key;
+    const struct ticdc_avro *schema, *key;
     struct iso_avro_cursor cursor;
     struct extension extension = {.operation = {"", 0}};
     struct ticdc_change change = {.has_now = true};
@@ -223,7 +226,7 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
     name_table(&change, schema);
     if (ticdc_pass_over(ticdc, message, change.database, change.table, events))
         return ISO_OK;
-    read_row(ticdc, schema->root, &cursor, &ticdc->now, &extension);
+    read_row(ticdc, schema->schema->root, &cursor, &ticdc->now, &extension);
     if (check_end(&cursor, "payload", error) != ISO_OK ||
         read_key(ticdc, message, &ticdc->types, &key, error) != ISO_OK ||
         take_operation(ticdc, &extension, &change, error) != ISO_OK)
@@ -243,7 +246,7 @@ static uint64_t word(const uint8_t *at)
 static enum iso_status decode_delete(struct ticdc *ticdc, const struct iso_message *message, uint64_t commit_ts,
                                      struct iso_events *events, struct iso_error *error)
 {
-    const struct iso_avro_schema *schema;
+    const struct ticdc_avro *schema;
     struct ticdc_change change = {.commit_ts = commit_ts, .has_commit = true, .has_old = true, .keys_only = true};
     if (read_key(ticdc, message, &ticdc->old, &schema, error) != ISO_OK)
         return error->status;
@@ -343,8 +346,8 @@ static void destroy(struct ticdc *ticdc)
     if (!state)
         return;
     iso_schemas_release(&state->schemas);
-    iso_avro_schema_free(state->value);
-    iso_avro_schema_free(state->key);
+    ticdc_avro_forget(state->value);
+    ticdc_avro_forget(state->key);
     iso_free(state);
 }
 

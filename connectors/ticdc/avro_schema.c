@@ -1,5 +1,8 @@
 #include "connectors/ticdc/avro_schema.h"
 
+#include <string.h>
+
+#include "base/memory.h"
 #include "connectors/ticdc/ticdc_private.h"
 
 /* ---- types ---- */
@@ -74,19 +77,33 @@ static bool check_record(const struct iso_avro_type *record, bool may_nest, stru
 
 /* ---- whole schemas ---- */
 
-/* The schema, with its uses; NULL, and it is gone: it is none of TiCDC's. */
-static struct iso_avro_schema *prepare(struct iso_avro_schema *schema, struct iso_error *error)
+/* The record is "..database.table". */
+static void name_table(struct ticdc_avro *avro, const char *name)
+{
+    const char *dot = strrchr(name, '.'), *start = dot;
+    while (start && start > name && start[-1] != '.')
+        start--;
+    avro->database = dot ? (struct iso_json_text){start, (size_t)(dot - start)} : (struct iso_json_text){"", 0};
+    avro->table = dot ? (struct iso_json_text){dot + 1, strlen(dot + 1)} : (struct iso_json_text){name, strlen(name)};
+}
+
+/* NULL, and the schema is gone: it is none of TiCDC's. */
+static struct ticdc_avro *prepare(struct iso_avro_schema *schema, struct iso_error *error)
 {
     for (uint32_t i = 0; schema && i < schema->type_count; i++)
         if (schema->types[i].parameters)
             schema->types[i].use = use_of(schema->types[i].parameters);
-    if (!schema || check_record(schema->root, true, error))
-        return schema;
-    iso_avro_schema_free(schema);
-    return NULL;
+    if (!schema || !check_record(schema->root, true, error)) {
+        iso_avro_schema_free(schema);
+        return NULL;
+    }
+    struct ticdc_avro *avro = iso_allocate_zeroed(1, sizeof *avro);
+    avro->schema = schema;
+    name_table(avro, schema->root->name);
+    return avro;
 }
 
-struct iso_avro_schema *ticdc_avro_read(struct iso_json *json, struct iso_error *error)
+struct ticdc_avro *ticdc_avro_read(struct iso_json *json, struct iso_error *error)
 {
     return prepare(iso_avro_schema_read(json, error), error);
 }
@@ -98,5 +115,9 @@ void *ticdc_avro_parse(const char *text, size_t length, struct iso_error *error)
 
 void ticdc_avro_forget(void *schema)
 {
-    iso_avro_schema_free(schema);
+    struct ticdc_avro *avro = schema;
+    if (!avro)
+        return;
+    iso_avro_schema_free(avro->schema);
+    iso_free(avro);
 }

@@ -12,11 +12,17 @@ enum { AVRO_COLUMN, AVRO_OPERATION, AVRO_COMMIT, AVRO_BEFORE, AVRO_EXTENSION };
 /* What MySQL's type says beside Avro's: the `use` of a type. */
 enum { AVRO_AS_IT_IS, AVRO_UNSIGNED, AVRO_BIT };
 
-/* An iso_schema_parse and its iso_schema_forget; the uses are set. */
+/* A schema, its uses set, and the table that its root names. */
+struct ticdc_avro {
+    struct iso_avro_schema *schema;
+    struct iso_json_text database, table;
+};
+
+/* An iso_schema_parse and its iso_schema_forget. */
 void *ticdc_avro_parse(const char *text, size_t length, struct iso_error *error);
-void ticdc_avro_forget(void *schema);
+void ticdc_avro_forget(void *avro); /* NULL is none */
 
 /* The same for the schema that the cursor stands before. */
-struct iso_avro_schema *ticdc_avro_read(struct iso_json *json, struct iso_error *error);
+struct ticdc_avro *ticdc_avro_read(struct iso_json *json, struct iso_error *error);
 
 #endif

@@ -33,13 +33,6 @@ enum ticdc_class ticdc_class_of(struct iso_json_text type)
     return TICDC_TEXT;
 }
 
-void ticdc_set_integer(struct iso_cell *cell, uint64_t bits, bool negative)
-{
-    cell->kind = ISO_CELL_INTEGER;
-    cell->bits = bits;
-    cell->negative = negative && bits;
-}
-
 /* An integer as numbers are written: no leading zero, no plus, 64 bits. */
 static bool set_digits(struct iso_cell *cell, struct iso_json_text text)
 {
@@ -47,6 +40,12 @@ static bool set_digits(struct iso_cell *cell, struct iso_json_text text)
     uint64_t bits = 0;
     if (text.length == negative || (text.at[negative] == '0' && text.length > 1))
         return false;
+    if (text.length < 20) {
+        if (!iso_bytes_number(text.at + negative, text.length - negative, &bits))
+            return false;
+        ticdc_set_integer(cell, negative ? 0 - bits : bits, negative);
+        return bits <= (uint64_t)1 << 63 || !negative;
+    }
     for (size_t i = negative; i < text.length; i++) {
         unsigned digit = (unsigned char)text.at[i] - '0';
         if (digit > 9 || __builtin_mul_overflow(bits, 10u, &bits) || __builtin_add_overflow(bits, digit, &bits))

@@ -28,31 +28,18 @@ void ticdc_add_ignored(struct iso_events *events, const struct iso_message *mess
     iso_events_add(events, &event);
 }
 
-static bool is_marker(const struct ticdc *ticdc, const struct iso_atoms *atoms, iso_atom table)
+static bool is_marker(const struct ticdc *ticdc, const struct iso_row_name *table)
 {
-    char buffer[ISO_ATOM_TEXT_MAX];
-    size_t length;
-    if (!ticdc->marker.table)
-        return false;
-    const char *text = iso_atom_text(atoms, table, buffer, &length);
-    return iso_marker_is_table(&ticdc->marker, text, length);
-}
-
-static bool is_listed(const struct ticdc *ticdc, const struct iso_atoms *atoms, iso_atom table)
-{
-    char buffer[ISO_ATOM_TEXT_MAX];
-    size_t length;
-    if (!ticdc->tables || is_marker(ticdc, atoms, table))
-        return true;
-    const char *text = iso_atom_text(atoms, table, buffer, &length);
-    return iso_table_listed(ticdc->tables, text, length);
+    return ticdc->marker.table && iso_marker_is_table(&ticdc->marker, table->name.at, table->name.length);
 }
 
 bool ticdc_pass_over(struct ticdc *ticdc, const struct iso_message *message, struct iso_json_text database,
                      struct iso_json_text table, struct iso_events *events)
 {
-    if (!ticdc->tables ||
-        is_listed(ticdc, &events->block.atoms, iso_row_table(&ticdc->keys, &events->block.atoms, database, table)))
+    if (!ticdc->tables)
+        return false;
+    const struct iso_row_name *name = iso_row_names_find(&ticdc->names, &events->block.atoms, database, table);
+    if (iso_table_listed(ticdc->tables, name->name.at, name->name.length) || is_marker(ticdc, name))
         return false;
     ticdc_add_ignored(events, message, "a table that is not in tables=");
     return true;
@@ -62,7 +49,7 @@ void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message, struc
                    struct iso_json_text table, uint64_t commit_ts, bool drops, struct iso_events *events)
 {
     struct iso_event event = iso_event_of(message, drops ? ISO_EVENT_DROP : ISO_EVENT_SCHEMA);
-    event.table = iso_row_table(&ticdc->keys, &events->block.atoms, database, table);
+    event.table = iso_row_names_find(&ticdc->names, &events->block.atoms, database, table)->atom;
     event.flags = ISO_EVENT_HAS_CTS;
     event.cts.physical = commit_ts;
     if (!ticdc_pass_over(ticdc, message, database, table, events))
@@ -123,7 +110,7 @@ static enum iso_status refuse_row(struct iso_error *error, const struct ticdc_ch
 
 static bool is_named(const struct iso_cell *cell, struct iso_json_text name)
 {
-    return cell->name_length == name.length && !memcmp(cell->name, name.at, name.length);
+    return cell->name_length == name.length && iso_bytes_equal(cell->name, name.at, name.length);
 }
 
 /* The cell of this name; mostly it stands where it stood in the other row. */
@@ -138,8 +125,9 @@ static struct iso_cell *find_cell(struct iso_row *row, struct iso_json_text name
 }
 
 /* Marks the key's columns, and gives the identity that they make. */
-static enum iso_status take_key(struct ticdc *ticdc, const struct ticdc_change *change, struct iso_row *row,
-                                struct iso_atoms *atoms, iso_atom *key, struct iso_error *error)
+static enum iso_status take_key(struct ticdc *ticdc, const struct ticdc_change *change,
+                                const struct iso_row_name *table, struct iso_row *row, struct iso_atoms *atoms,
+                                iso_atom *key, struct iso_error *error)
 {
     iso_row_clear(&ticdc->keys);
     for (uint32_t i = 0; i < ticdc->key_count; i++) {
@@ -154,7 +142,7 @@ static enum iso_status take_key(struct ticdc *ticdc, const struct ticdc_change *
     if (!ticdc->key_count)
         return refuse_row(error, change, "a table without a key; expected a primary key or a unique one without NULL",
                           (struct iso_json_text){"", 0});
-    *key = iso_row_key(&ticdc->keys, atoms, change->database, change->table);
+    *key = iso_row_key(&ticdc->keys, atoms, table);
     return ISO_OK;
 }
 
@@ -269,20 +257,20 @@ enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *mes
     iso_atom key = ISO_ABSENT, old_key = ISO_ABSENT;
     if (!change->table.length || (!change->has_now && !change->has_old))
         return refuse_row(error, change, "a row without its table or its columns", change->table);
-    iso_atom table = iso_row_table(&ticdc->keys, atoms, change->database, change->table);
+    const struct iso_row_name *table = iso_row_names_find(&ticdc->names, atoms, change->database, change->table);
     if (change->has_now && change->has_old && change->old_is_partial)
         complete_old(ticdc);
-    if (change->has_now && take_key(ticdc, change, &ticdc->now, atoms, &key, error) != ISO_OK)
+    if (change->has_now && take_key(ticdc, change, table, &ticdc->now, atoms, &key, error) != ISO_OK)
         return error->status;
     if (change->has_now && change->has_old && has_last_key(ticdc, &ticdc->old))
         old_key = key;
-    else if (change->has_old && take_key(ticdc, change, &ticdc->old, atoms, &old_key, error) != ISO_OK)
+    else if (change->has_old && take_key(ticdc, change, table, &ticdc->old, atoms, &old_key, error) != ISO_OK)
         return error->status;
     struct iso_event event = row_event(!change->has_now  ? ISO_ROW_DELETE
                                        : change->created ? ISO_ROW_INSERT
                                                          : ISO_ROW_UPDATE,
-                                       message, change, table, change->has_now ? key : old_key);
-    if (is_marker(ticdc, atoms, table)) {
+                                       message, change, table->atom, change->has_now ? key : old_key);
+    if (is_marker(ticdc, table)) {
         iso_marker_take_row(&ticdc->marker, change->has_now ? &ticdc->now : NULL, atoms, &event);
         iso_events_add(events, &event);
         return ISO_OK;

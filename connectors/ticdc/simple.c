@@ -138,6 +138,11 @@ void simple_destroy(struct ticdc *ticdc)
     iso_free(ticdc->state);
 }
 
+void simple_archive(struct ticdc *ticdc, struct iso_archive *archive)
+{
+    ticdc_tables_archive(archive, ticdc->state);
+}
+
 /* ---- JSON ---- */
 
 static bool take_type(struct simple *simple, struct iso_json_text text)
@@ -327,5 +332,8 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     return simple_finish(ticdc, message, &simple, convert, events, error);
 }
 
-const struct ticdc_protocol ticdc_simple = {
-    .format = "simple", .create = simple_create, .decode = decode, .destroy = simple_destroy};
+const struct ticdc_protocol ticdc_simple = {.format = "simple",
+                                            .create = simple_create,
+                                            .decode = decode,
+                                            .destroy = simple_destroy,
+                                            .archive = simple_archive};

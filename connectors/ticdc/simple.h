@@ -36,5 +36,6 @@ enum iso_status simple_finish(struct ticdc *ticdc, const struct iso_message *mes
 
 enum iso_status simple_create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error);
 void simple_destroy(struct ticdc *ticdc);
+void simple_archive(struct ticdc *ticdc, struct iso_archive *archive);
 
 #endif

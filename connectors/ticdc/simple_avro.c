@@ -249,5 +249,8 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     return simple_finish(ticdc, message, &simple, convert, events, error);
 }
 
-const struct ticdc_protocol ticdc_simple_avro = {
-    .format = "simple-avro", .create = simple_create, .decode = decode, .destroy = simple_destroy};
+const struct ticdc_protocol ticdc_simple_avro = {.format = "simple-avro",
+                                                 .create = simple_create,
+                                                 .decode = decode,
+                                                 .destroy = simple_destroy,
+                                                 .archive = simple_archive};

@@ -31,7 +31,8 @@ struct ticdc_tables {
     struct ticdc_table **list;
 };
 
-void ticdc_tables_release(struct ticdc_tables *tables); /* zeroed ones are empty */
+void ticdc_tables_archive(struct iso_archive *archive, struct ticdc_tables *tables); /* restoring: in place of these */
+void ticdc_tables_release(struct ticdc_tables *tables);                              /* zeroed ones are empty */
 
 struct ticdc_table *ticdc_table_new(void);
 void ticdc_table_free(struct ticdc_table *table); /* NULL is none */

@@ -46,6 +46,7 @@ static void destroy(struct iso_decoder *decoder)
     iso_row_release(&ticdc->old);
     iso_row_release(&ticdc->keys);
     iso_row_release(&ticdc->types);
+    iso_row_names_release(&ticdc->names);
     iso_marker_release(&ticdc->marker);
     iso_free(ticdc->value);
     iso_free(ticdc->tables);
@@ -111,4 +112,11 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     return error->status;
 }
 
-const struct iso_decoder_class iso_ticdc_decoder = {"ticdc", create, decode, destroy};
+static void archive(struct iso_decoder *decoder, struct iso_archive *archive)
+{
+    struct ticdc *ticdc = (struct ticdc *)decoder;
+    if (ticdc->protocol->archive)
+        ticdc->protocol->archive(ticdc, archive);
+}
+
+const struct iso_decoder_class iso_ticdc_decoder = {"ticdc", create, decode, destroy, archive};

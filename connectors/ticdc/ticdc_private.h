@@ -19,8 +19,9 @@ struct ticdc_protocol {
     enum iso_status (*create)(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error);
     enum iso_status (*decode)(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
                               struct iso_error *error);
-    void (*destroy)(struct ticdc *ticdc); /* of `state`, which may be NULL */
-    bool compressed_inside;               /* not the payload is compressed, but the values in it */
+    void (*destroy)(struct ticdc *ticdc);                              /* of `state`, which may be NULL */
+    void (*archive)(struct ticdc *ticdc, struct iso_archive *archive); /* of `state`; NULL: nothing was learned */
+    bool compressed_inside; /* not the payload is compressed, but the values in it */
 };
 
 extern const struct ticdc_protocol ticdc_canal, ticdc_open, ticdc_simple, ticdc_simple_avro, ticdc_avro, ticdc_debezium,
@@ -52,6 +53,7 @@ struct ticdc {
     struct iso_payload unpacked, unpacked_key;
     struct iso_text bytes; /* what columns decode to; does not move within a message */
     struct iso_row now, old, keys, types;
+    struct iso_row_names names;
     struct iso_json_shape shapes[TICDC_SHAPES];
     struct iso_json_text key_names[TICDC_KEYS_MAX];
     uint32_t key_count;
@@ -106,7 +108,13 @@ enum ticdc_class ticdc_class_of(struct iso_json_text mysql_type);
 /* Makes the cell what its text stands for: an integer or a number if that is what it looks like, else text. */
 void ticdc_set_text(struct iso_cell *cell, enum ticdc_class class, struct iso_json_text text);
 void ticdc_set_bytes(struct iso_cell *cell, const void *bytes, size_t size);
-void ticdc_set_integer(struct iso_cell *cell, uint64_t bits, bool negative);
+
+static inline void ticdc_set_integer(struct iso_cell *cell, uint64_t bits, bool negative)
+{
+    cell->kind = ISO_CELL_INTEGER;
+    cell->bits = bits;
+    cell->negative = negative && bits;
+}
 
 /* Room for `size` bytes that stay where they are until the next message. */
 char *ticdc_room(struct ticdc *ticdc, size_t size);

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef uint32_t iso_atom;
 
@@ -63,6 +64,14 @@ const char *iso_atom_text(const struct iso_atoms *atoms, iso_atom atom, char buf
 static inline bool iso_atom_is_string(const struct iso_atoms *atoms, iso_atom atom)
 {
     return (atom & ISO_ATOM_TABLE) && atoms->form[atom & ~ISO_ATOM_TABLE] < ISO_FORM_NEGATIVE;
+}
+
+/* Whether the atom is this string in this table, as it was when it was looked up last; false may be wrong. */
+static inline bool iso_atom_is_still(const struct iso_atoms *atoms, iso_atom atom, const char *text, size_t length)
+{
+    uint32_t index = atom & ~ISO_ATOM_TABLE;
+    return (atom & ISO_ATOM_TABLE) && index < atoms->count && atoms->form[index] == length &&
+           !memcmp(atoms->text + atoms->payload[index], text, length);
 }
 
 /* Total order of reports: numbers by size, before strings by bytes; absent last. <0, 0, >0. */

@@ -113,6 +113,7 @@ struct iso_decoder_options {
 };
 
 struct iso_decoder;
+struct iso_archive;
 
 /* One kind of source. */
 struct iso_decoder_class {
@@ -121,6 +122,9 @@ struct iso_decoder_class {
     enum iso_status (*decode)(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
                               struct iso_error *error);
     void (*destroy)(struct iso_decoder *decoder);
+    /* Saves or restores (into a new decoder) what it has learned from messages that are not read again
+     * (base/archive.h). NULL: what it has learned, the next message can teach it as well. */
+    void (*archive)(struct iso_decoder *decoder, struct iso_archive *archive);
 };
 
 /* What every decoder starts with. */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "app/joined.h"
 #include "base/memory.h"
 
 /* At least what a poll of the consumer gives. */
@@ -182,7 +183,7 @@ static enum iso_status feed(struct catcher *catcher, const struct iso_store_reco
                                            catcher->batch[0].offset)
                      : damaged(catcher);
     if (count)
-        iso_pipeline_feed(catcher->pipeline, catcher->batch, count, time, catcher->error);
+        app_captures_feed(catcher->durable->stream, catcher->batch, count, time);
     if (catcher->error->status == ISO_OK)
         iso_pipeline_tick(catcher->pipeline, time, catcher->error);
     return catcher->error->status;
@@ -215,7 +216,9 @@ static enum iso_status do_partition(struct catcher *catcher, const struct iso_st
         return damaged(catcher);
     iso_progress_place(&catcher->durable->progress, partition.input)->declared = true;
     iso_pipeline_declare(catcher->pipeline, partition.input, partition.time);
-    return ISO_OK;
+    return app_captures_declare(catcher->durable->stream,
+                                iso_pipeline_inputs(catcher->pipeline)->list[partition.input].topic,
+                                partition.partition);
 }
 
 /* Equal verdicts, or this is not the program that made the others. */
@@ -247,6 +250,8 @@ static enum iso_status do_record(struct catcher *catcher, const struct iso_store
         return ISO_OK;
     case ISO_PROGRESS_CHECK:
         return do_check(catcher, record);
+    case ISO_PROGRESS_RECORDS:
+        return app_durable_give_records_again(catcher->durable, record);
     case ISO_PROGRESS_FINISH:
         if (!iso_progress_get_step(&catcher->durable->progress, &reader, &time, &runs))
             return damaged(catcher);
@@ -271,6 +276,8 @@ static bool number_inputs(struct catcher *catcher)
         uint64_t time, runs;
         if (record.type == ISO_PROGRESS_STEP && iso_progress_get_step(progress, &reader, &time, &runs))
             reads |= runs != 0;
+        if (record.type == ISO_PROGRESS_RECORDS)
+            app_joined_read(catcher->durable->stream);
         if (record.type != ISO_PROGRESS_PARTITION)
             continue;
         if (!iso_progress_get_partition(progress, reader, &partition) ||

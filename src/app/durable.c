@@ -10,110 +10,39 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "app/durable_configuration.h"
+#include "app/joined.h"
+#include "app/rounds.h"
 #include "base/memory.h"
-#include "iso/version.h"
 #include "pipeline/archive.h"
 
-enum { FORMAT = 1, SNAPSHOTS_OF_INPUT = 4, SNAPSHOT_EVERY_MS = 3600000 };
+enum { SNAPSHOTS_OF_INPUT = 4, SNAPSHOT_EVERY_MS = 3600000 };
 #define LEAST_INPUT (UINT64_C(64) << 20)
 #define MOST_JOURNAL (UINT64_C(64) << 20)
 
+static uint64_t microseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
 /* ---- what the snapshot holds ---- */
-
-static void put_line(struct iso_text *text, const char *name, const char *value)
-{
-    iso_text_put(text, name);
-    iso_text_put(text, "=");
-    iso_text_put(text, value ? value : "");
-    iso_text_put(text, "\n");
-}
-
-static void put_number(struct iso_text *text, const char *name, uint64_t number)
-{
-    iso_text_put(text, name);
-    iso_text_put(text, "=");
-    iso_text_put_unsigned(text, number);
-    iso_text_put(text, "\n");
-}
-
-/* Everything that decides what verdicts are, and where they go. How bad records are treated may change. */
-static void configure(struct iso_text *text, const struct app_stream_options *options)
-{
-    for (uint32_t i = 0; i < options->sources.count; i++)
-        put_line(text, "source", options->sources.items[i]);
-    put_number(text, "level", (uint64_t)options->level);
-    put_number(text, "no-session-order", options->no_session_order);
-    put_number(text, "hlc-bits", options->hlc_bits);
-    put_line(text, "initial", options->initial);
-    put_line(text, "initial-file", options->initial_file);
-    put_number(text, "settle", options->settle);
-    put_number(text, "retention", options->retention);
-    put_number(text, "memory", options->memory);
-    put_number(text, "finality-timeout", options->finality_timeout);
-    put_number(text, "idle-timeout", options->idle_timeout);
-    put_number(text, "threads", options->threads);
-    put_line(text, "out", options->out);
-    put_number(text, "final-only", options->final_only);
-    put_number(text, "json", options->json);
-    put_number(text, "max-violations", options->max_violations);
-}
-
-/* The first line of `a` that `b` has not in its place. */
-static void first_difference(const struct iso_text *a, const struct iso_text *b, char *line, size_t size)
-{
-    size_t at = 0, start = 0;
-    for (; at < a->used && at < b->used && a->bytes[at] == b->bytes[at]; at++)
-        start = a->bytes[at] == '\n' ? at + 1 : start;
-    size_t end = start;
-    while (end < a->used && a->bytes[end] != '\n' && end - start + 1 < size)
-        end++;
-    if (end > start)
-        memcpy(line, a->bytes + start, end - start);
-    line[end - start] = 0;
-}
-
-static void archive_version(struct iso_archive *archive)
-{
-    struct {
-        uint32_t format, order;
-        char version[24];
-    } expected = {.format = FORMAT, .order = 0x01020304, .version = ISO_VERSION}, found = expected;
-    iso_archive_value(archive, "isochron state", &found, sizeof found);
-    if (memcmp(&found, &expected, sizeof found))
-        iso_error_set(archive->error, ISO_FAILED,
-                      "%s: written by isochron %.23s in format %u; this is " ISO_VERSION
-                      " with format %u: end its run with that version, or begin with a new directory",
-                      archive->name, found.version, found.format, expected.format);
-}
-
-static void archive_configuration(struct iso_archive *archive, const struct iso_text *configuration)
-{
-    struct iso_text found = *configuration;
-    char was[200], is[200];
-    ISO_ARCHIVE_ANY(archive, "configuration", ISO_ARCHIVE_HEAP, found.bytes, found.used, found.capacity);
-    if (!archive->restoring || archive->error->status != ISO_OK)
-        return;
-    if (found.used != configuration->used || memcmp(found.bytes, configuration->bytes, found.used)) {
-        first_difference(&found, configuration, was, sizeof was);
-        first_difference(configuration, &found, is, sizeof is);
-        iso_error_set(archive->error, ISO_BAD_INPUT,
-                      "%s: of another configuration: it has %s where this run has %s; expected the same options, or a "
-                      "new directory",
-                      archive->name, *was ? was : "nothing", *is ? is : "nothing");
-    }
-    iso_free(found.bytes);
-}
 
 static void walk(void *context, struct iso_archive *archive)
 {
     struct app_durable *durable = context;
-    archive_version(archive);
-    archive_configuration(archive, &durable->configuration);
+    app_configuration_archive(archive, &durable->configuration);
     iso_progress_archive(archive, &durable->progress);
     ISO_ARCHIVE_VALUE(archive, durable->device);
     ISO_ARCHIVE_VALUE(archive, durable->inode);
     ISO_ARCHIVE_VALUE(archive, durable->begun);
+    ISO_ARCHIVE_VALUE(archive, durable->records_given);
+    app_captures_mark_archive(archive, &durable->captures);
+    app_rounds_archive(archive, durable->stream->rounds);
     iso_pipeline_archive(archive, durable->stream->pipeline);
+    if (!archive->restoring)
+        app_captures_sync(durable->stream, archive->error);
     if (!archive->restoring && durable->inode && fsync(durable->stream->lines->descriptor))
         iso_error_set(archive->error, ISO_FAILED, "%s: cannot be synced: %s", durable->stream->lines->name,
                       strerror(errno));
@@ -137,21 +66,18 @@ static void at_point(void *context, const char *point)
     app_durable_at(context, point);
 }
 
+/* What cannot be read again, or is written at a run's end alone. */
 static enum iso_status refuse_others(const struct app_stream *stream)
 {
     const struct app_stream_options *options = stream->options;
-    const char *other = options->any_order                              ? "--any-order"
-                        : options->round                                ? "--round"
-                        : options->to_history || options->history       ? "--history and --to-history"
-                        : options->on_bad_record == ISO_BAD_DEAD_LETTER ? "--dead-letter"
-                        : stream->joins                                 ? "a change stream"
-                                                                        : NULL;
+    const char *other = options->to_history                                  ? "--to-history"
+                        : options->history && !strcmp(options->history, "-") ? "--history -"
+                        : options->round && options->memory                  ? "--round and --memory"
+                                                                             : NULL;
     if (!other)
         return ISO_OK;
     return iso_error_set(&stream->app->error, ISO_BAD_INPUT,
-                         "--state remembers client records and their verdicts: "
-                         "it cannot be combined with %s",
-                         other);
+                         "--state does again after a crash what was done before: it cannot be combined with %s", other);
 }
 
 enum iso_status app_durable_open(struct app_durable *durable, struct app_stream *stream,
@@ -160,10 +86,11 @@ enum iso_status app_durable_open(struct app_durable *durable, struct app_stream 
     struct iso_error *error = &stream->app->error;
     struct iso_store_options settings = {.path = options->state};
     const char *crash = getenv("ISOCHRON_CRASH");
-    *durable = (struct app_durable){.stream = stream, .options = *options, .process = getpid()};
+    *durable =
+        (struct app_durable){.stream = stream, .options = *options, .process = getpid(), .opened = microseconds()};
     if (refuse_others(stream) != ISO_OK)
         return error->status;
-    configure(&durable->configuration, stream->options);
+    app_configuration_put(&durable->configuration, stream->options, options->record);
     if (crash) {
         const char *number = strchr(crash, ':');
         durable->crash_point = crash;
@@ -186,6 +113,7 @@ void app_durable_close(struct app_durable *durable)
     iso_progress_release(&durable->progress);
     iso_text_release(&durable->record);
     iso_text_release(&durable->configuration);
+    app_captures_mark_release(&durable->captures);
     if (durable->stream)
         durable->stream->durable = NULL;
     *durable = (struct app_durable){0};
@@ -320,7 +248,15 @@ enum iso_status app_durable_begin(struct app_durable *durable, const struct iso_
     for (uint32_t i = 0; i < count; i++)
         iso_progress_place(&durable->progress, partitions[i].input)->next = partitions[i].next;
     begin_output(durable);
+    if (app_captures_open(durable->stream, durable->options.record, true) != ISO_OK ||
+        app_captures_settle(durable->stream, &durable->captures) != ISO_OK)
+        return durable->stream->app->error.status;
     return iso_store_begin(durable->store, walk, durable, &durable->stream->app->error);
+}
+
+enum iso_status app_durable_resume_captures(struct app_durable *durable)
+{
+    return app_captures_resume(durable->stream, durable->options.record, &durable->captures);
 }
 
 enum iso_status app_durable_resume(struct app_durable *durable)
@@ -330,7 +266,8 @@ enum iso_status app_durable_resume(struct app_durable *durable)
     app_durable_at(durable, "after-catch-up");
     iso_output_flush(durable->stream->lines);
     app_durable_at(durable, "after-catch-up-output");
-    if (forget_lost(durable) != ISO_OK || iso_store_resume(durable->store, &torn, error) != ISO_OK)
+    if (app_captures_cut(durable->stream) != ISO_OK || forget_lost(durable) != ISO_OK ||
+        iso_store_resume(durable->store, &torn, error) != ISO_OK)
         return error->status;
     if (torn)
         app_warn("state %s: the journal's last %" PRIu64 " bytes are no whole record and were left out",
@@ -352,14 +289,17 @@ static enum iso_status append(struct app_durable *durable, enum iso_progress_rec
     return status;
 }
 
+bool app_durable_has_declared(struct app_durable *durable, uint32_t input)
+{
+    return iso_progress_place(&durable->progress, input)->declared;
+}
+
 enum iso_status app_durable_declare(struct app_durable *durable, const struct iso_kafka_partition *partition,
                                     uint64_t time)
 {
     struct iso_progress_partition record = {
         time, partition->input, partition->partition, partition->next, partition->topic, strlen(partition->topic)};
     struct iso_progress_place *place = iso_progress_place(&durable->progress, partition->input);
-    if (place->declared)
-        return ISO_OK;
     place->next = place->next < 0 ? partition->next : place->next;
     place->declared = true;
     app_durable_at(durable, "before-declare");
@@ -382,6 +322,42 @@ enum iso_status app_durable_step(struct app_durable *durable, const struct iso_m
     append(durable, ISO_PROGRESS_STEP);
     app_durable_at(durable, count ? "after-batch-recorded" : "after-idle-step-recorded");
     return durable->stream->app->error.status;
+}
+
+/* ---- the file of clients' records ---- */
+
+enum iso_status app_durable_give_records(struct app_durable *durable)
+{
+    struct app_stream *stream = durable->stream;
+    struct iso_error *error = &stream->app->error;
+    uint64_t digest;
+    if (!stream->options->history || durable->records_given)
+        return ISO_OK;
+    if (app_joined_read(stream) != ISO_OK ||
+        iso_progress_digest_file(stream->options->history, &digest, error) != ISO_OK)
+        return error->status;
+    iso_text_put_bytes(&durable->record, &digest, sizeof digest);
+    app_durable_at(durable, "before-records");
+    durable->records_given = true;
+    if (append(durable, ISO_PROGRESS_RECORDS) == ISO_OK)
+        app_joined_give(stream);
+    app_durable_at(durable, "after-records");
+    return error->status;
+}
+
+enum iso_status app_durable_give_records_again(struct app_durable *durable, const struct iso_store_record *record)
+{
+    struct app_stream *stream = durable->stream;
+    struct iso_error *error = &stream->app->error;
+    uint64_t digest;
+    if (app_joined_read(stream) != ISO_OK ||
+        iso_progress_digest_file(stream->options->history, &digest, error) != ISO_OK)
+        return error->status;
+    if (record->size != sizeof digest || memcmp(record->bytes, &digest, sizeof digest))
+        return iso_error_set(error, ISO_FAILED, "%s: is not what it was when its records were taken",
+                             stream->options->history);
+    durable->records_given = true;
+    return app_joined_give(stream);
 }
 
 enum iso_status app_durable_finish(struct app_durable *durable, uint64_t time)
@@ -463,20 +439,17 @@ static bool is_snapshot_due(const struct app_durable *durable, uint64_t now)
            (durable->fed && now - durable->fed_at >= SNAPSHOT_EVERY_MS);
 }
 
-static uint64_t microseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 static enum iso_status take_snapshot(struct app_durable *durable, uint64_t now)
 {
     durable->pending = durable->progress.position;
     durable->fed = 0;
     durable->fed_at = now;
     durable->snapshots++;
+    durable->forked = microseconds();
     app_durable_at(durable, "before-snapshot");
+    if (app_captures_settle(durable->stream, &durable->captures) != ISO_OK)
+        return durable->stream->app->error.status;
+    app_durable_at(durable, "after-captures-settled");
     iso_store_snapshot(durable->store, walk, durable, &durable->stream->app->error);
     app_durable_at(durable, "after-snapshot");
     return durable->stream->app->error.status;
@@ -486,6 +459,8 @@ static void commit(struct app_durable *durable)
 {
     app_durable_at(durable, "before-commit");
     iso_store_commit(durable->store, &durable->stream->app->error);
+    durable->snapped = durable->forked;
+    durable->snap_took = microseconds() - durable->forked;
     app_durable_at(durable, "after-commit");
 }
 
@@ -548,4 +523,20 @@ enum iso_status app_durable_stop(struct app_durable *durable, uint64_t seconds)
                 durable->options.state, durable->snapshots, durable->longest_pause / 1000,
                 durable->longest_pause % 1000, iso_store_snapshot_bytes(durable->store));
     return error->status;
+}
+
+void app_durable_figures(const struct app_durable *durable, struct app_durable_figures *figures)
+{
+    uint64_t now = microseconds(), began, took;
+    bool synced = iso_store_synced(durable->store, &began, &took);
+    *figures = (struct app_durable_figures){
+        .checkpoint_age = (double)(now - (synced ? began : durable->opened)) / 1e6,
+        .checkpoint_took = synced ? (double)took / 1e6 : -1,
+        .snapshot_age = durable->snapped ? (double)(now - durable->snapped) / 1e6 : -1,
+        .snapshot_took = durable->snapped ? (double)durable->snap_took / 1e6 : -1,
+        .longest_pause = (double)durable->longest_pause / 1e6,
+        .journal_bytes = iso_store_journal_bytes(durable->store),
+        .snapshot_bytes = iso_store_snapshot_bytes(durable->store),
+        .snapshots = durable->snapshots,
+    };
 }

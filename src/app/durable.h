@@ -17,6 +17,7 @@
 
 #include <sys/types.h>
 
+#include "app/captures.h"
 #include "app/stream.h"
 #include "connectors/kafka/consumer.h"
 #include "state/progress.h"
@@ -24,6 +25,7 @@
 
 struct app_durable_options {
     const char *state;            /* NULL: nothing is remembered */
+    const char *record;           /* --record; NULL: nothing */
     uint64_t checkpoint_interval; /* nanoseconds */
     uint64_t snapshot_after;      /* bytes of input; 0: as many as four snapshots have, at least 64 MiB */
 };
@@ -34,18 +36,31 @@ struct app_durable {
     struct iso_store *store;
     struct iso_progress progress;
     struct iso_text record, configuration;
-    uint64_t told, noted;          /* bytes of output that its reader has; that the journal says it has */
-    uint64_t marked;               /* a topic: up to where it will have once its mark has settled */
-    uint64_t device, inode, begun; /* a regular file, and where in it the output begins; 0: none */
-    uint64_t pending;              /* the output at the fork of the snapshot under way */
-    uint64_t fed, fed_at;          /* about as many bytes of input since the last snapshot; when that was */
-    uint64_t checked;              /* when the last checkpoint was */
-    bool catching_up;              /* chatter would repeat itself */
-    bool finished;                 /* the journal says that the input ended */
+    uint64_t told, noted;              /* bytes of output that its reader has; that the journal says it has */
+    uint64_t marked;                   /* a topic: up to where it will have once its mark has settled */
+    uint64_t device, inode, begun;     /* a regular file, and where in it the output begins; 0: none */
+    uint64_t pending;                  /* the output at the fork of the snapshot under way */
+    uint64_t fed, fed_at;              /* about as many bytes of input since the last snapshot; when that was */
+    uint64_t checked;                  /* when the last checkpoint was */
+    bool catching_up;                  /* chatter would repeat itself */
+    bool finished;                     /* the journal says that the input ended */
+    bool records_given;                /* those of --history FILE */
+    struct app_captures_mark captures; /* at the last snapshot */
     pid_t process;
     uint64_t crash_left; /* for tests: at which point the process dies */
     const char *crash_point;
-    uint64_t snapshots, longest_pause; /* microseconds */
+    uint64_t snapshots, longest_pause; /* microseconds, as what follows, on the monotonic clock */
+    uint64_t opened;                   /* when this run began to remember */
+    uint64_t forked;                   /* when the snapshot under way was begun */
+    uint64_t snapped, snap_took;       /* the same of the committed one, and how long it took; 0: another process did */
+};
+
+/* What is seen of it from outside; seconds. */
+struct app_durable_figures {
+    double checkpoint_age, checkpoint_took; /* the latter below 0: there was none yet */
+    double snapshot_age, snapshot_took;     /* below 0: the snapshot is an earlier process's */
+    double longest_pause;
+    uint64_t journal_bytes, snapshot_bytes, snapshots;
 };
 
 /* Opens the state and restores its snapshot into the stream's pipeline, if it has one. `stream` has been opened. */
@@ -76,8 +91,18 @@ enum iso_status app_durable_begin(struct app_durable *durable, const struct iso_
 /* All was done again; from here on new steps are recorded. */
 enum iso_status app_durable_resume(struct app_durable *durable);
 
+/* A restart, before all is done again: opens what is written beside the verdicts, as it was at the snapshot. */
+enum iso_status app_durable_resume_captures(struct app_durable *durable);
+
+/* Gives the pipeline the records of --history FILE, unless it has them; again, where the journal has a record of that.
+ */
+enum iso_status app_durable_give_records(struct app_durable *durable);
+enum iso_status app_durable_give_records_again(struct app_durable *durable, const struct iso_store_record *record);
+
 /* Messages that a restart would have to read again. */
 void app_durable_count(struct app_durable *durable, const struct iso_message *messages, uint32_t count);
+
+bool app_durable_has_declared(struct app_durable *durable, uint32_t input);
 
 /* A partition is going to be declared; a batch is going to be fed (none: only time passes); the end is. */
 enum iso_status app_durable_declare(struct app_durable *durable, const struct iso_kafka_partition *partition,
@@ -91,6 +116,8 @@ enum iso_status app_durable_after(struct app_durable *durable, uint64_t now);
 
 /* The last checkpoint of a run that ends; what a snapshot under way needs at most `seconds` for. */
 enum iso_status app_durable_stop(struct app_durable *durable, uint64_t seconds);
+
+void app_durable_figures(const struct app_durable *durable, struct app_durable_figures *figures);
 
 /* For tests: the process may die here. */
 void app_durable_at(struct app_durable *durable, const char *point);

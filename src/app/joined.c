@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "io/read.h"
 
 /* Origins name inputs of the pipeline's table. */
@@ -17,17 +18,31 @@ static void rename_inputs(struct iso_inputs *inputs, struct iso_history *history
 
 enum iso_status app_joined_read(struct app_stream *stream)
 {
-    struct iso_history history;
+    const struct iso_read_options how = {.threads = app_processors()};
     struct iso_error *error = &stream->app->error;
-    if (!stream->options->history)
+    if (!stream->options->history || stream->records)
         return ISO_OK;
-    iso_history_init(&history);
-    if (iso_read_history(&stream->options->history, 1, &(struct iso_read_options){.threads = app_processors()},
-                         &history, error) == ISO_OK) {
-        rename_inputs(iso_pipeline_inputs(stream->pipeline), &history);
-        iso_pipeline_records(stream->pipeline, &history, 0, error);
-    }
-    iso_history_release(&history);
+    stream->records = iso_allocate(sizeof *stream->records);
+    iso_history_init(stream->records);
+    if (iso_read_history(&stream->options->history, 1, &how, stream->records, error) == ISO_OK)
+        rename_inputs(iso_pipeline_inputs(stream->pipeline), stream->records);
+    return error->status;
+}
+
+static void forget_records(struct app_stream *stream)
+{
+    if (stream->records)
+        iso_history_release(stream->records);
+    iso_free(stream->records);
+    stream->records = NULL;
+}
+
+enum iso_status app_joined_give(struct app_stream *stream)
+{
+    struct iso_error *error = &stream->app->error;
+    if (stream->records)
+        iso_pipeline_records(stream->pipeline, stream->records, 0, error);
+    forget_records(stream);
     return error->status;
 }
 
@@ -51,6 +66,7 @@ void app_joined_write(void *context, const struct iso_history *block)
 enum iso_status app_joined_close(struct app_stream *stream)
 {
     struct iso_error *error = &stream->app->error;
+    forget_records(stream);
     if (!stream->writes_joined)
         return error->status;
     stream->writes_joined = false;

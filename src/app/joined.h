@@ -4,8 +4,10 @@
 
 #include "app/stream.h"
 
-/* Gives the file's transactions to the pipeline. */
+/* Reads the file's transactions, and numbers it among the inputs; then gives them to the pipeline. Nothing without
+ * --history. */
 enum iso_status app_joined_read(struct app_stream *stream);
+enum iso_status app_joined_give(struct app_stream *stream);
 
 enum iso_status app_joined_open(struct app_stream *stream);
 

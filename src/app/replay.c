@@ -1,4 +1,5 @@
 /* `isochron replay`: the watch pipeline on captured topics. */
+#include "app/captures.h"
 #include "app/explanation.h"
 #include "app/load.h"
 #include "app/replayed.h"
@@ -53,6 +54,8 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     replay.stream.silent = replay.explanation.explain || app_explanation_takes_stdout(&replay.explanation);
     if (status == ISO_OK && !done) {
         status = app_stream_open(&stream, app, &replay.stream, false, true);
+        if (status == ISO_OK)
+            status = app_captures_open(&stream, NULL, false);
         if (status == ISO_OK)
             status = replay_files(&stream, &replay, &files);
         if (app_stream_close(&stream) != ISO_OK)

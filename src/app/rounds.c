@@ -6,6 +6,7 @@
 
 #include "app/memory_output.h"
 #include "base/memory.h"
+#include "history/archive.h"
 #include "history/copy.h"
 #include "history/part.h"
 #include "io/read.h"
@@ -32,6 +33,22 @@ void app_rounds_release(struct app_rounds *rounds)
     if (rounds->stream)
         iso_history_release(&rounds->collected);
     rounds->stream = NULL;
+}
+
+void app_rounds_archive(struct iso_archive *archive, struct app_rounds *rounds)
+{
+    uint32_t kind = rounds->kind;
+    iso_archive_value(archive, "rounds", &kind, sizeof kind);
+    iso_archive_expect(archive, kind <= APP_ROUNDS_UNTIMED);
+    rounds->kind = (enum app_rounds_kind)kind;
+    ISO_ARCHIVE_VALUE(archive, rounds->since);
+    ISO_ARCHIVE_VALUE(archive, rounds->number);
+    ISO_ARCHIVE_VALUE(archive, rounds->full);
+    if (archive->restoring) { /* its initial values come back too */
+        iso_history_release(&rounds->collected);
+        iso_history_init(&rounds->collected);
+    }
+    iso_history_archive(archive, &rounds->collected);
 }
 
 static enum iso_model model_of(const struct app_stream_options *options)

@@ -12,6 +12,7 @@
 #define ISO_APP_ROUNDS_H
 
 #include "app/stream.h"
+#include "base/archive.h"
 
 enum app_rounds_kind { APP_ROUNDS_OPEN, APP_ROUNDS_TIMED, APP_ROUNDS_UNTIMED };
 
@@ -27,6 +28,9 @@ struct app_rounds {
 
 void app_rounds_init(struct app_rounds *rounds, struct app_stream *stream, bool enabled);
 void app_rounds_release(struct app_rounds *rounds);
+
+/* For --state: saves or restores (app/durable.h). */
+void app_rounds_archive(struct iso_archive *archive, struct app_rounds *rounds);
 
 /* For the pipeline: takes transactions of a block. True: they are not the online engine's. */
 bool app_rounds_take(struct app_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count);

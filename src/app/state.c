@@ -1,4 +1,4 @@
-/* `isochron state`: looking into the directory that `watch --state` keeps. */
+/* `isochron state`: looking into the directory that `watch --state` keeps, and tidying it up. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +25,8 @@ struct view {
     int32_t partition; /* of the input at hand */
     uint32_t inputs;
     uint64_t position, messages;
+    uint64_t waiting_transactions, waiting_records; /* of change streams */
+    uint64_t record, dead_letter;                   /* bytes of files */
 };
 
 static void collect(void *context, const void *bytes, size_t size)
@@ -56,7 +58,8 @@ static void show_input(struct view *view)
                       (int)view->content.used, view->content.bytes, view->partition, place.next);
 }
 
-/* Items are known by their names in the walks of app/durable.c, state/progress.c and pipeline/archive.c. */
+/* Items are known by their names in the walks of app/durable.c, app/captures.c, state/progress.c, pipeline/archive.c
+ * and join/archive.c. */
 static void take_item(struct view *view, const struct iso_archive_item *item)
 {
     view->items++;
@@ -69,6 +72,14 @@ static void take_item(struct view *view, const struct iso_archive_item *item)
         view->messages = number_in(&view->content);
     else if (is(item, "progress->position"))
         view->position = number_in(&view->content);
+    else if (is(item, "join->open_count"))
+        view->waiting_transactions = number_in(&view->content);
+    else if (is(item, "join->waiting_records"))
+        view->waiting_records = number_in(&view->content);
+    else if (is(item, "mark->record"))
+        view->record = number_in(&view->content);
+    else if (is(item, "mark->dead_letter"))
+        view->dead_letter = number_in(&view->content);
     else if (is(item, "input.partition"))
         view->partition = (int32_t)number_in(&view->content);
     else if (is(item, "input.topic") && view->shows)
@@ -97,10 +108,22 @@ static void show_configuration(struct view *view)
     }
 }
 
+static void show_rest(const struct view *view)
+{
+    struct iso_output *out = &view->app->out;
+    if (view->waiting_transactions || view->waiting_records)
+        iso_output_format(out, "waiting to be joined: %" PRIu64 " transactions, %" PRIu64 " records\n",
+                          view->waiting_transactions, view->waiting_records);
+    if (view->record)
+        iso_output_format(out, "recording: %" PRIu64 " bytes\n", view->record);
+    if (view->dead_letter)
+        iso_output_format(out, "dead letters: %" PRIu64 " bytes\n", view->dead_letter);
+}
+
 static void count_records(struct view *view, struct iso_store *store)
 {
-    static const char *const names[] = {"other records",          "steps",       "partitions",
-                                        "notes of what was told", "checkpoints", "ends"};
+    static const char *const names[] = {"other records", "steps", "partitions",      "notes of what was told",
+                                        "checkpoints",   "ends",  "files of records"};
     enum { NAMES = sizeof names / sizeof *names };
     uint64_t counts[NAMES] = {0};
     struct iso_store_record record;
@@ -116,6 +139,29 @@ static void count_records(struct view *view, struct iso_store *store)
                           iso_store_torn(store));
 }
 
+struct freed {
+    struct app *app;
+    uint64_t files, bytes;
+};
+
+static void tell_freed(void *context, const char *name, uint64_t bytes)
+{
+    struct freed *freed = context;
+    iso_output_format(&freed->app->out, "%s: %" PRIu64 " bytes freed\n", name, bytes);
+    freed->files++;
+    freed->bytes += bytes;
+}
+
+/* Only of a state that is whole: whoever looks into a damaged one needs all of it. */
+static void compact(struct app *app, struct iso_store *store)
+{
+    struct freed freed = {.app = app};
+    if (iso_store_compact(store, tell_freed, &freed, &app->error) == ISO_OK)
+        iso_output_format(&app->out, "freed: %" PRIu64 " bytes of %" PRIu64 " file%s; kept: %" PRIu64 " bytes\n",
+                          freed.bytes, freed.files, app_plural(freed.files),
+                          iso_store_snapshot_bytes(store) + iso_store_journal_bytes(store));
+}
+
 static enum iso_status run_on(struct app *app, const char *verb, const char *path)
 {
     struct view view = {.app = app, .shows = !strcmp(verb, "show")};
@@ -129,10 +175,14 @@ static enum iso_status run_on(struct app *app, const char *verb, const char *pat
                           view.position);
         if (view.shows)
             show_configuration(&view);
+        if (view.shows)
+            show_rest(&view);
         count_records(&view, store);
     }
     if (app->error.status == ISO_OK)
         iso_output_text(&app->out, "every checksum fits\n");
+    if (app->error.status == ISO_OK && !strcmp(verb, "compact"))
+        compact(app, store);
     iso_store_close(store);
     iso_text_release(&view.content);
     iso_text_release(&view.configuration);
@@ -147,9 +197,10 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     bool done;
     enum iso_status status = app_parse(app, count, arguments, &state, &words, &done);
     if (status == ISO_OK && !done) {
-        bool known = words.count == 2 && (!strcmp(words.items[0], "show") || !strcmp(words.items[0], "verify"));
+        bool known = words.count == 2 && (!strcmp(words.items[0], "show") || !strcmp(words.items[0], "verify") ||
+                                          !strcmp(words.items[0], "compact"));
         status = known ? run_on(app, words.items[0], words.items[1])
-                       : iso_error_set(&app->error, ISO_BAD_INPUT, "expected show DIR or verify DIR");
+                       : iso_error_set(&app->error, ISO_BAD_INPUT, "expected show DIR, verify DIR or compact DIR");
     }
     app_texts_release(&words);
     return status;
@@ -157,11 +208,12 @@ static enum iso_status run(struct app *app, int count, char **arguments)
 
 const struct app_command app_state = {
     .name = "state",
-    .summary = "look into the directory that watch --state keeps",
-    .usage = "show|verify DIR",
+    .summary = "look into the directory that watch --state keeps, or tidy it up",
+    .usage = "show|verify|compact DIR",
     .intro = "show says whose state it is, how far it has come, and what a restart does again;\n"
-             "verify reads every byte of it and compares every checksum. Not while a run uses\n"
-             "the directory. Status 4: damaged, or in use.",
+             "verify reads every byte of it and compares every checksum; compact does that, then\n"
+             "removes what crashes left there and no restart needs, and says what it freed. Not\n"
+             "while a run uses the directory. Status 4: damaged, or in use.",
     .examples = "  isochron state show /var/lib/isochron\n"
                 "      Where each partition goes on, and with which options.\n",
     .options = options,

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "app/durable.h"
+#include "explain/brief.h"
 #include "iso/version.h"
 
 enum { PUBLISH_MS = 250 };
@@ -16,10 +18,18 @@ static uint64_t since_1970(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+static void explain(const char *line, size_t length, struct iso_text *text)
+{
+    struct iso_brief brief;
+    if (iso_brief_init(&brief, line, length))
+        iso_brief_json(&brief, text);
+    iso_brief_release(&brief);
+}
+
 static enum iso_status open_server(struct app_status *status, const char *listen, const char *token_file,
                                    struct iso_error *error)
 {
-    status->web = iso_web_new(listen, token_file, error);
+    status->web = iso_web_new(listen, token_file, explain, error);
     if (!status->web)
         return error->status;
     const char *colon = strrchr(listen, ':');
@@ -51,6 +61,13 @@ void app_status_close(struct app_status *status)
 static void count(struct app_status *status, enum iso_metric metric, uint64_t value)
 {
     iso_metrics_count(&status->metrics, metric, NULL, NULL, value);
+}
+
+/* Below 0: there is nothing to tell. */
+static void real(struct app_status *status, enum iso_metric metric, double value)
+{
+    if (value >= 0)
+        iso_metrics_real(&status->metrics, metric, NULL, NULL, value);
 }
 
 static void put_intake(struct app_status *status, const struct iso_pipeline_stats *stats)
@@ -85,25 +102,57 @@ static void put_verdicts(struct app_status *status, const struct iso_pipeline_st
     count(status, ISO_METRIC_FLIPS, flips);
     if (stats->has_watermark)
         count(status, ISO_METRIC_WATERMARK, stats->watermark);
-    iso_metrics_real(metrics, ISO_METRIC_PROGRESS_TIME, NULL, NULL, (double)status->progressed / 1000);
+    real(status, ISO_METRIC_PROGRESS_TIME, (double)status->progressed / 1000);
 }
 
-static void put_partitions(struct app_status *status, struct iso_kafka_consumer *consumer)
+/* One metric of a partition; false: there is no such figure. */
+static bool partition_figure(const struct app_stream *stream, struct iso_kafka_consumer *consumer, uint32_t index,
+                             enum iso_metric metric, uint64_t *value)
+{
+    const struct iso_kafka_partition *partitions;
+    iso_kafka_consumer_partitions(consumer, &partitions);
+    uint64_t next = (uint64_t)partitions[index].next, behind = iso_kafka_consumer_behind(consumer, index);
+    struct iso_pipeline_input input = iso_pipeline_input(stream->pipeline, partitions[index].input);
+    *value = metric == ISO_METRIC_OFFSET                ? next
+             : metric == ISO_METRIC_END                 ? next + behind
+             : metric == ISO_METRIC_LAG                 ? behind
+             : metric == ISO_METRIC_PARTITION_WATERMARK ? input.watermark
+                                                        : input.is_idle;
+    return metric != ISO_METRIC_PARTITION_WATERMARK || input.has_watermark;
+}
+
+static void put_partitions(struct app_status *status, const struct app_stream *stream,
+                           struct iso_kafka_consumer *consumer)
 {
     const struct iso_kafka_partition *partitions;
     uint32_t partition_count = iso_kafka_consumer_partitions(consumer, &partitions);
-    for (int lag = 0; lag < 2; lag++) {
+    for (int metric = ISO_METRIC_OFFSET; metric <= ISO_METRIC_IDLE; metric++) {
         for (uint32_t i = 0; i < partition_count; i++) {
             char number[16];
+            uint64_t value;
             snprintf(number, sizeof number, "%" PRId32, partitions[i].partition);
-            iso_metrics_count(&status->metrics, lag ? ISO_METRIC_LAG : ISO_METRIC_OFFSET, partitions[i].topic, number,
-                              lag ? iso_kafka_consumer_behind(consumer, i) : (uint64_t)partitions[i].next);
+            if (partition_figure(stream, consumer, i, (enum iso_metric)metric, &value))
+                iso_metrics_count(&status->metrics, (enum iso_metric)metric, partitions[i].topic, number, value);
         }
     }
     const struct iso_kafka_counters *counters = iso_kafka_consumer_counters(consumer);
     count(status, ISO_METRIC_GAPS, counters->missing);
     count(status, ISO_METRIC_SEEKS, counters->seeks);
     count(status, ISO_METRIC_PAUSES, counters->pauses);
+}
+
+static void put_state(struct app_status *status, const struct app_durable *durable)
+{
+    struct app_durable_figures figures;
+    app_durable_figures(durable, &figures);
+    real(status, ISO_METRIC_CHECKPOINT_AGE, figures.checkpoint_age);
+    real(status, ISO_METRIC_CHECKPOINT_DURATION, figures.checkpoint_took);
+    count(status, ISO_METRIC_JOURNAL_BYTES, figures.journal_bytes);
+    count(status, ISO_METRIC_SNAPSHOTS, figures.snapshots);
+    real(status, ISO_METRIC_SNAPSHOT_AGE, figures.snapshot_age);
+    real(status, ISO_METRIC_SNAPSHOT_DURATION, figures.snapshot_took);
+    count(status, ISO_METRIC_SNAPSHOT_BYTES, figures.snapshot_bytes);
+    real(status, ISO_METRIC_SNAPSHOT_PAUSE, figures.longest_pause);
 }
 
 static void publish(struct app_status *status, const struct app_stream *stream, struct iso_kafka_consumer *consumer,
@@ -115,10 +164,12 @@ static void publish(struct app_status *status, const struct app_stream *stream, 
     iso_metrics_real(&status->metrics, ISO_METRIC_START_TIME, NULL, NULL, (double)status->started / 1000);
     put_intake(status, stats);
     put_verdicts(status, stats);
-    put_partitions(status, consumer);
+    put_partitions(status, stream, consumer);
     count(status, ISO_METRIC_MEMORY, stats->engine.bytes);
     if (stream->options->memory)
         count(status, ISO_METRIC_MEMORY_LIMIT, stream->options->memory);
+    if (stream->durable)
+        put_state(status, stream->durable);
     iso_web_publish(status->web, &status->metrics, true, trouble);
 }
 
@@ -136,9 +187,10 @@ static void tell_manager(struct app_status *status, struct iso_kafka_consumer *c
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         violations += stats->engine.counts[axiom];
     if (app_notify_progress(&status->notify, done, !behind || trouble, now))
-        app_notify_status(&status->notify,
-                          "%" PRIu64 " transactions, %" PRIu64 " violations, %" PRIu64 " messages behind%s%s",
-                          stats->engine.transactions, violations, behind, trouble ? "; " : "", trouble ? trouble : "");
+        app_notify_status(
+            &status->notify, "%" PRIu64 " transaction%s, %" PRIu64 " violation%s, %" PRIu64 " message%s behind%s%s",
+            stats->engine.transactions, app_plural(stats->engine.transactions), violations, app_plural(violations),
+            behind, app_plural(behind), trouble ? "; " : "", trouble ? trouble : "");
 }
 
 void app_status_update(struct app_status *status, const struct app_stream *stream, struct iso_kafka_consumer *consumer,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/captures.h"
 #include "app/consume.h"
 #include "app/durable.h"
 #include "app/joined.h"
@@ -14,6 +15,7 @@
 #include "app/rounds.h"
 #include "app/source.h"
 #include "base/memory.h"
+#include "explain/brief.h"
 #include "io/read.h"
 
 enum { FLUSH_SECONDS = 10 };
@@ -51,16 +53,43 @@ static enum iso_status to_topic(struct app_stream *stream, const char *line, siz
     return iso_kafka_producer_send(stream->producer, &message, error);
 }
 
+/* A verdict line in words, to standard output; one of polygraph's, which lists what it found, as it is. */
+static enum iso_status say_brief(struct app_stream *stream, const char *line, size_t length)
+{
+    struct app *app = stream->app;
+    struct iso_brief brief;
+    struct iso_text text = {0};
+    if (iso_brief_init(&brief, line, length))
+        iso_brief_text(&brief, &text);
+    else
+        iso_text_put_bytes(&text, line, length);
+    iso_output_bytes(&app->out, text.bytes, text.used);
+    iso_text_release(&text);
+    iso_brief_release(&brief);
+    if (app->out.error)
+        return iso_error_set(&app->error, ISO_FAILED, "%s: %s", app->out.name, strerror(app->out.error));
+    return app->error.status;
+}
+
 enum iso_status app_stream_tell(struct app_stream *stream, const char *line, size_t length)
 {
     struct iso_error *error = &stream->app->error;
     size_t told = stream->durable ? app_durable_line(stream->durable, line, length) : 0;
     if (stream->web)
         iso_web_add(stream->web, line, length);
-    if (told == length)
+    if (told == length || (stream->options->brief && say_brief(stream, line, length) != ISO_OK))
+        return error->status;
+    if (stream->options->brief && !stream->options->out)
         return error->status;
     return stream->producer ? to_topic(stream, line, length, error)
                             : to_output(stream, line + told, length - told, error);
+}
+
+void app_stream_flush(struct app_stream *stream)
+{
+    iso_output_flush(stream->lines);
+    if (stream->options->brief)
+        iso_output_flush(&stream->app->out);
 }
 
 /* With --json standard output is the object's alone. */
@@ -106,10 +135,9 @@ static void on_bad(void *context, const struct iso_message *message, const char 
 {
     struct app_stream *stream = context;
     struct iso_error error = {0};
-    if (says_again(stream))
-        return;
-    app_warn("topic %s partition %" PRId32 " offset %" PRId64 ": left out: %s", message->topic, message->partition,
-             message->offset, reason);
+    if (!says_again(stream))
+        app_warn("topic %s partition %" PRId32 " offset %" PRId64 ": left out: %s", message->topic, message->partition,
+                 message->offset, reason);
     if (stream->dead_letter && iso_capture_write(stream->dead_letter, message, &error) != ISO_OK)
         app_warn("%s", error.text);
 }
@@ -159,11 +187,9 @@ static enum iso_status open_outputs(struct app_stream *stream)
     if ((options->on_bad_record == ISO_BAD_DEAD_LETTER) != (options->dead_letter != NULL))
         return iso_error_set(error, ISO_BAD_INPUT, "--on-bad-record dead-letter and --dead-letter FILE go together");
     if (to_file)
-        return open_file(stream, options->out + 5);
-    if (options->out)
+        open_file(stream, options->out + 5);
+    else if (options->out)
         stream->producer = iso_kafka_producer_new(&stream->properties, options->out + 6, 1, error);
-    if (options->dead_letter && error->status == ISO_OK)
-        stream->dead_letter = iso_capture_writer_new(options->dead_letter, error);
     return error->status;
 }
 
@@ -198,10 +224,10 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.on_bad_record = (enum iso_on_bad_record)options->on_bad_record;
     settings.max_violations = (uint32_t)options->max_violations;
     settings.initial_known = options->initial || options->initial_file;
-    settings.final_only = options->final_only;
+    settings.final_only = options->final_only || options->brief;
     settings.sink = stream->producer || (!options->json && !options->silent) ? tell : options->served ? to_web : NULL;
     settings.sink_context = stream;
-    settings.on_transactions = options->remembers ? NULL : on_transactions;
+    settings.on_transactions = on_transactions;
     settings.on_bad = on_bad;
     settings.on_idle = on_idle;
     settings.on_far_ahead = on_far_ahead;
@@ -253,7 +279,11 @@ enum iso_status app_stream_open(struct app_stream *stream, struct app *app, cons
     app_rounds_init(stream->rounds, stream, ends || options->round);
     for (uint32_t i = 0; i < options->sources.count && app->error.status == ISO_OK; i++)
         app_source_add(stream, options->sources.items[i]);
-    return app->error.status == ISO_OK && set_initial(stream) == ISO_OK ? app_joined_read(stream) : app->error.status;
+    if (app->error.status == ISO_OK)
+        set_initial(stream);
+    if (options->remembers || app->error.status != ISO_OK || app_joined_read(stream) != ISO_OK)
+        return app->error.status;
+    return app_joined_give(stream);
 }
 
 enum iso_status app_stream_close(struct app_stream *stream)
@@ -268,8 +298,7 @@ enum iso_status app_stream_close(struct app_stream *stream)
     if (stream->lines == &stream->file)
         iso_output_close(&stream->file, error);
     app_joined_close(stream);
-    if (stream->dead_letter)
-        iso_capture_writer_close(stream->dead_letter, error);
+    app_captures_close(stream);
     if (stream->rounds)
         app_rounds_release(stream->rounds);
     iso_free(stream->rounds);
@@ -311,6 +340,8 @@ enum iso_status app_stream_conclude(struct app_stream *stream, double seconds)
     const struct app_stream_options *options = stream->options;
     const char *reason, *any_order = NULL;
     stream->concluded = true;
+    if (stream->rounds->kind == APP_ROUNDS_UNTIMED && stream->durable && !stream->complete)
+        return ISO_UNDECIDED; /* it will be gone on with */
     if (stream->rounds->kind == APP_ROUNDS_UNTIMED)
         return app_rounds_conclude(stream->rounds, seconds);
     enum iso_status outcome = iso_pipeline_outcome(stream->pipeline, options->allow_unjudged, &reason);
@@ -326,6 +357,8 @@ enum iso_status app_stream_conclude(struct app_stream *stream, double seconds)
             iso_text_put_bytes(&stream->verdict, text.bytes, text.used);
         iso_text_release(&text);
     }
+    if (options->brief)
+        app_stream_flush(stream); /* whoever reads both reads the summary last */
     if (!options->quiet)
         say_summary(stream, outcome, reason, seconds);
     if (any_order && !options->quiet)

@@ -15,10 +15,11 @@
 struct app_stream_options {
     int level, on_bad_record;
     bool no_session_order, allow_unjudged, json, final_only, quiet;
-    bool served;                             /* lines go to a status server too */
-    bool remembers;                          /* --state: the engine gets every transaction, polygraph none */
-    bool keep;                               /* all transactions, and the verdict, in memory */
-    bool silent;                             /* no verdict lines on standard output */
+    bool served;    /* lines go to a status server too */
+    bool remembers; /* --state: what is written and read on the way is for app/durable.h to open */
+    bool keep;      /* all transactions, and the verdict, in memory */
+    bool silent;    /* no verdict lines on standard output */
+    bool brief;     /* final verdicts on standard output, each in words */
     uint64_t finality_timeout, idle_timeout; /* seconds */
     uint64_t hlc_bits, settle, retention, memory, max_violations, threads;
     uint64_t round; /* 0: judge at the end only */
@@ -175,9 +176,10 @@ struct app_stream {
     char **topics;
     uint32_t registry_count;
     struct iso_registry **registries;
-    struct iso_kafka_producer *producer; /* --out */
-    struct iso_capture_writer *dead_letter;
-    struct iso_output joined; /* --to-history */
+    struct iso_kafka_producer *producer;             /* --out */
+    struct iso_capture_writer *record, *dead_letter; /* captures.h; NULL: none */
+    struct iso_history *records;                     /* --history, read and not given to the pipeline yet; or NULL */
+    struct iso_output joined;                        /* --to-history */
     struct iso_history_writer joined_writer;
     struct iso_error joined_error;
     bool writes_joined, concluded, joins;
@@ -203,6 +205,9 @@ enum iso_status app_stream_close(struct app_stream *stream);
 
 /* A line of the verdict, to where verdicts go. */
 enum iso_status app_stream_tell(struct app_stream *stream, const char *line, size_t length);
+
+/* Shows whoever reads the verdicts what was told until now. */
+void app_stream_flush(struct app_stream *stream);
 
 /* The summary, and the exit status of what was found. */
 enum iso_status app_stream_conclude(struct app_stream *stream, double seconds);

@@ -3,15 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/captures.h"
 #include "app/catch_up.h"
 #include "app/consume.h"
 #include "app/durable.h"
+#include "app/joined.h"
 #include "app/progress.h"
 #include "app/status.h"
 #include "app/stream.h"
 #include "base/memory.h"
 
-enum { POLL_MS = 50, STATUS_MS = 250, FLUSH_MS = 1000 };
+enum { POLL_MS = 50, STATUS_MS = 250, FLUSH_MS = 1000, DEAF_MS = 3000, DEAF_AT_FIRST_MS = 10000 };
 #define CHECKPOINT_NS UINT64_C(10000000000)
 
 /* Verdict lines that a topic has not taken yet. The engine itself keeps nothing waiting: it has judged a batch before
@@ -26,7 +28,7 @@ enum { AHEAD_MANY = 4096, BEHIND_FEW = 1024 };
 struct watch {
     struct app_stream_options stream;
     struct app_durable_options durable;
-    const char *from, *record, *listen, *listen_token;
+    const char *from, *listen, *listen_token;
     uint64_t messages;         /* 0: no end */
     uint64_t shutdown_timeout; /* seconds */
     bool until_eof, wait_for_topics;
@@ -62,7 +64,7 @@ static const struct app_option options[] = {
     {.type = APP_TEXT,
      .name = "record",
      .argument = "FILE",
-     .offset = PLACE(record),
+     .offset = PLACE(durable.record),
      .help =
          "A capture of all that was read, in the order of its arrival and with\nempty lines where it was judged: replay with "
          "the same options finds the\nsame in it, byte for byte, but for deadlines."},
@@ -71,8 +73,8 @@ static const struct app_option options[] = {
      .argument = "SECONDS",
      .offset = APP_STREAM_PLACE(struct watch, finality_timeout),
      .most = 86400,
-     .help = "Without watermarks a verdict is final so long after its transaction\n(5). 0: only watermarks "
-             "make verdicts final."},
+     .help = "Without watermarks a verdict is final so long after its transaction\n(5); while a broker is away, that "
+             "waits. 0: only watermarks make verdicts\nfinal."},
     {.type = APP_NUMBER,
      .name = "idle-timeout",
      .argument = "SECONDS",
@@ -80,14 +82,19 @@ static const struct app_option options[] = {
      .most = 86400,
      .help = "A partition without messages for so long is not waited for by the\nwatermark. 0, the default: "
              "all are."},
+    {.type = APP_FLAG,
+     .name = "explain",
+     .offset = APP_STREAM_PLACE(struct watch, brief),
+     .help =
+         "Each final verdict in words on standard output, in place of its line;\nlines go to --out, if it is given. "
+         "What a recording (--record) knows\nbeyond them, explain tells."},
     {.type = APP_GROUP, .help = "How it survives"},
     {.type = APP_TEXT,
      .name = "state",
      .argument = "DIR",
      .offset = PLACE(durable.state),
      .help = "Remember there what a restart needs: after a crash at any moment the\nsame command goes on, and tells no "
-             "final verdict twice and none too\nfew. Its offsets come from there, not from --from. Client records "
-             "only."},
+             "final verdict twice and none too\nfew. Its offsets come from there, not from --from."},
     {.type = APP_DURATION,
      .name = "checkpoint-interval",
      .argument = "DURATION",
@@ -131,13 +138,14 @@ struct watcher {
     struct iso_kafka_consumer *consumer;
     struct iso_message *batch; /* of a restart: what is left of one that holds messages of before */
     struct app_status status;
-    struct iso_capture_writer *record; /* NULL: none */
     volatile sig_atomic_t *stopped;
     uint64_t left;     /* messages to read */
     uint32_t declared; /* partitions that the pipeline knows of */
     bool shown;        /* stderr is a terminal */
     int64_t started, updated, flushed;
-    int64_t looked, skew; /* when it last looked for missing topics; what the pipeline's time has beyond the clock's */
+    int64_t looked, skew;  /* when it last looked whether time passes; what the pipeline's has beyond the clock's */
+    int64_t deaf;          /* since when it is not known what the topics hold; 0: it is */
+    bool told_deaf, heard; /* it was known, once */
 };
 
 static void declare_partitions(struct watcher *watcher, uint64_t now, struct iso_error *error)
@@ -146,11 +154,12 @@ static void declare_partitions(struct watcher *watcher, uint64_t now, struct iso
     uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
     for (; watcher->declared < count && error->status == ISO_OK; watcher->declared++) {
         const struct iso_kafka_partition *partition = &partitions[watcher->declared];
+        if (watcher->stream.durable && app_durable_has_declared(&watcher->durable, partition->input))
+            continue;
         if (watcher->stream.durable && app_durable_declare(&watcher->durable, partition, now) != ISO_OK)
             return;
         iso_pipeline_declare(watcher->stream.pipeline, partition->input, now);
-        if (watcher->record)
-            iso_capture_declare(watcher->record, partition->topic, partition->partition, error);
+        app_captures_declare(&watcher->stream, partition->topic, partition->partition);
     }
 }
 
@@ -178,11 +187,35 @@ static void align_partitions(struct watcher *watcher)
                                 lagging && iso_pipeline_ahead(pipeline, partitions[i].input) > AHEAD_MANY);
 }
 
-/* The pipeline's time. It stands still while a topic has not appeared: what waits for its records is not to be judged
- * without them, by a deadline that none of them could meet. Nor does it pass between a run and its restart. */
+/* Tells when deadlines begin to wait for a broker, if it takes a while, and when they go on. */
+static void tell_deaf(struct watcher *watcher, bool deaf, int64_t now)
+{
+    char trouble[200];
+    int64_t patience = watcher->heard ? DEAF_MS : DEAF_AT_FIRST_MS;
+    watcher->heard |= !deaf;
+    if (deaf && !watcher->deaf) {
+        watcher->deaf = now;
+        watcher->told_deaf = false;
+    } else if (deaf && !watcher->told_deaf && now - watcher->deaf >= patience) {
+        bool known = iso_kafka_consumer_trouble(watcher->consumer, trouble, sizeof trouble);
+        app_say("a broker does not answer: no deadline passes until it does%s%.100s", known ? ": " : "",
+                known ? trouble : "");
+        watcher->told_deaf = true;
+    } else if (!deaf) {
+        if (watcher->deaf && watcher->told_deaf)
+            app_say("the brokers answer again, after %.0f s: deadlines go on", (double)(now - watcher->deaf) / 1000);
+        watcher->deaf = 0;
+    }
+}
+
+/* The pipeline's time. It stands still while a topic has not appeared or a broker is away: what waits for their records
+ * is not to be judged without them, by a deadline that none of them could meet. Nor does it pass between a run and its
+ * restart. */
 static uint64_t pipeline_time(struct watcher *watcher, int64_t now)
 {
-    if (iso_kafka_consumer_awaits_topic(watcher->consumer))
+    bool deaf = !iso_kafka_consumer_hears(watcher->consumer);
+    tell_deaf(watcher, deaf, now);
+    if (deaf || iso_kafka_consumer_awaits_topic(watcher->consumer))
         watcher->skew -= now - watcher->looked;
     watcher->looked = now;
     return (uint64_t)(now + watcher->skew);
@@ -211,32 +244,13 @@ static void draw(struct watcher *watcher, int64_t now)
     app_progress_line(text);
 }
 
-/* How late a transaction is depends on what is judged with it: a recording keeps the batches. */
-static void judge(struct watcher *watcher, const struct iso_message *messages, uint32_t count, uint64_t time,
-                  struct iso_error *error)
-{
-    uint32_t batch = count;
-    for (; count && error->status == ISO_OK; messages += batch, count -= batch) {
-        batch = watcher->record ? iso_capture_batch(messages, count) : count;
-        for (uint32_t i = 0; watcher->record && i < batch && error->status == ISO_OK; i++)
-            iso_capture_write(watcher->record, &messages[i], error);
-        if (watcher->record && error->status == ISO_OK)
-            iso_capture_mark(watcher->record, error);
-        if (error->status == ISO_OK)
-            iso_pipeline_feed(watcher->stream.pipeline, messages, batch, time, error);
-    }
-}
-
 /* What was read and what was left out is on its way to the disk within a second, should this process be killed. */
 static void flush_captures(struct watcher *watcher, int64_t now, struct iso_error *error)
 {
-    struct iso_capture_writer *writers[] = {watcher->record, watcher->stream.dead_letter};
-    if (now - watcher->flushed < FLUSH_MS)
+    if (now - watcher->flushed < FLUSH_MS || error->status != ISO_OK)
         return;
     watcher->flushed = now;
-    for (size_t i = 0; i < sizeof writers / sizeof *writers && error->status == ISO_OK; i++)
-        if (writers[i])
-            iso_capture_flush(writers[i], error);
+    app_captures_flush(&watcher->stream);
 }
 
 /* A batch's messages, without those that were read before a restart. */
@@ -258,8 +272,8 @@ static enum iso_status take_batch(struct watcher *watcher, const struct iso_mess
     watcher->left -= count;
     if (watcher->stream.durable && error->status == ISO_OK)
         app_durable_step(&watcher->durable, messages, count, time);
-    if (count)
-        judge(watcher, messages, count, time, error);
+    if (count && error->status == ISO_OK)
+        app_captures_feed(&watcher->stream, messages, count, time);
     if (watcher->stream.durable)
         app_durable_at(&watcher->durable, count ? "after-feed" : "after-idle-step");
     return error->status;
@@ -291,7 +305,7 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
     if (stream->durable && error->status == ISO_OK)
         app_durable_after(&watcher->durable, (uint64_t)now);
     if (!count)
-        iso_output_flush(stream->lines); /* caught up: whoever reads the verdicts is to see them */
+        app_stream_flush(stream); /* caught up: whoever reads the verdicts is to see them */
     draw(watcher, now);
     app_status_update(&watcher->status, stream, watcher->consumer, (uint64_t)now);
     return error->status;
@@ -316,8 +330,9 @@ static enum iso_status go_on(struct watcher *watcher, struct iso_kafka_consumer_
                              struct iso_kafka_position **positions)
 {
     struct app_durable *durable = &watcher->durable;
-    if (app_durable_find_told(durable) != ISO_OK || app_catch_up(durable, settings, watcher->stopped) != ISO_OK ||
-        durable->catching_up || app_durable_resume(durable) != ISO_OK || durable->finished)
+    if (app_durable_find_told(durable) != ISO_OK || app_durable_resume_captures(durable) != ISO_OK ||
+        app_catch_up(durable, settings, watcher->stopped) != ISO_OK || durable->catching_up ||
+        app_durable_resume(durable) != ISO_OK || durable->finished)
         return watcher->stream.app->error.status;
     settings->positions = *positions = app_durable_positions(durable, &settings->position_count);
     settings->start = ISO_KAFKA_POSITIONS;
@@ -346,6 +361,8 @@ static enum iso_status open_consumer(struct watcher *watcher, const struct watch
     if (watch->durable.state && app_durable_open(&watcher->durable, stream, &watch->durable) != ISO_OK)
         return error->status;
     bool is_new = stream->durable && iso_store_is_new(watcher->durable.store);
+    if (is_new && app_joined_read(stream) != ISO_OK) /* its file is the first input */
+        return error->status;
     if (stream->durable && !is_new && go_on(watcher, &settings, &positions) != ISO_OK)
         goto out;
     if (is_over(watcher))
@@ -358,6 +375,10 @@ static enum iso_status open_consumer(struct watcher *watcher, const struct watch
         uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
         app_durable_begin(&watcher->durable, partitions, count, (uint64_t)watcher->started);
     }
+    if (watcher->consumer && stream->durable && error->status == ISO_OK)
+        app_durable_give_records(&watcher->durable);
+    if (watcher->consumer && !stream->durable && error->status == ISO_OK)
+        app_captures_open(stream, watch->durable.record, false);
 out:
     iso_free(positions);
     return error->status;
@@ -376,6 +397,23 @@ static void finish(struct watcher *watcher, struct iso_error *error)
         app_durable_at(&watcher->durable, "after-end");
 }
 
+/* What a run that is stopped remembers comes before what it says of itself: there is little time. A run that comes to
+ * its end may tell something more. */
+static enum iso_status conclude(struct watcher *watcher, const struct watch *watch, double seconds)
+{
+    struct app_stream *stream = &watcher->stream;
+    const struct iso_error *error = &stream->app->error;
+    bool remembers = stream->durable && !watcher->durable.catching_up;
+    enum iso_status outcome = ISO_OK;
+    if (error->status == ISO_OK && remembers && !stream->complete)
+        app_durable_stop(&watcher->durable, watch->shutdown_timeout);
+    if (error->status == ISO_OK)
+        outcome = app_stream_conclude(stream, seconds);
+    if (error->status == ISO_OK && remembers && stream->complete)
+        app_durable_stop(&watcher->durable, watch->shutdown_timeout);
+    return error->status == ISO_OK ? outcome : error->status;
+}
+
 static enum iso_status watch_topics(struct watcher *watcher, const struct watch *watch)
 {
     struct app_stream *stream = &watcher->stream;
@@ -389,8 +427,6 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
     if (watcher->consumer)
         app_status_open(&watcher->status, watch->listen, watch->listen_token, error);
     stream->web = watcher->status.web;
-    if (watcher->consumer && watch->record && error->status == ISO_OK)
-        watcher->record = iso_capture_writer_new(watch->record, error);
     if (error->status != ISO_OK)
         return error->status;
     if (!watcher->stopped)
@@ -401,8 +437,6 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
         watcher->left -= read < watcher->left ? read : watcher->left;
     }
     watcher->shown = app_say_draws() && !watch->stream.quiet;
-    if (watcher->record) /* the mark that says that there are marks */
-        iso_capture_mark(watcher->record, error);
     watcher->started = iso_kafka_now();
     if (watcher->consumer)
         declare_partitions(watcher, pipeline_time(watcher, watcher->started), error);
@@ -416,9 +450,7 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
     stream->complete = is_finished(watcher);
     if (error->status == ISO_OK && stream->complete)
         finish(watcher, error);
-    if (error->status == ISO_OK && stream->durable && !watcher->durable.catching_up)
-        app_durable_stop(&watcher->durable, watch->shutdown_timeout);
-    return error->status == ISO_OK ? app_stream_conclude(stream, app_seconds() - started) : error->status;
+    return conclude(watcher, watch, app_seconds() - started);
 }
 
 static enum iso_status run(struct app *app, int count, char **arguments)
@@ -432,8 +464,11 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     if (status == ISO_OK && files.count)
         status =
             iso_error_set(&app->error, ISO_BAD_INPUT, "%s: watch reads topics; replay reads files", files.items[0]);
-    if (status == ISO_OK && watch.durable.state && watch.record)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT, "--state and --record: a capture does not survive a crash");
+    if (status == ISO_OK && watch.stream.brief && watch.stream.json)
+        status = iso_error_set(&app->error, ISO_BAD_INPUT, "--json and --explain: standard output is for one of them");
+    if (status == ISO_OK && watch.stream.brief && watch.durable.state && !watch.stream.out)
+        status = iso_error_set(&app->error, ISO_BAD_INPUT,
+                               "--state and --explain: what was told is known by its lines: expected --out too");
     watch.stream.served = watch.listen != NULL;
     watch.stream.remembers = watch.durable.state != NULL;
     if (status == ISO_OK && !done) {
@@ -444,8 +479,6 @@ static enum iso_status run(struct app *app, int count, char **arguments)
         app_durable_close(&watcher.durable);
         iso_free(watcher.batch);
         iso_kafka_consumer_free(watcher.consumer);
-        if (watcher.record && iso_capture_writer_close(watcher.record, &app->error) != ISO_OK)
-            status = app->error.status;
         if (app_stream_close(&watcher.stream) != ISO_OK)
             status = app->error.status;
     }

@@ -7,6 +7,7 @@
 #ifndef ISO_BASE_BYTES_H
 #define ISO_BASE_BYTES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -32,10 +33,41 @@ static inline uint64_t iso_bytes_load(const char *at, unsigned count)
     return iso_bytes_load8(at) & ~(uint64_t)0 >> (64 - 8 * count);
 }
 
-/* The number of leading decimal digits among the 8 bytes at `at`, and what they say. */
-static inline unsigned iso_bytes_digits(const char *at, uint64_t *number)
+static inline uint32_t iso_bytes_load4(const char *at)
 {
-    uint64_t word = iso_bytes_load8(at) ^ 0x3030303030303030u;
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/* The same of at most 8 bytes, of which none behind them is read; 0 for none. */
+static inline uint64_t iso_bytes_load_short(const char *at, size_t count)
+{
+    if (count >= 8)
+        return iso_bytes_load8(at);
+    if (count >= 4)
+        return iso_bytes_load4(at) | (uint64_t)iso_bytes_load4(at + count - 4) << 8 * (count - 4);
+    if (!count)
+        return 0;
+    return (unsigned char)at[0] | (uint64_t)(unsigned char)at[count / 2] << 8 * (count / 2) |
+           (uint64_t)(unsigned char)at[count - 1] << 8 * (count - 1);
+}
+
+/* Whether two runs of bytes are the same: names and the like, which are short. Reads nothing else. */
+static inline bool iso_bytes_equal(const char *left, const char *right, size_t count)
+{
+    if (count > 16)
+        return !memcmp(left, right, count);
+    if (count >= 8)
+        return !((iso_bytes_load8(left) ^ iso_bytes_load8(right)) |
+                 (iso_bytes_load8(left + count - 8) ^ iso_bytes_load8(right + count - 8)));
+    return iso_bytes_load_short(left, count) == iso_bytes_load_short(right, count);
+}
+
+/* The number of leading decimal digits among the 8 bytes at `at` (of the word), and what they say. */
+static inline unsigned iso_bytes_digits_of(uint64_t word, uint64_t *number)
+{
+    word ^= 0x3030303030303030u;
     uint64_t others = (((word & 0x7f7f7f7f7f7f7f7fu) + 0x7676767676767676u) | word) & 0x8080808080808080u;
     unsigned count = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
     word = count ? word << (64 - 8 * count) : 0; /* as if there were zeros in front */
@@ -44,6 +76,27 @@ static inline unsigned iso_bytes_digits(const char *at, uint64_t *number)
                ((word >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >>
               32;
     return count;
+}
+
+static inline unsigned iso_bytes_digits(const char *at, uint64_t *number)
+{
+    return iso_bytes_digits_of(iso_bytes_load8(at), number);
+}
+
+/* The decimal digits of a whole text of at most 19, whose number then fits 64 bits: false if there are others bytes in
+ * it, none at all, or more. Reads nothing else. Leading zeros are digits here. */
+static inline bool iso_bytes_number(const char *at, size_t length, uint64_t *number)
+{
+    uint64_t part;
+    size_t first = length % 8 ? length % 8 : 8; /* so that the rest is whole words */
+    if (length - 1 > 18 || iso_bytes_digits_of(iso_bytes_load_short(at, first), number) != first)
+        return false;
+    for (size_t i = first; i < length; i += 8) {
+        if (iso_bytes_digits(at + i, &part) != 8)
+            return false;
+        *number = *number * 100000000 + part;
+    }
+    return true;
 }
 
 /* The first of 16 bytes that a JSON string cannot simply contain: a quote, a backslash, a control character,

@@ -19,16 +19,8 @@ static void *room(void *column, uint32_t count, uint32_t *capacity, size_t size)
 
 enum { LIST_SHOWN = 20, TEXT_SHOWN = 400 };
 
-/* Control characters escaped as JSON does, quotes only where the text needs them; what is very long is cut. */
-static void say_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom)
+void argue_say_text(struct iso_text *text, const char *bytes, size_t length)
 {
-    char buffer[ISO_ATOM_TEXT_MAX];
-    size_t length;
-    if (atom == ISO_ABSENT) {
-        iso_text_put(text, "nothing");
-        return;
-    }
-    const char *bytes = iso_atom_text(atoms, atom, buffer, &length);
     size_t shown = length > TEXT_SHOWN ? TEXT_SHOWN : length;
     while (shown < length && shown && ((unsigned char)bytes[shown] & 0xc0) == 0x80)
         shown--; /* never inside a character */
@@ -41,6 +33,18 @@ static void say_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_a
         iso_text_put_string(text, bytes, shown);
     if (shown < length)
         iso_text_put(text, "...");
+}
+
+static void say_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (atom == ISO_ABSENT) {
+        iso_text_put(text, "nothing");
+        return;
+    }
+    const char *bytes = iso_atom_text(atoms, atom, buffer, &length);
+    argue_say_text(text, bytes, length);
 }
 
 static void say_list(struct iso_text *text, const struct iso_atoms *atoms, const iso_atom *elements, uint64_t count)

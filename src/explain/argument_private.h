@@ -15,6 +15,9 @@
 
 #include "explain/argument.h"
 
+/* Control characters escaped as JSON does, quotes only where the text needs them; what is very long is cut. */
+void argue_say_text(struct iso_text *text, const char *bytes, size_t length);
+
 /* A place for a text of its own. */
 uint32_t argue_text(struct iso_argument *argument, const char *format, ...);
 void argue_title(struct iso_argument *argument, const char *format, ...);

@@ -370,19 +370,6 @@ static bool is_serial(const char *level)
     return !strcmp(level, "ser") || !strcmp(level, "strict-ser");
 }
 
-static const char *doubt_of(const char *word)
-{
-    if (!word[0])
-        return NULL;
-    if (!strcmp(word, "skipped-records"))
-        return "records were left out before, and one of them may explain the read.";
-    if (!strcmp(word, "below-watermark"))
-        return "a transaction came that a watermark had excluded, and another one may explain the read.";
-    if (!strcmp(word, "before-start"))
-        return "the stream was not read from its beginning, and what was written before may explain the read.";
-    return "the run that told it says so.";
-}
-
 static enum iso_status keep_claim(struct reading *reading)
 {
     struct iso_claims *claims = reading->claims;
@@ -390,7 +377,7 @@ static enum iso_status keep_claim(struct reading *reading)
         return ISO_BAD_INPUT;
     reading->claim.is_serial = is_serial(reading->level);
     reading->claim.is_tentative = !strcmp(reading->state, "tentative");
-    reading->claim.doubt = doubt_of(reading->doubtful);
+    reading->claim.doubt = reading->doubtful[0] ? iso_doubt(reading->doubtful) : NULL;
     reading->claim.id = strtoull(reading->id, NULL, 16);
     if (!strcmp(reading->state, "retracted"))
         reading->claim.wrong = NULL; /* told when all lines are known */

@@ -127,3 +127,14 @@ void iso_wrong_id(const struct iso_wrong *wrong, char id[ISO_WRONG_ID])
 {
     snprintf(id, ISO_WRONG_ID, "%s%s%s", wrong->axiom, wrong->kind ? "/" : "", wrong->kind ? wrong->kind : "");
 }
+
+const char *iso_doubt(const char *word)
+{
+    if (!strcmp(word, "skipped-records"))
+        return "records were left out before, and one of them may explain the read.";
+    if (!strcmp(word, "below-watermark"))
+        return "a transaction came that a watermark had excluded, and another one may explain the read.";
+    if (!strcmp(word, "before-start"))
+        return "the stream was not read from its beginning, and what was written before may explain the read.";
+    return "the run that told it says so.";
+}

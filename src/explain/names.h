@@ -28,4 +28,7 @@ const struct iso_wrong *iso_wrong_row(size_t index);
 enum { ISO_WRONG_ID = 40 };
 void iso_wrong_id(const struct iso_wrong *wrong, char id[ISO_WRONG_ID]);
 
+/* Why a final verdict may be wrong all the same, as a sentence: of the word that a line's "doubtful" says. */
+const char *iso_doubt(const char *word);
+
 #endif

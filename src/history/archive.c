@@ -1,7 +1,9 @@
 #include "history/archive.h"
 
 #include <assert.h>
+#include <string.h>
 
+#include "base/memory.h"
 #include "history/index.h"
 
 uint64_t *iso_archive_slots(struct iso_archive *archive, const char *name, uint64_t *slots, uint32_t *mask)
@@ -85,10 +87,48 @@ static void archive_names(struct iso_archive *archive, struct iso_history *histo
     iso_atoms_archive(archive, &history->atoms);
 }
 
+static void archive_snapshots(struct iso_archive *archive, struct iso_history *history)
+{
+    ISO_ARCHIVE_ANY(archive, "snapshots", ISO_ARCHIVE_COLUMN, history->snapshots, history->snapshot_count,
+                    history->snapshot_capacity);
+    ISO_ARCHIVE_ANY(archive, "xips", ISO_ARCHIVE_COLUMN, history->snapshot_xips, history->xip_count,
+                    history->xip_capacity);
+}
+
+static void archive_initial(struct iso_archive *archive, struct iso_history *history)
+{
+    uint32_t *count = &history->initial_count;
+    ISO_ARCHIVE_VALUE(archive, history->initial_value);
+    ISO_ARCHIVE_ANY(archive, "initial_key", ISO_ARCHIVE_HEAP, history->initial_key, *count, *count);
+    ISO_ARCHIVE_ANY(archive, "initial_of_key", ISO_ARCHIVE_HEAP_TWIN, history->initial_of_key, *count, *count);
+    ISO_ARCHIVE_ANY(archive, "initial_is_append", ISO_ARCHIVE_HEAP_TWIN, history->initial_is_append, *count, *count);
+    iso_archive_expect(archive, !*count || (history->initial_of_key && history->initial_is_append));
+}
+
+static void archive_inputs(struct iso_archive *archive, struct iso_history *history)
+{
+    uint32_t count = history->input_count;
+    iso_archive_value(archive, "inputs", &count, sizeof count);
+    for (uint32_t i = 0; i < count && archive->error->status == ISO_OK; i++) {
+        char *name = archive->restoring ? NULL : history->inputs[i];
+        uint64_t length = name ? strlen(name) + 1 : 0, capacity = length;
+        name = iso_archive_column(archive, "input", ISO_ARCHIVE_HEAP, name, &length, &capacity, 1);
+        if (!archive->restoring)
+            continue;
+        iso_archive_expect(archive, length && !name[length - 1]);
+        if (archive->error->status == ISO_OK)
+            iso_history_input(history, name);
+        iso_free(name);
+    }
+}
+
 void iso_history_archive(struct iso_archive *archive, struct iso_history *history)
 {
     uint32_t clock = history->clock;
-    assert(!history->finished && !history->input_count && !history->initial_count && !history->snapshot_count);
+    assert(!history->finished && (!archive->restoring || !history->input_count));
+    archive_inputs(archive, history);
+    archive_initial(archive, history);
+    archive_snapshots(archive, history);
     archive_transactions(archive, history);
     archive_operations(archive, history);
     archive_names(archive, history);

@@ -13,7 +13,7 @@ uint64_t *iso_archive_slots(struct iso_archive *archive, const char *name, uint6
 void iso_atoms_archive(struct iso_archive *archive, struct iso_atoms *atoms);
 void iso_atom_index_archive(struct iso_archive *archive, struct iso_atom_index *index);
 
-/* A history in building that names no inputs and no initial values. Restoring: into an empty one. */
+/* A history in building. Restoring: into an empty one. */
 void iso_history_archive(struct iso_archive *archive, struct iso_history *history);
 
 #endif

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/memory.h"
 
 void iso_atoms_init(struct iso_atoms *atoms)
@@ -157,6 +158,13 @@ iso_atom iso_atoms_add_string(struct iso_atoms *atoms, const char *text, size_t 
     return intern(atoms, &probe);
 }
 
+/* Two's complement; false if it does not fit 64 bits. */
+static inline bool signed_number(uint64_t value, bool negative, uint64_t *bits)
+{
+    *bits = negative ? 0 - value : value;
+    return !negative || value <= (uint64_t)1 << 63;
+}
+
 /* Canonical decimal: no sign but a leading '-', no leading zero, no "-0", and the value fits in 64 bits. */
 static bool parse_canonical(const char *text, size_t length, uint64_t *bits, bool *negative)
 {
@@ -168,15 +176,14 @@ static bool parse_canonical(const char *text, size_t length, uint64_t *bits, boo
     if (digits == 0 || digits > 20 || (text[i] == '0' && (digits > 1 || *negative)))
         return false;
     uint64_t value = 0;
+    if (digits < 20)
+        return iso_bytes_number(text + i, digits, &value) && signed_number(value, *negative, bits);
     for (; i < length; i++) {
         unsigned digit = (unsigned char)text[i] - '0';
         if (digit > 9 || __builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, digit, &value))
             return false;
     }
-    if (*negative && value > (uint64_t)1 << 63)
-        return false;
-    *bits = *negative ? 0 - value : value;
-    return true;
+    return signed_number(value, *negative, bits);
 }
 
 iso_atom iso_atoms_text(struct iso_atoms *atoms, const char *text, size_t length)

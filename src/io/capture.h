@@ -38,6 +38,12 @@ enum iso_status iso_capture_read(struct iso_capture_reader *reader, const struct
                                  uint32_t *count, struct iso_error *error);
 
 struct iso_capture_writer *iso_capture_writer_new(const char *path, struct iso_error *error);
+/* As the functions of streams (io/stream.h): for a run that goes on where it was killed. */
+struct iso_capture_writer *iso_capture_writer_resume(const char *path, uint64_t length, struct iso_error *error);
+enum iso_status iso_capture_writer_cut(struct iso_capture_writer *writer, struct iso_error *error);
+enum iso_status iso_capture_writer_settle(struct iso_capture_writer *writer, uint64_t *length, struct iso_error *error);
+enum iso_status iso_capture_writer_sync(struct iso_capture_writer *writer, struct iso_error *error);
+
 enum iso_status iso_capture_write(struct iso_capture_writer *writer, const struct iso_message *message,
                                   struct iso_error *error);
 

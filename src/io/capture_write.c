@@ -13,14 +13,38 @@ struct iso_capture_writer {
     struct iso_text line;
 };
 
-struct iso_capture_writer *iso_capture_writer_new(const char *path, struct iso_error *error)
+static struct iso_capture_writer *writer_of(struct iso_stream_writer *stream)
 {
-    struct iso_stream_writer *stream = iso_stream_writer_new(path, error);
     if (!stream)
         return NULL;
     struct iso_capture_writer *writer = iso_allocate_zeroed(1, sizeof *writer);
     writer->stream = stream;
     return writer;
+}
+
+struct iso_capture_writer *iso_capture_writer_new(const char *path, struct iso_error *error)
+{
+    return writer_of(iso_stream_writer_new(path, error));
+}
+
+struct iso_capture_writer *iso_capture_writer_resume(const char *path, uint64_t length, struct iso_error *error)
+{
+    return writer_of(iso_stream_writer_resume(path, length, error));
+}
+
+enum iso_status iso_capture_writer_cut(struct iso_capture_writer *writer, struct iso_error *error)
+{
+    return iso_stream_writer_cut(writer->stream, error);
+}
+
+enum iso_status iso_capture_writer_settle(struct iso_capture_writer *writer, uint64_t *length, struct iso_error *error)
+{
+    return iso_stream_writer_mark(writer->stream, length, error);
+}
+
+enum iso_status iso_capture_writer_sync(struct iso_capture_writer *writer, struct iso_error *error)
+{
+    return iso_stream_writer_sync(writer->stream, error);
 }
 
 enum iso_status iso_capture_writer_close(struct iso_capture_writer *writer, struct iso_error *error)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { MAGIC_ID = 0, MAGIC_GUID = 1, ID_BYTES = 5, INDEXES_MAX = 16 };
+enum { MAGIC_ID = 0, MAGIC_GUID = 1, INDEXES_MAX = 16 };
 
 /* A zig-zag varint of 32 bits; NULL if there is none. */
 static const uint8_t *varint(const uint8_t *at, const uint8_t *end, int32_t *value)
@@ -45,8 +45,8 @@ static const struct iso_bytes *find_header(const struct iso_message *message, co
     return NULL;
 }
 
-bool iso_frame_open(const struct iso_message *message, enum iso_frame_part part, bool indexes, struct iso_frame *frame,
-                    const char **expected)
+bool iso_frame_open_slow(const struct iso_message *message, enum iso_frame_part part, bool indexes,
+                         struct iso_frame *frame, const char **expected)
 {
     const struct iso_bytes *framed = part == ISO_FRAME_KEY ? &message->key : &message->payload;
     const struct iso_bytes *header =
@@ -57,12 +57,12 @@ bool iso_frame_open(const struct iso_message *message, enum iso_frame_part part,
         *expected = "a schema id of four bytes (magic 0); schema GUIDs (magic 1) are not supported";
         return false;
     }
-    if (end - at < ID_BYTES || *at != MAGIC_ID) {
+    if (end - at < ISO_FRAME_BYTES || *at != MAGIC_ID) {
         *expected = "Confluent framing: a byte 0 and a schema id of four bytes";
         return false;
     }
     frame->schema_id = (uint32_t)at[1] << 24 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 8 | at[4];
-    at += ID_BYTES;
+    at += ISO_FRAME_BYTES;
     if (indexes && !(at = skip_indexes(at, end))) {
         *expected = "message indexes that name the schema's first message";
         return false;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/memory.h"
 
 void iso_row_init(struct iso_row *row)
@@ -14,8 +15,6 @@ void iso_row_release(struct iso_row *row)
     iso_free(row->cells);
     iso_free(row->order);
     iso_text_release(&row->text);
-    for (int i = 0; i < ISO_ROW_TABLES; i++)
-        iso_text_release(&row->tables[i].text);
     iso_row_init(row);
 }
 
@@ -36,25 +35,16 @@ void iso_row_swap(struct iso_row *left, struct iso_row *right)
     right->order_count = order_count;
 }
 
-static void grow(struct iso_row *row)
+void iso_row_grow(struct iso_row *row)
 {
     row->capacity = (uint32_t)iso_column_capacity(row->capacity, row->count + 1u);
     row->cells = iso_reallocate(row->cells, row->capacity * sizeof *row->cells);
     row->order = iso_reallocate(row->order, row->capacity * sizeof *row->order);
 }
 
-struct iso_cell *iso_row_add(struct iso_row *row, const char *name, size_t length)
-{
-    if (row->count == row->capacity)
-        grow(row);
-    struct iso_cell *cell = &row->cells[row->count++];
-    *cell = (struct iso_cell){.name = name, .name_length = (uint32_t)length, .kind = ISO_CELL_NULL};
-    return cell;
-}
-
 static bool is_named(const struct iso_cell *cell, const char *name, size_t length)
 {
-    return cell->name_length == length && !memcmp(cell->name, name, length);
+    return cell->name_length == length && iso_bytes_equal(cell->name, name, length);
 }
 
 const struct iso_cell *iso_row_find(const struct iso_row *row, const char *name, size_t length)
@@ -83,20 +73,36 @@ bool iso_row_set_keys(struct iso_row *row, const struct iso_row *keys)
 
 /* ---- identity ---- */
 
+static bool is_special(char byte)
+{
+    return byte == '%' || byte == '/' || byte == ',';
+}
+
+/* Whether one of the bytes stands for something in identities. */
+static bool has_special(const char *at, size_t length)
+{
+    const uint64_t ones = 0x0101010101010101u;
+    uint64_t found = 0;
+    for (size_t i = 0; i < length; i += 8) {
+        uint64_t word = iso_bytes_load_short(at + i, length - i);
+        uint64_t percent = word ^ ones * '%', slash = word ^ ones * '/', comma = word ^ ones * ',';
+        found |= ((percent - ones) & ~percent) | ((slash - ones) & ~slash) | ((comma - ones) & ~comma);
+    }
+    return found & ones << 7;
+}
+
 /* Encodes what stands in the text from `start` on. */
 static void encode(struct iso_text *text, size_t start)
 {
     size_t special = 0;
     for (size_t i = start; i < text->used; i++)
-        special += text->bytes[i] == '%' || text->bytes[i] == '/' || text->bytes[i] == ',';
-    if (!special)
-        return;
+        special += is_special(text->bytes[i]);
     iso_text_reserve(text, 2 * special);
     char *from = text->bytes + text->used, *to = from + 2 * special;
     text->used += 2 * special;
     while (to > from) {
         char byte = *--from;
-        if (byte == '%' || byte == '/' || byte == ',') {
+        if (is_special(byte)) {
             to -= 3;
             memcpy(to, byte == '%' ? "%25" : byte == '/' ? "%2F" : "%2C", 3);
         } else {
@@ -109,10 +115,18 @@ static void put_name(struct iso_text *text, struct iso_json_text name)
 {
     size_t start = text->used;
     iso_text_put_bytes(text, name.at, name.length);
-    encode(text, start);
+    if (has_special(name.at, name.length))
+        encode(text, start);
 }
 
-static void name_table(struct iso_row_table *known, struct iso_json_text schema, struct iso_json_text table)
+void iso_row_names_release(struct iso_row_names *names)
+{
+    for (int i = 0; i < ISO_ROW_NAMES; i++)
+        iso_text_release(&names->list[i].text);
+    *names = (struct iso_row_names){0};
+}
+
+static void put_together(struct iso_row_name *known, struct iso_json_text schema, struct iso_json_text table)
 {
     struct iso_text *text = &known->text;
     text->used = 0;
@@ -120,33 +134,28 @@ static void name_table(struct iso_row_table *known, struct iso_json_text schema,
     known->table_length = (uint32_t)table.length;
     iso_text_put_bytes(text, schema.at, schema.length);
     iso_text_put_bytes(text, table.at, table.length);
+    size_t start = text->used;
     if (schema.length) {
         put_name(text, schema);
         iso_text_put_bytes(text, ".", 1);
     }
     put_name(text, table);
+    known->name = (struct iso_json_text){start ? text->bytes + start : "", text->used - start};
+    known->atom = ISO_ABSENT;
 }
 
-/* The text becomes the table's name. Most rows are of a table that was there before. */
-static void put_table(struct iso_row *row, struct iso_json_text schema, struct iso_json_text table)
+const struct iso_row_name *iso_row_names_find(struct iso_row_names *names, struct iso_atoms *atoms,
+                                              struct iso_json_text schema, struct iso_json_text table)
 {
     unsigned last = table.length ? (unsigned char)table.at[table.length - 1] : 0;
-    struct iso_row_table *known = &row->tables[(last ^ table.length) % ISO_ROW_TABLES];
-    const struct iso_text *text = &known->text;
-    if (!text->used || known->schema_length != schema.length || known->table_length != table.length ||
-        memcmp(text->bytes, schema.at, schema.length) || memcmp(text->bytes + schema.length, table.at, table.length))
-        name_table(known, schema, table);
-    size_t given = schema.length + table.length;
-    row->text.used = 0;
-    if (text->used)
-        iso_text_put_bytes(&row->text, text->bytes + given, text->used - given);
-}
-
-iso_atom iso_row_table(struct iso_row *row, struct iso_atoms *atoms, struct iso_json_text schema,
-                       struct iso_json_text table)
-{
-    put_table(row, schema, table);
-    return iso_atoms_text(atoms, row->text.bytes, row->text.used);
+    struct iso_row_name *known = &names->list[(last ^ table.length) % ISO_ROW_NAMES];
+    if (known->schema_length != schema.length || known->table_length != table.length || !known->name.length ||
+        !iso_bytes_equal(known->text.bytes, schema.at, schema.length) ||
+        !iso_bytes_equal(known->text.bytes + schema.length, table.at, table.length))
+        put_together(known, schema, table);
+    if (!iso_atom_is_still(atoms, known->atom, known->name.at, known->name.length))
+        known->atom = iso_atoms_text(atoms, known->name.at, known->name.length);
+    return known;
 }
 
 static bool has_keys(const struct iso_row *row)
@@ -157,23 +166,26 @@ static bool has_keys(const struct iso_row *row)
     return false;
 }
 
-iso_atom iso_row_key(struct iso_row *keys, struct iso_atoms *atoms, struct iso_json_text schema,
-                     struct iso_json_text table)
+iso_atom iso_row_key(struct iso_row *keys, struct iso_atoms *atoms, const struct iso_row_name *table)
 {
     struct iso_text *text = &keys->text;
     bool all = !has_keys(keys), first = true;
-    put_table(keys, schema, table);
+    text->used = 0;
+    iso_text_put_bytes(text, table->name.at, table->name.length);
     for (uint32_t i = 0; i < keys->count; i++) {
         const struct iso_cell *cell = &keys->cells[i];
         if (!all && !cell->is_key)
             continue;
         if (cell->kind == ISO_CELL_NULL || cell->kind == ISO_CELL_UNKNOWN)
             return ISO_ABSENT;
-        iso_text_put_bytes(text, first ? "/" : ",", 1);
+        *iso_text_reserve(text, 1) = first ? '/' : ',';
+        size_t start = ++text->used;
         first = false;
-        size_t start = text->used;
-        iso_cell_put(text, cell);
-        if (cell->kind != ISO_CELL_INTEGER)
+        if (cell->kind == ISO_CELL_TEXT)
+            iso_text_put_bytes(text, cell->text, cell->length);
+        else
+            iso_cell_put(text, cell);
+        if (cell->kind != ISO_CELL_INTEGER && has_special(text->bytes + start, text->used - start))
             encode(text, start);
     }
     return first ? ISO_ABSENT : iso_atoms_add_string(atoms, text->bytes, text->used);

@@ -3,7 +3,7 @@
  *     iso_row_clear(&row);
  *     iso_row_add(&row, "k", 1)->...                a cell a column, in any order; or iso_row_read_json(&row, &json)
  *     iso_row_set_keys(&row, &keys)                 which columns identify it
- *     iso_row_key(&keys, atoms, schema, table)      "public.kv/23"
+ *     iso_row_key(&keys, atoms, table)              "public.kv/23"
  *     iso_row_value(&row, atoms, column, &value)    the column `v`, or canonical JSON of all columns but the key
  *
  * Identity: `schema.table/pk`, for MySQL and TiDB `db.table/pk`. The parts of a composite key are joined by `,` in the
@@ -59,18 +59,12 @@ struct iso_cell {
     bool in_cell; /* it came as {value, set}: a null is one, and not a column that the source left out */
 };
 
-enum { ISO_ROW_TABLES = 8 };
-
 struct iso_row {
     uint32_t count, capacity;
-    struct iso_cell *cells; /* as they came */
-    uint32_t *order;        /* cells by name; kept from row to row, since columns come in one order */
-    uint32_t order_count;   /* of how many cells it is an order */
-    struct iso_text text;   /* put together here */
-    struct iso_row_table {
-        uint32_t schema_length, table_length;
-        struct iso_text text;    /* schema and table as they were given, and behind them as identities have them */
-    } tables[ISO_ROW_TABLES];    /* names that were put together, by some of their bytes */
+    struct iso_cell *cells;      /* as they came */
+    uint32_t *order;             /* cells by name; kept from row to row, since columns come in one order */
+    uint32_t order_count;        /* of how many cells it is an order */
+    struct iso_text text;        /* put together here */
     struct iso_json_shape shape; /* of the objects that were read */
 };
 
@@ -94,8 +88,17 @@ static inline void iso_row_clear(struct iso_row *row)
 /* Each gets the other's cells. */
 void iso_row_swap(struct iso_row *left, struct iso_row *right);
 
+void iso_row_grow(struct iso_row *row);
+
 /* A new cell, ISO_CELL_NULL and no key; valid until the next one is added. */
-struct iso_cell *iso_row_add(struct iso_row *row, const char *name, size_t length);
+static inline struct iso_cell *iso_row_add(struct iso_row *row, const char *name, size_t length)
+{
+    if (row->count == row->capacity)
+        iso_row_grow(row);
+    struct iso_cell *cell = &row->cells[row->count++];
+    *cell = (struct iso_cell){.name = name, .name_length = (uint32_t)length, .kind = ISO_CELL_NULL};
+    return cell;
+}
 
 /* Adds the members of the object that the cursor stands before. False: the scanner's error. */
 bool iso_row_read_json(struct iso_row *row, struct iso_json *json);
@@ -111,14 +114,26 @@ bool iso_row_set_keys(struct iso_row *row, const struct iso_row *keys);
 
 const struct iso_cell *iso_row_find(const struct iso_row *row, const char *name, size_t length);
 
-/* The identity, of all cells of `keys` with is_key, or of all cells if none has it. `schema` may be empty: "table/pk".
- * ISO_ABSENT: a part of the key is NULL or unknown, or there is none. */
-iso_atom iso_row_key(struct iso_row *keys, struct iso_atoms *atoms, struct iso_json_text schema,
-                     struct iso_json_text table);
+/* Names of tables as identities begin, "schema.table", put together once each; the last few are known at a glance. */
+enum { ISO_ROW_NAMES = 8 };
+struct iso_row_names {
+    struct iso_row_name {
+        uint32_t schema_length, table_length;
+        struct iso_text text;      /* schema and table as they were given, and behind them the name */
+        struct iso_json_text name; /* in `text` */
+        iso_atom atom;
+    } list[ISO_ROW_NAMES]; /* by some of their bytes */
+};
 
-/* "schema.table", as identities begin. */
-iso_atom iso_row_table(struct iso_row *row, struct iso_atoms *atoms, struct iso_json_text schema,
-                       struct iso_json_text table);
+void iso_row_names_release(struct iso_row_names *names); /* zeroed ones are empty */
+
+/* The table's name, and its atom in `atoms`; valid until the next one. `schema` may be empty: "table". */
+const struct iso_row_name *iso_row_names_find(struct iso_row_names *names, struct iso_atoms *atoms,
+                                              struct iso_json_text schema, struct iso_json_text table);
+
+/* The identity, of all cells of `keys` with is_key, or of all cells if none has it, in the table of that name.
+ * ISO_ABSENT: a part of the key is NULL or unknown, or there is none. */
+iso_atom iso_row_key(struct iso_row *keys, struct iso_atoms *atoms, const struct iso_row_name *table);
 
 /* The value: `column`, or all but the key if that is NULL. `*value` is set with ISO_ROW_KNOWN only. */
 enum iso_row_value iso_row_value(struct iso_row *row, struct iso_atoms *atoms, const char *column, iso_atom *value);

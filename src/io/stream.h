@@ -26,6 +26,16 @@ bool iso_stream_read_line(struct iso_stream_reader *reader, const char **line, s
 
 struct iso_stream_writer *iso_stream_writer_new(const char *path, struct iso_error *error); /* NULL on error */
 
+/* For a file that may have been written before, up to `length` bytes of which a mark told: goes on behind them. What
+ * stands there is written over (packed: is gone at once), and the file only ends where the stream does after _cut.
+ * ISO_FAILED: also if it is no regular file, or shorter. Length 0 makes the file if need be. */
+struct iso_stream_writer *iso_stream_writer_resume(const char *path, uint64_t length, struct iso_error *error);
+enum iso_status iso_stream_writer_cut(struct iso_stream_writer *writer, struct iso_error *error);
+
+/* Writes out what waits; the file is whole then, and `*length` bytes long up to here. */
+enum iso_status iso_stream_writer_mark(struct iso_stream_writer *writer, uint64_t *length, struct iso_error *error);
+enum iso_status iso_stream_writer_sync(struct iso_stream_writer *writer, struct iso_error *error); /* to the device */
+
 /* Ends the stream, so that its bytes are in the file; the status of the whole. Frees the writer in any case. */
 enum iso_status iso_stream_writer_close(struct iso_stream_writer *writer, struct iso_error *error);
 

@@ -2,7 +2,8 @@
  *
  * A metric is its row in metrics.c; every renderer follows the table, so that a figure has one name and one meaning
  * wherever it is read. Names and units follow Prometheus's rules (base units, `_total` for counters). Labels are few
- * and bounded: topics and partitions that are read, axioms, states.
+ * and bounded: topics and partitions that are read (those of the sources, and no others), axioms, states; never a key,
+ * a session or a transaction.
  *
  * A snapshot is a column of samples. It is filled by the checker's thread and rendered by another, never both at a
  * time: the owner sees to that. Ownership: a snapshot owns its samples and texts.
@@ -35,12 +36,23 @@ enum iso_metric {
     ISO_METRIC_WATERMARK,
     ISO_METRIC_PROGRESS_TIME,
     ISO_METRIC_OFFSET,
+    ISO_METRIC_END,
     ISO_METRIC_LAG,
+    ISO_METRIC_PARTITION_WATERMARK,
+    ISO_METRIC_IDLE,
     ISO_METRIC_GAPS,
     ISO_METRIC_SEEKS,
     ISO_METRIC_PAUSES,
     ISO_METRIC_MEMORY,
     ISO_METRIC_MEMORY_LIMIT,
+    ISO_METRIC_CHECKPOINT_AGE,
+    ISO_METRIC_CHECKPOINT_DURATION,
+    ISO_METRIC_JOURNAL_BYTES,
+    ISO_METRIC_SNAPSHOTS,
+    ISO_METRIC_SNAPSHOT_AGE,
+    ISO_METRIC_SNAPSHOT_DURATION,
+    ISO_METRIC_SNAPSHOT_BYTES,
+    ISO_METRIC_SNAPSHOT_PAUSE,
     ISO_METRICS
 };
 

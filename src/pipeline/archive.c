@@ -1,12 +1,12 @@
 /* The pipeline's state as an archive. */
 #include "pipeline/archive.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "aion/archive.h"
 #include "base/memory.h"
 #include "history/archive.h"
+#include "join/archive.h"
 #include "pipeline/pipeline_private.h"
 
 /* In their order: origins name inputs by number. */
@@ -61,9 +61,36 @@ static void archive_times(struct iso_archive *archive, struct iso_pipeline *pipe
                            pipeline->states[i].route == NO_ROUTE || pipeline->states[i].route <= pipeline->route_count);
 }
 
+static void archive_told(struct iso_archive *archive, struct told *told)
+{
+    uint64_t slots = told->ids ? (uint64_t)told->mask + 1 : 0;
+    ISO_ARCHIVE_ANY(archive, "told", ISO_ARCHIVE_HEAP, told->ids, slots, slots);
+    ISO_ARCHIVE_VALUE(archive, told->used);
+    ISO_ARCHIVE_VALUE(archive, told->count);
+    ISO_ARCHIVE_VALUE(archive, told->from_engine);
+    iso_archive_expect(archive, !(slots & (slots - 1)) && slots <= UINT32_MAX && told->used <= slots);
+    told->mask = slots ? (uint32_t)(slots - 1) : 0;
+}
+
+/* What decoders have learned of their streams, route by route. */
+static void archive_decoders(struct iso_archive *archive, struct iso_pipeline *pipeline)
+{
+    for (uint32_t i = 0; i < pipeline->route_count; i++) {
+        struct iso_decoder *decoder = pipeline->routes[i].decoder;
+        if (decoder->class->archive)
+            decoder->class->archive(decoder, archive);
+    }
+}
+
+static void archive_changes(struct iso_archive *archive, struct iso_pipeline *pipeline)
+{
+    archive_told(archive, &pipeline->cdc);
+    archive_told(archive, &pipeline->snapshots);
+    iso_join_archive(archive, pipeline->join);
+}
+
 void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipeline)
 {
-    assert(!pipeline->join);
     if (archive->restoring) {
         iso_free(pipeline->states);
         pipeline->states = NULL;
@@ -72,5 +99,8 @@ void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipe
     archive_inputs(archive, &pipeline->inputs);
     archive_times(archive, pipeline);
     archive_findings(archive, &pipeline->findings);
+    archive_decoders(archive, pipeline);
+    if (pipeline->join)
+        archive_changes(archive, pipeline);
     iso_aion_archive(archive, pipeline->engine);
 }

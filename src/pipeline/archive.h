@@ -1,7 +1,6 @@
 /* A pipeline's state as an archive (base/archive.h): one walk saves and restores.
  *
- * Inputs and their watermarks, counts, what the summary lists, and the engine. Without change streams only: the join
- * keeps state of its own. Decoders of client records keep none that another message could not bring back.
+ * Inputs and their watermarks, counts, what the summary lists, what decoders have learned, the join, and the engine.
  */
 #ifndef ISO_PIPELINE_ARCHIVE_H
 #define ISO_PIPELINE_ARCHIVE_H

@@ -122,6 +122,13 @@ void iso_pipeline_begins(struct iso_pipeline *pipeline, int64_t offset);
  * inputs lag. 0 for those that lag. */
 uint64_t iso_pipeline_ahead(const struct iso_pipeline *pipeline, uint32_t input);
 
+/* What an input has promised, and whether it is waited for. Zeroed for one that is not known. */
+struct iso_pipeline_input {
+    uint64_t watermark;
+    bool has_watermark, is_idle;
+};
+struct iso_pipeline_input iso_pipeline_input(const struct iso_pipeline *pipeline, uint32_t input);
+
 /* Client records out of files; origins name inputs of the pipeline's table, of partition ISO_PIPELINE_FILE. Before any
  * message. Pairs {p,l} become scalars. */
 enum iso_status iso_pipeline_records(struct iso_pipeline *pipeline, struct iso_history *block, uint64_t now,

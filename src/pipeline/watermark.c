@@ -27,6 +27,14 @@ uint64_t iso_pipeline_ahead(const struct iso_pipeline *pipeline, uint32_t input)
     return pipeline->states[input].ahead;
 }
 
+struct iso_pipeline_input iso_pipeline_input(const struct iso_pipeline *pipeline, uint32_t input)
+{
+    if (input >= pipeline->state_count)
+        return (struct iso_pipeline_input){.watermark = 0};
+    const struct input *state = &pipeline->states[input];
+    return (struct iso_pipeline_input){state->watermark, state->has_watermark, state->idle};
+}
+
 void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_t now)
 {
     struct input *state = pipeline_input(pipeline, input);

@@ -2,8 +2,8 @@
  *
  * Histories are often recorded in about that order, and then nothing has to be searched: one pass places each
  * transaction's begin between what it read and what replaced that. Positions count commits: what commits as
- * number p is seen by begins at p + 1 and later. A read of several possible writers takes the latest that has
- * committed. Advice that does not work says nothing.
+ * number p is seen by begins at p + 1 and later. A read goes back over the versions of its key to the latest that it
+ * may have seen, as far as its session lets it. Advice that does not work says nothing.
  */
 #include "polygraph/polygraph_private.h"
 
@@ -11,31 +11,43 @@ struct advice {
     struct engine *engine;
     uint32_t *begin;    /* by transaction: the position of its begin */
     uint32_t *current;  /* by key: the newest write so far, or ISO_NONE */
+    uint32_t *previous; /* by write: the one of its key that it replaced, or ISO_NONE */
     uint32_t *replaced; /* by write, and then by key for the initial one: the position of what replaced it */
     uint32_t *before;   /* by transaction: the one before it in its session */
 };
 
-/* The place of a write, or of a key's initial value, in `replaced`. */
+/* The place of a write, or with ISO_NONE of a key's initial value, in `replaced`. */
 static uint32_t *replaced_at(const struct advice *advice, uint32_t write, uint32_t key)
 {
-    return &advice->replaced[write == ISO_NONE || write == INITIAL ? advice->engine->write_count + key : write];
+    return &advice->replaced[write == ISO_NONE ? advice->engine->write_count + key : write];
 }
 
-/* The last position up to `begin` at which a read sees what it read; ISO_NONE: none. */
-static uint32_t last_position(const struct advice *advice, uint32_t read, uint32_t begin)
+/* Whether a read may have seen a write, or with ISO_NONE the initial value. */
+static bool may_see(const struct engine *engine, uint32_t read, uint32_t write)
+{
+    uint32_t set = engine->read_set[read];
+    if (set == ISO_NONE)
+        return engine->read_writer[read] == (write == ISO_NONE ? INITIAL : write);
+    if (write == ISO_NONE)
+        return engine->set_member[engine->set_first[set + 1] - 1] == INITIAL;
+    return engine->write_value[write] == engine->read_value[read];
+}
+
+/* The last position from `low` up to `begin` at which a read sees what it may have seen; ISO_NONE: none. */
+static uint32_t last_position(const struct advice *advice, uint32_t read, uint32_t low, uint32_t begin)
 {
     const struct engine *engine = advice->engine;
-    uint32_t best = ISO_NONE;
-    for (uint32_t i = engine->first_candidate[read]; i < engine->first_candidate[read + 1]; i++) {
-        uint32_t write = engine->candidates[i], start = write == INITIAL ? 0 : engine->write_transaction[write] + 1;
-        uint32_t last = *replaced_at(advice, write, engine->read_key[read]);
-        if (start > begin)
-            continue;
-        if (last >= begin)
-            return begin;
-        best = best == ISO_NONE || last > best ? last : best;
+    uint32_t key = engine->read_key[read];
+    for (uint32_t write = advice->current[key];; write = advice->previous[write]) {
+        uint32_t start = write == ISO_NONE ? 0 : engine->write_transaction[write] + 1;
+        uint32_t last = *replaced_at(advice, write, key);
+        if (last < low)
+            return ISO_NONE;
+        if (start <= begin && may_see(engine, read, write))
+            return last < begin ? last : begin;
+        if (write == ISO_NONE)
+            return ISO_NONE;
     }
-    return best;
 }
 
 /* The last position at which all reads of a transaction see what they read; ISO_NONE: none from `low` on. */
@@ -46,8 +58,8 @@ static uint32_t place_reads(const struct advice *advice, uint32_t t, uint32_t lo
     for (bool moved = true; moved;) {
         moved = false;
         for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1]; read++) {
-            uint32_t last = last_position(advice, read, begin);
-            if (last == ISO_NONE || last < low)
+            uint32_t last = last_position(advice, read, low, begin);
+            if (last == ISO_NONE)
                 return ISO_NONE;
             moved |= last < begin;
             begin = last;
@@ -74,6 +86,7 @@ static bool place(struct advice *advice, uint32_t t)
     for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++) {
         uint32_t key = engine->write_key[write];
         *replaced_at(advice, advice->current[key], key) = t;
+        advice->previous[write] = advice->current[key];
         advice->current[key] = write;
     }
     return advice->begin[t] != ISO_NONE && (!engine->serial || advice->begin[t] == t);
@@ -123,6 +136,7 @@ bool advice_decides(struct engine *engine)
     struct advice advice = {.engine = engine,
                             .begin = iso_allocate(((size_t)engine->count + 1) * sizeof(uint32_t)),
                             .current = memset(iso_allocate(keys), 0xff, keys),
+                            .previous = iso_allocate(lists),
                             .replaced = memset(iso_allocate(lists), 0xff, lists),
                             .before = session_predecessors(engine)};
     bool fine = true;
@@ -132,6 +146,7 @@ bool advice_decides(struct engine *engine)
         accept(&advice);
     iso_free(advice.begin);
     iso_free(advice.current);
+    iso_free(advice.previous);
     iso_free(advice.replaced);
     iso_free(advice.before);
     return fine;

@@ -39,10 +39,8 @@ struct known {
 /* The one possible writer of a read, or ISO_NONE. */
 static uint32_t only_writer(const struct engine *engine, uint32_t read)
 {
-    uint32_t first = engine->first_candidate[read];
-    if (engine->first_candidate[read + 1] - first != 1 || engine->candidates[first] == INITIAL)
-        return ISO_NONE;
-    return engine->write_transaction[engine->candidates[first]];
+    uint32_t write = engine->read_writer[read];
+    return write == OPEN || write == INITIAL ? ISO_NONE : engine->write_transaction[write];
 }
 
 static void add_successor(struct known *known, uint32_t from, uint32_t to)
@@ -223,24 +221,6 @@ static void cut_runs(struct engine *engine)
     engine->run_version[engine->run_count] = engine->version_count;
 }
 
-static void rename_candidates(struct engine *engine)
-{
-    for (uint32_t i = 0; i < engine->candidate_total; i++) {
-        if (engine->candidates[i] != INITIAL)
-            engine->candidates[i] = engine->version_of_write[engine->candidates[i]];
-    }
-    for (uint32_t read = 0; read < engine->read_count; read++) {
-        uint32_t first = engine->first_candidate[read], count = engine->first_candidate[read + 1] - first;
-        engine->candidate_count[read] = count;
-        engine->read_writer[read] = count == 1 ? engine->candidates[first] : OPEN;
-        engine->open_reads += count != 1;
-        if (count != 1 || engine->candidates[first] == INITIAL)
-            continue;
-        engine->read_next[read] = engine->version_reader[engine->candidates[first]];
-        engine->version_reader[engine->candidates[first]] = read;
-    }
-}
-
 void versions_sort(struct engine *engine)
 {
     size_t versions = ((size_t)engine->write_count + 1) * sizeof(uint32_t);
@@ -254,12 +234,10 @@ void versions_sort(struct engine *engine)
     engine->version_reader = iso_allocate(versions);
     engine->run_chain = iso_allocate(versions);
     engine->run_version = iso_allocate(versions);
-    engine->candidate_count = iso_allocate(reads);
-    engine->read_writer = iso_allocate(reads);
     engine->read_next = iso_allocate(reads);
     place_versions(engine);
     cut_runs(engine);
-    rename_candidates(engine);
+    origins_to_versions(engine);
 }
 
 void versions_release(struct engine *engine)
@@ -274,7 +252,5 @@ void versions_release(struct engine *engine)
     iso_free(engine->first_run);
     iso_free(engine->run_chain);
     iso_free(engine->run_version);
-    iso_free(engine->candidate_count);
-    iso_free(engine->read_writer);
     iso_free(engine->read_next);
 }

@@ -34,6 +34,7 @@ struct explanation *explanation_new(struct engine *engine)
         explanation->next_prune[i] = explanation->first_prune[fact->read];
         explanation->first_prune[fact->read] = i;
     }
+    explanation->asked = iso_allocate_zeroed((size_t)engine->read_count + 1, 1);
     explanation->cost = iso_allocate(nodes * sizeof *explanation->cost);
     explanation->visited = iso_allocate_zeroed(nodes, sizeof *explanation->visited);
     explanation->by = iso_allocate(nodes * sizeof *explanation->by);
@@ -45,6 +46,8 @@ void explanation_free(struct explanation *explanation)
     iso_free(explanation->needed);
     iso_free(explanation->first_prune);
     iso_free(explanation->next_prune);
+    iso_free(explanation->asked);
+    iso_column_free(explanation->excluded, explanation->excluded_capacity * sizeof *explanation->excluded);
     iso_free(explanation->cost);
     iso_free(explanation->visited);
     iso_free(explanation->by);
@@ -78,6 +81,7 @@ static void mark_order(struct explanation *explanation, uint32_t earlier, uint32
 
 static void mark_prunes(struct explanation *explanation, uint32_t read, uint32_t limit)
 {
+    explanation->asked[read] = 1;
     for (uint32_t i = explanation->first_prune[read]; i != ISO_NONE; i = explanation->next_prune[i]) {
         if (i < limit)
             explanation->needed[i] = 1;
@@ -95,10 +99,10 @@ static uint32_t candidates_at(const struct explanation *explanation, uint32_t re
     return first; /* ruled out ones stand behind, the first of them last */
 }
 
-static void mark_basis(struct explanation *explanation, uint32_t number)
+/* What a fact rests on, all of it with smaller numbers. */
+static void mark_basis(struct explanation *explanation, const struct fact *fact, uint32_t number)
 {
     const struct engine *engine = explanation->engine;
-    const struct fact *fact = &engine->facts[number];
     uint32_t count, first;
     switch ((enum fact_kind)fact->kind) {
     case FACT_HIDES:
@@ -305,10 +309,9 @@ static void write_choice(struct explanation *explanation, uint32_t number)
     write_literal(explanation, before);
 }
 
-static void write_prune(struct explanation *explanation, uint32_t number)
+static void write_prune(struct explanation *explanation, const struct fact *fact, uint32_t number)
 {
     const struct engine *engine = explanation->engine;
-    const struct fact *fact = &engine->facts[number];
     uint32_t begin = begin_of_read(engine, fact->read);
     if (fact->kind == FACT_PRUNE_HIDDEN)
         write_order(explanation, fact->version, fact->other, number);
@@ -354,7 +357,7 @@ static void write_fact(struct explanation *explanation, uint32_t number)
         break;
     case FACT_PRUNE_AFTER:
     case FACT_PRUNE_HIDDEN:
-        write_prune(explanation, number);
+        write_prune(explanation, fact, number);
         break;
     case FACT_SESSION:
     case FACT_TIME:
@@ -364,16 +367,36 @@ static void write_fact(struct explanation *explanation, uint32_t number)
     }
 }
 
-void explanation_write(struct explanation *explanation)
+static void mark_facts(struct explanation *explanation, uint32_t first, uint32_t end)
 {
-    for (uint32_t i = explanation->engine->fact_count; i-- > 0;) {
+    for (uint32_t i = end; i-- > first;) {
         if (explanation->needed[i])
-            mark_basis(explanation, i);
+            mark_basis(explanation, &explanation->engine->facts[i], i);
     }
-    for (uint32_t i = 0; i < explanation->engine->fact_count; i++) {
+}
+
+static void write_facts(struct explanation *explanation, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++) {
         if (explanation->needed[i])
             write_fact(explanation, i);
     }
+}
+
+/* Candidates that were not listed were ruled out between the facts before and after that. */
+void explanation_write(struct explanation *explanation)
+{
+    const struct engine *engine = explanation->engine;
+    uint32_t listed_at = engine->listed_at < engine->fact_count ? engine->listed_at : engine->fact_count;
+    mark_facts(explanation, listed_at, engine->fact_count);
+    explanation_find_excluded(explanation);
+    for (uint32_t i = 0; i < explanation->excluded_count; i++)
+        mark_basis(explanation, &explanation->excluded[i], listed_at);
+    mark_facts(explanation, 0, listed_at);
+    write_facts(explanation, 0, listed_at);
+    for (uint32_t i = 0; i < explanation->excluded_count; i++)
+        write_prune(explanation, &explanation->excluded[i], listed_at);
+    write_facts(explanation, listed_at, engine->fact_count);
 }
 
 /* ---- conclusions ---- */

@@ -1,4 +1,5 @@
-/* What the parts of an explanation share: paths.c finds paths of facts, explain.c writes the lemmas. */
+/* What the parts of an explanation share: paths.c finds paths of facts, excluded.c says why candidates were not listed,
+ * explain.c writes the lemmas. */
 #ifndef ISO_POLYGRAPH_EXPLAIN_H
 #define ISO_POLYGRAPH_EXPLAIN_H
 
@@ -10,6 +11,9 @@ struct explanation {
     struct engine *engine;
     uint8_t *needed;                    /* by fact */
     uint32_t *first_prune, *next_prune; /* by read; by fact: the facts that rule out candidates */
+    uint8_t *asked;                     /* by read: why it lost its candidates is needed */
+    struct fact *excluded;              /* why those have not been listed, of the reads that are asked for */
+    uint32_t excluded_count, excluded_capacity;
     /* search */
     uint64_t *cost;
     uint32_t *visited, *by; /* by node: the round, and the fact that led there */
@@ -26,5 +30,8 @@ struct explanation {
 
 /* paths.c: finds a path by facts below `limit` into `path`; one of at least one edge if `from` is `to` and `cyclic`. */
 bool explanation_find_path(struct explanation *search, uint32_t from, uint32_t to, uint32_t limit, bool cyclic);
+
+/* excluded.c: fills `excluded`; the facts that it rests on are those below `listed_at`. */
+void explanation_find_excluded(struct explanation *explanation);
 
 #endif

@@ -241,9 +241,10 @@ static void release(struct engine *engine)
     graph_release(engine);
     versions_release(engine);
     chains_release(engine);
+    origins_release(engine);
+    candidates_release(engine);
     problem_release(engine);
     iso_free(engine->list_pairs);
-    iso_column_free(engine->candidates, engine->candidate_capacity * sizeof *engine->candidates);
 }
 
 enum iso_status iso_polygraph_check(const struct iso_history *history, const struct iso_polygraph_options *options,
@@ -254,6 +255,7 @@ enum iso_status iso_polygraph_check(const struct iso_history *history, const str
                             .options = options,
                             .result = result,
                             .empty_read = ISO_NONE,
+                            .listed_at = ISO_NONE,
                             .serial = iso_model_is_serial(options->model)};
     engine.deadline = options->timeout > 0 ? start + options->timeout : 0;
     result->evidence.model = options->model;

@@ -1,7 +1,7 @@
 /* What the files of this module share.
  *
- * - problem.c: history -> transactions, versions, reads with their possible writers; findings before any
- * graph
+ * - problem.c: history -> transactions, writes, reads; findings before any graph
+ * - origins.c: who may have written what a read saw
  * - lists.c: list reads -> the version order of lists
  * - advice.c: the order of the input, tried
  * - chains.c: transactions -> chains; versions sorted by key, chain, place
@@ -9,6 +9,7 @@
  * - graph.c: facts (edges with a reason) and clocks
  * - agenda.c: the nodes whose clocks moved
  * - rules.c: what follows at a node
+ * - candidates.c: which of several possible writers are left when clocks are there
  * - saturate.c: the rules, until nothing more follows
  * - search.c, heads.c, propagate.c: forward search with propagation
  * - estimate.c, schedule.c: an order to propose
@@ -90,8 +91,8 @@ struct engine {
 
     /* writes as they come, by transaction; version_of_write maps them to versions */
     uint32_t write_count, write_capacity;
-    uint32_t *write_transaction, *write_key, *write_value, *write_next; /* write_next: same key and value */
-    uint32_t *first_write;                                              /* by transaction, count + 1 */
+    uint32_t *write_transaction, *write_key, *write_value;
+    uint32_t *first_write; /* by transaction, count + 1 */
     uint32_t *version_of_write;
 
     /* versions, sorted by key, chain and place */
@@ -107,13 +108,19 @@ struct engine {
     uint32_t read_count, read_capacity;
     uint32_t *read_transaction, *read_key, *read_operation, *read_value;
     uint32_t *read_prefix;     /* lists (read_value is the list): elements before the reader's own */
-    uint32_t *read_writer;     /* a version, INITIAL or OPEN */
+    uint32_t *read_writer;     /* a version (a write until there are versions), INITIAL or OPEN */
+    uint32_t *read_set;        /* several possible writers, or ISO_NONE */
     uint32_t *read_next;       /* the next reader of the same version */
     uint32_t *first_read;      /* by transaction, count + 1 */
+    uint32_t listed_at;        /* the number of facts when candidates were listed; ISO_NONE: they are not */
     uint32_t *first_candidate; /* by read, read_count + 1 */
-    uint32_t *candidate_count; /* those left; the ones ruled out stand behind them */
+    uint32_t *candidate_count; /* those left; the ones ruled out since stand behind them */
     uint32_t candidate_total, candidate_capacity, *candidates;
     uint32_t open_reads;
+
+    /* sets of possible writers: versions (writes until there are versions), ascending, INITIAL last. A reader's own is
+     * in it and not meant */
+    uint32_t set_count, *set_first, *set_member; /* set_first: set_count + 1 */
 
     const char *unsupported; /* why the history cannot be judged, or NULL */
 
@@ -199,6 +206,12 @@ static inline stamp *clock_of(const struct engine *engine, uint32_t node)
     return engine->clocks + (size_t)node * engine->stride;
 }
 
+/* The stamps of a chain that count at a node of transaction t: of its own chain, what stands before it. */
+static inline uint32_t clock_before(const struct engine *engine, const stamp *clock, uint32_t chain, uint32_t t)
+{
+    return engine->chain[t] == chain ? node_stamp(engine, node_begin(engine, t)) - 1u : clock[chain];
+}
+
 /* True if `from` is known to come before `to`, or is it. */
 static inline bool reaches(const struct engine *engine, uint32_t from, uint32_t to)
 {
@@ -214,6 +227,11 @@ void problem_finding(struct engine *engine, enum iso_finding_kind kind, uint32_t
 /* lists.c: the write that each list read saw last, INITIAL, or ISO_NONE where there is none (then there is a
  * finding, or `unsupported` is set); fills list_pairs. The caller frees it. */
 uint32_t *lists_resolve(struct engine *engine);
+
+/* origins.c: fills read_writer and read_set; false: a read has no possible writer. Then from writes to versions. */
+bool origins_find(struct engine *engine, const uint32_t *list_writer);
+void origins_to_versions(struct engine *engine);
+void origins_release(struct engine *engine);
 
 /* advice.c: true, with the evidence, if the order of the input explains the history. */
 bool advice_decides(struct engine *engine);
@@ -336,9 +354,16 @@ uint32_t version_of(const struct engine *engine, uint32_t transaction, uint32_t 
 enum iso_status saturate(struct engine *engine);
 bool graph_add_edge(struct engine *engine, struct fact fact); /* at once, with clocks */
 
+/* candidates.c */
+bool candidates_list(struct engine *engine); /* false: out of time or memory */
+void candidates_release(struct engine *engine);
+
 /* rules.c */
 void rules_apply(struct engine *engine, uint32_t node, uint64_t groups);
 bool rules_apply_open(struct engine *engine, uint32_t read); /* false: the read is open no more */
+bool rules_narrow(struct engine *engine, uint32_t read);     /* the same, without meet and join */
+/* True, with the reason, if a read cannot have seen a version. */
+bool rules_exclude(const struct engine *engine, uint32_t read, uint32_t version, struct fact *reason);
 void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact_kind kind, uint32_t other);
 void rules_resolve(struct engine *engine, uint32_t read);
 void rules_add_rw(struct engine *engine, uint32_t read, uint32_t later);

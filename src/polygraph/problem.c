@@ -1,13 +1,10 @@
 /* From a finished history to transactions, writes and external reads with their possible writers.
  *
  * One pass over the operations keeps, for each key that the current transaction has touched, the value it
- * must see next: that checks internal reads and tells external ones. A second table, by key and value, gives
- * each external read the final writes it may have seen. What finds none is classified by one more look at the
- * history.
+ * must see next: that checks internal reads and tells external ones. Who may have written what those saw, origins.c
+ * tells; what nobody wrote is classified by one more look at the history.
  */
 #include "polygraph/polygraph_private.h"
-
-enum { LOOK_UP = 256 }; /* reads between looks at the clock on the wall */
 
 /* What the current transaction knows of a key. */
 struct touched {
@@ -168,102 +165,6 @@ static void scan_operations(struct engine *engine)
     iso_free(touched);
 }
 
-/* ---- who may have written what was read ---- */
-
-struct value_table {
-    uint32_t *slots; /* 1 + the first write of a key and value */
-    uint64_t mask;
-};
-
-static uint64_t hash_value(uint32_t key, uint32_t value)
-{
-    uint64_t hash = ((uint64_t)key << 32 | value) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 29;
-}
-
-static uint32_t *find_slot(const struct engine *engine, const struct value_table *table, uint32_t key, uint32_t value)
-{
-    uint64_t slot = hash_value(key, value) & table->mask;
-    for (;; slot = (slot + 1) & table->mask) {
-        uint32_t write = table->slots[slot];
-        if (!write || (engine->write_key[write - 1] == key && engine->write_value[write - 1] == value))
-            return &table->slots[slot];
-    }
-}
-
-static void index_values(struct engine *engine, struct value_table *table)
-{
-    size_t slots = 64;
-    while (slots < (size_t)engine->write_count * 2)
-        slots *= 2;
-    table->slots = iso_allocate_zeroed(slots, sizeof *table->slots);
-    table->mask = slots - 1;
-    engine->write_next = iso_allocate(((size_t)engine->write_count + 1) * sizeof *engine->write_next);
-    for (uint32_t write = engine->write_count; write-- > 0;) {
-        engine->write_next[write] = ISO_NONE;
-        if (iso_key_is_list(engine->history, engine->write_key[write]))
-            continue;
-        uint32_t *slot = find_slot(engine, table, engine->write_key[write], engine->write_value[write]);
-        if (*slot)
-            engine->write_next[write] = *slot - 1;
-        *slot = write + 1;
-    }
-}
-
-static uint32_t *initial_values(const struct iso_history *history)
-{
-    uint32_t *initial = iso_allocate(((size_t)history->key_count + 1) * sizeof *initial);
-    for (uint32_t key = 0; key < history->key_count; key++)
-        initial[key] = history->initial_value;
-    for (uint32_t i = 0; i < history->initial_count; i++)
-        initial[history->initial_key[i]] = history->initial_of_key[i];
-    return initial;
-}
-
-static void add_candidate(struct engine *engine, uint32_t candidate)
-{
-    if (engine->candidate_total == engine->candidate_capacity) {
-        uint32_t old = engine->candidate_capacity, next = (uint32_t)iso_column_capacity(old, old + 1u);
-        grow(&engine->candidates, old, next);
-        engine->candidate_capacity = next;
-    }
-    engine->candidates[engine->candidate_total++] = candidate;
-}
-
-/* Writes are candidates by their number for now; versions_sort renames them. False: a read has none. Few
- * values on hot keys make many: stops where memory or time is short. */
-static bool find_candidates(struct engine *engine, const uint32_t *list_writer)
-{
-    uint32_t *initial = initial_values(engine->history);
-    struct value_table table;
-    bool all = true;
-    index_values(engine, &table);
-    engine->first_candidate = iso_allocate(((size_t)engine->read_count + 1) * sizeof *engine->first_candidate);
-    for (uint32_t read = 0; read < engine->read_count; read++) {
-        uint32_t key = engine->read_key[read], value = engine->read_value[read], first = engine->candidate_total;
-        if (read % LOOK_UP == 0 && engine_must_stop(engine))
-            break;
-        engine->first_candidate[read] = first;
-        if (iso_key_is_list(engine->history, key)) {
-            if (list_writer[read] != ISO_NONE)
-                add_candidate(engine, list_writer[read]);
-            continue;
-        }
-        if (value == initial[key])
-            add_candidate(engine, INITIAL);
-        uint32_t write = *find_slot(engine, &table, key, value);
-        for (write = write ? write - 1 : ISO_NONE; write != ISO_NONE; write = engine->write_next[write]) {
-            if (engine->write_transaction[write] != engine->read_transaction[read])
-                add_candidate(engine, write);
-        }
-        all &= engine->candidate_total > first;
-    }
-    engine->first_candidate[engine->read_count] = engine->candidate_total;
-    iso_free(table.slots);
-    iso_free(initial);
-    return all;
-}
-
 /* ---- reads without a writer ---- */
 
 /* Who else wrote the value: an aborted transaction, or one that overwrote it itself. */
@@ -291,7 +192,7 @@ static void classify_read(struct engine *engine, uint32_t read)
 static void classify_reads(struct engine *engine)
 {
     for (uint32_t read = 0; read < engine->read_count; read++) {
-        if (engine->first_candidate[read] == engine->first_candidate[read + 1] &&
+        if (engine->read_writer[read] == OPEN && engine->read_set[read] == ISO_NONE &&
             !iso_key_is_list(engine->history, engine->read_key[read]))
             classify_read(engine, read);
     }
@@ -312,10 +213,9 @@ static void find_lost_updates(struct engine *engine)
         for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++)
             writer[engine->write_key[write]] = t + 1;
         for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1]; read++) {
-            uint32_t key = engine->read_key[read], candidate = engine->first_candidate[read];
-            if (writer[key] != t + 1 || engine->first_candidate[read + 1] != candidate + 1)
+            uint32_t key = engine->read_key[read], version = engine->read_writer[read];
+            if (writer[key] != t + 1 || version == OPEN)
                 continue;
-            uint32_t version = engine->candidates[candidate];
             uint32_t *before = &first[version == INITIAL ? engine->write_count + key : version];
             if (*before == ISO_NONE)
                 *before = t;
@@ -352,12 +252,7 @@ enum iso_status problem_build(struct engine *engine)
     choose_transactions(engine);
     scan_operations(engine);
     uint32_t *list_writer = lists_resolve(engine);
-    bool all = find_candidates(engine, list_writer);
-    if (engine->stop_reason) {
-        iso_free(list_writer);
-        return ISO_UNDECIDED;
-    }
-    if (!all)
+    if (!origins_find(engine, list_writer))
         classify_reads(engine);
     find_lost_updates(engine);
     iso_free(list_writer);
@@ -378,11 +273,9 @@ void problem_release(struct engine *engine)
     iso_column_free(engine->write_transaction, writes);
     iso_column_free(engine->write_key, writes);
     iso_column_free(engine->write_value, writes);
-    iso_free(engine->write_next);
     iso_column_free(engine->read_transaction, reads);
     iso_column_free(engine->read_key, reads);
     iso_column_free(engine->read_value, reads);
     iso_column_free(engine->read_operation, reads);
     iso_column_free(engine->read_prefix, reads);
-    iso_free(engine->first_candidate);
 }

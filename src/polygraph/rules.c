@@ -50,12 +50,6 @@ void rules_add_rw(struct engine *engine, uint32_t read, uint32_t later)
     engine->result->counters.edges_anti += add_edge(engine, fact);
 }
 
-/* The stamps of a chain that count at a node of transaction t: of its own chain, what stands before it. */
-static inline uint32_t limit(const struct engine *engine, const stamp *clock, uint32_t chain, uint32_t t)
-{
-    return engine->chain[t] == chain ? node_stamp(engine, node_begin(engine, t)) - 1u : clock[chain];
-}
-
 /* True if all that a clock tells of a chain has run. */
 static inline bool has_run(const struct engine *engine, const stamp *clock, uint32_t chain)
 {
@@ -105,7 +99,7 @@ static void apply_hides(struct engine *engine, uint32_t read, const uint64_t *ch
     const stamp *before = clock_of(engine, version_begin(engine, version));
     struct runs runs = runs_of(engine, key, chains);
     for (uint32_t run; next_run(engine, &runs, &run);) {
-        uint32_t chain = engine->run_chain[run], last = limit(engine, clock, chain, t);
+        uint32_t chain = engine->run_chain[run], last = clock_before(engine, clock, chain, t);
         if (before[chain] >= last || has_run(engine, clock, chain))
             continue;
         uint32_t latest = run_latest_commit(engine, run, last);
@@ -226,26 +220,35 @@ static uint32_t find_hiding(const struct engine *engine, uint32_t read, uint32_t
         uint32_t chain = engine->run_chain[run];
         if (!clock[chain] || has_run(engine, clock, chain))
             continue;
-        uint32_t latest = run_latest_commit(engine, run, limit(engine, clock, chain, t));
+        uint32_t latest = run_latest_commit(engine, run, clock_before(engine, clock, chain, t));
         if (latest != ISO_NONE && latest != candidate && comes_before(engine, candidate, latest))
             return latest;
     }
     return ISO_NONE;
 }
 
-static void prune_candidates(struct engine *engine, uint32_t read)
+bool rules_exclude(const struct engine *engine, uint32_t read, uint32_t version, struct fact *reason)
 {
     uint32_t begin = node_begin(engine, engine->read_transaction[read]);
+    *reason = (struct fact){.from = ISO_NONE, .to = ISO_NONE, .read = read, .version = version, .other = ISO_NONE};
+    if (version != INITIAL && reaches(engine, begin, version_commit(engine, version))) {
+        reason->kind = FACT_PRUNE_AFTER;
+        return true;
+    }
+    if (version != INITIAL && !engine->search && !reaches(engine, version_begin(engine, version), begin))
+        return false;
+    reason->kind = FACT_PRUNE_HIDDEN;
+    reason->other = find_hiding(engine, read, version);
+    return reason->other != ISO_NONE;
+}
+
+static void prune_candidates(struct engine *engine, uint32_t read)
+{
     const uint32_t *candidates = engine->candidates + engine->first_candidate[read];
+    struct fact reason;
     for (uint32_t i = engine->candidate_count[read]; i-- > 0;) {
-        uint32_t version = candidates[i];
-        if (version != INITIAL && reaches(engine, begin, version_commit(engine, version))) {
-            rules_prune(engine, read, i, FACT_PRUNE_AFTER, ISO_NONE);
-        } else if (version == INITIAL || engine->search || reaches(engine, version_begin(engine, version), begin)) {
-            uint32_t hiding = find_hiding(engine, read, version);
-            if (hiding != ISO_NONE)
-                rules_prune(engine, read, i, FACT_PRUNE_HIDDEN, hiding);
-        }
+        if (rules_exclude(engine, read, candidates[i], &reason))
+            rules_prune(engine, read, i, reason.kind, reason.other);
     }
 }
 
@@ -371,8 +374,7 @@ static void apply_join(struct engine *engine, uint32_t read)
     }
 }
 
-/* Candidates that cannot be; false: it is no open read any more. */
-static bool narrow(struct engine *engine, uint32_t read)
+bool rules_narrow(struct engine *engine, uint32_t read)
 {
     prune_candidates(engine, read);
     uint32_t left = engine->candidate_count[read];
@@ -385,7 +387,7 @@ static bool narrow(struct engine *engine, uint32_t read)
 
 bool rules_apply_open(struct engine *engine, uint32_t read)
 {
-    if (!narrow(engine, read))
+    if (!rules_narrow(engine, read))
         return false;
     if (!engine->options->no_meet)
         apply_meet(engine, read);
@@ -444,8 +446,8 @@ void rules_apply(struct engine *engine, uint32_t node, uint64_t groups)
                 apply_hides(engine, read, engine->moved);
             else if (engine->search)
                 rules_apply_open(engine, read);
-            else
-                narrow(engine, read); /* meet and join wait for clocks that do not lag */
+            else if (engine->listed_at != ISO_NONE)
+                rules_narrow(engine, read); /* meet and join wait for clocks that do not lag */
         }
     }
     if (node == node_commit(engine, t)) {

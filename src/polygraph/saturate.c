@@ -109,13 +109,21 @@ static uint32_t look_at_open_reads(struct engine *engine, uint32_t *reads, uint3
     return left;
 }
 
+/* The rules without open reads first: then clocks say how few candidates those have. */
+static enum iso_status start(struct engine *engine)
+{
+    enum iso_status status = run_agenda(engine);
+    if (status == ISO_OK && !candidates_list(engine))
+        return ISO_UNDECIDED;
+    return status;
+}
+
 static enum iso_status run(struct engine *engine, uint32_t *reads)
 {
-    uint32_t count = list_open_reads(engine, reads);
-    for (;;) {
-        enum iso_status status = run_agenda(engine);
-        if (status != ISO_OK || engine->options->no_saturation)
-            return status;
+    enum iso_status status = start(engine);
+    if (status != ISO_OK || engine->options->no_saturation)
+        return status;
+    for (uint32_t count = list_open_reads(engine, reads);;) {
         uint32_t before = engine->fact_count;
         count = look_at_open_reads(engine, reads, count);
         if (failed(engine))
@@ -124,6 +132,9 @@ static enum iso_status run(struct engine *engine, uint32_t *reads)
             return ISO_UNDECIDED;
         if (engine->fact_count == before && !engine->agenda.count)
             return ISO_OK;
+        status = run_agenda(engine);
+        if (status != ISO_OK)
+            return status;
     }
 }
 

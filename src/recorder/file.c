@@ -60,10 +60,11 @@ static size_t write_bytes(struct file_sink *sink, const char *bytes, size_t size
             done += (size_t)wrote;
         } else if (errno == EAGAIN) { /* a pipe whose reader is slow */
             struct pollfd room = {.fd = sink->descriptor, .events = POLLOUT};
-            if (poll(&room, 1, 100) == 0 && abandoned(sink)) {
+            if (abandoned(sink)) {
                 errno = ETIMEDOUT;
                 break;
             }
+            poll(&room, 1, 100);
         } else if (errno != EINTR) {
             break;
         }

@@ -1,9 +1,13 @@
+#define _GNU_SOURCE
 #include "state/progress.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 
@@ -47,6 +51,27 @@ uint64_t iso_progress_digest(const struct iso_message *message)
         seed = XXH3_64bits_withSeed(message->key.data, message->key.size, seed);
     seed = seed * 0xbf58476d1ce4e5b9u + message->key.size + (message->payload.data == NULL);
     return message->payload.size ? XXH3_64bits_withSeed(message->payload.data, message->payload.size, seed) : seed;
+}
+
+enum iso_status iso_progress_digest_file(const char *path, uint64_t *digest, struct iso_error *error)
+{
+    uint8_t piece[1 << 14];
+    ssize_t got = 0;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    XXH3_state_t *state = XXH3_createState();
+    if (!state)
+        iso_out_of_memory(sizeof *state);
+    XXH3_64bits_reset(state);
+    while (file >= 0 && ((got = read(file, piece, sizeof piece)) > 0 || (got < 0 && errno == EINTR)))
+        if (got > 0)
+            XXH3_64bits_update(state, piece, (size_t)got);
+    *digest = XXH3_64bits_digest(state);
+    if (file < 0 || got < 0)
+        iso_error_set(error, ISO_FAILED, "%s: cannot be read: %s", path, strerror(errno));
+    XXH3_freeState(state);
+    if (file >= 0)
+        close(file);
+    return error->status;
 }
 
 void iso_progress_line(struct iso_progress *progress, const char *line, size_t length)

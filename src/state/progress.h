@@ -11,6 +11,8 @@
  *   TOLD:      how many bytes of output its reader has                        after they were handed over
  *   CHECK:     position and digest of the output                              at each checkpoint
  *   FINISH:    time                                                           before the end of the input is declared
+ *   RECORDS:   digest of the file of clients' records                         before these are given, ahead of all
+ * steps
  *
  * Numbers are 7 bits a byte, the low ones first. Times are those that the pipeline is given, in milliseconds.
  */
@@ -29,7 +31,8 @@ enum iso_progress_record {
     ISO_PROGRESS_PARTITION,
     ISO_PROGRESS_TOLD,
     ISO_PROGRESS_CHECK,
-    ISO_PROGRESS_FINISH
+    ISO_PROGRESS_FINISH,
+    ISO_PROGRESS_RECORDS
 };
 
 /* One input's place. */
@@ -61,6 +64,9 @@ uint64_t iso_progress_digest(const struct iso_message *message);
 /* Takes a batch: moves on time and places, and puts the step's record into `record`. */
 void iso_progress_step(struct iso_progress *progress, const struct iso_message *messages, uint32_t count, uint64_t time,
                        struct iso_text *record);
+
+/* The digest of a file's bytes. */
+enum iso_status iso_progress_digest_file(const char *path, uint64_t *digest, struct iso_error *error);
 
 /* A line of output was made. */
 void iso_progress_line(struct iso_progress *progress, const char *line, size_t length);

@@ -111,3 +111,8 @@ enum iso_status iso_store_sync(struct iso_store *store, bool wait, struct iso_er
     store_at(store, "after-background-sync");
     return ISO_OK;
 }
+
+bool iso_store_synced(struct iso_store *store, uint64_t *began, uint64_t *took)
+{
+    return syncer_last(&store->syncer, began, took);
+}

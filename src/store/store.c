@@ -87,7 +87,7 @@ static enum iso_status take_lock(struct iso_store *store, struct iso_error *erro
 }
 
 /* The generation in a name such as snapshot-7; 0: it is another. */
-static uint64_t generation_in(const char *name, const char *kind)
+uint64_t store_generation_in(const char *name, const char *kind)
 {
     size_t length = strlen(kind);
     char *end;
@@ -98,7 +98,7 @@ static uint64_t generation_in(const char *name, const char *kind)
 }
 
 /* A new listing of the directory; NULL on error. */
-static DIR *list(const struct iso_store *store, struct iso_error *error)
+DIR *store_list(const struct iso_store *store, struct iso_error *error)
 {
     int descriptor = openat(store->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *listing = descriptor < 0 ? NULL : fdopendir(descriptor);
@@ -113,9 +113,10 @@ static enum iso_status find_snapshot(struct iso_store *store, struct iso_error *
     struct stat status;
     const struct dirent *entry;
     uint64_t journals = 0;
-    DIR *listing = list(store, error);
+    DIR *listing = store_list(store, error);
     while (listing && (entry = readdir(listing))) {
-        uint64_t snapshot = generation_in(entry->d_name, "snapshot"), journal = generation_in(entry->d_name, "journal");
+        uint64_t snapshot = store_generation_in(entry->d_name, "snapshot"),
+                 journal = store_generation_in(entry->d_name, "journal");
         store->base = snapshot > store->base ? snapshot : store->base;
         journals = journal > journals ? journal : journals;
     }
@@ -134,24 +135,6 @@ static enum iso_status find_snapshot(struct iso_store *store, struct iso_error *
         return iso_error_set(error, ISO_FAILED, "state %s: damaged: journal-%" PRIu64 " is missing", store->path,
                              store->base);
     return ISO_OK;
-}
-
-/* What a crash may have left: snapshots that were not committed, and what the committed one has replaced. */
-static void clean(struct iso_store *store)
-{
-    struct iso_error ignored = {.status = ISO_OK};
-    const struct dirent *entry;
-    DIR *listing = list(store, &ignored);
-    while (listing && (entry = readdir(listing))) {
-        size_t length = strlen(entry->d_name);
-        uint64_t snapshot = generation_in(entry->d_name, "snapshot"), journal = generation_in(entry->d_name, "journal");
-        bool is_new =
-            !strncmp(entry->d_name, "snapshot-", 9) && length > 4 && !strcmp(entry->d_name + length - 4, ".new");
-        if (is_new || (snapshot && snapshot < store->base) || (journal && journal < store->base))
-            unlinkat(store->directory, entry->d_name, 0);
-    }
-    if (listing)
-        closedir(listing);
 }
 
 struct iso_store *iso_store_open(const struct iso_store_options *options, struct iso_error *error)
@@ -173,7 +156,7 @@ struct iso_store *iso_store_open(const struct iso_store_options *options, struct
     if (error->status == ISO_OK && options->must_exist && !store->base)
         iso_error_set(error, ISO_BAD_INPUT, "state %s: holds no state", store->path);
     if (error->status == ISO_OK && !options->must_exist)
-        clean(store);
+        store_clean(store, NULL, NULL, error);
     iso_store_rewind(store);
 out:
     if (error->status == ISO_OK)

@@ -66,11 +66,22 @@ void iso_store_rewind(struct iso_store *store);
 bool iso_store_next(struct iso_store *store, struct iso_store_record *record, struct iso_error *error);
 enum iso_status iso_store_resume(struct iso_store *store, uint64_t *torn, struct iso_error *error);
 
+/* With must_exist, once all records were read: removes what nothing needs (snapshots and journals that another has
+ * replaced, or that a crash left unfinished; the torn end of a journal), and tells of each file how many bytes it
+ * freed. Nothing that is removed or cut is ever read: it may be killed at any moment. */
+typedef void (*iso_store_freed)(void *context, const char *name, uint64_t bytes);
+enum iso_status iso_store_compact(struct iso_store *store, iso_store_freed freed, void *context,
+                                  struct iso_error *error);
+
 enum iso_status iso_store_append(struct iso_store *store, uint32_t type, const void *bytes, size_t size,
                                  struct iso_error *error);
 /* Everything that was appended gets to the device: while the caller goes on (nothing if that is under way already), or
  * before it does (`wait`). */
 enum iso_status iso_store_sync(struct iso_store *store, bool wait, struct iso_error *error);
+
+/* When the last sync that went on beside the caller and succeeded began, in microseconds of the monotonic clock, and
+ * how long it took; false: there was none. */
+bool iso_store_synced(struct iso_store *store, uint64_t *began, uint64_t *took);
 
 /* Bytes: of records since the snapshot that is the latest, committed or not; of the committed snapshot. */
 uint64_t iso_store_journal_bytes(const struct iso_store *store);

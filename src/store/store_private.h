@@ -2,6 +2,7 @@
 #ifndef ISO_STORE_PRIVATE_H
 #define ISO_STORE_PRIVATE_H
 
+#include <dirent.h>
 #include <sys/types.h>
 
 #include "store/journal.h"
@@ -41,6 +42,12 @@ bool store_write(int file, const void *bytes, size_t size); /* false: errno says
 /* Syncs a file of the store before it returns. */
 enum iso_status store_sync(struct iso_store *store, int file, const char *name, struct iso_error *error);
 bool store_has(const struct iso_store *store, const char *kind, uint64_t generation);
+
+uint64_t store_generation_in(const char *name, const char *kind); /* as in snapshot-7; 0: it is another name */
+DIR *store_list(const struct iso_store *store, struct iso_error *error);
+
+/* compact.c: removes what the committed snapshot has replaced, and what was never committed. */
+enum iso_status store_clean(struct iso_store *store, iso_store_freed freed, void *context, struct iso_error *error);
 
 /* append.c: a new, empty journal, the one that is appended to from now on. */
 enum iso_status store_new_journal(struct iso_store *store, uint64_t generation, struct iso_error *error);

@@ -6,7 +6,15 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <time.h>
 #include <unistd.h>
+
+static uint64_t microseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
 
 static void *serve(void *argument)
 {
@@ -25,6 +33,10 @@ static void *serve(void *argument)
             syncer->then(syncer->context);
         pthread_mutex_lock(&syncer->lock);
         syncer->failure = syncer->failure ? syncer->failure : failure;
+        if (!failure && !syncer->then) {
+            syncer->reached = syncer->started;
+            syncer->took = microseconds() - syncer->started;
+        }
         syncer->file = -1;
         pthread_cond_broadcast(&syncer->changed);
     }
@@ -76,6 +88,7 @@ bool syncer_start(struct syncer *syncer, int file, void (*then)(void *context), 
     syncer->file = copy;
     syncer->then = then;
     syncer->context = context;
+    syncer->started = microseconds();
     pthread_cond_broadcast(&syncer->changed);
     pthread_mutex_unlock(&syncer->lock);
     return true;
@@ -103,4 +116,13 @@ int syncer_failure(struct syncer *syncer)
     int failure = syncer->failure;
     pthread_mutex_unlock(&syncer->lock);
     return failure;
+}
+
+bool syncer_last(struct syncer *syncer, uint64_t *started, uint64_t *took)
+{
+    pthread_mutex_lock(&syncer->lock);
+    *started = syncer->reached;
+    *took = syncer->took;
+    pthread_mutex_unlock(&syncer->lock);
+    return *started != 0;
 }

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct syncer {
     pthread_t thread;
@@ -13,7 +14,8 @@ struct syncer {
     int file;                    /* that is being synced, the syncer's own duplicate; -1: none */
     void (*then)(void *context); /* NULL: nothing */
     void *context;
-    int failure; /* errno of the first that failed */
+    int failure;                     /* errno of the first that failed */
+    uint64_t started, reached, took; /* microseconds: when the sync at hand began; the last that came to its end */
     bool runs, ends;
 };
 
@@ -26,5 +28,9 @@ bool syncer_start(struct syncer *syncer, int file, void (*then)(void *context), 
 bool syncer_busy(struct syncer *syncer);
 void syncer_wait(struct syncer *syncer);
 int syncer_failure(struct syncer *syncer);
+
+/* Microseconds of the monotonic clock: when the last sync that succeeded was started, and how long it took. Of those
+ * with nothing to follow; false: there was none. */
+bool syncer_last(struct syncer *syncer, uint64_t *started, uint64_t *took);
 
 #endif

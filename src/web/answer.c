@@ -95,6 +95,23 @@ static void put_status(const struct iso_web_state *state, uint64_t now, struct i
     iso_text_put(&answer->body, "}\n");
 }
 
+/* The line, an object, with one member more. */
+static void put_line(const struct iso_web_state *state, const struct iso_web_line *line, struct iso_text *body)
+{
+    static const char member[] = ",\"explanation\":";
+    size_t start = body->used;
+    iso_text_put_bytes(body, line->text, line->length);
+    if (!state->explain || !line->length || line->text[line->length - 1] != '}')
+        return;
+    body->used--;
+    iso_text_put(body, member);
+    size_t before = body->used;
+    state->explain(line->text, line->length, body);
+    if (body->used == before)
+        body->used = start + line->length - 1;
+    iso_text_put(body, "}");
+}
+
 static void put_violations(const struct iso_web_state *state, const char *since, struct iso_web_answer *answer)
 {
     uint64_t from = 0;
@@ -117,7 +134,7 @@ static void put_violations(const struct iso_web_state *state, const char *since,
     for (uint64_t i = skipped; i < state->line_count; i++) {
         const struct iso_web_line *line = &state->lines[(state->line_first + i) % ISO_WEB_LINES];
         iso_text_put(&answer->body, i > skipped ? ",\n" : "\n");
-        iso_text_put_bytes(&answer->body, line->text, line->length);
+        put_line(state, line, &answer->body);
     }
     iso_text_put(&answer->body, "]}\n");
 }

@@ -3,7 +3,8 @@
  *   /             the live page
  *   /metrics      Prometheus's text
  *   /status       JSON: the same figures, how it stands, how ready
- *   /violations   JSON: the latest verdict lines; ?since=N only those behind number N
+ *   /violations   JSON: the latest verdict lines; ?since=N only those behind number N; each with an "explanation", if
+ *                 the owner explains lines
  *   /livez        200 while the checker makes progress: its thread came by within LIVE_SECONDS
  *   /readyz       200 once it reads, and while nothing stands in its way; else 503 and why
  *
@@ -26,7 +27,11 @@ struct iso_web_line {
     uint32_t length;
 };
 
+/* Adds to `text` a line's explanation as a JSON value, or nothing. Called on the server's thread. */
+typedef void iso_web_explainer(const char *line, size_t length, struct iso_text *text);
+
 struct iso_web_state {
+    iso_web_explainer *explain; /* NULL: lines are shown as they are */
     struct iso_metrics metrics;
     uint64_t published;              /* milliseconds; 0: never */
     char trouble[256];               /* what stands in the way; empty: nothing */

@@ -152,9 +152,11 @@ static enum iso_status start(struct iso_web *web, const char *listen, struct iso
     return error->status;
 }
 
-struct iso_web *iso_web_new(const char *listen, const char *token_file, struct iso_error *error)
+struct iso_web *iso_web_new(const char *listen, const char *token_file, iso_web_explainer *explain,
+                            struct iso_error *error)
 {
     struct iso_web *web = iso_allocate_zeroed(1, sizeof *web);
+    web->state.explain = explain;
     pthread_mutex_init(&web->lock, NULL);
     if ((!token_file || read_token(web, token_file, error) == ISO_OK) && start(web, listen, error) == ISO_OK)
         return web;

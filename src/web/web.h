@@ -14,9 +14,11 @@
 
 struct iso_web;
 
-/* `listen` is HOST:PORT or PORT; port 0: any free one. `token_file`: holds the token, or NULL. NULL on error: an
- * address that is none or beyond loopback without a token is ISO_BAD_INPUT, one that is taken ISO_FAILED. */
-struct iso_web *iso_web_new(const char *listen, const char *token_file, struct iso_error *error);
+/* `explain`: as in struct iso_web_state. `listen` is HOST:PORT or PORT; port 0: any free one. `token_file`: holds the
+ * token, or NULL. NULL on error: an address that is none or beyond loopback without a token is ISO_BAD_INPUT, one that
+ * is taken ISO_FAILED. */
+struct iso_web *iso_web_new(const char *listen, const char *token_file, iso_web_explainer *explain,
+                            struct iso_error *error);
 void iso_web_free(struct iso_web *web);
 
 uint16_t iso_web_port(const struct iso_web *web);

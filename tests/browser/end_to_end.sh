@@ -37,6 +37,7 @@ faults() { # what faults.js told, one object a line
 
 # The page with the checks in it, in frames of three widths.
 frame() { # page
+    local width
     sed -e '/<\/body>/{
         i <script>
         r '"$here/faults.js"'
@@ -53,10 +54,10 @@ frame() { # page
 }
 
 check() { # page
-    local bytes told expected
+    local bytes told expected theme
     bytes=$(stat -c %s "$1.html")
     result "$([ "$bytes" -le 5000000 ] && echo true)" "$1: at most 5 MB ($bytes bytes)"
-    if grep -qE '<[^>]*[[:space:]](src|href)=|@import|url\(' "$1.html"; then result false "$1: refers to nothing outside"; else result true "$1: refers to nothing outside"; fi
+    if sed 's/ href="data:,"//' "$1.html" | grep -qE '<[^>]*[[:space:]](src|href)=|@import|url\('; then result false "$1: refers to nothing outside"; else result true "$1: refers to nothing outside"; fi
     frame "$1"
     for theme in light dark; do
         expected=$([ "$theme" = dark ] && echo true || echo false)
@@ -92,6 +93,38 @@ END
 check hostile
 "$program" check --quiet --html good.html "$here/../cli/data/good.jsonl" >/dev/null
 check good
+
+# The status page of a running watch, which has found violations and hostile names: as it came over HTTP, with the server's answers
+# recorded, so that it can be looked at in any width.
+. "$here/../deploy/live.sh"
+trap 'live_end; [ -n "${KEEP:-}" ] || rm -rf "$work"' EXIT
+live_watch --finality-timeout 0 --memory 1G
+printf '%s\n' '{"tid":2,"sid":2,"sts":12,"cts":22,"ops":[{"t":"w","k":"x","v":2}]}' \
+    '{"tid":"'"$evil"'","sid":3,"sts":30,"cts":31,"ops":[{"t":"r","k":"x","v":1},{"t":"r","k":"'"$evil"'","v":"'"$long"'"}]}' '{"watermark":"40"}' |
+    kcat -b "$(cat address)" -P -t t -p 0 2>/dev/null
+for _ in $(seq 200); do
+    curl -sS -m 5 "http://$listen/violations" >violations.json
+    curl -sS -m 5 "http://$listen/status" >status.json
+    [ "$(jq '.lines | map(select(.state == "final")) | length' violations.json)" = 3 ] && jq -e '.metrics.isochron_partition_watermark[0].value == 40' status.json >/dev/null && break
+    sleep 0.05
+done
+result "$([ "$(jq -c '.lines | map(.explanation.steps | length > 3) | unique' violations.json)" = "[true]" ] && echo true)" "status: each violation is told in words"
+curl -sS -m 5 "http://$listen/" >page.html
+answers="const ANSWERS = $(jq -cn --slurpfile status status.json --slurpfile violations violations.json '{status: $status[0], violations: $violations[0]}' | sed 's|<|\\u003c|g');"
+{
+    sed '/<script>/,$d' page.html
+    printf '<script>%s\n' "$answers"
+    cat "$here/status.js"
+    printf '</script>\n'
+    sed -n '/<script>/,$p' page.html
+} >status.html
+check status
+# And once from the server itself: its own headers allow what the page does.
+timeout 90 "$chromium" --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" \
+    --host-resolver-rules="MAP * ~NOTFOUND, EXCLUDE 127.0.0.1" --enable-logging=stderr --virtual-time-budget=3000 --dump-dom "http://$listen/" >live.dom 2>browser.log
+grep -a 'CONSOLE' browser.log >console.log
+result "$([ ! -s console.log ] && grep -q 'violations found' live.dom && [ "$(grep -o '<article' live.dom | wc -l)" = "$(jq '.lines | map(.id) | unique | length' violations.json)" ] && echo true)" \
+    "status: the server's own page shows them, with no error on the console" || sed 's/^/# /' console.log
 
 # The checks themselves: a page with faults is not taken for a good one.
 sed 's|</h1>|</h1><p style="width:1400px">wide</p><p style="color:#777;background:#888">dim</p><img onerror="x()" src="data:,">|' axioms.html >broken.html

@@ -1,4 +1,5 @@
-// Looks for layout faults in the page that it stands in, and tells the frame around it: {width, dark, faults: [...]}.
+// Looks for layout faults in the page that it stands in, and tells the frame around it: {width, dark, faults: [...]}. What is to
+// be seen in one page only, it asks of window.expectations, if there is one.
 (function () {
   var faults = [];
   function fault(what, element) {
@@ -87,10 +88,11 @@
     kind.dispatchEvent(new Event('change'));
   }
   addEventListener('load', function () {
-    all('details').forEach(function (e) { e.open = true; });
     setTimeout(function () { // not a frame: what is off the screen gets none
+      all('details').forEach(function (e) { e.open = true; });
+      if (window.expectations) window.expectations(fault);
       check();
       parent.postMessage({width: innerWidth, dark: matchMedia('(prefers-color-scheme: dark)').matches, faults: faults}, '*');
-    }, 0);
+    }, window.check_after || 0); // a page that fills itself says how long it takes
   });
 })();

@@ -14,7 +14,7 @@ rules=deploy/prometheus/rules.yml dashboard=deploy/grafana/dashboard.json
 
 # The metrics are those of a running watch, so that names, labels and help are what Prometheus would see.
 live_watch --memory 1G
-for _ in $(seq 200); do
+for _ in $(seq 2400); do
     curl -sS -m 5 "http://$listen/metrics" >"$work/metrics" 2>"$work/curl" && grep -q '^isochron_watermark 15' "$work/metrics" && break
     sleep 0.05
 done

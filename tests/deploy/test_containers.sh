@@ -62,7 +62,7 @@ result $? "its configuration is one, and the probe asks where the watch listens"
 echo a-token-of-enough-length >"$work/token"
 live_watch --listen-token "$work/token"
 ready=1
-for _ in $(seq 100); do
+for _ in $(seq 2400); do
     ISOCHRON_LISTEN=$listen ISOCHRON_LISTEN_TOKEN="$work/token" $docker/ready.sh 2>"$work/log" && ready=0 && break
     sleep 0.05
 done

@@ -6,7 +6,7 @@ start_broker() {
     "$build/embedded-broker" "$@" <"$work/hold" >"$work/address" &
     broker=$!
     exec 9>"$work/hold"
-    for ((i = 0; i < 100; i++)); do
+    for ((i = 0; i < 2400; i++)); do
         [ -s "$work/address" ] && break
         sleep 0.05
     done

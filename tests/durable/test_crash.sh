@@ -51,8 +51,8 @@ comes_to() {
 
 # A snapshot's child is killed with its parent, an instant later.
 wait_for_children() {
-    for ((i = 0; i < 50; i++)); do
-        flock -n "$work/state/lock" true 2>/dev/null && return
+    for ((i = 0; i < 6000; i++)); do
+        [ ! -e "$work/state/lock" ] || flock -n "$work/state/lock" true && return
         sleep 0.02
     done
 }

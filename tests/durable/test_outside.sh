@@ -17,7 +17,7 @@ publish() { # TRANSACTIONS SEED
         -X bootstrap.servers="$address" -X compression.type=none --quiet
 }
 watch() { # OPTIONS...: until the end of the topic
-    timeout 60 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --state "$state" \
+    timeout 300 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --state "$state" \
         -X bootstrap.servers="$address" "$@" >"$work/lines" 2>"$work/said"
 }
 # gives STATUS TEXT NAME: what the last run ended with and said.
@@ -30,7 +30,7 @@ gives() {
 interrupted() { # POINT
     rm -rf "$state"
     ISOCHRON_CRASH=$1 watch
-    for ((i = 0; i < 50; i++)); do
+    for ((i = 0; i < 6000; i++)); do
         flock -n "$state/lock" true && break
         sleep 0.02
     done
@@ -47,9 +47,12 @@ gives 2 "of another configuration" "another source"
 watch --out file:"$work/elsewhere"
 gives 2 "of another configuration: it has out= where this run has out=file:" "another output"
 watch --any-order
-gives 2 "cannot be combined with --any-order" "options that keep what a state does not"
+gives 2 "of another configuration: it has any-order=0 where this run has any-order=1" "another question"
 watch --record "$work/capture"
-gives 2 "state and --record" "a capture"
+gives 2 "of another configuration: it has record= where this run has record=" "another capture"
+timeout 60 "$isochron" watch --source ticdc:t --to-history "$work/joined" --quiet --state "$work/other" -X bootstrap.servers="$address" \
+    2>"$work/said"
+gives 2 "cannot be combined with --to-history" "what is written at the end alone"
 
 exec 8<"$state"/lock
 flock -x 8
@@ -62,6 +65,35 @@ gives 0 "every checksum fits" "state verify"
 gives 0 "topic t partition 1: goes on at offset 0" "state show"
 
 cp -r "$state" "$work/kept"
+
+# Killed between a commit and what it replaces; a snapshot that was never finished; a journal cut short.
+state=$work/littered
+ISOCHRON_CRASH=after-rename:2 timeout 60 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --state "$state" \
+    --snapshot-after 1 --checkpoint-interval 0 -X bootstrap.servers="$address" >/dev/null 2>&1
+for ((i = 0; i < 50; i++)); do
+    flock -n "$state/lock" true && break
+    sleep 0.02
+done
+needed=$(ls "$state" | grep '^snapshot-[0-9]*$' | sort -V | tail -1)
+: >"$state/snapshot-99.new"
+truncate -s -3 "$state/$(ls "$state" | grep '^journal-' | sort -V | tail -1)"
+rest=$(ls "$state" | grep -c -v -e '^lock$' -e "^${needed#snapshot-}\$" -e "^$needed\$" -e "^journal-${needed#snapshot-}\$")
+for gone in $(ls "$state" | grep -v -e lock -e "^$needed\$" -e "^journal-${needed#snapshot-}\$") nothing; do # as if it were killed on its way
+    rm -rf "$work/halfway"
+    cp -r "$state" "$work/halfway"
+    rm -f "$work/halfway/$gone"
+    "$isochron" state compact "$work/halfway" >"$work/said" 2>&1
+    echo "$? $(ls "$work/halfway" | tr '\n' ' ')"
+done | sort -u >"$work/after"
+[ "$rest" -ge 3 ] && [ "$(cat "$work/after")" = "0 journal-${needed#snapshot-} lock $needed " ]
+result $? "state compact removes what no restart needs, and nothing else" || { ls "$state"; cat "$work/after"; } | sed 's/^/# /'
+"$isochron" state compact "$state" >"$work/said" 2>&1
+gives 0 "^freed: [1-9][0-9]* bytes of [3-9] files; kept: [1-9][0-9]* bytes" "and says what it freed"
+"$isochron" state compact "$state" >"$work/said" 2>&1
+gives 0 "^freed: 0 bytes of 0 files" "which is nothing the second time"
+watch --snapshot-after 1 --checkpoint-interval 0
+gives 1 "" "and the run goes on"
+state=$work/state
 for file in snapshot-1 journal-1; do
     size=$(stat -c %s "$work/kept/$file")
     good=0
@@ -104,10 +136,10 @@ gives 4 "is not the message that was read there before: the topic was created an
 # A run to its end, then the topic begins anew: its last message is gone.
 rm -rf "$state"
 watch
-timeout 60 "$isochron" watch --source history:t --messages 100 --quiet --finality-timeout 0 --state "$work/ended" \
+timeout 300 "$isochron" watch --source history:t --messages 100 --quiet --finality-timeout 0 --state "$work/ended" \
     -X bootstrap.servers="$address" >"$work/lines" 2>"$work/said"
 gives 1 "" "a run with an end"
-ISOCHRON_CRASH=after-commit timeout 60 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --state "$work/behind" \
+ISOCHRON_CRASH=after-commit timeout 300 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --state "$work/behind" \
     --snapshot-after 1 --checkpoint-interval 0 -X bootstrap.servers="$address" >/dev/null 2>&1
 stop_broker
 rm "$work/hold" "$work/address"
@@ -132,18 +164,26 @@ publish 3000 3
 
 # Signals: the batch at hand, a checkpoint, the end; and what was read stays read.
 state=$work/stopped
-"$isochron" watch --source history:t --quiet --finality-timeout 0 --state "$state" --out file:"$work/all" \
-    -X bootstrap.servers="$address" 2>"$work/said" &
-for ((i = 0; i < 100; i++)); do
-    grep -q '"final"' "$work/all" 2>/dev/null && break
+"$isochron" watch --source history:t --finality-timeout 0 --state "$state" --out file:"$work/all" --checkpoint-interval 0 \
+    --snapshot-after 100000 --listen 127.0.0.1:0 -X bootstrap.servers="$address" 2>"$work/said" &
+for ((i = 0; i < 2400; i++)); do # the time that it takes until a snapshot is committed
+    page=$(sed -n 's#.*status page on \(http://[^ ]*\)$#\1#p' "$work/said")
+    [ -z "$page" ] || curl -sS -m 5 "${page}metrics" >"$work/metrics" 2>/dev/null
+    grep -q '"final"' "$work/all" 2>/dev/null && grep -q '^isochron_snapshot_age_seconds' "$work/metrics" && break
     sleep 0.05
 done
 kill -TERM $!
 wait $!
 gives 1 "" "SIGTERM ends it with what is known"
+for name in checkpoint_age_seconds checkpoint_duration_seconds journal_bytes snapshots_total snapshot_age_seconds snapshot_duration_seconds \
+    snapshot_bytes snapshot_pause_seconds; do
+    grep -q "^isochron_$name [0-9]" "$work/metrics" || echo "$name"
+done >"$work/absent"
+[ ! -s "$work/absent" ] && [ "$(awk '$1 == "isochron_checkpoint_age_seconds" { print ($2 < 60) }' "$work/metrics")" = 1 ]
+result $? "checkpoints and snapshots have metrics" || sed 's/^/# /' "$work/absent" "$work/metrics"
 "$isochron" state show "$state" >"$work/said" 2>&1
 gives 0 "checkpoints" "after a checkpoint"
-timeout 60 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --state "$state" --out file:"$work/all" \
+timeout 300 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --state "$state" --out file:"$work/all" \
     -X bootstrap.servers="$address" 2>"$work/said"
 gives 1 "" "and it goes on"
 "$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 -X bootstrap.servers="$address" | grep '"final"' | sort >"$work/expected"

@@ -1,5 +1,6 @@
 /* Any bytes as a verdict of a small history: refused with a reason, or argued, shown and reported to the end. */
 #include "draw/page.h"
+#include "explain/brief.h"
 #include "report/report.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -51,12 +52,27 @@ static void write_all(const struct iso_claims *claims)
     iso_facts_release(&facts);
 }
 
+/* The same bytes as one line, in words. */
+static void brief(const char *text, size_t size)
+{
+    struct iso_brief brief;
+    struct iso_text words = {0};
+    if (iso_brief_init(&brief, text, size)) {
+        FUZZ_CHECK(brief.step_count);
+        iso_brief_text(&brief, &words);
+        iso_brief_json(&brief, &words);
+    }
+    iso_text_release(&words);
+    iso_brief_release(&brief);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct iso_history history;
     struct iso_claims claims;
     struct iso_error error = {.status = ISO_OK};
     char *text = fuzz_padded(data, size);
+    brief(text, size);
     build(&history);
     iso_claims_init(&claims, &history);
     if (iso_claims_read(&claims, text, size, "verdict", &error) == ISO_OK)

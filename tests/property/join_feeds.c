@@ -6,15 +6,18 @@
  * records come before, between and after rows, from a topic or a file; some clients publish nothing (their transactions
  * are versions and nothing else), some do not know their outcome. Some feeds tell something else than the clients
  * wrote: a write left out, altered, or one too many. What the join must make of all that is worked out here from the
- * rules alone, by looking at everything.
+ * rules alone, by looking at everything. Between batches the pipeline is saved and restored at times, as a restart
+ * does.
  *
- * join_feeds [--histories N] [--seed S] [--format F]
+ * join_feeds [--histories N] [--seed S] [--format F] [--restores PERCENT]
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "chronos/chronos.h"
@@ -23,6 +26,7 @@
 #include "connectors/history/record.h"
 #include "connectors/ticdc/ticdc.h"
 #include "connectors/yugabyte/yugabyte.h"
+#include "pipeline/archive.h"
 #include "pipeline/pipeline.h"
 #include "tests/support/carriage.h"
 #include "tests/support/feed_debezium.h"
@@ -32,7 +36,7 @@
 #include "tests/support/random.h"
 #include "tests/support/random_history.h"
 
-enum { DEFAULT_HISTORIES = 400, MAX_REPORTS = 3, CLIENT_INPUTS = 1, LINE = 4096 };
+enum { DEFAULT_HISTORIES = 400, DEFAULT_RESTORES = 5, MAX_REPORTS = 3, CLIENT_INPUTS = 1, LINE = 4096 };
 
 #define DGRAPH "dgraph", "p%u/0x%x"
 #define DEBEZIUM "debezium", "public.t%u/%u"
@@ -342,10 +346,31 @@ static void give_file(struct carriage *carriage, struct iso_pipeline *pipeline, 
     iso_history_release(&history);
 }
 
-/* Feed and records, each in its own order, mixed; in batches of a few. */
-static void give_messages(struct carriage *carriage, struct iso_pipeline *pipeline, struct feed *feed,
-                          const struct client_lines *lines, struct iso_error *error)
+/* A new pipeline with the state of this one, through an archive. */
+static void restore(struct carriage *carriage, struct iso_pipeline **pipeline, bool file, struct iso_error *error)
 {
+    struct iso_archive archive;
+    int state = memfd_create("state", MFD_CLOEXEC);
+    iso_archive_save(&archive, state, "state", error);
+    iso_pipeline_archive(&archive, *pipeline);
+    iso_archive_close(&archive);
+    iso_pipeline_free(*pipeline);
+    *pipeline = open_pipeline(carriage, file);
+    if (lseek(state, 0, SEEK_SET) < 0)
+        abort();
+    iso_archive_restore(&archive, state, "state", error);
+    iso_pipeline_archive(&archive, *pipeline);
+    iso_archive_close(&archive);
+    close(state);
+    carriage->statistics->restored++;
+}
+
+/* Feed and records, each in its own order, mixed; in batches of a few. */
+static void give_messages(struct carriage *carriage, struct iso_pipeline **place, struct feed *feed,
+                          const struct client_lines *lines, bool file, struct iso_error *error)
+{
+    struct iso_pipeline *pipeline = *place;
+    struct random saves = {carriage->random.state + 1};
     struct iso_message batch[8];
     uint32_t row = 0, record = 0, count = 0, lines_count = lines ? lines->count : 0;
     uint32_t bias = random_below(&carriage->random, 101);
@@ -374,8 +399,10 @@ static void give_messages(struct carriage *carriage, struct iso_pipeline *pipeli
             record++;
         }
         if (count == 8 || random_percent(&carriage->random, 25) || (row == feed->count && record == lines_count)) {
-            iso_pipeline_feed(pipeline, batch, count, 0, error);
+            iso_pipeline_feed(*place, batch, count, 0, error);
             count = 0;
+            if (error->status == ISO_OK && random_percent(&saves, carriage->restores))
+                restore(carriage, place, file, error);
         }
     }
 }
@@ -482,7 +509,7 @@ static void run(struct carriage *carriage)
     print_records(carriage, &lines);
     if (file)
         give_file(carriage, pipeline, &error);
-    give_messages(carriage, pipeline, &feed, clients && !file ? &lines : NULL, &error);
+    give_messages(carriage, &pipeline, &feed, clients && !file ? &lines : NULL, file, &error);
     if (error.status == ISO_OK)
         iso_pipeline_end(pipeline, 0, &error);
     if (error.status != ISO_OK)
@@ -606,13 +633,15 @@ static void report(const struct carriage *carriage, uint64_t seed)
     plain_history_print(&carriage->told, stdout, "#   ");
 }
 
-static bool run_format(const struct format *format, uint64_t histories, uint64_t seed, struct statistics *all)
+static bool run_format(const struct format *format, uint64_t histories, uint64_t seed, uint32_t restores,
+                       struct statistics *all)
 {
     struct statistics statistics = {0};
     struct carriage *carriage = iso_allocate_zeroed(1, sizeof *carriage);
     uint32_t failed = 0;
     uint64_t tried = 0;
     carriage->format = format;
+    carriage->restores = restores;
     carriage->statistics = &statistics;
     for (; statistics.carried < histories && failed < MAX_REPORTS && tried < histories * 100; tried++) {
         carriage->level = tried % 3 ? ISO_SI : ISO_SER;
@@ -638,7 +667,7 @@ static bool run_format(const struct format *format, uint64_t histories, uint64_t
 static bool covers(const struct statistics *all)
 {
     bool covered = all->foreign && all->committed && all->aborted && all->unresolved && all->altered && all->repeats &&
-                   all->violated && all->online;
+                   all->violated && all->online && all->restored;
     printf("%s - everything occurred\n", covered ? "ok" : "not ok");
     return covered;
 }
@@ -647,6 +676,7 @@ int main(int argc, char **argv)
 {
     uint64_t histories = DEFAULT_HISTORIES, seed = 1;
     const char *only = NULL;
+    uint32_t restores = DEFAULT_RESTORES;
     bool good = true;
     struct statistics all = {0};
     for (int i = 1; i + 1 < argc; i += 2) {
@@ -656,14 +686,16 @@ int main(int argc, char **argv)
             seed = strtoull(argv[i + 1], NULL, 10);
         else if (!strcmp(argv[i], "--format"))
             only = argv[i + 1];
+        else if (!strcmp(argv[i], "--restores"))
+            restores = (uint32_t)strtoul(argv[i + 1], NULL, 10);
         else {
-            fputs("usage: join_feeds [--histories N] [--seed S] [--format F]\n", stderr);
+            fputs("usage: join_feeds [--histories N] [--seed S] [--format F] [--restores PERCENT]\n", stderr);
             return 2;
         }
     }
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (!only || !strcmp(only, formats[i].name))
-            good &= run_format(&formats[i], histories, seed, &all);
+            good &= run_format(&formats[i], histories, seed, restores, &all);
     if (!only)
         good &= covers(&all);
     return good ? 0 : 1;

@@ -18,7 +18,7 @@
 #include "pipeline/pipeline.h"
 #include "tests/support/random.h"
 
-enum { PARTITIONS = 3, BROKERS = 3, PORTIONS = 6, PORTION = 60, KEYS = 12, AT_ONCE = 6, PATIENCE_MS = 60000 };
+enum { PARTITIONS = 3, BROKERS = 3, PORTIONS = 6, PORTION = 60, KEYS = 12, AT_ONCE = 6, PATIENCE_MS = 240000 };
 enum { TRANSACTIONS = PORTIONS * PORTION, MESSAGES = TRANSACTIONS + PORTIONS * PARTITIONS };
 
 /* ---- the stream ---- */

@@ -39,7 +39,7 @@ struct format {
 };
 
 struct statistics {
-    uint64_t carried, foreign, committed, aborted, unresolved, altered, repeats, violated, online;
+    uint64_t carried, foreign, committed, aborted, unresolved, altered, repeats, violated, online, restored;
 };
 
 /* One history on its way through one format. */
@@ -57,7 +57,8 @@ struct carriage {
     bool places_left_out; /* records come in the order of their sessions and do not say it */
     bool drops;           /* the feed has no row where nothing changed */
     bool online;          /* clients' promises come between their records */
-    bool lost; /* a row of the feed was left out: what is found is not told beforehand, but something must be */
+    bool lost;         /* a row of the feed was left out: what is found is not told beforehand, but something must be */
+    uint32_t restores; /* percent of batches after which the pipeline is saved and restored */
     enum iso_status outcome;
     struct found expected, found;
     struct statistics *statistics;

@@ -133,10 +133,10 @@ places() { # scenario kind how
 # A broker of our own with the transactions on it.
 start_broker() {
     mkfifo "$work/broker.in"
-    sleep 1000 >"$work/broker.in" &
+    sleep 100000 >"$work/broker.in" &
     broker_input=$!
     "$build/embedded-broker" t:1 <"$work/broker.in" >"$work/broker.out" 2>"$work/broker.err" &
-    for ((i = 0; i < 100; i++)); do [ ! -s "$work/broker.out" ] || break; sleep 0.1; done
+    for ((i = 0; i < 1200; i++)); do [ ! -s "$work/broker.out" ] || break; sleep 0.1; done
     address=$(cat "$work/broker.out")
     "$isochron" gen --to kafka:t --quiet -X "bootstrap.servers=$address" "$work/few.jsonl"
     # what `restart` goes on from: killed once all was fed

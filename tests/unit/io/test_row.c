@@ -15,6 +15,7 @@ struct world {
     struct iso_row row, keys;
     struct iso_json json, key_json;
     struct iso_atoms atoms;
+    struct iso_row_names names;
     char text[1024], key_text[1024];
     char buffer[1024];
 };
@@ -36,6 +37,7 @@ static int close_world(void **state)
     struct world *world = *state;
     iso_row_release(&world->row);
     iso_row_release(&world->keys);
+    iso_row_names_release(&world->names);
     iso_json_release(&world->json);
     iso_json_release(&world->key_json);
     iso_atoms_release(&world->atoms);
@@ -78,11 +80,16 @@ static const char *value(struct world *world, const char *row, const char *keys,
     return text_of(world, atom);
 }
 
+static const struct iso_row_name *name_of(struct world *world, const char *schema, const char *table)
+{
+    return iso_row_names_find(&world->names, &world->atoms, (struct iso_json_text){schema, strlen(schema)},
+                              (struct iso_json_text){table, strlen(table)});
+}
+
 static const char *key(struct world *world, const char *schema, const char *table, const char *keys)
 {
     assert_true(read_row(&world->keys, &world->key_json, world->key_text, sizeof world->key_text, keys));
-    return text_of(world, iso_row_key(&world->keys, &world->atoms, (struct iso_json_text){schema, strlen(schema)},
-                                      (struct iso_json_text){table, strlen(table)}));
+    return text_of(world, iso_row_key(&world->keys, &world->atoms, name_of(world, schema, table)));
 }
 
 static void makes_identities(void **state)
@@ -96,9 +103,7 @@ static void makes_identities(void **state)
     assert_string_equal(key(world, "", "t", "{\"a\":\"\\u00e9\\n\"}"), "t/\xc3\xa9\n");
     assert_string_equal(key(world, "d", "t", "{\"a\":null}"), "-");
     assert_string_equal(key(world, "d", "t", "{}"), "-");
-    assert_string_equal(text_of(world, iso_row_table(&world->row, &world->atoms, (struct iso_json_text){"d", 1},
-                                                     (struct iso_json_text){"t", 1})),
-                        "d.t");
+    assert_string_equal(text_of(world, name_of(world, "d", "t")->atom), "d.t");
 }
 
 /* Where some cells of a row are its key, only they are. */
@@ -106,9 +111,7 @@ static void takes_the_key_out_of_a_row(void **state)
 {
     struct world *world = *state;
     assert_true(read(world, "{\"v\":1,\"b\":\"2\",\"a\":3}", "{\"b\":0,\"a\":0}"));
-    assert_string_equal(text_of(world, iso_row_key(&world->row, &world->atoms, (struct iso_json_text){"d", 1},
-                                                   (struct iso_json_text){"t", 1})),
-                        "d.t/2,3");
+    assert_string_equal(text_of(world, iso_row_key(&world->row, &world->atoms, name_of(world, "d", "t"))), "d.t/2,3");
     assert_false(read(world, "{\"v\":1}", "{\"k\":1}"));
 }
 
@@ -242,8 +245,7 @@ static void writes_bytes(void **state)
     cell->kind = ISO_CELL_BYTES;
     cell->text = "\xff\xff\xff";
     cell->length = 3;
-    assert_string_equal(text_of(world, iso_row_key(&world->keys, &world->atoms, (struct iso_json_text){"d", 1},
-                                                   (struct iso_json_text){"t", 1})),
+    assert_string_equal(text_of(world, iso_row_key(&world->keys, &world->atoms, name_of(world, "d", "t"))),
                         "d.t/%2F%2F%2F%2F");
 }
 

@@ -62,7 +62,7 @@ static void produce(struct world *world, const char *topic, uint64_t from, uint6
             };
             assert_int_equal(iso_kafka_producer_send(producer, &message, &world->error), ISO_OK);
         }
-    assert_int_equal(iso_kafka_producer_flush(producer, 10, &world->error), ISO_OK);
+    assert_int_equal(iso_kafka_producer_flush(producer, PATIENCE_MS / 1000, &world->error), ISO_OK);
     assert_int_equal(iso_kafka_producer_delivered(producer), (to - from) * PARTITIONS);
     iso_kafka_producer_free(producer);
 }
@@ -327,14 +327,14 @@ static void one_partition_is_held_and_let_go(void **state)
 }
 
 /* A reader slower than the broker, whose queues are full most of the time: librdkafka must not sleep a second whenever
- * they are. */
+ * they are. It would do so eight times; a busy machine may hold everything up now and then. */
 static void full_queues_do_not_slow_it_down(void **state)
 {
-    enum { MESSAGES = 40000, LONGEST_MS = 800 };
+    enum { MESSAGES = 40000, LONG_MS = 800, MOST = 4 };
     struct world *world = *state;
     const struct iso_message *messages;
     uint32_t got;
-    int64_t longest = 0;
+    uint32_t long_waits = 0;
     iso_kafka_properties_set(&world->properties, "queued.max.messages.kbytes", "16");
     iso_kafka_properties_set(&world->properties, "fetch.message.max.bytes", "16384");
     produce(world, "t", 0, MESSAGES);
@@ -344,15 +344,15 @@ static void full_queues_do_not_slow_it_down(void **state)
          !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline;) {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 1000, &messages, &got, &world->error), ISO_OK);
         int64_t now = iso_kafka_now();
-        longest = now - since > longest ? now - since : longest;
+        long_waits += now - since > LONG_MS;
         for (uint32_t i = 0; i < got; i++)
             check(world, &messages[i]);
         since = iso_kafka_now();
     }
     for (int p = 0; p < PARTITIONS; p++)
         assert_int_equal(world->seen[p][0], MESSAGES);
-    printf("# it waited for messages at most %lld ms\n", (long long)longest);
-    assert_true(longest < LONGEST_MS);
+    printf("# it waited for messages for more than %d ms %u times\n", LONG_MS, long_waits);
+    assert_true(long_waits <= MOST);
     iso_kafka_consumer_free(consumer);
 }
 
@@ -387,11 +387,24 @@ static void slow_topic_pauses_the_consumer(void **state)
     assert_true(iso_kafka_consumer_counters(consumer)->pauses > 0);
     printf("# %llu pauses, at most %llu waiting\n", (unsigned long long)iso_kafka_consumer_counters(consumer)->pauses,
            (unsigned long long)most);
-    assert_int_equal(iso_kafka_producer_flush(producer, 10, &world->error), ISO_OK);
+    assert_int_equal(iso_kafka_producer_flush(producer, PATIENCE_MS / 1000, &world->error), ISO_OK);
     assert_int_equal(iso_kafka_producer_delivered(producer), total);
     assert_int_equal(iso_kafka_producer_waiting(producer), 0);
     iso_kafka_producer_free(producer);
     iso_kafka_consumer_free(consumer);
+}
+
+static void consume_until_heard(struct world *world, struct iso_kafka_consumer *consumer)
+{
+    const struct iso_message *messages;
+    uint32_t got;
+    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+         !iso_kafka_consumer_hears(consumer) && iso_kafka_now() < deadline;) {
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        for (uint32_t i = 0; i < got; i++)
+            check(world, &messages[i]);
+    }
+    assert_true(iso_kafka_consumer_hears(consumer));
 }
 
 static void brokers_down_and_back(void **state)
@@ -402,20 +415,27 @@ static void brokers_down_and_back(void **state)
     uint32_t got;
     produce(world, "t", 0, 1000);
     struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){0});
+    assert_false(iso_kafka_consumer_hears(consumer)); /* nothing came yet */
     consume(world, consumer, 1000);
+    assert_true(iso_kafka_consumer_hears(consumer));
     for (int32_t broker = 1; broker <= 3; broker++)
         iso_kafka_mock_down(world->mock, broker, true);
-    for (int i = 0; i < 10; i++) {
+    int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+    do {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
         assert_int_equal(got, 0);
-    }
-    assert_true(iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble));
+    } while ((!iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble) || iso_kafka_consumer_hears(consumer)) &&
+             iso_kafka_now() < deadline);
+    assert_true(*trouble);
+    assert_false(iso_kafka_consumer_hears(consumer));
     for (int32_t broker = 1; broker <= 3; broker++)
         iso_kafka_mock_down(world->mock, broker, false);
     produce(world, "t", 1000, 2000);
     for (int p = 0; p < PARTITIONS; p++)
         world->seen[p][1] = 1000;
-    consume(world, consumer, 1000);
+    consume_until_heard(world, consumer);
+    for (int p = 0; p < PARTITIONS; p++)
+        assert_int_equal(world->seen[p][0], 1000); /* it says so once it has read what it could not hear of */
     assert_false(iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble));
     iso_kafka_consumer_free(consumer);
 }
@@ -485,7 +505,7 @@ static void broker_that_never_answers(void **state)
         &(struct iso_kafka_consumer_options){
             .properties = &properties, .topics = topics, .topic_count = 1, .connect_seconds = 2},
         &world->inputs, &world->error));
-    assert_in_range(iso_kafka_now() - begin, 1500, 5000);
+    assert_in_range(iso_kafka_now() - begin, 1500, PATIENCE_MS);
     assert_int_equal(world->error.status, ISO_FAILED);
     assert_non_null(strstr(world->error.text, "Kafka broker 127.0.0.1:1 did not answer within 2 s: "));
     assert_non_null(strstr(world->error.text, "Connection refused"));

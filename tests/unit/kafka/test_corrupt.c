@@ -19,7 +19,7 @@
 #include "connectors/kafka/consumer.h"
 #include "connectors/kafka/mock.h"
 
-enum { PATIENCE_MS = 10000, BEFORE_CHECKSUM = 17, AFTER_CHECKSUM = 21 };
+enum { PATIENCE_MS = 90000, BEFORE_CHECKSUM = 17, AFTER_CHECKSUM = 21 };
 
 struct bytes {
     uint8_t at[512];

@@ -21,7 +21,7 @@
 #include "connectors/registry/registry.h"
 #include "io/write_record.h"
 
-enum { ANSWERS = 4, PATIENCE_MS = 300 };
+enum { ANSWERS = 4, PATIENCE_MS = 60000, IMPATIENCE_MS = 300 };
 
 static const char published[] =
 #include <transaction.avsc.h>
@@ -274,11 +274,12 @@ static void server_that_never_answers(void **state)
     struct stub *stub = *state;
     struct iso_schema schema;
     run(stub);
+    iso_registry_patience(stub->registry, IMPATIENCE_MS);
     assert_int_equal(find(stub, 1, &schema), ISO_FAILED);
     assert_memory_equal(reason(stub), "schema 1: ", 10);
     assert_non_null(strstr(stub->error.text, "timed out after "));
     end(stub);
-    assert_int_equal(stub->requests, 1);
+    assert_true(stub->requests <= 1); /* the server may have come too late to hear it */
 }
 
 static void refused_connection(void **state)

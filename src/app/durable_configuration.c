@@ -1,0 +1,97 @@
+#include "app/durable_configuration.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "iso/version.h"
+
+enum { FORMAT = 2 };
+
+static void put_line(struct iso_text *text, const char *name, const char *value)
+{
+    iso_text_put(text, name);
+    iso_text_put(text, "=");
+    iso_text_put(text, value ? value : "");
+    iso_text_put(text, "\n");
+}
+
+static void put_number(struct iso_text *text, const char *name, uint64_t number)
+{
+    iso_text_put(text, name);
+    iso_text_put(text, "=");
+    iso_text_put_unsigned(text, number);
+    iso_text_put(text, "\n");
+}
+
+/* Everything that decides what verdicts are, and where they go. How bad records are treated may change. */
+void app_configuration_put(struct iso_text *text, const struct app_stream_options *options, const char *record)
+{
+    for (uint32_t i = 0; i < options->sources.count; i++)
+        put_line(text, "source", options->sources.items[i]);
+    put_number(text, "level", (uint64_t)options->level);
+    put_number(text, "no-session-order", options->no_session_order);
+    put_number(text, "hlc-bits", options->hlc_bits);
+    put_line(text, "initial", options->initial);
+    put_line(text, "initial-file", options->initial_file);
+    put_number(text, "settle", options->settle);
+    put_number(text, "retention", options->retention);
+    put_number(text, "memory", options->memory);
+    put_number(text, "finality-timeout", options->finality_timeout);
+    put_number(text, "idle-timeout", options->idle_timeout);
+    put_number(text, "threads", options->threads);
+    put_line(text, "out", options->out);
+    put_number(text, "final-only", options->final_only);
+    put_number(text, "json", options->json);
+    put_number(text, "max-violations", options->max_violations);
+    put_line(text, "history", options->history);
+    put_number(text, "any-order", options->any_order);
+    put_number(text, "round", options->round);
+    put_line(text, "record", record);
+}
+
+/* The first line of `a` that `b` has not in its place. */
+static void first_difference(const struct iso_text *a, const struct iso_text *b, char *line, size_t size)
+{
+    size_t at = 0, start = 0;
+    for (; at < a->used && at < b->used && a->bytes[at] == b->bytes[at]; at++)
+        start = a->bytes[at] == '\n' ? at + 1 : start;
+    size_t end = start;
+    while (end < a->used && a->bytes[end] != '\n' && end - start + 1 < size)
+        end++;
+    if (end > start)
+        memcpy(line, a->bytes + start, end - start);
+    line[end - start] = 0;
+}
+
+static void archive_version(struct iso_archive *archive)
+{
+    struct {
+        uint32_t format, order;
+        char version[24];
+    } expected = {.format = FORMAT, .order = 0x01020304, .version = ISO_VERSION}, found = expected;
+    iso_archive_value(archive, "isochron state", &found, sizeof found);
+    if (memcmp(&found, &expected, sizeof found))
+        iso_error_set(archive->error, ISO_FAILED,
+                      "%s: written by isochron %.23s in format %u; this is " ISO_VERSION
+                      " with format %u: end its run with that version, or begin with a new directory",
+                      archive->name, found.version, found.format, expected.format);
+}
+
+void app_configuration_archive(struct iso_archive *archive, const struct iso_text *configuration)
+{
+    struct iso_text found = *configuration;
+    char was[200], is[200];
+    archive_version(archive);
+    ISO_ARCHIVE_ANY(archive, "configuration", ISO_ARCHIVE_HEAP, found.bytes, found.used, found.capacity);
+    if (!archive->restoring || archive->error->status != ISO_OK)
+        return;
+    if (found.used != configuration->used || memcmp(found.bytes, configuration->bytes, found.used)) {
+        first_difference(&found, configuration, was, sizeof was);
+        first_difference(configuration, &found, is, sizeof is);
+        iso_error_set(archive->error, ISO_BAD_INPUT,
+                      "%s: of another configuration: it has %s where this run has %s; expected the same options, or a "
+                      "new directory",
+                      archive->name, *was ? was : "nothing", *is ? is : "nothing");
+    }
+    iso_free(found.bytes);
+}

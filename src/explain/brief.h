@@ -1,0 +1,36 @@
+/* A violation in brief: what one verdict line says by itself, in words.
+ *
+ * A live run keeps no history to look things up in, so its words come from the line alone: title, steps, what it means
+ * for an application, and how final it is. The whole argument, with the time line, is `explain` on a recording
+ * (argument.h). Texts are UTF-8, end in NUL and belong to the brief; keys and values in them are as hostile as they
+ * came, but for control characters, which are escaped. Threads: one at a time.
+ */
+#ifndef ISO_EXPLAIN_BRIEF_H
+#define ISO_EXPLAIN_BRIEF_H
+
+#include <stdbool.h>
+
+#include "base/text.h"
+#include "explain/names.h"
+
+enum { ISO_BRIEF_STEPS = 8 };
+
+struct iso_brief {
+    const struct iso_wrong *wrong;
+    char id[20], state[12]; /* of the line; empty: not said */
+    struct iso_text text;
+    uint32_t title; /* a place in `text`, as all that follow */
+    uint32_t step_count, steps[ISO_BRIEF_STEPS];
+};
+
+/* False if the line is no violation's. Release in any case. */
+bool iso_brief_init(struct iso_brief *brief, const char *line, size_t length);
+void iso_brief_release(struct iso_brief *brief);
+
+/* {"title":"...","steps":["...",...],"meaning":"..."} */
+void iso_brief_json(const struct iso_brief *brief, struct iso_text *text);
+
+/* A paragraph that ends with an empty line. */
+void iso_brief_text(const struct iso_brief *brief, struct iso_text *text);
+
+#endif

@@ -1,0 +1,153 @@
+/* A verdict line in words: every kind of violation, every state, and lines that are none. */
+#include "tests/support/test.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "explain/brief.h"
+
+static void assert_text(const char *line, const char *expected)
+{
+    struct iso_brief brief;
+    struct iso_text text = {0};
+    assert_true(iso_brief_init(&brief, line, strlen(line)));
+    iso_brief_text(&brief, &text);
+    iso_text_put_bytes(&text, "", 1);
+    assert_string_equal(text.bytes, expected);
+    iso_text_release(&text);
+    iso_brief_release(&brief);
+}
+
+static void a_read(void **state)
+{
+    (void)state;
+    assert_text(
+        "{\"id\":\"b1234903ee894b9b\",\"state\":\"final\",\"level\":\"si\",\"axiom\":\"EXT\",\"kind\":\"stale\","
+        "\"tids\":[\"4506\"],\"key\":\"1002\",\"expected\":\"33748\",\"actual\":\"33747\",\"writer_expected\":"
+        "\"4505\",\"writer_actual\":\"4504\",\"sts\":\"8998\",\"cts\":\"8999\",\"at\":[{\"topic\":\"txns\","
+        "\"partition\":1,\"offset\":1001,\"op\":0},{\"file\":\"c.jsonl\",\"line\":7}]}\n",
+        "EXT/stale: stale read of key 1002 by transaction 4506 [b1234903ee894b9b]\n"
+        "  - Transaction 4506 started at 8998 and committed at 8999.\n"
+        "  - It read key 1002 in its operation 0.\n"
+        "  - It had to find 33748, which transaction 4505 wrote.\n"
+        "  - It found 33747, which transaction 4504 wrote.\n"
+        "  - Recorded in txns[1] offset 1001, c.jsonl:7.\n"
+        "  - Final: nothing that may still come can change it.\n"
+        "  For an application: The application decides on data that had already been replaced; what it writes "
+        "next may undo the newer value.\n\n");
+}
+
+static void two_writers(void **state)
+{
+    (void)state;
+    assert_text("{\"id\":\"9729d692edded6b6\",\"state\":\"final\",\"by\":\"deadline\",\"level\":\"si\",\"axiom\":"
+                "\"NOCONFLICT\",\"tids\":[\"b\",\"a\"],\"key\":\"x\",\"sts\":\"3\",\"cts\":\"5\",\"at\":[]}\n",
+                "NOCONFLICT: lost update of key x by transactions b, a [9729d692edded6b6]\n"
+                "  - Transaction b started at 3 and committed at 5.\n"
+                "  - Transaction a had not committed when b began, and both wrote key x.\n"
+                "  - Of two overlapping writers of one key snapshot isolation lets only one commit.\n"
+                "  - Final because its time was up: nothing has come that explains it; should it come yet, this is "
+                "taken back.\n"
+                "  For an application: Of two concurrent updates of one key the first may be overwritten unseen, for "
+                "example one of two deposits.\n\n");
+}
+
+/* Whether some step of the line's brief says this. */
+static bool says(const char *line, const char *wanted)
+{
+    struct iso_brief brief;
+    bool found = false;
+    assert_true(iso_brief_init(&brief, line, strlen(line)));
+    for (uint32_t i = 0; i < brief.step_count; i++)
+        found = found || strstr(brief.text.bytes + brief.steps[i], wanted);
+    iso_brief_release(&brief);
+    return found;
+}
+
+#define READ(more) "{\"axiom\":\"EXT\",\"tids\":[\"1\"],\"key\":\"x\"," more "}"
+
+static void states_and_doubts(void **state)
+{
+    (void)state;
+    assert_true(says(READ("\"state\":\"tentative\""), "still on its way"));
+    assert_true(says(READ("\"state\":\"retracted\",\"cause\":\"8\""), "Taken back: transaction 8, which came later"));
+    assert_true(says(READ("\"state\":\"retracted\""), "Taken back: what came later"));
+    assert_true(says(READ("\"doubtful\":\"skipped-records\""), "doubtful: records were left out"));
+    assert_true(says(READ("\"doubtful\":\"below-watermark\""), "doubtful: a transaction came"));
+    assert_true(says(READ("\"doubtful\":\"before-start\""), "doubtful: the stream was not read from its beginning"));
+    assert_false(says(READ("\"state\":\"final\""), "doubtful"));
+}
+
+static void values(void **state)
+{
+    (void)state;
+    assert_true(says(READ("\"expected\":null,\"actual\":\"3\""), "It had to find nothing."));
+    assert_true(says(READ("\"expected\":null,\"actual\":\"3\""), "It found 3, for which no writer is known."));
+    assert_true(says(READ("\"expected\":[\"1\",\"2\"],\"actual\":[]"), "It had to find [1, 2],"));
+    assert_true(says(READ("\"expected\":[\"1\",\"2\"],\"actual\":[]"), "It found [],"));
+    assert_true(says(READ("\"actual\":\"a b\\n\\u0000\""), "It found \"a b\\n\\u0000\","));
+    char list[400], *end = list + sprintf(list, "{\"axiom\":\"EXT\",\"tids\":[\"1\"],\"actual\":[0");
+    for (int i = 1; i < 25; i++)
+        end += sprintf(end, ",%d", i);
+    strcpy(end, "]}");
+    assert_true(says(list, "It found [... 5 more, 5, 6, "));
+    assert_true(says(list, "23, 24],"));
+}
+
+/* Each way to be wrong is told: with a title, some steps, and as JSON that a reader takes. */
+static void every_kind(void **state)
+{
+    (void)state;
+    size_t row = 0;
+    for (; iso_wrong_row(row); row++) {
+        const struct iso_wrong *wrong = iso_wrong_row(row);
+        struct iso_brief brief;
+        struct iso_text text = {0};
+        char line[400];
+        snprintf(
+            line, sizeof line,
+            "{\"axiom\":\"%s\",%s%s%s\"tids\":[\"1\",\"2\",\"3\"],\"key\":\"k\",\"expected\":\"e\",\"actual\":\"a\","
+            "\"sts\":\"1\",\"cts\":\"2\",\"edges\":[{\"from\":\"1\"}]}",
+            wrong->axiom, wrong->kind ? "\"kind\":\"" : "", wrong->kind ? wrong->kind : "", wrong->kind ? "\"," : "");
+        assert_true(iso_brief_init(&brief, line, strlen(line)));
+        assert_ptr_equal(brief.wrong, wrong);
+        iso_brief_json(&brief, &text);
+        json_t *object = json_loadb(text.bytes, text.used, JSON_REJECT_DUPLICATES, NULL);
+        assert_non_null(strstr(json_string_value(json_object_get(object, "title")), wrong->name));
+        assert_true(json_array_size(json_object_get(object, "steps")) >= 1);
+        assert_string_equal(json_string_value(json_object_get(object, "meaning")), wrong->meaning);
+        json_decref(object);
+        iso_text_release(&text);
+        iso_brief_release(&brief);
+    }
+    assert_true(row > 30);
+}
+
+static void no_violations(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"",
+                                        "{}",
+                                        "[1]",
+                                        "{\"axiom\":\"EXT\"}",
+                                        "{\"axiom\":\"NONE\",\"tids\":[\"1\"]}",
+                                        "{\"axiom\":\"EXT\",\"tids\":[]}",
+                                        "{\"axiom\":\"EXT\",\"tids\":[\"1\"]",
+                                        "{\"axiom\":\"EXT\",\"tids\":[\"1\"]} more"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct iso_brief brief;
+        assert_false(iso_brief_init(&brief, lines[i], strlen(lines[i])));
+        iso_brief_release(&brief);
+    }
+}
+
+int main(void)
+{
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_read), cmocka_unit_test(two_writers), cmocka_unit_test(states_and_doubts),
+        cmocka_unit_test(values), cmocka_unit_test(every_kind),  cmocka_unit_test(no_violations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
