@@ -444,7 +444,11 @@ uint32_t foresee_nodes(struct engine *engine, uint32_t *order)
             break;
         run_next(&foresight);
     }
-    memcpy(order, foresight.places.order, engine->node_count * sizeof *order);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < foresight.next; i++) {
+        if (foresight.places.order[i] < engine->event_count)
+            order[count++] = foresight.places.order[i];
+    }
     foresight_release(&foresight);
-    return foresight.next;
+    return count;
 }
