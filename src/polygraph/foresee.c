@@ -438,11 +438,10 @@ uint32_t foresee_nodes(struct engine *engine, uint32_t *order)
     foresight_init(&foresight, engine);
     for (uint32_t steps = 1; foresight.next < engine->node_count && foresight.waited < engine->node_count / 4;
          steps++) {
-        if (!may_run(&foresight))
-            continue;
         if (steps % LOOK_UP == 0 && engine_must_stop(engine))
             break;
-        run_next(&foresight);
+        if (may_run(&foresight))
+            run_next(&foresight);
     }
     uint32_t count = 0;
     for (uint32_t i = 0; i < foresight.next; i++) {
