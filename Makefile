@@ -43,6 +43,8 @@ POSTGRES_WORKLOAD := $(BUILD)/postgres-workload
 WORKLOAD := $(BUILD)/polygraph-workload
 DECODERS := $(BUILD)/decoders
 JOINED := $(BUILD)/joined
+SOAK_PRODUCER := $(BUILD)/soak-producer
+SOAK_REPORT := $(BUILD)/soak-report
 
 .DEFAULT_GOAL := all
 .PHONY: all
@@ -119,6 +121,10 @@ $(BROKER): $(call objects,bench/embedded_broker.c) $(C11_THREADS) $(LIBRARY)
 $(DECODERS) $(JOINED): $(BUILD)/%: $(BUILD)/obj/bench/%.o $(TEST_SUPPORT) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
+# A client that never stops, and what its run says.
+$(SOAK_PRODUCER) $(SOAK_REPORT): $(BUILD)/soak-%: $(BUILD)/obj/bench/soak_%.o $(C11_THREADS) $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
+
 # Concurrent sessions on PostgreSQL, for its end-to-end tests.
 $(BUILD)/obj/tests/postgres/%.o: CFLAGS_ALL += -I/usr/include/postgresql
 $(POSTGRES_WORKLOAD): $(call objects,$(wildcard tests/postgres/*.c)) $(LIBRARY)
@@ -155,7 +161,7 @@ RESULTS ?= build/results
 SCRIPTS := $(sort $(wildcard tests/test_*.sh) $(wildcard tests/*/test_*.sh))
 # What looks at the sources or at documents, installs, packs, or records with WiredTiger, which no sanitizer knows, runs once and not in every flavour.
 ifneq ($(BUILD),build)
-SCRIPTS := $(filter-out tests/test_%.sh tests/includes/% tests/wiredtiger/% tests/recorder/% tests/documents/% tests/deploy/%,$(SCRIPTS))
+SCRIPTS := $(filter-out tests/test_%.sh tests/includes/% tests/wiredtiger/% tests/recorder/% tests/documents/% tests/readme/% tests/deploy/%,$(SCRIPTS))
 endif
 # What packs and installs, or fails and dies at every place, takes its time: with the long runs, under one sanitizer, or when it is
 # asked for.
@@ -203,7 +209,7 @@ SECONDS ?= 60
 .PHONY: kafka
 kafka: ## End-to-end tests on a real Kafka broker (Maven Central, kept in the user's cache)
 	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name kafka --results $(RESULTS) --limit 900 tests/kafka/end_to_end.sh
+	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name kafka --results $(RESULTS) --limit 900 --jobs 1 tests/kafka/end_to_end.sh tests/kafka/crash.sh
 
 .PHONY: databases
 databases: ## End-to-end tests on real PostgreSQL and MariaDB with Debezium (Maven Central, kept in the user's cache)
@@ -212,9 +218,14 @@ databases: ## End-to-end tests on real PostgreSQL and MariaDB with Debezium (Mav
 	 tests/run.sh --name databases --results $(RESULTS) --limit 900 --jobs 1 tests/postgres/end_to_end.sh tests/mariadb/end_to_end.sh
 
 .PHONY: crash
-crash: ## Kill `watch --state` at every point, early and late, and at 1,000 random times: half an hour
+crash: ## Kill `watch --state` at every point, early and late, and at 1,000 random times, also on a real broker: an hour
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(BROKER)
-	@CRASHES=all ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name crash --results $(RESULTS) --limit 7200 tests/durable/test_crash.sh
+	@CRASHES=all ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name crash --results $(RESULTS) --limit 7200 tests/durable/test_crash.sh tests/durable/test_changes.sh tests/kafka/crash.sh
+
+.PHONY: soak
+soak: ## watch for SOAK_SECONDS (1800) at half of its peak rate: memory, disk, lag, delay as table and plot; fails if memory grows by over 1%/h
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(BROKER) $(SOAK_PRODUCER) $(SOAK_REPORT)
+	@BUILD=$(BUILD) bench/soak.sh
 
 .PHONY: browser
 browser: ## Pages of reports and the status page in headless Chromium: layout, console, both themes
@@ -235,7 +246,7 @@ fuzz-smoke: ## Each fuzz target for a few seconds over its seeds
 
 ## Measuring and tidying
 
-.PHONY: bench format format-check clean help
+.PHONY: bench bench-polygraph format format-check clean help
 bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone and from a broker; needs deps
 	@$(MAKE) -s -j$(JOBS) all
 	@BUILD=$(BUILD) bench/run.sh
@@ -243,6 +254,10 @@ bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone
 	@$(MAKE) -s $(WORKLOAD) $(DECODERS) $(JOINED)
 	@BUILD=$(BUILD) bench/polygraph.sh
 	@BUILD=$(BUILD) bench/decoders.sh
+
+bench-polygraph: ## Black-box checking: speed, growth, what each step is worth, in build/bench/polygraph.md; ONLY=growth
+	@$(MAKE) -s -j$(JOBS) all $(WORKLOAD)
+	@BUILD=$(BUILD) bench/polygraph.sh $(ONLY)
 
 FORMATTED = $(shell find include src connectors tests bench -name '*.[ch]')
 format: ## Format the sources with clang-format-14

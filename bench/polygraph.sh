@@ -4,7 +4,10 @@
 #
 # The files hold their transactions in the order of commits, so that --no-advice is what measures the route; the last
 # column says what the advice saves. Wall and processor time in seconds, medians of ROUNDS (3) runs; of a busy machine only
-# the latter means something. A row that holds at its level must be found to hold. RECORD=1 keeps the tables in bench/results/.
+# the latter means something. What holds at its level must be found to hold with all steps on, else the exit status is 1.
+# RECORD=1 keeps the tables in bench/results/.
+#
+#   polygraph.sh [speed|growth|ablation]...     all three by default
 set -eu
 cd "$(dirname "$0")/.."
 BUILD=${BUILD:-build}
@@ -40,12 +43,18 @@ measure() { # LEVEL OPTION...
     peak=$(awk '{ printf "%.0f\n", $4 / 1024 }' "$folder/times" | median)
 }
 
+# What was measured last is to hold; the tables are made in a subshell, so that a file counts.
+must_hold() { # WHAT
+    [ "$verdict" = holds ] || echo "$1: $verdict, should hold" >>"$folder/wrong"
+}
+
 row() { # NAME LEVEL TRANSACTIONS KEYS SESSIONS OPERATIONS [JUDGED-AT]
     local level=${7:-$2} advised
     make_file "$@"
     measure "$level"
     advised=$processor
     measure "$level" --no-advice
+    [ -n "${7:-}" ] || must_hold "$*"
     printf '| %s, %s x %s, %s keys, %s sessions | %s | %s | %.2f | %.2f | %s | %.2f |\n' \
         "$1" "$3" "$6" "$4" "$5" "$level" "$verdict" "$wall" "$processor" "$peak" "$advised"
 }
@@ -56,6 +65,7 @@ row_grouped() { # like row
     jq -s -c 'sort_by(.sid)[]' "$file" >"$file.grouped"
     mv "$file.grouped" "$file"
     measure "$2"
+    must_hold "$* grouped"
     printf '| %s, %s x %s, %s keys, %s sessions, grouped by session | %s | %s | %.2f | %.2f | %s | |\n' \
         "$1" "$3" "$6" "$4" "$5" "$2" "$verdict" "$wall" "$processor" "$peak"
 }
@@ -66,9 +76,11 @@ growth() { # NAME LEVEL KEYS-OF-A-TRANSACTION (0: 5,000 in all)
     for transactions in 10000 20000 40000 80000; do
         make_file "$1" "$2" "$transactions" "$(awk -v n="$transactions" -v k="$3" 'BEGIN { print k ? n * k : 5000 }')" 20 8
         measure "$2" --no-advice
-        echo "$transactions $processor" >>"$folder/growth"
+        must_hold "$1 $2 $transactions"
+        echo "$transactions $processor $verdict" >>"$folder/growth"
     done
-    awk -v name="$1" -v level="$2" -v keys="$3" '{
+    awk -v name="$1" -v level="$2" -v keys="$3" '$3 != "holds" { times = times " " $3 " |"; next }
+    {
         x = log($1); y = log($2 + 0.001); n++; sx += x; sy += y; sxx += x * x; sxy += x * y; times = times sprintf(" %.2f |", $2)
     } END {
         printf "| %s | %s | %s |%s %.2f |\n", name, level, keys ? "half the transactions" : "5,000", times, (n * sxy - sx * sy) / (n * sxx - sx * sx)
@@ -78,18 +90,14 @@ growth() { # NAME LEVEL KEYS-OF-A-TRANSACTION (0: 5,000 in all)
 ablation() { # NAME LEVEL
     make_file "$1" "$2" 10000 5000 20 8
     for step in none saturation meet join search windows solver; do
-        if [ $step = none ]; then measure "$2" --no-advice; else measure "$2" --no-advice --no-$step; fi
+        if [ $step = none ]; then measure "$2" --no-advice; must_hold "$1 $2"; else measure "$2" --no-advice --no-$step; fi
         jq -r --arg row "| $1 | $2 | $step | $verdict | $processor" \
             '.steps | "\($row) | \(.open_reads_after) | \(.search_decisions) | \(.search_dead_ends) | \(.windows) | \(.solver_calls) |"' \
             "$folder/verdict.json"
     done
 }
 
-{
-    echo "# Black-box checking"
-    echo
-    echo "$("$ISOCHRON" --version), $(nproc) processors, $(date -u +%Y-%m-%d), median of $ROUNDS rounds, at most $LIMIT s each"
-    echo
+speed_table() {
     echo "| workload | level | verdict | wall s | processor s | peak MB | with advice, processor s |"
     echo "|---|---|---|---|---|---|---|"
     for level in ser si; do
@@ -103,7 +111,9 @@ ablation() { # NAME LEVEL
     row rmw si 10000 5000 20 20
     row rmw si 10000 5000 20 20 ser
     for name in bl wh hd; do row $name si 100000 50000 20 8; done
-    echo
+}
+
+growth_table() {
     echo "Growth, processor seconds and exponent:"
     echo
     echo "| workload | level | keys | 10,000 | 20,000 | 40,000 | 80,000 | exponent |"
@@ -112,7 +122,9 @@ ablation() { # NAME LEVEL
         growth bl $level 0
         growth bl $level 0.5
     done
-    echo
+}
+
+ablation_table() {
     echo "What each step is worth, 10,000 x 8, 5,000 keys, 20 sessions:"
     echo
     echo "| workload | level | without | verdict | processor s | open reads | decisions | dead ends | windows | solver calls |"
@@ -120,5 +132,22 @@ ablation() { # NAME LEVEL
     for name in bl hd; do
         for level in ser si; do ablation $name $level; done
     done
+}
+
+[ $# -gt 0 ] || set -- speed growth ablation
+for part; do
+    case $part in speed | growth | ablation) ;; *) echo "polygraph.sh: speed, growth or ablation, not $part" >&2; exit 2 ;; esac
+done
+: >"$folder/wrong"
+{
+    echo "# Black-box checking"
+    echo
+    echo "$("$ISOCHRON" --version), $(nproc) processors, $(date -u +%Y-%m-%d), median of $ROUNDS rounds, at most $LIMIT s each"
+    for part; do
+        echo
+        "${part}_table"
+    done
 } | tee "$report"
-if [ -n "${RECORD:-}" ]; then cp "$report" bench/results/polygraph.md; fi
+if [ -n "${RECORD:-}" ]; then mkdir -p bench/results && cp "$report" bench/results/polygraph.md; fi
+cat "$folder/wrong" >&2
+[ ! -s "$folder/wrong" ]

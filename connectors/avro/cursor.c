@@ -2,17 +2,6 @@
 
 #include "base/utf8.h"
 
-enum { STEPS_MIN = 10000, STEPS_PER_BYTE = 4 };
-
-void iso_avro_start(struct iso_avro_cursor *cursor, const void *bytes, size_t size)
-{
-    *cursor = (struct iso_avro_cursor){.at = bytes,
-                                       .end = (const uint8_t *)bytes + size,
-                                       .start = bytes,
-                                       .items = size,
-                                       .steps = STEPS_MIN + size * STEPS_PER_BYTE};
-}
-
 bool iso_avro_fail(struct iso_avro_cursor *cursor, const char *expected)
 {
     if (cursor->expected)

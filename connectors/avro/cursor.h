@@ -27,7 +27,16 @@ struct iso_avro_cursor {
     size_t position;      /* where it was */
 };
 
-void iso_avro_start(struct iso_avro_cursor *cursor, const void *bytes, size_t size);
+enum { ISO_AVRO_STEPS_MIN = 10000, ISO_AVRO_STEPS_PER_BYTE = 4 };
+
+static inline void iso_avro_start(struct iso_avro_cursor *cursor, const void *bytes, size_t size)
+{
+    *cursor = (struct iso_avro_cursor){.at = bytes,
+                                       .end = (const uint8_t *)bytes + size,
+                                       .start = bytes,
+                                       .items = size,
+                                       .steps = ISO_AVRO_STEPS_MIN + size * ISO_AVRO_STEPS_PER_BYTE};
+}
 
 /* Notes the first failure. Returns false. */
 bool iso_avro_fail(struct iso_avro_cursor *cursor, const char *expected);

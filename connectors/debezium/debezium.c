@@ -68,6 +68,7 @@ static const struct iso_change_rules rules = {
     .schema_change_place = true,
     .place = debezium_place,
     .images = take_images,
+    .alone = debezium_take_alone,
     .message = debezium_take_message,
 };
 

@@ -16,9 +16,11 @@ struct debezium {
     struct iso_payload content;
 };
 
-/* The rules' `place` and `message`. MySQL's schema is the database's name. */
+/* The rules' `place`, `alone` and `message`. MySQL's schema is the database's name. */
 enum iso_status debezium_place(struct iso_change_source *source, struct iso_history *block,
                                struct iso_change_place *place, struct iso_event *event, struct iso_error *error);
+bool debezium_take_alone(const struct iso_change_source *source, const struct iso_change_place *place,
+                         struct iso_history *block, struct iso_event *event);
 enum iso_status debezium_take_message(struct iso_change_source *source, struct iso_events *events,
                                       struct iso_event *event, struct iso_error *error);
 

@@ -1,9 +1,11 @@
 /* Where a change belongs: its table, its transaction, its position. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "connectors/debezium/debezium_private.h"
 
-enum { ROW_BITS = 24 };
+enum { ROW_BITS = 24, SHOWN = 400, ALONE_MAX = 2 * SHOWN + 32 };
 
 static enum iso_status take_connector(const struct iso_envelope *envelope, struct iso_change_place *place,
                                       struct iso_error *error)
@@ -80,9 +82,29 @@ enum iso_status debezium_place(struct iso_change_source *source, struct iso_hist
         !iso_envelope_text(envelope, has_schema ? ISO_MEMBER_SCHEMA : ISO_MEMBER_DB, &place->schema, error) ||
         !iso_envelope_text(envelope, ISO_MEMBER_TABLE, &place->table, error))
         return error->status;
-    event->source = iso_change_text(block, name);
+    event->source = iso_change_name(source, block, name);
     if (take_transaction(envelope, place, block, event, error) != ISO_OK)
         return error->status;
     return place->connector == DEBEZIUM_POSTGRESQL ? iso_change_lsn(envelope, event, error)
                                                    : take_binlog_position(envelope, event, error);
+}
+
+/* In MySQL and MariaDB a statement that drops or truncates commits by itself, outside of any BEGIN and END. One that
+ * drops several tables comes once for each, at one place: "GTID or file, offset and table" is its transaction. */
+bool debezium_take_alone(const struct iso_change_source *source, const struct iso_change_place *place,
+                         struct iso_history *block, struct iso_event *event)
+{
+    char name[ALONE_MAX];
+    const struct iso_cell *members = source->envelope.member;
+    bool has_gtid = iso_envelope_has(&source->envelope, ISO_MEMBER_GTID);
+    const struct iso_cell *cell = &members[has_gtid ? ISO_MEMBER_GTID : ISO_MEMBER_FILE];
+    struct iso_json_text table = source->table->name;
+    if (place->connector != DEBEZIUM_BINLOG || !(event->flags & ISO_EVENT_HAS_POSITION))
+        return false;
+    int length = snprintf(name, sizeof name, "%.*s:%" PRIu64 " %.*s",
+                          (int)(cell->length < SHOWN ? cell->length : SHOWN), cell->text,
+                          event->position[1] >> ROW_BITS, (int)(table.length < SHOWN ? table.length : SHOWN), table.at);
+    event->transaction_id = iso_atoms_add_string(&block->atoms, name, (size_t)length);
+    event->flags |= ISO_EVENT_HAS_ID | ISO_EVENT_ALONE;
+    return true;
 }

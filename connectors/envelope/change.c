@@ -51,6 +51,12 @@ static const char *parse_position(const char *at, const char *end, uint64_t *num
     uint64_t bits = 0;
     bool quoted = at < end && *at == '"', beyond = false;
     const char *from = at += quoted;
+    for (unsigned count = 8; count == 8 && end - at >= 8 && at - from < 16; at += count) {
+        static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+        uint64_t part;
+        count = iso_bytes_digits(at, &part);
+        bits = bits * powers[count] + part;
+    }
     for (; at < end && (unsigned char)(*at - '0') <= 9; at++) {
         beyond |= bits > UINT64_MAX / 10 || (bits == UINT64_MAX / 10 && *at > '5');
         bits = bits * 10 + (uint64_t)(*at - '0');

@@ -210,7 +210,6 @@ static enum iso_status read_struct(struct json_reader *reader, struct iso_json *
                                    struct iso_envelope *envelope, struct iso_error *error)
 {
     struct iso_json_shape *shape = &reader->shapes[scope];
-    struct iso_json_text name;
     uint8_t member;
     if (iso_json_peek(json) == ISO_JSON_NULL) {
         iso_json_null(json);
@@ -218,7 +217,7 @@ static enum iso_status read_struct(struct json_reader *reader, struct iso_json *
     }
     iso_json_enter_object(json);
     iso_json_shape_start(shape);
-    while (iso_json_shape_member(json, shape, finders[scope], &name, &member)) {
+    while (iso_json_shape_member(json, shape, finders[scope], NULL, &member)) {
         if (member == ISO_MEMBER_NONE) {
             iso_json_skip(json);
             continue;
@@ -268,10 +267,9 @@ static enum iso_status read_member(struct json_reader *reader, struct iso_json *
 static enum iso_status read_members(struct json_reader *reader, struct iso_json *json, struct iso_json_shape *shape,
                                     struct iso_envelope *envelope, struct iso_error *error)
 {
-    struct iso_json_text name;
     uint8_t member;
     iso_json_shape_start(shape);
-    while (error->status == ISO_OK && iso_json_shape_member(json, shape, finders[ISO_SCOPE_TOP], &name, &member)) {
+    while (error->status == ISO_OK && iso_json_shape_member(json, shape, finders[ISO_SCOPE_TOP], NULL, &member)) {
         if (member == ISO_MEMBER_NONE)
             iso_json_skip(json);
         else

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "io/ddl.h"
 #include "io/payload.h"
 
 enum { SHOWN = 64 }; /* bytes of what is refused */
@@ -34,6 +35,13 @@ void iso_change_source_release(struct iso_change_source *source)
     iso_free(source->tables);
 }
 
+iso_atom iso_change_name(struct iso_change_source *source, struct iso_history *block, struct iso_json_text name)
+{
+    if (!iso_atom_is_still(&block->atoms, source->name, name.at, name.length))
+        source->name = iso_atoms_text(&block->atoms, name.at, name.length);
+    return source->name;
+}
+
 bool iso_change_is_whole(struct iso_change_source *source, bool is_update)
 {
     struct iso_json_text table = source->table->name;
@@ -47,6 +55,11 @@ static enum iso_status ignore(struct iso_events *events, struct iso_event *event
     event->reason = reason;
     iso_events_add(events, event);
     return ISO_OK;
+}
+
+static bool is_listed(const struct iso_change_source *source)
+{
+    return iso_table_listed(source->tables, source->table->name.at, source->table->name.length);
 }
 
 static enum iso_status take_row(struct iso_change_source *source, char op, const struct iso_change_place *place,
@@ -95,26 +108,36 @@ static enum iso_status take_change(struct iso_change_source *source, const struc
         return iso_error_set(error, ISO_BAD_INPUT, "source.table: expected the table's name");
     source->table = iso_row_names_find(&source->names, &events->block.atoms, place.schema, place.table);
     event.table = source->table->atom;
-    if (!iso_table_listed(source->tables, source->table->name.at, source->table->name.length) &&
-        !iso_marker_is_table(&source->marker, source->table->name.at, source->table->name.length))
+    if (!is_listed(source) && !iso_marker_is_table(&source->marker, source->table->name.at, source->table->name.length))
         return ignore(events, &event, "a table that is not in tables=");
     if (*op.at != 't')
         return take_row(source, *op.at, &place, events, &event, error);
     event.type = ISO_EVENT_DROP;
+    if (source->rules->alone)
+        source->rules->alone(source, &place, &events->block, &event);
     iso_events_add(events, &event);
     return ISO_OK;
 }
 
+/* A snapshot begins with statements that drop what the schema's reader may have had: they are nobody's. */
 static enum iso_status take_schema_change(struct iso_change_source *source, const struct iso_message *message,
                                           struct iso_events *events, struct iso_error *error)
 {
     struct iso_event event = iso_event_of(message, ISO_EVENT_SCHEMA);
     struct iso_change_place place = {.is_snapshot = false};
+    struct iso_json_text statement;
     if (source->rules->schema_change_place &&
         source->rules->place(source, &events->block, &place, &event, error) != ISO_OK)
         return error->status;
-    if (place.table.length)
-        event.table = iso_row_names_find(&source->names, &events->block.atoms, place.schema, place.table)->atom;
+    if (!iso_envelope_text(&source->envelope, ISO_MEMBER_DDL, &statement, error))
+        return error->status;
+    if (place.table.length) {
+        source->table = iso_row_names_find(&source->names, &events->block.atoms, place.schema, place.table);
+        event.table = source->table->atom;
+        if (source->rules->alone && !place.is_snapshot && iso_ddl_drops_rows(statement) && is_listed(source) &&
+            source->rules->alone(source, &place, &events->block, &event))
+            event.type = ISO_EVENT_DROP;
+    }
     iso_events_add(events, &event);
     return ISO_OK;
 }

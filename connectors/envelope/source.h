@@ -44,6 +44,10 @@ struct iso_change_rules {
     enum iso_status (*images)(struct iso_change_source *source, const struct iso_change_place *place,
                               struct iso_history *block, struct iso_event *event, struct iso_error *error);
 
+    /* A drop that commits by itself: names its transaction. False: it is part of one. NULL: all are. */
+    bool (*alone)(const struct iso_change_source *source, const struct iso_change_place *place,
+                  struct iso_history *block, struct iso_event *event);
+
     /* NULL: there are none. */
     enum iso_status (*message)(struct iso_change_source *source, struct iso_events *events, struct iso_event *event,
                                struct iso_error *error);
@@ -61,6 +65,7 @@ struct iso_change_source {
     struct iso_envelope_reader *reader;
     struct iso_envelope envelope;
     struct iso_identities identities;
+    iso_atom name; /* of the sender, as it was in some block */
     struct iso_row_names names;
     const struct iso_row_name *table; /* at hand */
 };
@@ -77,6 +82,9 @@ enum iso_status iso_change_source_decode(struct iso_decoder *decoder, const stru
 
 /* A decoder's `archive`: which tables have shown whole rows. */
 void iso_change_source_archive(struct iso_decoder *decoder, struct iso_archive *archive);
+
+/* The atom of the sender's name, which mostly is that of the message before. */
+iso_atom iso_change_name(struct iso_change_source *source, struct iso_history *block, struct iso_json_text name);
 
 /* Whether the row before can be relied on, by what the table has shown so far (identity.h). */
 bool iso_change_is_whole(struct iso_change_source *source, bool is_update);

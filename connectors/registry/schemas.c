@@ -31,10 +31,12 @@ static void *add(struct iso_schemas *schemas, uint32_t id, struct iso_error *err
     return schema;
 }
 
-void *iso_schemas_find(struct iso_schemas *schemas, uint32_t id, struct iso_error *error)
+void *iso_schemas_find_slow(struct iso_schemas *schemas, uint32_t id, struct iso_error *error)
 {
     for (uint32_t i = 0; i < schemas->count; i++)
-        if (schemas->list[i].id == id)
+        if (schemas->list[i].id == id) {
+            schemas->last = i;
             return schemas->list[i].schema;
+        }
     return add(schemas, id, error);
 }

@@ -17,7 +17,7 @@ struct iso_schemas {
     enum iso_schema_type type;
     iso_schema_parse *parse;
     iso_schema_forget *forget;
-    uint32_t count, oldest;
+    uint32_t count, oldest, last; /* last: where the one asked for last may be */
     struct {
         uint32_t id;
         void *schema;
@@ -26,7 +26,14 @@ struct iso_schemas {
 
 void iso_schemas_release(struct iso_schemas *schemas);
 
+void *iso_schemas_find_slow(struct iso_schemas *schemas, uint32_t id, struct iso_error *error);
+
 /* Valid until the next but ISO_SCHEMAS_MAX - 1; NULL with an error. */
-void *iso_schemas_find(struct iso_schemas *schemas, uint32_t id, struct iso_error *error);
+static inline void *iso_schemas_find(struct iso_schemas *schemas, uint32_t id, struct iso_error *error)
+{
+    if (schemas->last < schemas->count && schemas->list[schemas->last].id == id)
+        return schemas->list[schemas->last].schema;
+    return iso_schemas_find_slow(schemas, id, error);
+}
 
 #endif

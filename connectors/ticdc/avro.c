@@ -78,7 +78,8 @@ static void read_binary(struct iso_avro_cursor *cursor, const struct iso_avro_ty
 }
 
 /* A column's value, which is no record. */
-static inline void read_cell(struct iso_avro_cursor *cursor, const struct iso_avro_type *type, struct iso_cell *cell)
+__attribute__((always_inline)) static inline void read_cell(struct iso_avro_cursor *cursor,
+                                                            const struct iso_avro_type *type, struct iso_cell *cell)
 {
     struct iso_json_text run;
     int64_t number;
@@ -283,7 +284,7 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message 
         return iso_payload_fault(json, error);
     if (!has_commit)
         return iso_error_set(error, ISO_BAD_INPUT, "a DDL: expected commitTs");
-    ticdc_add_ddl(ticdc, message, database, table, commit_ts, table.length && ticdc_drops_rows(query), events);
+    ticdc_add_ddl(ticdc, message, database, table, commit_ts, table.length && iso_ddl_drops_rows(query), events);
     return ISO_OK;
 }
 

@@ -7,7 +7,21 @@
  * What a text stands for says mysqlType, else sqlType (Java's codes). Bytes of binary columns are the characters of
  * ISO-8859-1 with the same codes. `data` of a DELETE is the old row; `old` of an UPDATE may have only what changed.
  */
+#include "base/memory.h"
 #include "connectors/ticdc/ticdc_private.h"
+
+enum { TABLES = 8 };
+
+/* What a message says of its table is the same in nearly all of them: where it is, it is not read again. */
+struct canal_state {
+    struct canal_table {
+        struct iso_json_again codes, keys, types;
+        struct iso_json json; /* of `types`, whose names may be its own */
+        struct iso_row row;   /* `types`, with each column's class in its bits */
+        uint32_t key_count;
+        struct iso_json_text key_names[TICDC_KEYS_MAX]; /* in `keys` */
+    } tables[TABLES];                                   /* by some of the table's name, if that stands before */
+};
 
 enum member {
     OTHER,
@@ -47,7 +61,9 @@ struct canal {
     bool is_ddl, only_keys, too_many_keys;
     bool has_data, has_old;
     uint64_t commit_ts, watermark;
-    const char *codes; /* where sqlType's object stands, if mysqlType did not come */
+    struct canal_table *known;   /* what was said of the table, maybe */
+    const struct iso_row *types; /* columns' classes; NULL: none are said */
+    const char *codes;           /* where sqlType's object stands, if mysqlType did not come */
 };
 
 static bool saw(const struct canal *canal, enum member member)
@@ -68,15 +84,29 @@ static bool first(struct iso_json *json, struct canal *canal, enum member member
 static void read_keys(struct ticdc *ticdc, struct canal *canal)
 {
     struct iso_json *json = &ticdc->json;
+    struct canal_table *known = canal->known;
     struct iso_json_text name;
+    const char *from;
     if (iso_json_peek(json) == ISO_JSON_NULL) {
         iso_json_null(json);
         return;
     }
+    if (iso_json_again(json, &known->keys)) {
+        memcpy(ticdc->key_names, known->key_names, known->key_count * sizeof *known->key_names);
+        ticdc->key_count = known->key_count;
+        return;
+    }
+    from = json->at;
     iso_json_enter_array(json);
     while (json->code == ISO_JSON_FINE && iso_json_element(json))
         if (iso_json_string(json, &name))
             canal->too_many_keys |= !ticdc_add_key(ticdc, name);
+    if (canal->too_many_keys || !iso_json_again_note(json, from, &known->keys))
+        return;
+    known->key_count = ticdc->key_count;
+    for (uint32_t i = 0; i < ticdc->key_count; i++)
+        known->key_names[i] =
+            (struct iso_json_text){known->keys.text + (ticdc->key_names[i].at - from), ticdc->key_names[i].length};
 }
 
 /* An array of one row, or null. */
@@ -96,12 +126,82 @@ static bool read_row(struct iso_json *json, struct iso_row *row)
     return true;
 }
 
-static void read_types(struct iso_json *json, struct iso_row *types)
+static enum ticdc_class class_of_code(uint64_t bits, bool negative)
 {
+    switch (negative ? -(int)(0 - bits) : (int)bits) {
+    case -7:
+    case -6:
+    case -5:
+    case 4:
+    case 5:
+        return TICDC_INTEGER;
+    case 7:
+    case 8:
+        return TICDC_NUMBER;
+    case 2004:
+        return TICDC_BYTES;
+    default:
+        return TICDC_TEXT;
+    }
+}
+
+/* The columns' types, each with its class as its bits. */
+static bool read_types(struct iso_json *json, struct iso_row *types)
+{
+    iso_row_clear(types);
     if (iso_json_peek(json) == ISO_JSON_NULL)
-        iso_json_null(json);
-    else
-        iso_row_read_json(types, json);
+        return iso_json_null(json);
+    if (!iso_row_read_json(types, json))
+        return false;
+    for (uint32_t i = 0; i < types->count; i++) {
+        struct iso_cell *type = &types->cells[i];
+        type->bits = type->kind == ISO_CELL_INTEGER ? class_of_code(type->bits, type->negative)
+                     : type->kind == ISO_CELL_TEXT  ? ticdc_class_of((struct iso_json_text){type->text, type->length})
+                                                    : TICDC_TEXT;
+    }
+    return true;
+}
+
+/* Where they are not those of a message before, they are read from the copy that stays. */
+static void read_known_types(struct ticdc *ticdc, struct canal *canal)
+{
+    struct iso_json *json = &ticdc->json;
+    struct canal_table *known = canal->known;
+    canal->types = &known->row;
+    if (iso_json_again(json, &known->types))
+        return;
+    iso_json_space(json);
+    const char *from = json->at;
+    if (iso_json_peek(json) == ISO_JSON_OBJECT && iso_json_skip(json) &&
+        iso_json_again_note(json, from, &known->types)) {
+        iso_json_start(&known->json, known->types.text, known->types.length);
+        if (read_types(&known->json, &known->row))
+            return;
+        known->types.length = 0;
+    }
+    if (json->code == ISO_JSON_FINE) {
+        json->at = from;
+        canal->types = &ticdc->types;
+        read_types(json, &ticdc->types);
+    }
+}
+
+static void skip_codes(struct iso_json *json, struct canal *canal)
+{
+    bool is_object = iso_json_peek(json) == ISO_JSON_OBJECT;
+    canal->codes = json->at;
+    if (iso_json_again(json, &canal->known->codes))
+        return;
+    if (iso_json_skip(json) && is_object)
+        iso_json_again_note(json, canal->codes, &canal->known->codes);
+}
+
+static void read_table(struct ticdc *ticdc, struct canal *canal)
+{
+    struct canal_state *state = ticdc->state;
+    if (ticdc_read_text(&ticdc->json, &canal->table) && canal->table.length)
+        canal->known =
+            &state->tables[(canal->table.length ^ (unsigned char)canal->table.at[canal->table.length - 1]) % TABLES];
 }
 
 static void read_in_extension(struct iso_json *json, struct canal *canal, enum member member)
@@ -127,7 +227,6 @@ static void read_extension(struct ticdc *ticdc, struct canal *canal)
 {
     struct iso_json *json = &ticdc->json;
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_INSIDE];
-    struct iso_json_text name;
     uint8_t member;
     if (iso_json_peek(json) == ISO_JSON_NULL) {
         iso_json_null(json);
@@ -135,7 +234,7 @@ static void read_extension(struct ticdc *ticdc, struct canal *canal)
     }
     iso_json_enter_object(json);
     iso_json_shape_start(shape);
-    while (iso_json_shape_member(json, shape, find_in_extension, &name, &member))
+    while (iso_json_shape_member(json, shape, find_in_extension, NULL, &member))
         read_in_extension(json, canal, (enum member)member);
 }
 
@@ -149,7 +248,7 @@ static void read_member(struct ticdc *ticdc, struct canal *canal, enum member me
         ticdc_read_text(json, &canal->database);
         break;
     case TABLE:
-        ticdc_read_text(json, &canal->table);
+        read_table(ticdc, canal);
         break;
     case KEYS:
         read_keys(ticdc, canal);
@@ -161,12 +260,10 @@ static void read_member(struct ticdc *ticdc, struct canal *canal, enum member me
         iso_json_string(json, &canal->type);
         break;
     case TYPES:
-        read_types(json, &ticdc->types);
+        read_known_types(ticdc, canal);
         break;
     case CODES:
-        iso_json_space(json);
-        canal->codes = json->at;
-        iso_json_skip(json);
+        skip_codes(json, canal);
         break;
     case DATA:
         canal->has_data = read_row(json, &ticdc->now);
@@ -202,39 +299,16 @@ static bool set_latin(struct ticdc *ticdc, struct iso_cell *cell)
     return true;
 }
 
-static enum ticdc_class class_of_code(uint64_t bits, bool negative)
-{
-    switch (negative ? -(int)(0 - bits) : (int)bits) {
-    case -7:
-    case -6:
-    case -5:
-    case 4:
-    case 5:
-        return TICDC_INTEGER;
-    case 7:
-    case 8:
-        return TICDC_NUMBER;
-    case 2004:
-        return TICDC_BYTES;
-    default:
-        return TICDC_TEXT;
-    }
-}
-
 static enum ticdc_class class_of(const struct iso_row *types, const struct iso_cell *cell, uint32_t guess)
 {
     const struct iso_cell *type = guess < types->count ? &types->cells[guess] : NULL;
-    if (!type || type->name_length != cell->name_length || memcmp(type->name, cell->name, cell->name_length))
+    if (!type || type->name_length != cell->name_length || !iso_bytes_equal(type->name, cell->name, cell->name_length))
         type = iso_row_find(types, cell->name, cell->name_length);
-    if (!type)
-        return TICDC_TEXT;
-    if (type->kind == ISO_CELL_INTEGER)
-        return class_of_code(type->bits, type->negative);
-    return ticdc_class_of((struct iso_json_text){type->kind == ISO_CELL_TEXT ? type->text : "",
-                                                 type->kind == ISO_CELL_TEXT ? type->length : 0});
+    return type ? (enum ticdc_class)type->bits : TICDC_TEXT;
 }
 
-static enum iso_status apply_types(struct ticdc *ticdc, struct iso_row *row, struct iso_error *error)
+static enum iso_status apply_types(struct ticdc *ticdc, const struct iso_row *types, struct iso_row *row,
+                                   struct iso_error *error)
 {
     for (uint32_t i = 0; i < row->count; i++) {
         struct iso_cell *cell = &row->cells[i];
@@ -243,7 +317,7 @@ static enum iso_status apply_types(struct ticdc *ticdc, struct iso_row *row, str
             continue;
         if (cell->kind != ISO_CELL_TEXT)
             return ticdc_refuse(error, "column", name, "a string or null");
-        enum ticdc_class class = class_of(&ticdc->types, cell, i);
+        enum ticdc_class class = class_of(types, cell, i);
         if (class != TICDC_BYTES)
             ticdc_set_text(cell, class, (struct iso_json_text){cell->text, cell->length});
         else if (!set_latin(ticdc, cell))
@@ -254,15 +328,20 @@ static enum iso_status apply_types(struct ticdc *ticdc, struct iso_row *row, str
 
 /* ---- messages ---- */
 
-/* Reads sqlType only where mysqlType is not there. */
-static enum iso_status read_codes(struct ticdc *ticdc, const struct canal *canal, struct iso_error *error)
+/* What says what the columns hold: sqlType only where mysqlType is not there. */
+static const struct iso_row *find_types(struct ticdc *ticdc, const struct canal *canal, struct iso_error *error)
 {
     struct iso_json *json = &ticdc->json;
-    if (ticdc->types.count || !canal->codes)
-        return ISO_OK;
+    if (canal->types && canal->types->count)
+        return canal->types;
+    iso_row_clear(&ticdc->types);
+    if (!canal->codes)
+        return &ticdc->types;
     json->at = canal->codes; /* it was skipped, so that it is JSON */
     read_types(json, &ticdc->types);
-    return json->code == ISO_JSON_FINE ? ISO_OK : iso_payload_fault(json, error);
+    if (json->code != ISO_JSON_FINE)
+        iso_payload_fault(json, error);
+    return &ticdc->types;
 }
 
 static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message, const struct canal *canal,
@@ -287,8 +366,9 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
         return ISO_OK;
     if (!canal->has_data)
         return ticdc_refuse(error, "type", canal->type, "a row in data");
-    if (read_codes(ticdc, canal, error) != ISO_OK || apply_types(ticdc, &ticdc->now, error) != ISO_OK ||
-        (change.has_old && apply_types(ticdc, &ticdc->old, error) != ISO_OK))
+    const struct iso_row *types = find_types(ticdc, canal, error);
+    if (error->status != ISO_OK || apply_types(ticdc, types, &ticdc->now, error) != ISO_OK ||
+        (change.has_old && apply_types(ticdc, types, &ticdc->old, error) != ISO_OK))
         return error->status;
     if (!change.has_now) { /* `data` is the old row */
         iso_row_swap(&ticdc->old, &ticdc->now);
@@ -325,14 +405,13 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     struct canal canal = {.database = {"", 0}, .table = {"", 0}};
     struct iso_json *json = &ticdc->json;
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_MESSAGE];
-    struct iso_json_text name;
     uint8_t member;
     if (!ticdc_start_json(ticdc, message, events))
         return ISO_OK;
-    iso_row_clear(&ticdc->types);
+    canal.known = ((struct canal_state *)ticdc->state)->tables;
     iso_json_enter_object(json);
     iso_json_shape_start(shape);
-    while (iso_json_shape_member(json, shape, find_member, &name, &member))
+    while (iso_json_shape_member(json, shape, find_member, NULL, &member))
         read_member(ticdc, &canal, (enum member)member);
     if (!iso_json_finish(json))
         return iso_payload_fault(json, error);
@@ -350,4 +429,25 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     return ISO_OK;
 }
 
-const struct ticdc_protocol ticdc_canal = {.format = "canal-json", .decode = decode};
+static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error)
+{
+    (void)options;
+    ticdc->state = iso_allocate_zeroed(1, sizeof(struct canal_state));
+    return error->status;
+}
+
+static void destroy(struct ticdc *ticdc)
+{
+    struct canal_state *state = ticdc->state;
+    for (int i = 0; state && i < TABLES; i++) {
+        iso_json_again_release(&state->tables[i].codes);
+        iso_json_again_release(&state->tables[i].keys);
+        iso_json_again_release(&state->tables[i].types);
+        iso_json_release(&state->tables[i].json);
+        iso_row_release(&state->tables[i].row);
+    }
+    iso_free(state);
+}
+
+const struct ticdc_protocol ticdc_canal = {
+    .format = "canal-json", .create = create, .decode = decode, .destroy = destroy};

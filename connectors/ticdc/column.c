@@ -135,7 +135,7 @@ uint8_t ticdc_find_name(const char *const *list, const char *name, size_t length
     return 0;
 }
 
-bool ticdc_read_unsigned(struct iso_json *json, uint64_t *number)
+bool ticdc_read_unsigned_slow(struct iso_json *json, uint64_t *number)
 {
     struct iso_json_number read = {0};
     struct iso_json_text text;
@@ -155,10 +155,4 @@ bool ticdc_read_unsigned(struct iso_json *json, uint64_t *number)
         return iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "an unsigned integer");
     *number = cell.bits;
     return true;
-}
-
-bool ticdc_read_text(struct iso_json *json, struct iso_json_text *text)
-{
-    *text = (struct iso_json_text){"", 0};
-    return iso_json_peek(json) == ISO_JSON_NULL ? iso_json_null(json) : iso_json_string(json, text);
 }

@@ -76,11 +76,10 @@ static void read_source(struct ticdc *ticdc, struct envelope *envelope)
 {
     struct iso_json *json = &ticdc->json;
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_INSIDE];
-    struct iso_json_text name;
     uint8_t member;
     iso_json_enter_object(json);
     iso_json_shape_start(shape);
-    while (iso_json_shape_member(json, shape, find_in_source, &name, &member))
+    while (iso_json_shape_member(json, shape, find_in_source, NULL, &member))
         read_in_source(json, envelope, (enum member)member);
 }
 
@@ -117,11 +116,10 @@ static void read_payload(struct ticdc *ticdc, struct envelope *envelope)
 {
     struct iso_json *json = &ticdc->json;
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_MESSAGE];
-    struct iso_json_text name;
     uint8_t member;
     iso_json_enter_object(json);
     iso_json_shape_start(shape);
-    while (iso_json_shape_member(json, shape, find_member, &name, &member))
+    while (iso_json_shape_member(json, shape, find_member, NULL, &member))
         read_member(ticdc, envelope, (enum member)member);
 }
 
@@ -191,7 +189,7 @@ static enum iso_status take(struct ticdc *ticdc, const struct iso_message *messa
         return decode_row(ticdc, message, envelope, events, error);
     else if (saw(envelope, DDL))
         ticdc_add_ddl(ticdc, message, envelope->database, envelope->table, envelope->commit_ts,
-                      envelope->table.length && ticdc_drops_rows(envelope->ddl), events);
+                      envelope->table.length && iso_ddl_drops_rows(envelope->ddl), events);
     else
         return iso_error_set(error, ISO_BAD_INPUT, "expected payload.op, or payload.ddl");
     return ISO_OK;

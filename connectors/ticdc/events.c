@@ -56,25 +56,6 @@ void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message, struc
         iso_events_add(events, &event);
 }
 
-/* The word that stands at `*at`, in small letters; passes over it. */
-static struct iso_json_text take_word(struct iso_json_text sql, size_t *at, char word[16])
-{
-    size_t length = 0;
-    while (*at < sql.length && strchr(" \t\r\n", sql.at[*at]))
-        ++*at;
-    for (; *at < sql.length && length < 16 && (sql.at[*at] | 0x20) >= 'a' && (sql.at[*at] | 0x20) <= 'z'; ++*at)
-        word[length++] = (char)(sql.at[*at] | 0x20);
-    return (struct iso_json_text){word, length};
-}
-
-bool ticdc_drops_rows(struct iso_json_text sql)
-{
-    char first[16], second[16];
-    size_t at = 0;
-    struct iso_json_text verb = take_word(sql, &at, first), object = take_word(sql, &at, second);
-    return ISO_PAYLOAD_IS(verb, "truncate") || (ISO_PAYLOAD_IS(verb, "drop") && ISO_PAYLOAD_IS(object, "table"));
-}
-
 bool ticdc_add_key(struct ticdc *ticdc, struct iso_json_text name)
 {
     if (ticdc->key_count == TICDC_KEYS_MAX)
@@ -114,7 +95,7 @@ static bool is_named(const struct iso_cell *cell, struct iso_json_text name)
 }
 
 /* The cell of this name; mostly it stands where it stood in the other row. */
-static struct iso_cell *find_cell(struct iso_row *row, struct iso_json_text name, uint32_t guess)
+static inline struct iso_cell *find_cell(struct iso_row *row, struct iso_json_text name, uint32_t guess)
 {
     if (guess < row->count && is_named(&row->cells[guess], name))
         return &row->cells[guess];
@@ -217,36 +198,35 @@ static void take_before(struct ticdc *ticdc, const struct ticdc_change *change, 
         event->flags |= ISO_EVENT_HAS_BEFORE;
 }
 
-static struct iso_event row_event(enum iso_row_operation operation, const struct iso_message *message,
-                                  const struct ticdc_change *change, iso_atom table, iso_atom key)
+static struct iso_event *start_row(struct iso_events *events, const struct iso_message *message,
+                                   const struct ticdc_change *change, iso_atom table, iso_atom key)
 {
-    struct iso_event event = iso_event_of(message, ISO_EVENT_ROW);
-    event.operation = operation;
-    event.table = table;
-    event.key = key;
+    struct iso_event *event = iso_events_start(events, message, ISO_EVENT_ROW);
+    event->operation = !change->has_now ? ISO_ROW_DELETE : change->created ? ISO_ROW_INSERT : ISO_ROW_UPDATE;
+    event->table = table;
+    event->key = key;
     if (change->has_commit) {
-        event.flags |= ISO_EVENT_HAS_CTS;
-        event.cts.physical = change->commit_ts;
+        event->flags |= ISO_EVENT_HAS_CTS;
+        event->cts.physical = change->commit_ts;
     }
     if (change->has_start) {
-        event.flags |= ISO_EVENT_HAS_STS;
-        event.sts.physical = change->start_ts;
+        event->flags |= ISO_EVENT_HAS_STS;
+        event->sts.physical = change->start_ts;
     }
     return event;
 }
 
-/* A key that changed: the old row is gone, the new one was not there. */
-static void add_moved(struct iso_events *events, const struct iso_event *event, iso_atom old_key)
+/* The last event's key changed: the old row is gone, the new one was not there. */
+static void split_move(struct iso_events *events, iso_atom old_key)
 {
-    struct iso_event gone = *event, come = *event;
-    gone.operation = ISO_ROW_DELETE;
-    gone.key = old_key;
-    gone.flags |= ISO_EVENT_HAS_AFTER;
-    gone.after = ISO_ABSENT;
+    struct iso_event *gone = &events->list[events->count - 1], come = *gone;
+    gone->operation = ISO_ROW_DELETE;
+    gone->key = old_key;
+    gone->flags |= ISO_EVENT_HAS_AFTER;
+    gone->after = ISO_ABSENT;
     come.operation = ISO_ROW_INSERT;
     come.flags |= ISO_EVENT_HAS_BEFORE;
     come.before = ISO_ABSENT;
-    iso_events_add(events, &gone);
     iso_events_add(events, &come);
 }
 
@@ -266,29 +246,23 @@ enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *mes
         old_key = key;
     else if (change->has_old && take_key(ticdc, change, table, &ticdc->old, atoms, &old_key, error) != ISO_OK)
         return error->status;
-    struct iso_event event = row_event(!change->has_now  ? ISO_ROW_DELETE
-                                       : change->created ? ISO_ROW_INSERT
-                                                         : ISO_ROW_UPDATE,
-                                       message, change, table->atom, change->has_now ? key : old_key);
+    struct iso_event *event = start_row(events, message, change, table->atom, change->has_now ? key : old_key);
     if (is_marker(ticdc, table)) {
-        iso_marker_take_row(&ticdc->marker, change->has_now ? &ticdc->now : NULL, atoms, &event);
-        iso_events_add(events, &event);
+        iso_marker_take_row(&ticdc->marker, change->has_now ? &ticdc->now : NULL, atoms, event);
         return ISO_OK;
     }
     if (change->has_old)
         iso_marker_hide(&ticdc->marker, &ticdc->old);
     if (change->has_now)
-        iso_marker_take(&ticdc->marker, &ticdc->now, atoms, &event);
+        iso_marker_take(&ticdc->marker, &ticdc->now, atoms, event);
     if (change->created)
-        event.flags |= ISO_EVENT_HAS_BEFORE;
-    take_before(ticdc, change, atoms, &event);
+        event->flags |= ISO_EVENT_HAS_BEFORE;
+    take_before(ticdc, change, atoms, event);
     if (!change->has_now)
-        event.flags |= ISO_EVENT_HAS_AFTER;
-    else if (take_after(ticdc, change, atoms, &event, error) != ISO_OK)
+        event->flags |= ISO_EVENT_HAS_AFTER;
+    else if (take_after(ticdc, change, atoms, event, error) != ISO_OK)
         return error->status;
     if (change->has_now && change->has_old && key != old_key)
-        add_moved(events, &event, old_key);
-    else
-        iso_events_add(events, &event);
+        split_move(events, old_key);
     return ISO_OK;
 }

@@ -29,9 +29,7 @@ static bool take_word(struct rest *rest, uint64_t *word)
 {
     if (rest->size < WORD)
         return false;
-    *word = 0;
-    for (unsigned i = 0; i < WORD; i++)
-        *word = *word << 8 | rest->at[i];
+    *word = __builtin_bswap64(iso_bytes_load8((const char *)rest->at));
     rest->at += WORD;
     rest->size -= WORD;
     return true;
@@ -174,11 +172,10 @@ static enum iso_status read_column(struct ticdc *ticdc, struct iso_json *json, u
                                    struct column *column, struct iso_error *error)
 {
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_COLUMN + number % TICDC_COLUMNS];
-    struct iso_json_text name;
     uint8_t member;
     iso_json_enter_object(json);
     iso_json_shape_start(shape);
-    while (iso_json_shape_member(json, shape, find_in_column, &name, &member)) {
+    while (iso_json_shape_member(json, shape, find_in_column, NULL, &member)) {
         if (member == TYPE)
             column->has_type = ticdc_read_unsigned(json, &column->type);
         else if (member == FLAGS)
@@ -237,13 +234,13 @@ static enum iso_status read_key(struct ticdc *ticdc, struct iso_bytes part, stru
 {
     struct iso_json *json = &ticdc->key_json;
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_KEY];
-    struct iso_json_text name, location;
+    struct iso_json_text location;
     uint8_t member;
     *key = (struct open_key){.database = {"", 0}, .table = {"", 0}};
     iso_json_start(json, iso_payload_copy(&ticdc->key, part.data, part.size), part.size);
     iso_json_enter_object(json);
     iso_json_shape_start(shape);
-    while (iso_json_shape_member(json, shape, find_in_key, &name, &member)) {
+    while (iso_json_shape_member(json, shape, find_in_key, NULL, &member)) {
         if (member == TIME)
             key->has_ts = ticdc_read_unsigned(json, &key->ts);
         else if (member == DATABASE)

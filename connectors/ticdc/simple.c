@@ -319,13 +319,12 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     struct simple simple = {.database = {"", 0}, .table = {"", 0}};
     struct iso_json *json = &ticdc->json;
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_MESSAGE];
-    struct iso_json_text name;
     uint8_t member;
     if (!ticdc_start_json(ticdc, message, events))
         return ISO_OK;
     iso_json_enter_object(json);
     iso_json_shape_start(shape);
-    while (iso_json_shape_member(json, shape, find_member, &name, &member))
+    while (iso_json_shape_member(json, shape, find_member, NULL, &member))
         read_member(ticdc, &simple, (enum member)member);
     if (!iso_json_finish(json))
         iso_payload_fault(json, error);

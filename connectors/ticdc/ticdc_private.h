@@ -3,6 +3,7 @@
 #define ISO_TICDC_PRIVATE_H
 
 #include "connectors/ticdc/ticdc.h"
+#include "io/ddl.h"
 #include "io/marker.h"
 #include "io/payload.h"
 #include "io/row.h"
@@ -87,9 +88,6 @@ bool ticdc_pass_over(struct ticdc *ticdc, const struct iso_message *message, str
 void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message, struct iso_json_text database,
                    struct iso_json_text table, uint64_t commit_ts, bool drops, struct iso_events *events);
 
-/* Whether the statement drops or truncates a table. */
-bool ticdc_drops_rows(struct iso_json_text sql);
-
 /* Adds a name to the key's columns; false: there are too many. */
 bool ticdc_add_key(struct ticdc *ticdc, struct iso_json_text name);
 
@@ -128,9 +126,21 @@ bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_jso
 uint8_t ticdc_find_name(const char *const *list, const char *name, size_t length);
 
 /* An unsigned integer, quoted or not. False: the scanner's error. */
-bool ticdc_read_unsigned(struct iso_json *json, uint64_t *number);
+bool ticdc_read_unsigned_slow(struct iso_json *json, uint64_t *number);
+
+static inline bool ticdc_read_unsigned(struct iso_json *json, uint64_t *number)
+{
+    return iso_json_short_integer(json, number) || ticdc_read_unsigned_slow(json, number);
+}
+
 /* A string, or null: an empty text. */
-bool ticdc_read_text(struct iso_json *json, struct iso_json_text *text);
+static inline bool ticdc_read_text(struct iso_json *json, struct iso_json_text *text)
+{
+    if (iso_json_short_string(json, text))
+        return true;
+    *text = (struct iso_json_text){"", 0};
+    return iso_json_peek(json) == ISO_JSON_NULL ? iso_json_null(json) : iso_json_string(json, text);
+}
 
 /* ---- compression (compression.c) ---- */
 

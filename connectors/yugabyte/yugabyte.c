@@ -99,7 +99,7 @@ static enum iso_status take_place(struct iso_change_source *source, struct iso_h
     if (place->connector != GRPC && !ISO_PAYLOAD_IS(connector, "postgresql"))
         return iso_error_set(error, ISO_BAD_INPUT, "source.connector: \"%.*s\", expected yugabytedb or postgresql",
                              (int)(connector.length < 64 ? connector.length : 64), connector.at);
-    event->source = iso_change_text(block, name);
+    event->source = iso_change_name(source, block, name);
     return place->connector == GRPC ? take_grpc(envelope, place, block, event, error)
                                     : take_logical(envelope, place, block, event, error);
 }

@@ -10,7 +10,8 @@
  * explains the history; the last lemma is empty, so there is none. A clause is justified by
  *   - a cycle: were all its literals false, these edges would close a cycle; every edge follows from the
  * history, from the literals' negations, or from earlier lemmas, by unit propagation;
- *   - a list read: one that holds a's elements, and b's after them or not at all, so a's version comes first;
+ *   - a list read: one that holds a's elements, and b's after them or not at all, so a's version comes first; or it
+ * tells where a transaction's elements may stand, where elements repeat;
  *   - nothing: then unit propagation alone, over the lemmas so far and each read's choice of writers, refutes
  * it.
  */
@@ -65,7 +66,9 @@ enum iso_literal_kind {
                           a's */
     ISO_LITERAL_READS, /* transaction a reads `key` from transaction b (ISO_NONE: the initial value) */
     ISO_LITERAL_NOT_READS,
-    ISO_LITERAL_BEFORE /* event a comes before event b; negated: b before a */
+    ISO_LITERAL_BEFORE, /* event a comes before event b; negated: b before a */
+    ISO_LITERAL_PLACED, /* what transaction a appends to list `key` begins at place b of it, from 0 */
+    ISO_LITERAL_NOT_PLACED
 };
 
 struct iso_literal {

@@ -42,6 +42,7 @@ enum iso_row_operation { ISO_ROW_INSERT, ISO_ROW_UPDATE, ISO_ROW_DELETE, ISO_ROW
 #define ISO_EVENT_HAS_COUNT 0x40u
 #define ISO_EVENT_IN_BAND 0x80u     /* TRANSACTIONS: the record travelled inside `transaction_id`, which it describes */
 #define ISO_EVENT_HAS_MARKER 0x100u /* ROW, IGNORED: the client's own id of the transaction stands in it */
+#define ISO_EVENT_ALONE 0x200u      /* DROP: it is the whole of `transaction_id`, which nothing ends */
 
 struct iso_event {
     uint8_t type;      /* enum iso_event_type */
@@ -74,6 +75,10 @@ void iso_events_init(struct iso_events *events);
 void iso_events_release(struct iso_events *events);
 void iso_events_clear(struct iso_events *events);
 void iso_events_add(struct iso_events *events, const struct iso_event *event);
+
+/* Adds an event of the message, to be filled in where it stands, until the next is added. */
+struct iso_event *iso_events_start(struct iso_events *events, const struct iso_message *message,
+                                   enum iso_event_type type);
 /* Transaction `index` of the block as an event, joined with the event before where that is possible. */
 void iso_events_add_transaction(struct iso_events *events, uint32_t index, uint64_t origin);
 

@@ -21,9 +21,9 @@
  * size: three cache lines and about 1,100 instructions; of an operation: two lines (key, end of a run) and about 250 in
  * order, twice that where others have overtaken it. Memory: README.md.
  *
- * Time is passed in (milliseconds, from any origin, never decreasing). The engine opens no socket and starts
- * no thread. Calls come from one thread at a time; events are delivered on it, inside the call that caused
- * them.
+ * Timestamps are any of 64 bits; only of the very last one, 2^64-1, who reads there does not see what was committed
+ * there. Time is passed in (milliseconds, from any origin, never decreasing). The engine opens no socket and starts no
+ * thread. Calls come from one thread at a time; events are delivered on it, inside the call that caused them.
  */
 #ifndef ISO_AION_H
 #define ISO_AION_H

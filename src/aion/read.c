@@ -302,11 +302,11 @@ void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key, co
     uint64_t from = version->time < shard->passed ? shard->passed : version->time;
     uint32_t cause = version->transaction;
     struct aion_near near;
-    if (!all && aion_run_near(&shard->pool, &key->reads, from + 1, &near)) {
+    if (!all && aion_run_near(&shard->pool, &key->reads, aion_above(from), &near)) {
         recheck_near(shard, key, &near, version, successor);
         return;
     }
-    struct aion_place place = aion_run_lower(&shard->pool, &key->reads, from + 1);
+    struct aion_place place = aion_run_lower(&shard->pool, &key->reads, aion_above(from));
     for (;; aion_run_next(&shard->pool, &key->reads, &place)) {
         struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
         if (!read || (!all && read->time > successor))

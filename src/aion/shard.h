@@ -32,6 +32,13 @@ struct aion_step {
     uint8_t kind, flags;
 };
 
+/* The least time above all that one at `time` sees: a bound. There is none above the last timestamp of all, 2^64-1: who
+ * reads there sees all versions but those of that same timestamp. */
+static inline uint64_t aion_above(uint64_t time)
+{
+    return time + (time != UINT64_MAX);
+}
+
 /* What few steps have. */
 struct aion_detail {
     uint64_t time;        /* read: versions below this are visible; version: those below this are not overlapped */

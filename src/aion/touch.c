@@ -23,16 +23,22 @@ static inline bool is_lock(uint8_t kind)
     return (kind & (ISO_OPERATION_LOCK | ISO_OPERATION_OTS)) == ISO_OPERATION_LOCK;
 }
 
+static inline uint64_t ots_of(const struct iso_history *history, const struct aion_times *times, uint32_t operation)
+{
+    return history->kind[operation] & ISO_OPERATION_OTS ? history->ots[operation] : times->sts;
+}
+
+/* At SER, and below a lock. */
+static inline uint64_t bound_of_commit(const struct aion_times *times)
+{
+    return times->point ? aion_above(times->cts) : times->cts;
+}
+
 /* The operation's ots as an exclusive bound: what lies below it is visible. */
 static inline uint64_t bound_of(const struct iso_history *history, const struct aion_times *times, uint32_t operation)
 {
-    uint8_t kind = history->kind[operation];
-    assert(!(kind & ISO_OPERATION_SNAPSHOT));
-    if (kind & ISO_OPERATION_OTS)
-        return history->ots[operation] + 1;
-    if (kind & ISO_OPERATION_LOCK)
-        return times->cts + times->point;
-    return times->sts + 1;
+    assert(!(history->kind[operation] & ISO_OPERATION_SNAPSHOT));
+    return is_lock(history->kind[operation]) ? bound_of_commit(times) : aion_above(ots_of(history, times, operation));
 }
 
 /* ---- steps ---- */
@@ -50,9 +56,9 @@ static struct aion_part *new_part(const struct aion_taking *taking, uint8_t shar
                                .cts = times->cts,
                                .origin = engine->options.origin_is_index ? t : history->origin[t],
                                .arrival = taking->arrival,
-                               .bound = ser ? times->cts + times->point : times->sts + 1,
+                               .bound = ser ? bound_of_commit(times) : aion_above(times->sts),
                                .before = ser ? times->cts : times->sts,
-                               .opened = times->sts + 1,
+                               .opened = aion_above(times->sts),
                                .first_step = batch->step_count,
                                .tid = history->tid[t],
                                .flags = taking->flags};
@@ -159,10 +165,10 @@ static struct aion_step *external_read(const struct aion_taking *taking, struct 
     const struct aion_times *times = &taking->times;
     bool exclusive = taking->engine->options.level == ISO_SER || is_lock(taking->history->kind[operation]);
     if (taking->engine->options.level == ISO_SER)
-        detail->time = times->cts + times->point;
+        detail->time = bound_of_commit(times);
     else
         detail->time = bound_of(taking->history, times, operation);
-    detail->before = exclusive ? times->cts : detail->time - 1;
+    detail->before = exclusive ? times->cts : ots_of(taking->history, times, operation);
     step->operation = operation - taking->history->first_operation[taking->transaction];
     if (touch->external++)
         step->flags |= AION_GROUP;

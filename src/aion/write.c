@@ -64,7 +64,7 @@ static void meet_writers(struct iso_aion_shard *shard, struct aion_key *key, con
         return;
     uint64_t last = version->time + key->span < version->time ? UINT64_MAX : version->time + key->span;
     for (at = place;; aion_run_next(&shard->pool, &key->versions, &at)) {
-        aion_run_skip(&shard->pool, &key->versions, &at, version->time + 1);
+        aion_run_skip(&shard->pool, &key->versions, &at, aion_above(version->time));
         other = aion_run_get(&shard->pool, &key->versions, at);
         if (!other || other->time > last)
             return;

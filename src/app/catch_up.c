@@ -26,6 +26,7 @@ struct catcher {
     struct iso_message **taken; /* of the step at hand */
     struct iso_message *batch;
     struct iso_text again; /* its record, made once more */
+    bool ended;            /* the end of the input was done again */
 };
 
 static enum iso_status damaged(const struct catcher *catcher)
@@ -221,7 +222,8 @@ static enum iso_status do_partition(struct catcher *catcher, const struct iso_st
                                 partition.partition);
 }
 
-/* Equal verdicts, or this is not the program that made the others. */
+/* Equal verdicts, or this is not the program that made the others. Behind the end of the input the last verdict, which
+ * is told once all is done, may stand among those that were checked. */
 static enum iso_status do_check(struct catcher *catcher, const struct iso_store_record *record)
 {
     const struct iso_progress *progress = &catcher->durable->progress;
@@ -229,7 +231,7 @@ static enum iso_status do_check(struct catcher *catcher, const struct iso_store_
     if (!iso_progress_get_check((struct iso_progress_reader){record->bytes, record->bytes + record->size}, &position,
                                 &digest))
         return damaged(catcher);
-    if (position == progress->position && digest == progress->digest)
+    if (catcher->ended || (position == progress->position && digest == progress->digest))
         return ISO_OK;
     return iso_error_set(catcher->error, ISO_FAILED,
                          "state %s: the same messages gave other verdicts: %" PRIu64
@@ -256,6 +258,7 @@ static enum iso_status do_record(struct catcher *catcher, const struct iso_store
         if (!iso_progress_get_step(&catcher->durable->progress, &reader, &time, &runs))
             return damaged(catcher);
         catcher->durable->progress.time = time;
+        catcher->ended = true;
         return iso_pipeline_end(catcher->pipeline, time, catcher->error);
     default:
         return damaged(catcher);

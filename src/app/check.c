@@ -36,25 +36,13 @@ static const struct app_option options[] = {
      .help = "When timestamps say violated, ask polygraph which it is: the claimed\n"
              "order is wrong, or no order exists."},
     {.type = APP_GROUP, .help = "What the history means"},
-    {.type = APP_CHOICE,
-     .name = "format",
-     .argument = "NAME",
-     .choices = ISO_FORMAT_NAMES,
-     .offset = PLACE(load.format),
-     .help = "What FILE is; else it is told by its content (- is native): native,\n"
-             "timekiller, dbcop, cobra, viper, text, awdit, elle-edn, elle-json,\n"
-             "dbcop-json, hist."},
-    {.type = APP_TEXT,
-     .name = "initial",
-     .argument = "VALUE",
-     .offset = PLACE(load.initial),
-     .help =
-         "What every key holds before the first write; null is nothing. The\ndefault is what the format says: null for native files."},
-    {.type = APP_TEXT,
-     .name = "initial-file",
-     .argument = "FILE",
-     .offset = PLACE(load.initial_file),
-     .help = "Initial values by key: {\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":2},...]}."},
+    APP_LOAD_ROWS(
+        PLACE(load),
+        "What FILE is; else it is told by its content (- is native): native,\n"
+        "timekiller, dbcop, cobra, viper, text, awdit, elle-edn, elle-json,\n"
+        "dbcop-json, hist.",
+        "What every key holds before the first write; null is nothing. The\ndefault is what the format says: null for native files.",
+        "Initial values by key: {\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":2},...]}."),
     {.type = APP_FLAG,
      .name = "allow-unjudged",
      .offset = PLACE(allow_unjudged),

@@ -26,23 +26,10 @@ static const struct app_option options[] = {
              "transactions only. Without timestamps: dbcop, text, awdit, elle-edn,\n"
              "elle-json, dbcop-json, hist; as a directory with a log a session:\n"
              "cobra, viper."},
-    {.type = APP_CHOICE,
-     .name = "format",
-     .argument = "NAME",
-     .choices = ISO_FORMAT_NAMES,
-     .offset = PLACE(load.format),
-     .help = "What FILE is; else it is told by its content."},
-    {.type = APP_TEXT,
-     .name = "initial",
-     .argument = "VALUE",
-     .offset = PLACE(load.initial),
-     .help =
-         "What every key of FILE holds before the first write; null is\nnothing. The default is what the format says."},
-    {.type = APP_TEXT,
-     .name = "initial-file",
-     .argument = "FILE",
-     .offset = PLACE(load.initial_file),
-     .help = "Initial values by key, as for check."},
+    APP_LOAD_ROWS(
+        PLACE(load), "What FILE is; else it is told by its content.",
+        "What every key of FILE holds before the first write; null is\nnothing. The default is what the format says.",
+        "Initial values by key, as for check."),
     {.type = APP_GROUP, .help = "Output"},
     {.type = APP_TEXT,
      .name = "output",

@@ -16,6 +16,25 @@ struct app_load {
     const char *initial, *initial_file; /* or NULL: as the format says */
 };
 
+/* The rows of --format, --initial and --initial-file: `base` is where the options struct has its struct app_load; each
+ * command says in its own words what they are about. */
+#define APP_LOAD_ROWS(base, about_format, about_initial, about_file)                                                   \
+    {.type = APP_CHOICE,                                                                                               \
+     .name = "format",                                                                                                 \
+     .argument = "NAME",                                                                                               \
+     .choices = ISO_FORMAT_NAMES,                                                                                      \
+     .offset = (base) + offsetof(struct app_load, format),                                                             \
+     .help = (about_format)},                                                                                          \
+        {.type = APP_TEXT,                                                                                             \
+         .name = "initial",                                                                                            \
+         .argument = "VALUE",                                                                                          \
+         .offset = (base) + offsetof(struct app_load, initial),                                                        \
+         .help = (about_initial)},                                                                                     \
+    {                                                                                                                  \
+        .type = APP_TEXT, .name = "initial-file", .argument = "FILE",                                                  \
+        .offset = (base) + offsetof(struct app_load, initial_file), .help = (about_file)                               \
+    }
+
 /* Reads all files into a history in building. Several files are one history if they are native. */
 enum iso_status app_load(struct app *app, const struct app_load *load, const struct app_texts *files,
                          struct iso_history *history);

@@ -1,6 +1,6 @@
 /* Small tricks on bytes in memory, eight or sixteen at a time: the inner loops of the JSON scanner.
  *
- * Most of them may read up to 16 bytes from `at` (iso_bytes_same 32), whatever stands there: callers keep readable
+ * Most of them may read up to 16 bytes from `at`, whatever stands there: callers keep readable
  * padding after their text and check the result against its end. Digits are converted by three multiplications (SIMD
  * within a register).
  */
@@ -51,6 +51,25 @@ static inline uint64_t iso_bytes_load_short(const char *at, size_t count)
         return 0;
     return (unsigned char)at[0] | (uint64_t)(unsigned char)at[count / 2] << 8 * (count / 2) |
            (uint64_t)(unsigned char)at[count - 1] << 8 * (count - 1);
+}
+
+/* Copies a run of bytes that mostly is short. Reads and writes nothing else. */
+static inline void iso_bytes_copy(char *to, const char *from, size_t count)
+{
+    if (count > 16) {
+        memcpy(to, from, count);
+    } else if (count >= 8) {
+        uint64_t first = iso_bytes_load8(from), last = iso_bytes_load8(from + count - 8);
+        memcpy(to, &first, 8);
+        memcpy(to + count - 8, &last, 8);
+    } else if (count >= 4) {
+        uint32_t first = iso_bytes_load4(from), last = iso_bytes_load4(from + count - 4);
+        memcpy(to, &first, 4);
+        memcpy(to + count - 4, &last, 4);
+    } else {
+        for (size_t i = 0; i < count; i++)
+            to[i] = from[i];
+    }
 }
 
 /* Whether two runs of bytes are the same: names and the like, which are short. Reads nothing else. */
@@ -129,11 +148,11 @@ static inline unsigned iso_bytes_special(const char *at)
 #endif
 }
 
-/* Bit i: byte i of the 32 at `left` is that at `right`. */
+/* Bit i: byte i of the 16 at `left` is that at `right`. */
 static inline uint32_t iso_bytes_same_portable(const char *left, const char *right)
 {
     uint32_t same = 0;
-    for (unsigned i = 0; i < 32; i++)
+    for (unsigned i = 0; i < 16; i++)
         same |= (uint32_t)(left[i] == right[i]) << i;
     return same;
 }
@@ -141,13 +160,9 @@ static inline uint32_t iso_bytes_same_portable(const char *left, const char *rig
 static inline uint32_t iso_bytes_same(const char *left, const char *right)
 {
 #if defined(__SSE2__)
-    uint32_t same = 0;
-    for (unsigned i = 0; i < 32; i += 16) {
-        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(left + i));
-        __m128i others = _mm_loadu_si128((const __m128i *)(const void *)(right + i));
-        same |= (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, others)) << i;
-    }
-    return same;
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)left);
+    __m128i others = _mm_loadu_si128((const __m128i *)(const void *)right);
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, others));
 #else
     return iso_bytes_same_portable(left, right);
 #endif

@@ -127,16 +127,12 @@ static bool read_word(struct iso_json *json, const char *word, const char *expec
     return true;
 }
 
-bool iso_json_null(struct iso_json *json)
+bool iso_json_null_slow(struct iso_json *json)
 {
-    if (json->end - json->at >= 4 && !memcmp(json->at, "null", 4)) {
-        json->at += 4;
-        return true;
-    }
     return read_word(json, "null", "null");
 }
 
-bool iso_json_boolean(struct iso_json *json, bool *value)
+bool iso_json_boolean_slow(struct iso_json *json, bool *value)
 {
     *value = iso_json_space(json) == 't';
     return *value ? read_word(json, "true", "true") : read_word(json, "false", "true or false");
@@ -351,10 +347,12 @@ bool iso_json_string_slow(struct iso_json *json, struct iso_json_text *text)
         if (byte == '\\') {
             if (!unescaped)
                 unescaped = out = scratch_for(json, first);
-            memcpy(out, copied, (size_t)(at - copied));
+            iso_bytes_copy(out, copied, (size_t)(at - copied));
             out += at - copied;
             at++;
-            if (!read_escape(json, &at, &out))
+            if (*at == '"' && at < json->end)
+                *out++ = *at++; /* as most are: JSON in a string */
+            else if (!read_escape(json, &at, &out))
                 return false;
             copied = at;
         } else if (byte < 0x20) {
@@ -371,7 +369,7 @@ bool iso_json_string_slow(struct iso_json *json, struct iso_json_text *text)
         *text = (struct iso_json_text){first, (size_t)(at - first)};
         return true;
     }
-    memcpy(out, copied, (size_t)(at - copied));
+    iso_bytes_copy(out, copied, (size_t)(at - copied));
     *text = (struct iso_json_text){unescaped, (size_t)(out + (at - copied) - unescaped)};
     return true;
 }
@@ -398,7 +396,7 @@ static bool skip_scalar(struct iso_json *json, enum iso_json_type type)
     }
 }
 
-bool iso_json_skip(struct iso_json *json)
+static bool skip_container(struct iso_json *json)
 {
     uint64_t objects[ISO_JSON_DEPTH / 64] = {0}; /* bit d: the container at depth d + 1 is an object */
     struct iso_json_text name;
@@ -422,4 +420,10 @@ bool iso_json_skip(struct iso_json *json)
         }
     } while (json->depth > outside);
     return true;
+}
+
+bool iso_json_skip_slow(struct iso_json *json)
+{
+    enum iso_json_type type = iso_json_peek(json);
+    return type == ISO_JSON_OBJECT || type == ISO_JSON_ARRAY ? skip_container(json) : skip_scalar(json, type);
 }

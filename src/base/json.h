@@ -93,9 +93,7 @@ unsigned char iso_json_space_slow(struct iso_json *json);
 bool iso_json_string_slow(struct iso_json *json, struct iso_json_text *text);
 bool iso_json_integer_slow(struct iso_json *json, struct iso_json_number *number);
 bool iso_json_enter_slow(struct iso_json *json, char bracket);
-
-/* Skips any one value. */
-bool iso_json_skip(struct iso_json *json);
+bool iso_json_skip_slow(struct iso_json *json);
 
 /* Only white space is left. */
 bool iso_json_finish(struct iso_json *json);
@@ -161,17 +159,23 @@ static inline bool iso_json_enter_array(struct iso_json *json)
     return iso_json_enter(json, '[');
 }
 
+/* A string of at most 15 plain bytes at the cursor; false, and nothing has moved: something else. As most are. */
+static inline bool iso_json_short_string(struct iso_json *json, struct iso_json_text *text)
+{
+    const char *first = json->at + 1;
+    unsigned length = iso_bytes_special(first);
+    if (*json->at != '"' || length == 16 || first[length] != '"' || first + length >= json->end)
+        return false;
+    *text = (struct iso_json_text){first, length};
+    json->at = first + length + 1;
+    return true;
+}
+
 static inline bool iso_json_string(struct iso_json *json, struct iso_json_text *text)
 {
-    if (iso_json_space(json) == '"') {
-        const char *first = json->at + 1;
-        unsigned length = iso_bytes_special(first);
-        if (length < 16 && first[length] == '"' && first + length < json->end) {
-            *text = (struct iso_json_text){first, length};
-            json->at = first + length + 1;
-            return true;
-        }
-    }
+    iso_json_space(json);
+    if (iso_json_short_string(json, text))
+        return true;
     return iso_json_string_slow(json, text);
 }
 
@@ -236,20 +240,74 @@ static inline unsigned iso_json_digits(const char *at, uint64_t *number)
     return total > 19 || (*at == '0' && total > 1) ? 0 : total;
 }
 
+/* An integer of at most 19 digits at the cursor; false, and nothing has moved: something else, or an end. */
+static inline bool iso_json_short_integer(struct iso_json *json, uint64_t *bits)
+{
+    unsigned char first = (unsigned char)(json->at[0] - '0'), second = (unsigned char)(json->at[1] - '0');
+    unsigned digits = 1;
+    if (first > 9)
+        return false;
+    *bits = first;
+    if (second <= 9 && first && (unsigned char)(json->at[2] - '0') > 9) {
+        *bits = first * 10u + second;
+        digits = 2;
+    } else if (second <= 9) {
+        digits = iso_json_digits(json->at, bits);
+    }
+    unsigned char after = (unsigned char)json->at[digits];
+    if (!digits || json->at + digits >= json->end || after == '.' || (after | 0x20) == 'e')
+        return false;
+    json->at += digits;
+    return true;
+}
+
 static inline bool iso_json_integer(struct iso_json *json, struct iso_json_number *number)
 {
     iso_json_space(json);
-    unsigned digits = iso_json_digits(json->at, &number->bits);
-    unsigned char after = (unsigned char)json->at[digits];
-    if (digits && json->at + digits < json->end && after != '.' && (after | 0x20) != 'e') {
-        number->negative = false;
-        json->at += digits;
+    number->negative = false;
+    if (iso_json_short_integer(json, &number->bits))
         return true;
-    }
     return iso_json_integer_slow(json, number);
 }
 
-bool iso_json_boolean(struct iso_json *json, bool *value);
-bool iso_json_null(struct iso_json *json);
+bool iso_json_boolean_slow(struct iso_json *json, bool *value);
+bool iso_json_null_slow(struct iso_json *json);
+
+/* Whether the four letters stand at the cursor; passes over them. */
+static inline bool iso_json_word(struct iso_json *json, const char *letters)
+{
+    bool same = iso_bytes_load4(json->at) == iso_bytes_load4(letters) && json->end - json->at >= 4;
+    json->at += same ? 4 : 0;
+    return same;
+}
+
+static inline bool iso_json_boolean(struct iso_json *json, bool *value)
+{
+    *value = iso_json_word(json, "true");
+    if (*value)
+        return true;
+    if (json->end - json->at >= 5 && *json->at == 'f' && iso_bytes_load4(json->at + 1) == iso_bytes_load4("alse")) {
+        json->at += 5;
+        return true;
+    }
+    return iso_json_boolean_slow(json, value);
+}
+
+static inline bool iso_json_null(struct iso_json *json)
+{
+    return iso_json_word(json, "null") || iso_json_null_slow(json);
+}
+
+/* Skips any one value. */
+static inline bool iso_json_skip(struct iso_json *json)
+{
+    struct iso_json_text text;
+    uint64_t bits;
+    char byte = *json->at;
+    if (byte == '"' ? iso_json_short_string(json, &text)
+                    : (unsigned char)(byte - '0') <= 9 && iso_json_short_integer(json, &bits))
+        return true;
+    return iso_json_skip_slow(json);
+}
 
 #endif

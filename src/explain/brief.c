@@ -77,7 +77,8 @@ static void put_list(struct told *told)
         iso_text_put(&told->text, " more, ");
     }
     size_t from = count > SHOWN ? starts[count % SHOWN] : 0;
-    iso_text_put_bytes(&told->text, list.bytes + from, list.used - from);
+    if (list.used)
+        iso_text_put_bytes(&told->text, list.bytes + from, list.used - from);
     iso_text_put(&told->text, "]");
     iso_text_release(&list);
 }
@@ -257,7 +258,9 @@ static const char *at(const struct told *told, uint32_t place)
 
 static void say_times(struct iso_brief *brief, const struct told *told)
 {
-    if (told->sts && told->cts)
+    if (told->sts && told->cts && !strcmp(at(told, told->sts), at(told, told->cts)))
+        STEP(brief, "Transaction %s stands at %s.", at(told, told->tid), at(told, told->sts));
+    else if (told->sts && told->cts)
         STEP(brief, "Transaction %s started at %s and committed at %s.", at(told, told->tid), at(told, told->sts),
              at(told, told->cts));
     else if (told->cts)

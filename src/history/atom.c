@@ -190,6 +190,9 @@ iso_atom iso_atoms_text(struct iso_atoms *atoms, const char *text, size_t length
 {
     uint64_t bits;
     bool negative;
+    if (length - 1 < 10 && ((unsigned char)(*text - '1') < 9 || length == 1) && iso_bytes_number(text, length, &bits) &&
+        bits < ISO_ATOM_TABLE) /* as most numbers are */
+        return (iso_atom)bits;
     if (parse_canonical(text, length, &bits, &negative))
         return iso_atoms_add_integer(atoms, bits, negative);
     return iso_atoms_add_string(atoms, text, length);

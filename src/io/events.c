@@ -21,13 +21,18 @@ void iso_events_clear(struct iso_events *events)
     events->count = 0;
 }
 
-void iso_events_add(struct iso_events *events, const struct iso_event *event)
+static struct iso_event *next(struct iso_events *events)
 {
     if (events->count == events->capacity) {
         events->capacity = (uint32_t)iso_column_capacity(events->capacity, events->count + 1);
         events->list = iso_reallocate(events->list, events->capacity * sizeof *events->list);
     }
-    events->list[events->count++] = *event;
+    return &events->list[events->count++];
+}
+
+void iso_events_add(struct iso_events *events, const struct iso_event *event)
+{
+    *next(events) = *event;
 }
 
 void iso_events_add_transaction(struct iso_events *events, uint32_t index, uint64_t origin)
@@ -40,15 +45,30 @@ void iso_events_add_transaction(struct iso_events *events, uint32_t index, uint6
             events, &(struct iso_event){.type = ISO_EVENT_TRANSACTIONS, .first = index, .count = 1, .origin = origin});
 }
 
+static inline void start(struct iso_event *event, const struct iso_message *message, enum iso_event_type type)
+{
+    *event = (struct iso_event){.type = (uint8_t)type,
+                                .source = ISO_ABSENT,
+                                .table = ISO_ABSENT,
+                                .key = ISO_ABSENT,
+                                .before = ISO_ABSENT,
+                                .after = ISO_ABSENT,
+                                .transaction_id = ISO_ABSENT,
+                                .marker = ISO_ABSENT,
+                                .origin = iso_origin(message->input, (uint64_t)message->offset)};
+}
+
 struct iso_event iso_event_of(const struct iso_message *message, enum iso_event_type type)
 {
-    return (struct iso_event){.type = (uint8_t)type,
-                              .source = ISO_ABSENT,
-                              .table = ISO_ABSENT,
-                              .key = ISO_ABSENT,
-                              .before = ISO_ABSENT,
-                              .after = ISO_ABSENT,
-                              .transaction_id = ISO_ABSENT,
-                              .marker = ISO_ABSENT,
-                              .origin = iso_origin(message->input, (uint64_t)message->offset)};
+    struct iso_event event;
+    start(&event, message, type);
+    return event;
+}
+
+struct iso_event *iso_events_start(struct iso_events *events, const struct iso_message *message,
+                                   enum iso_event_type type)
+{
+    struct iso_event *event = next(events);
+    start(event, message, type);
+    return event;
 }

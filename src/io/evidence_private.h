@@ -2,9 +2,10 @@
 #ifndef ISO_IO_EVIDENCE_PRIVATE_H
 #define ISO_IO_EVIDENCE_PRIVATE_H
 
-enum { EVIDENCE_LITERALS = 4, EVIDENCE_EDGES = 7, EVIDENCE_LEMMAS = 3 };
+enum { EVIDENCE_LITERALS = 6, EVIDENCE_EDGES = 7, EVIDENCE_LEMMAS = 3 };
 
-static const char *const evidence_literal_names[EVIDENCE_LITERALS] = {"order", "reads", "not_reads", "before"};
+static const char *const evidence_literal_names[EVIDENCE_LITERALS] = {"order",  "reads",  "not_reads",
+                                                                      "before", "placed", "not_placed"};
 static const char *const evidence_edge_names[EVIDENCE_EDGES] = {"own", "so", "rt", "wr", "ww", "rw", "before"};
 static const char *const evidence_lemma_names[EVIDENCE_LEMMAS] = {"cycle", "list", "propagation"};
 

@@ -123,6 +123,33 @@ static bool read_transaction_pair(struct reader *reader, uint32_t *a, uint32_t *
            next_element(reader) && read_transaction(reader, true, b) && end_array(reader);
 }
 
+/* ["7",3]: a transaction and a place in a list. */
+static bool read_placed(struct reader *reader, uint32_t *transaction, uint32_t *place)
+{
+    struct iso_json_number number;
+    if (!iso_json_enter_array(&reader->json) || !next_element(reader) ||
+        !read_transaction(reader, false, transaction) || !next_element(reader) ||
+        !iso_json_integer(&reader->json, &number))
+        return false;
+    if (number.negative || number.bits >= ISO_NONE)
+        return wrong(reader, "a place in a list");
+    *place = (uint32_t)number.bits;
+    return end_array(reader);
+}
+
+static bool read_terms(struct reader *reader, struct iso_literal *literal)
+{
+    switch (literal->kind) {
+    case ISO_LITERAL_BEFORE:
+        return read_event_pair(reader, &literal->a, &literal->b);
+    case ISO_LITERAL_PLACED:
+    case ISO_LITERAL_NOT_PLACED:
+        return read_placed(reader, &literal->a, &literal->b);
+    default:
+        return read_transaction_pair(reader, &literal->a, &literal->b);
+    }
+}
+
 /* ["7",2]: an operation of a transaction. */
 static bool read_operation(struct reader *reader, uint32_t *transaction, uint32_t *operation)
 {
@@ -174,11 +201,12 @@ static bool read_literal(struct reader *reader)
         }
         int found = find_name(evidence_literal_names, EVIDENCE_LITERALS, &name);
         if (found < 0 || kind >= 0)
-            return wrong(reader, "one of \"order\", \"reads\", \"not_reads\", \"before\", and \"key\"");
+            return wrong(reader,
+                         "one of \"order\", \"reads\", \"not_reads\", \"before\", \"placed\", \"not_placed\", and "
+                         "\"key\"");
         kind = found;
         literal.kind = (enum iso_literal_kind)kind;
-        if (!(literal.kind == ISO_LITERAL_BEFORE ? read_event_pair(reader, &literal.a, &literal.b)
-                                                 : read_transaction_pair(reader, &literal.a, &literal.b)))
+        if (!read_terms(reader, &literal))
             return false;
     }
     bool reads = literal.kind == ISO_LITERAL_READS || literal.kind == ISO_LITERAL_NOT_READS;

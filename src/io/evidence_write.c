@@ -56,7 +56,10 @@ static void write_literal(struct writer *writer, const struct iso_literal *liter
     iso_output_format(writer->output, "{\"%s\":[", evidence_literal_names[literal->kind]);
     events ? write_event(writer, literal->a) : write_tid(writer, literal->a);
     iso_output_char(writer->output, ',');
-    events ? write_event(writer, literal->b) : write_tid(writer, literal->b);
+    if (literal->kind == ISO_LITERAL_PLACED || literal->kind == ISO_LITERAL_NOT_PLACED)
+        iso_output_format(writer->output, "%" PRIu32, literal->b);
+    else
+        events ? write_event(writer, literal->b) : write_tid(writer, literal->b);
     iso_output_char(writer->output, ']');
     if (literal->key != ISO_NONE)
         write_key(writer, literal->key);

@@ -104,7 +104,19 @@ static inline struct iso_cell *iso_row_add(struct iso_row *row, const char *name
 bool iso_row_read_json(struct iso_row *row, struct iso_json *json);
 
 /* Fills in a cell with the JSON value that the cursor stands before. False: the scanner's error. */
-bool iso_cell_read_json(struct iso_cell *cell, struct iso_json *json);
+bool iso_cell_read_json_slow(struct iso_cell *cell, struct iso_json *json);
+
+static inline bool iso_cell_read_json(struct iso_cell *cell, struct iso_json *json)
+{
+    struct iso_json_text text;
+    if (!iso_json_short_string(json, &text))
+        return iso_cell_read_json_slow(cell, json);
+    cell->kind = ISO_CELL_TEXT;
+    cell->text = text.at;
+    cell->length = (uint32_t)text.length;
+    cell->is_plain = true;
+    return true;
+}
 
 /* Adds the cell, which is not unknown, to a text as JSON. */
 void iso_cell_put_json(struct iso_text *text, const struct iso_cell *cell);

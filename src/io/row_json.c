@@ -22,10 +22,7 @@ static bool parse_integer(const char *at, size_t length, struct iso_cell *cell)
 static bool read_number(struct iso_cell *cell, struct iso_json *json)
 {
     const char *from = json->at;
-    unsigned digits = iso_json_digits(from, &cell->bits);
-    unsigned char after = (unsigned char)from[digits];
-    if (digits && from + digits < json->end && after != '.' && (after | 0x20) != 'e') {
-        json->at += digits;
+    if (iso_json_short_integer(json, &cell->bits)) {
         cell->kind = ISO_CELL_INTEGER;
         cell->negative = false;
         return true;
@@ -47,7 +44,7 @@ static bool is_inside(const struct iso_json *json, const char *at)
     return at > json->start && at < json->end;
 }
 
-bool iso_cell_read_json(struct iso_cell *cell, struct iso_json *json)
+bool iso_cell_read_json_slow(struct iso_cell *cell, struct iso_json *json)
 {
     struct iso_json_text text;
     bool truth;

@@ -504,12 +504,14 @@ static void drop_key(struct iso_join *join, uint32_t number, const struct iso_hi
     join->transactions[number].dropped++;
 }
 
-/* A drop, or a truncate, deletes every key of its table that holds something. It is one event to END. */
+/* A drop, or a truncate, deletes every key of its table that holds something. It is one event to END; or all of its
+ * transaction, and then it is whole. */
 void join_take_drop(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
 {
     struct join_identity identity;
     iso_atom table = ISO_ABSENT;
-    bool counts = join->capability->by_id && (event->flags & ISO_EVENT_HAS_ID);
+    bool alone = event->flags & ISO_EVENT_ALONE;
+    bool counts = join->capability->by_id && (event->flags & ISO_EVENT_HAS_ID) && !alone;
     if (!join_identity_of(join, block, event, &identity))
         return;
     bool known = join_map_get(&join->by_identity, identity) != ISO_NONE;
@@ -535,4 +537,8 @@ void join_take_drop(struct iso_join *join, const struct iso_history *block, cons
     }
     if (counts)
         join_check_complete(join, number);
+    if (!alone)
+        return;
+    join->transactions[number].flags |= JOIN_CLOSED | JOIN_COMPLETE;
+    join_settle(join, number, JOIN_ROWS_FINAL);
 }

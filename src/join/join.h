@@ -25,7 +25,8 @@
  *
  * Bounded: open transactions and expectations wait until a watermark passes them, `patience_ms` (live) or the end;
  * beyond `waiting_limit` rows the oldest are settled as they stand and counted. Texts of values are kept as long as
- * something refers to them; keys for ever, as the engine does. What was settled is remembered in a ring of fixed size.
+ * something refers to them; keys for ever, as the engine does. What was settled is remembered in rings of fixed size:
+ * 2^20 transactions and 2^22 rows, 112 MiB with their map once they are full, and until then that is what grows.
  *
  * Ownership: a join owns its output until it is drained. Threads: one at a time. Time is passed in.
  */

@@ -5,7 +5,7 @@
  * number p is seen by begins at p + 1 and later. A read goes back over the versions of its key to the latest that it
  * may have seen, as far as its session lets it. Advice that does not work says nothing.
  */
-#include "polygraph/polygraph_private.h"
+#include "polygraph/placements.h"
 
 struct advice {
     struct engine *engine;
@@ -14,6 +14,7 @@ struct advice {
     uint32_t *previous; /* by write: the one of its key that it replaced, or ISO_NONE */
     uint32_t *replaced; /* by write, and then by key for the initial one: the position of what replaced it */
     uint32_t *before;   /* by transaction: the one before it in its session */
+    uint32_t *length;   /* by write: of a list whose elements repeat */
 };
 
 /* The place of a write, or with ISO_NONE of a key's initial value, in `replaced`. */
@@ -22,10 +23,36 @@ static uint32_t *replaced_at(const struct advice *advice, uint32_t write, uint32
     return &advice->replaced[write == ISO_NONE ? advice->engine->write_count + key : write];
 }
 
-/* Whether a read may have seen a write, or with ISO_NONE the initial value. */
-static bool may_see(const struct engine *engine, uint32_t read, uint32_t write)
+/* The appends of a write stand in a list whose elements repeat behind those of the one before it, or behind all that
+ * was read. */
+static bool lengthen(struct advice *advice, uint32_t write)
 {
+    const struct engine *engine = advice->engine;
+    uint32_t key = engine->write_key[write], last = advice->current[key];
+    const struct repeating_list *list = placements_of_key(engine, key);
+    if (!list)
+        return true;
+    uint32_t at = last == ISO_NONE ? list->start : advice->length[last];
+    advice->length[write] = list->length + 1;
+    const struct placement *items = engine->placements->items;
+    for (uint32_t i = placements_at(engine, list, at); i < list->end && items[i].at == at; i++) {
+        if (items[i].write != write)
+            continue;
+        advice->length[write] = items[i].end;
+        return true;
+    }
+    return at >= list->length;
+}
+
+/* Whether a read may have seen a write, or with ISO_NONE the initial value. A list whose elements repeat has the length
+ * that was read. */
+static bool may_see(const struct advice *advice, uint32_t read, uint32_t write)
+{
+    const struct engine *engine = advice->engine;
+    const struct repeating_list *list = placements_of_key(engine, engine->read_key[read]);
     uint32_t set = engine->read_set[read];
+    if (list)
+        return engine->read_prefix[read] == (write == ISO_NONE ? list->start : advice->length[write]);
     if (set == ISO_NONE)
         return engine->read_writer[read] == (write == ISO_NONE ? INITIAL : write);
     if (write == ISO_NONE)
@@ -43,7 +70,7 @@ static uint32_t last_position(const struct advice *advice, uint32_t read, uint32
         uint32_t last = *replaced_at(advice, write, key);
         if (last < low)
             return ISO_NONE;
-        if (start <= begin && may_see(engine, read, write))
+        if (start <= begin && may_see(advice, read, write))
             return last < begin ? last : begin;
         if (write == ISO_NONE)
             return ISO_NONE;
@@ -85,6 +112,8 @@ static bool place(struct advice *advice, uint32_t t)
     advice->begin[t] = place_reads(advice, t, low);
     for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++) {
         uint32_t key = engine->write_key[write];
+        if (!lengthen(advice, write))
+            return false;
         *replaced_at(advice, advice->current[key], key) = t;
         advice->previous[write] = advice->current[key];
         advice->current[key] = write;
@@ -138,7 +167,8 @@ bool advice_decides(struct engine *engine)
                             .current = memset(iso_allocate(keys), 0xff, keys),
                             .previous = iso_allocate(lists),
                             .replaced = memset(iso_allocate(lists), 0xff, lists),
-                            .before = session_predecessors(engine)};
+                            .before = session_predecessors(engine),
+                            .length = iso_allocate(lists)};
     bool fine = true;
     for (uint32_t t = 0; t < engine->count && fine; t++)
         fine = place(&advice, t);
@@ -149,5 +179,6 @@ bool advice_decides(struct engine *engine)
     iso_free(advice.previous);
     iso_free(advice.replaced);
     iso_free(advice.before);
+    iso_free(advice.length);
     return fine;
 }

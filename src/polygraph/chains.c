@@ -234,6 +234,7 @@ void versions_sort(struct engine *engine)
     engine->version_reader = iso_allocate(versions);
     engine->run_chain = iso_allocate(versions);
     engine->run_version = iso_allocate(versions);
+    engine->run_cursor = memset(iso_allocate(versions), 0, versions);
     engine->read_next = iso_allocate(reads);
     place_versions(engine);
     cut_runs(engine);
@@ -252,5 +253,6 @@ void versions_release(struct engine *engine)
     iso_free(engine->first_run);
     iso_free(engine->run_chain);
     iso_free(engine->run_version);
+    iso_free(engine->run_cursor);
     iso_free(engine->read_next);
 }

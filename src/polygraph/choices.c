@@ -19,7 +19,7 @@ static uint32_t *find_pair(const struct open *open, uint32_t a, uint32_t b)
     }
 }
 
-static uint32_t add_variable(struct open *open, struct variable variable)
+uint32_t open_add_variable(struct open *open, struct variable variable)
 {
     if (open->variable_count + 1 >= open->variable_capacity) {
         size_t old = open->variable_capacity, next = iso_column_capacity(old, (size_t)open->variable_count + 2);
@@ -55,9 +55,20 @@ static int literal_of_pair(struct open *open, uint32_t version, uint32_t later)
     uint32_t *slot = find_pair(open, x, y);
     if (!*slot) {
         bool forward = engine->rank[node_begin(engine, x)] < engine->rank[node_begin(engine, y)];
-        *slot = add_variable(open, (struct variable){ISO_NONE, forward ? version : later, forward ? later : version});
+        *slot =
+            open_add_variable(open, (struct variable){ISO_NONE, forward ? version : later, forward ? later : version});
     }
     return engine->version_transaction[open->variables[*slot].version] == x ? (int)*slot : -(int)*slot;
+}
+
+int open_literal_of_order(const struct open *open, uint32_t version, uint32_t later)
+{
+    const struct engine *engine = open->engine;
+    uint32_t x = engine->version_transaction[version], y = engine->version_transaction[later];
+    uint32_t variable = open->pair_slots ? *find_pair(open, x, y) : 0;
+    if (!variable)
+        return 0;
+    return engine->version_transaction[open->variables[variable].version] == x ? (int)variable : -(int)variable;
 }
 
 static void add_reads(struct open *open)
@@ -74,7 +85,7 @@ static void add_reads(struct open *open)
             continue;
         for (uint32_t i = first; i < first + engine->candidate_count[read]; i++) {
             uint32_t version = engine->candidates[i];
-            open->candidate_variable[i] = (int)add_variable(open, (struct variable){read, version, ISO_NONE});
+            open->candidate_variable[i] = (int)open_add_variable(open, (struct variable){read, version, ISO_NONE});
             open->candidate_read[i] = read;
             if (version == INITIAL)
                 continue;
@@ -196,6 +207,7 @@ void open_add_choices(const struct open *open, struct iso_solver *solver)
         if (engine->read_writer[read] == OPEN)
             iso_solver_clause(solver, open->candidate_variable + first, engine->candidate_count[read]);
     }
+    tilings_add_clauses(open, solver);
 }
 
 bool open_build(struct open *open)
@@ -211,6 +223,7 @@ bool open_build(struct open *open)
         for (uint32_t i = first; engine->read_writer[read] == OPEN && i < first + engine->candidate_count[read]; i++)
             add_candidate(open, read, i);
     }
+    tilings_new(open);
     size_t nodes = (size_t)engine->node_count + 1;
     open->first_active = iso_allocate(nodes * sizeof *open->first_active);
     open->degree = iso_allocate(nodes * sizeof *open->degree);
@@ -225,6 +238,7 @@ bool open_build(struct open *open)
 void open_release(struct open *open)
 {
     iso_solver_free(open->solver);
+    tilings_free(open->tilings);
     iso_column_free(open->variables, open->variable_capacity * sizeof *open->variables);
     iso_column_free(open->edges, open->edge_capacity * sizeof *open->edges);
     iso_free(open->pair_slots);

@@ -37,6 +37,7 @@ void graph_clocks_init(struct engine *engine)
         engine->key_chains[engine->version_key[version]] |= (uint64_t)1
                                                             << engine->run_chain[engine->version_run[version]] % 64;
     engine->meet = iso_allocate(engine->stride * sizeof *engine->meet + 16);
+    engine->before = iso_allocate(engine->stride * sizeof *engine->before + 16);
     memset(engine->clocks, 0, size);
     memset(engine->seen, 0, size);
     agenda_init(&engine->agenda, engine->node_count);
@@ -60,6 +61,7 @@ void graph_release(struct engine *engine)
     iso_free(engine->all_chains);
     iso_free(engine->key_chains);
     iso_free(engine->meet);
+    iso_free(engine->before);
     iso_column_free(engine->clocks, size);
     iso_column_free(engine->seen, size);
     agenda_release(&engine->agenda);

@@ -1,32 +1,9 @@
 /* Lists give their own version order: all reads of a key are prefixes of the longest one, and that one is a
  * row of blocks, each the appends of one transaction. So a list read has one possible writer, that of its
  * last block, and the writers of blocks stand in the order of the blocks, before all whose appends nobody
- * saw.
+ * saw. Lists whose elements repeat are told of in repeats.c.
  */
-#include "polygraph/polygraph_private.h"
-
-/* One append of any transaction, found by key and element. */
-struct append {
-    uint32_t key, element, transaction, operation;
-};
-
-struct appends {
-    struct append *entries;
-    uint32_t count;
-    uint32_t *slots;
-    uint64_t mask;
-};
-
-struct lists {
-    struct engine *engine;
-    struct appends appends;
-    uint32_t *longest;       /* by key: the external read with the longest prefix, or ISO_NONE */
-    uint32_t *initial_first; /* by key, keys + 1: into initial_elements */
-    iso_atom *initial_elements;
-    uint32_t *boundary; /* of the key at hand, by length: the write that ends there, or ISO_NONE */
-    uint8_t *observed;  /* by write */
-    uint32_t *writer;   /* by read */
-};
+#include "polygraph/lists.h"
 
 static uint64_t hash_element(uint32_t key, uint32_t element)
 {
@@ -53,24 +30,36 @@ static void index_appends(struct lists *lists)
                 continue;
             appends->entries[entry] = (struct append){history->key[o], history->value[o], t, o};
             uint64_t slot = hash_element(history->key[o], history->value[o]) & appends->mask;
-            while (appends->slots[slot])
-                slot = (slot + 1) & appends->mask;
+            for (; appends->slots[slot]; slot = (slot + 1) & appends->mask) {
+                const struct append *other = &appends->entries[appends->slots[slot] - 1];
+                lists->repeats[history->key[o]] |= other->key == history->key[o] && other->element == history->value[o];
+            }
             appends->slots[slot] = ++entry;
         }
     }
 }
 
-/* The one append of an element that did not abort, else one that did; `*several`: more than one did not
- * abort. */
-static const struct append *find_append(const struct lists *lists, uint32_t key, iso_atom element, bool *several)
+const struct append *lists_next_append(const struct lists *lists, uint32_t key, iso_atom element, uint64_t *slot)
 {
-    const struct append *found = NULL;
+    for (; lists->appends.slots[*slot & lists->appends.mask]; ++*slot) {
+        const struct append *append = &lists->appends.entries[lists->appends.slots[*slot & lists->appends.mask] - 1];
+        if (append->key == key && append->element == element)
+            return append;
+    }
+    return NULL;
+}
+
+uint64_t lists_first_slot(const struct lists *lists, uint32_t key, iso_atom element)
+{
+    return hash_element(key, element) & lists->appends.mask;
+}
+
+const struct append *lists_find_append(const struct lists *lists, uint32_t key, iso_atom element, bool *several)
+{
+    const struct append *found = NULL, *append;
+    uint64_t slot = lists_first_slot(lists, key, element);
     *several = false;
-    for (uint64_t slot = hash_element(key, element) & lists->appends.mask; lists->appends.slots[slot];
-         slot = (slot + 1) & lists->appends.mask) {
-        const struct append *append = &lists->appends.entries[lists->appends.slots[slot] - 1];
-        if (append->key != key || append->element != element)
-            continue;
+    for (; (append = lists_next_append(lists, key, element, &slot)); slot++) {
         bool alive = lists->engine->local[append->transaction] != ISO_NONE;
         bool found_alive = found && lists->engine->local[found->transaction] != ISO_NONE;
         *several |= alive && found_alive;
@@ -80,13 +69,13 @@ static const struct append *find_append(const struct lists *lists, uint32_t key,
     return found;
 }
 
-static const iso_atom *elements_of(const struct lists *lists, uint32_t read)
+const iso_atom *lists_elements(const struct lists *lists, uint32_t read)
 {
     const struct iso_history *history = lists->engine->history;
     return history->element + history->list_first[lists->engine->read_value[read]];
 }
 
-static void report(struct lists *lists, enum iso_finding_kind kind, uint32_t read, uint32_t other)
+void lists_report(struct lists *lists, enum iso_finding_kind kind, uint32_t read, uint32_t other)
 {
     struct engine *engine = lists->engine;
     problem_finding(engine, kind, engine->transaction[engine->read_transaction[read]], engine->read_operation[read],
@@ -109,8 +98,7 @@ static void collect_initial(struct lists *lists)
     lists->initial_first = first;
 }
 
-/* The write of a key by a transaction. */
-static uint32_t write_of(const struct engine *engine, uint32_t local, uint32_t key)
+uint32_t lists_write_of(const struct engine *engine, uint32_t local, uint32_t key)
 {
     uint32_t write = engine->first_write[local];
     while (engine->write_key[write] != key)
@@ -118,7 +106,7 @@ static uint32_t write_of(const struct engine *engine, uint32_t local, uint32_t k
     return write;
 }
 
-static void add_pair(struct engine *engine, uint32_t earlier, uint32_t later, uint32_t operation)
+void lists_add_pair(struct engine *engine, uint32_t earlier, uint32_t later, uint32_t operation)
 {
     if (engine->list_pair_count == engine->list_pair_capacity) {
         uint32_t next = (uint32_t)iso_column_capacity(engine->list_pair_capacity, engine->list_pair_count + 1u);
@@ -129,10 +117,8 @@ static void add_pair(struct engine *engine, uint32_t earlier, uint32_t later, ui
     pair[0] = earlier, pair[1] = later, pair[2] = operation;
 }
 
-/* How many elements from `at` are all the appends of `transaction` to the key, in order; 0 if they are not.
- */
-static uint32_t block_length(const struct lists *lists, uint32_t transaction, uint32_t key, const iso_atom *at,
-                             uint32_t left)
+uint32_t lists_block_length(const struct lists *lists, uint32_t transaction, uint32_t key, const iso_atom *at,
+                            uint32_t left)
 {
     const struct iso_history *history = lists->engine->history;
     uint32_t length = 0;
@@ -151,33 +137,29 @@ static uint32_t cut_blocks(struct lists *lists, uint32_t key, uint32_t start, ui
 {
     struct engine *engine = lists->engine;
     uint32_t read = lists->longest[key], length = engine->read_prefix[read], at = start;
-    const iso_atom *elements = elements_of(lists, read);
+    const iso_atom *elements = lists_elements(lists, read);
     *last = ISO_NONE;
     while (at < length) {
         bool several;
-        const struct append *append = find_append(lists, key, elements[at], &several);
-        if (several) {
-            engine->unsupported = "duplicate-elements";
-            return at;
-        }
+        const struct append *append = lists_find_append(lists, key, elements[at], &several);
         uint32_t local = append ? engine->local[append->transaction] : ISO_NONE;
         if (local == ISO_NONE) {
-            report(lists, append ? ISO_FINDING_G1A : ISO_FINDING_THINAIR, read,
-                   append ? append->transaction : ISO_NONE);
+            lists_report(lists, append ? ISO_FINDING_G1A : ISO_FINDING_THINAIR, read,
+                         append ? append->transaction : ISO_NONE);
             return at;
         }
-        uint32_t block = block_length(lists, append->transaction, key, elements + at, length - at);
+        uint32_t block = lists_block_length(lists, append->transaction, key, elements + at, length - at);
         if (!block || local == engine->read_transaction[read]) {
-            report(lists, ISO_FINDING_G1B, read, append->transaction);
+            lists_report(lists, ISO_FINDING_G1B, read, append->transaction);
             return at;
         }
-        uint32_t write = write_of(engine, local, key);
+        uint32_t write = lists_write_of(engine, local, key);
         if (lists->observed[write]) { /* twice in one list */
-            report(lists, ISO_FINDING_INCOMPATIBLE, read, ISO_NONE);
+            lists_report(lists, ISO_FINDING_INCOMPATIBLE, read, ISO_NONE);
             return at;
         }
         if (*last != ISO_NONE)
-            add_pair(engine, *last, write, engine->read_operation[read]);
+            lists_add_pair(engine, *last, write, engine->read_operation[read]);
         lists->observed[write] = 1;
         at += block;
         lists->boundary[at] = *last = write;
@@ -185,23 +167,39 @@ static uint32_t cut_blocks(struct lists *lists, uint32_t key, uint32_t start, ui
     return at;
 }
 
+bool lists_agree(struct lists *lists, uint32_t read, uint32_t start)
+{
+    struct engine *engine = lists->engine;
+    uint32_t length = engine->read_prefix[read], longest = lists->longest[engine->read_key[read]];
+    if (length >= start &&
+        !memcmp(lists_elements(lists, read), lists_elements(lists, longest), length * sizeof(iso_atom)))
+        return true;
+    lists_report(lists, ISO_FINDING_INCOMPATIBLE, read, engine->transaction[engine->read_transaction[longest]]);
+    return false;
+}
+
+void lists_report_part(struct lists *lists, uint32_t read)
+{
+    bool several;
+    uint32_t key = lists->engine->read_key[read], last = lists->engine->read_prefix[read] - 1;
+    const struct append *append = lists_find_append(lists, key, lists_elements(lists, read)[last], &several);
+    lists_report(lists, ISO_FINDING_G1B, read, append->transaction);
+}
+
 static void resolve_read(struct lists *lists, uint32_t read, uint32_t start, uint32_t cut)
 {
     struct engine *engine = lists->engine;
-    uint32_t key = engine->read_key[read], length = engine->read_prefix[read], longest = lists->longest[key];
-    if (length < start || memcmp(elements_of(lists, read), elements_of(lists, longest), length * sizeof(iso_atom))) {
-        report(lists, ISO_FINDING_INCOMPATIBLE, read, engine->transaction[engine->read_transaction[longest]]);
-    } else if (length == start) {
+    uint32_t length = engine->read_prefix[read];
+    if (!lists_agree(lists, read, start))
+        return;
+    if (length == start) {
         lists->writer[read] = INITIAL;
     } else if (length <= cut) { /* beyond: the longest read's finding says it */
         uint32_t write = lists->boundary[length];
-        if (write == ISO_NONE || engine->write_transaction[write] == engine->read_transaction[read]) {
-            bool several;
-            const struct append *append = find_append(lists, key, elements_of(lists, read)[length - 1], &several);
-            report(lists, ISO_FINDING_G1B, read, append->transaction);
-        } else {
+        if (write == ISO_NONE || engine->write_transaction[write] == engine->read_transaction[read])
+            lists_report_part(lists, read);
+        else
             lists->writer[read] = write;
-        }
     }
 }
 
@@ -212,8 +210,13 @@ static void resolve_key(struct lists *lists, uint32_t key, const uint32_t *reads
     uint32_t longest = lists->longest[key], length = engine->read_prefix[longest], last;
     uint32_t initial = lists->initial_first[key + 1] - lists->initial_first[key];
     const iso_atom *given = lists->initial_elements + lists->initial_first[key];
-    if (length < initial || memcmp(elements_of(lists, longest), given, initial * sizeof *given)) {
-        report(lists, ISO_FINDING_INCOMPATIBLE, longest, ISO_NONE);
+    if (length < initial || memcmp(lists_elements(lists, longest), given, initial * sizeof *given)) {
+        lists_report(lists, ISO_FINDING_INCOMPATIBLE, longest, ISO_NONE);
+        return;
+    }
+    if (lists->repeats[key] && repeats_in(lists, key, initial)) {
+        struct numbers of_reads = {reads, count}, of_writes = {writes, write_count};
+        repeats_resolve(lists, key, initial, of_reads, of_writes);
         return;
     }
     lists->boundary = iso_reallocate(lists->boundary, ((size_t)length + 1) * sizeof *lists->boundary);
@@ -223,7 +226,7 @@ static void resolve_key(struct lists *lists, uint32_t key, const uint32_t *reads
         resolve_read(lists, reads[i], initial, cut);
     for (uint32_t i = 0; i < write_count && last != ISO_NONE; i++) {
         if (!lists->observed[writes[i]])
-            add_pair(engine, last, writes[i], engine->read_operation[longest]);
+            lists_add_pair(engine, last, writes[i], engine->read_operation[longest]);
     }
 }
 
@@ -278,6 +281,7 @@ uint32_t *lists_resolve(struct engine *engine)
         return NULL;
     lists.writer = iso_allocate(((size_t)engine->read_count + 1) * sizeof *lists.writer);
     memset(lists.writer, 0xff, ((size_t)engine->read_count + 1) * sizeof *lists.writer);
+    lists.repeats = iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *lists.repeats);
     lists.observed = iso_allocate_zeroed((size_t)engine->write_count + 1, 1);
     index_appends(&lists);
     collect_initial(&lists);
@@ -285,6 +289,8 @@ uint32_t *lists_resolve(struct engine *engine)
     iso_free(lists.appends.entries);
     iso_free(lists.appends.slots);
     iso_free(lists.longest);
+    iso_free(lists.repeats);
+    iso_free(lists.place);
     iso_free(lists.initial_first);
     iso_free(lists.initial_elements);
     iso_free(lists.boundary);

@@ -153,8 +153,10 @@ static void name_finding(struct minimiser *minimiser, const struct iso_finding *
 static void name_literal(struct minimiser *minimiser, const struct iso_literal *literal)
 {
     bool events = literal->kind == ISO_LITERAL_BEFORE;
+    bool places = literal->kind == ISO_LITERAL_PLACED || literal->kind == ISO_LITERAL_NOT_PLACED;
     name(minimiser, events ? literal->a / 2 : literal->a);
-    name(minimiser, events ? literal->b / 2 : literal->b);
+    if (!places)
+        name(minimiser, events ? literal->b / 2 : literal->b);
     name_key(minimiser, literal->key);
     if (literal->kind == ISO_LITERAL_READS || literal->kind == ISO_LITERAL_NOT_READS)
         name_writers(minimiser, literal->a, literal->key, false);

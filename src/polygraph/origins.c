@@ -4,7 +4,9 @@
  * read and a possible writer than memory holds, nearly all of which clocks rule out before anybody lists them
  * (candidates.c).
  */
-#include "polygraph/polygraph_private.h"
+#include <stdlib.h>
+
+#include "polygraph/placements.h"
 
 /* Final writes by key and value. Each has a head, the first of its writes. */
 struct value_table {
@@ -73,28 +75,39 @@ static void table_release(struct value_table *table)
     iso_free(table->initial);
 }
 
-/* The set that starts with a head, made when it is first asked for. */
-static uint32_t set_of(struct engine *engine, struct value_table *table, uint32_t head, bool initial)
+/* Room for one more set of as many members; where its first one goes. */
+static uint32_t begin_set(struct engine *engine, struct value_table *table, uint32_t members)
 {
-    if (table->set[head] != ISO_NONE)
-        return table->set[head];
     uint32_t end = engine->set_count ? engine->set_first[engine->set_count] : 0;
     if (engine->set_count + 2 > table->set_capacity) {
         table->set_capacity = (uint32_t)iso_column_capacity(table->set_capacity, engine->set_count + 2u);
         engine->set_first = iso_reallocate(engine->set_first, table->set_capacity * sizeof *engine->set_first);
         engine->set_first[0] = 0;
     }
-    if (end + table->count[head] + 1 > table->member_capacity) {
-        table->member_capacity =
-            (uint32_t)iso_column_capacity(table->member_capacity, (size_t)end + table->count[head] + 1);
+    if (end + members > table->member_capacity) {
+        table->member_capacity = (uint32_t)iso_column_capacity(table->member_capacity, (size_t)end + members);
         engine->set_member = iso_reallocate(engine->set_member, table->member_capacity * sizeof *engine->set_member);
     }
+    return end;
+}
+
+static uint32_t end_set(struct engine *engine, uint32_t end)
+{
+    engine->set_first[engine->set_count + 1] = end;
+    return engine->set_count++;
+}
+
+/* The set that starts with a head, made when it is first asked for. */
+static uint32_t set_of(struct engine *engine, struct value_table *table, uint32_t head, bool initial)
+{
+    if (table->set[head] != ISO_NONE)
+        return table->set[head];
+    uint32_t end = begin_set(engine, table, table->count[head] + 1);
     for (uint32_t write = head; write != ISO_NONE; write = table->next[write])
         engine->set_member[end++] = write;
     if (initial)
         engine->set_member[end++] = INITIAL;
-    engine->set_first[engine->set_count + 1] = end;
-    return table->set[head] = engine->set_count++;
+    return table->set[head] = end_set(engine, end);
 }
 
 /* Whether the reader itself wrote the value in the end: its read came first, so it did not see that. */
@@ -123,6 +136,31 @@ static void find_writer(struct engine *engine, struct value_table *table, uint32
             engine->write_transaction[head] == engine->read_transaction[read] ? table->next[head] : head;
 }
 
+/* Of a list whose elements repeat: whose appends may end what was read. */
+static void find_list_writer(struct engine *engine, struct value_table *table, uint32_t read)
+{
+    const struct repeating_list *list = placements_of_key(engine, engine->read_key[read]);
+    if (!list || engine->read_writer[read] != OPEN)
+        return;
+    uint32_t *set = &list->set[engine->read_prefix[read] - list->start], own = 0, other = ISO_NONE;
+    const uint32_t *first = &list->first_ending[engine->read_prefix[read] - list->start];
+    uint32_t end = *set == ISO_NONE ? begin_set(engine, table, first[1] - first[0]) : 0;
+    for (uint32_t i = first[0]; i < first[1]; i++) {
+        uint32_t write = engine->placements->items[list->ending[i]].write;
+        bool is_own = engine->write_transaction[write] == engine->read_transaction[read];
+        own += is_own;
+        other = is_own ? other : write;
+        if (*set == ISO_NONE)
+            engine->set_member[end++] = write;
+    }
+    if (*set == ISO_NONE)
+        *set = end_set(engine, end);
+    if (first[1] - first[0] - own == 1)
+        engine->read_writer[read] = other;
+    else
+        engine->read_set[read] = *set;
+}
+
 bool origins_find(struct engine *engine, const uint32_t *list_writer)
 {
     struct value_table table;
@@ -132,14 +170,35 @@ bool origins_find(struct engine *engine, const uint32_t *list_writer)
     engine->read_writer = memset(iso_allocate(reads), 0xff, reads);
     engine->read_set = memset(iso_allocate(reads), 0xff, reads);
     for (uint32_t read = 0; read < engine->read_count; read++) {
-        if (iso_key_is_list(engine->history, engine->read_key[read]))
+        if (iso_key_is_list(engine->history, engine->read_key[read])) {
             engine->read_writer[read] = list_writer[read];
-        else
+            find_list_writer(engine, &table, read);
+        } else {
             find_writer(engine, &table, read);
+        }
         all &= engine->read_writer[read] != OPEN || engine->read_set[read] != ISO_NONE;
     }
     table_release(&table);
     return all;
+}
+
+static int compare_versions(const void *left, const void *right)
+{
+    const uint32_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/* Sets of lists share members, so each is sorted by itself: there are few. False: it is none. */
+static bool sort_set_of_list(struct engine *engine, uint32_t set)
+{
+    uint32_t first = engine->set_first[set], count = engine->set_first[set + 1] - first;
+    uint32_t *members = engine->set_member + first;
+    if (members[0] == INITIAL || !iso_key_is_list(engine->history, engine->write_key[members[0]]))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        members[i] = engine->version_of_write[members[i]];
+    qsort(members, count, sizeof *members, compare_versions);
+    return true;
 }
 
 /* Sets from writes to versions, in their order: one walk over the versions puts each into its set. */
@@ -150,6 +209,8 @@ static void sort_sets(struct engine *engine)
     memset(set_of_version, 0xff, ((size_t)engine->version_count + 1) * sizeof *set_of_version);
     for (uint32_t set = 0; set < engine->set_count; set++) {
         next[set] = engine->set_first[set];
+        if (sort_set_of_list(engine, set))
+            continue;
         for (uint32_t i = engine->set_first[set]; i < engine->set_first[set + 1]; i++) {
             if (engine->set_member[i] != INITIAL)
                 set_of_version[engine->version_of_write[engine->set_member[i]]] = set;

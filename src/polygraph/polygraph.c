@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "polygraph/polygraph_private.h"
+#include "polygraph/placements.h"
 #include "polygraph/windows.h"
 
 static double now(void)
@@ -24,11 +24,15 @@ static bool is_too_much(const struct engine *engine, uint64_t more)
 /* Memory is asked for seldom: it takes a call into the system. */
 bool engine_must_stop(struct engine *engine)
 {
-    enum { LOOKS = 4 };
-    if (!engine->stop_reason && engine->deadline != 0 && now() >= engine->deadline)
+    const double between_looks = 0.002;
+    double time = engine->stop_reason ? 0 : now();
+    if (!engine->stop_reason && engine->deadline != 0 && time >= engine->deadline)
         engine->stop_reason = "timeout";
-    if (!engine->stop_reason && ++engine->looks % LOOKS == 0 && is_too_much(engine, 0))
-        engine->stop_reason = "memory";
+    if (!engine->stop_reason && time >= engine->next_look) {
+        engine->next_look = time + between_looks;
+        if (is_too_much(engine, 0))
+            engine->stop_reason = "memory";
+    }
     return engine->stop_reason;
 }
 
@@ -180,7 +184,8 @@ static void judge_graph(struct engine *engine)
         reject_by_facts(engine);
         return;
     }
-    bool found = status == ISO_OK && find_order(engine);
+    /* the orders that these find need not put lists together as they were read */
+    bool found = status == ISO_OK && !engine->placements && find_order(engine);
     if (status == ISO_OK && !found && engine_must_stop(engine)) {
         status = ISO_UNDECIDED;
     } else if (status == ISO_OK && !found) {
@@ -214,10 +219,6 @@ static void run(struct engine *engine)
         undecided(engine, engine->stop_reason);
         return;
     }
-    if (engine->unsupported) {
-        undecided(engine, engine->unsupported);
-        return;
-    }
     if (advice_decides(engine)) {
         counters->seconds_prepare = now() - start;
         return;
@@ -236,6 +237,15 @@ static void run(struct engine *engine)
         judge_graph(engine);
 }
 
+/* All that is counted as the time to explain. */
+static void trim(struct engine *engine)
+{
+    double start = now();
+    if (engine->result->evidence.lemma_count)
+        trim_proof(engine);
+    engine->result->counters.seconds_explain += now() - start;
+}
+
 static void release(struct engine *engine)
 {
     graph_release(engine);
@@ -245,6 +255,7 @@ static void release(struct engine *engine)
     candidates_release(engine);
     problem_release(engine);
     iso_free(engine->list_pairs);
+    placements_release(engine);
 }
 
 enum iso_status iso_polygraph_check(const struct iso_history *history, const struct iso_polygraph_options *options,
@@ -267,6 +278,7 @@ enum iso_status iso_polygraph_check(const struct iso_history *history, const str
         undecided(&engine, "nothing-judged");
     else
         run(&engine);
+    trim(&engine);
     release(&engine);
     result->counters.seconds_total = now() - start;
     return ISO_OK;

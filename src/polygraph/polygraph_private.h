@@ -2,7 +2,7 @@
  *
  * - problem.c: history -> transactions, writes, reads; findings before any graph
  * - origins.c: who may have written what a read saw
- * - lists.c: list reads -> the version order of lists
+ * - lists.c, repeats.c, placements.c: list reads -> the version order of lists, or what it may be
  * - advice.c: the order of the input, tried
  * - chains.c: transactions -> chains; versions sorted by key, chain, place
  * - times.c: what the clients' clocks say
@@ -15,9 +15,10 @@
  * - estimate.c, schedule.c: an order to propose
  * - foresee.c, places.c: one that looks ahead, in an order that is kept while edges come and go
  * - windows.c, knots.c, components.c, window_solve.c: the order, mended where it does not work
- * - choices.c, solve.c, prove.c: what is open, for the solver
+ * - choices.c, tilings.c, solve.c, prove.c: what is open, for the solver
  * - terms.c, paths.c: for evidence
  * - explain.c: facts -> lemmas
+ * - trim.c, derive.c: lemmas that are not needed
  * - polygraph.c: the route
  *
  * A *version* is the final write of a key by a transaction. A *node* is an event: at the serialisable levels
@@ -81,7 +82,7 @@ struct engine {
     bool serial;
     double deadline;         /* 0: none */
     const char *stop_reason; /* once the time is up or memory short */
-    uint32_t looks;          /* how often engine_must_stop was asked */
+    double next_look;        /* when to look at memory again */
 
     /* transactions that take part: committed ones, and those of unknown outcome that something may read from
      */
@@ -103,6 +104,7 @@ struct engine {
     uint32_t *first_version;                      /* by key, keys + 1 */
     uint32_t *first_run;                          /* by key, keys + 1: runs of versions of one chain */
     uint32_t run_count, *run_chain, *run_version; /* run_version: run_count + 1 */
+    uint32_t *run_cursor;                         /* where the last search in the run ended */
 
     /* external reads, by transaction */
     uint32_t read_count, read_capacity;
@@ -122,11 +124,10 @@ struct engine {
      * in it and not meant */
     uint32_t set_count, *set_first, *set_member; /* set_first: set_count + 1 */
 
-    const char *unsupported; /* why the history cannot be judged, or NULL */
-
     /* version orders that lists give, as writes */
     uint32_t list_pair_count, list_pair_capacity;
-    uint32_t (*list_pairs)[3]; /* earlier, later, operation of the list read */
+    uint32_t (*list_pairs)[3];     /* earlier, later, operation of the list read */
+    struct placements *placements; /* of lists whose elements repeat (placements.h); NULL: none does */
 
     /* chains */
     uint32_t chain_count;
@@ -154,6 +155,7 @@ struct engine {
     } * successors;
     uint32_t successor_count, successor_capacity;
     stamp *meet;                  /* scratch */
+    stamp *before;                /* scratch: what the rules had seen of the chains that moved */
     uint64_t *moved, *all_chains; /* sets of chains: where the clock at hand has moved; all */
     uint64_t *key_chains;         /* by key: the chains that write it, folded to 64 */
     struct search *search;        /* while one runs: changes are logged */
@@ -225,7 +227,7 @@ void problem_finding(struct engine *engine, enum iso_finding_kind kind, uint32_t
                      uint32_t other);
 
 /* lists.c: the write that each list read saw last, INITIAL, or ISO_NONE where there is none (then there is a
- * finding, or `unsupported` is set); fills list_pairs. The caller frees it. */
+ * finding, or the key's placements tell); fills list_pairs and placements. The caller frees it. */
 uint32_t *lists_resolve(struct engine *engine);
 
 /* origins.c: fills read_writer and read_set; false: a read has no possible writer. Then from writes to versions. */
@@ -322,15 +324,50 @@ static inline uint32_t run_latest(const struct engine *engine, uint32_t run, uin
     return base ? first + base - 1 : ISO_NONE;
 }
 
+/* The same, looked for from where the last one was found: nodes are looked at about in the order of time. */
+static inline uint32_t run_latest_near(struct engine *engine, uint32_t run, uint32_t places)
+{
+    uint32_t first = engine->run_version[run], count = engine->run_version[run + 1] - first;
+    const stamp *place = engine->version_place + first;
+    uint32_t low = engine->run_cursor[run], high = low, step = 1;
+    for (; high < count && place[high] < places; step *= 2) {
+        low = high + 1;
+        high = low + step < count ? low + step : count;
+    }
+    for (step = 1; low > 0 && low <= high && place[low - 1] >= places; step *= 2) {
+        high = low - 1;
+        low = high > step ? high - step : 0;
+    }
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (place[middle] < places)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    engine->run_cursor[run] = low;
+    return low ? first + low - 1 : ISO_NONE;
+}
+
 /* A begin has stamp 2 * place + 1, a commit 2 * place + 2; at serialisable levels both are place + 1. */
+static inline uint32_t places_of_begins(const struct engine *engine, uint32_t latest)
+{
+    return engine->serial ? latest : (latest + 1) / 2;
+}
+
+static inline uint32_t places_of_commits(const struct engine *engine, uint32_t latest)
+{
+    return engine->serial ? latest : latest / 2;
+}
+
 static inline uint32_t run_latest_begin(const struct engine *engine, uint32_t run, uint32_t latest)
 {
-    return run_latest(engine, run, engine->serial ? latest : (latest + 1) / 2);
+    return run_latest(engine, run, places_of_begins(engine, latest));
 }
 
 static inline uint32_t run_latest_commit(const struct engine *engine, uint32_t run, uint32_t latest)
 {
-    return run_latest(engine, run, engine->serial ? latest : latest / 2);
+    return run_latest(engine, run, places_of_commits(engine, latest));
 }
 
 static inline stamp version_begin_stamp(const struct engine *engine, uint32_t version)
@@ -398,6 +435,7 @@ enum iso_status solve_everything(struct engine *engine);
 uint32_t event_of(const struct engine *engine, uint32_t node);
 struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uint32_t version, bool reads);
 struct iso_literal literal_order(const struct engine *engine, uint32_t earlier, uint32_t later);
+struct iso_literal literal_placed(const struct engine *engine, uint32_t placement, bool placed);
 struct iso_edge edge_wr(const struct engine *engine, uint32_t read, uint32_t version);
 struct iso_edge edge_ww(const struct engine *engine, uint32_t earlier, uint32_t later);
 struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t version, uint32_t later);
@@ -421,6 +459,9 @@ void explanation_order(struct explanation *explanation, uint32_t earlier, uint32
 
 void explain_cycle(struct engine *engine);      /* the facts close a cycle */
 void explain_empty_read(struct engine *engine); /* a read has no candidate left */
+
+/* trim.c: leaves out of the result's lemmas what their last one does not rest on. */
+void trim_proof(struct engine *engine);
 
 /* True once the time is up or memory short; to be asked every millisecond or so. */
 bool engine_must_stop(struct engine *engine);

@@ -201,7 +201,7 @@ static void classify_reads(struct engine *engine)
 /* ---- two read-modify-writes of one version ---- */
 
 /* The later of the two in any order would have seen the earlier one. Each is reported with the first of its
- * version. */
+ * version. Of lists that differ only the graph can say so, also where they end with the same appends. */
 static void find_lost_updates(struct engine *engine)
 {
     const struct iso_history *history = engine->history;
@@ -218,10 +218,10 @@ static void find_lost_updates(struct engine *engine)
                 continue;
             uint32_t *before = &first[version == INITIAL ? engine->write_count + key : version];
             if (*before == ISO_NONE)
-                *before = t;
-            else
+                *before = read;
+            else if (engine->read_prefix[read] == engine->read_prefix[*before])
                 problem_finding(engine, ISO_FINDING_LOSTUPDATE, engine->transaction[t], engine->read_operation[read],
-                                engine->transaction[*before]);
+                                engine->transaction[engine->read_transaction[*before]]);
         }
     }
     iso_free(writer);
@@ -252,6 +252,10 @@ enum iso_status problem_build(struct engine *engine)
     choose_transactions(engine);
     scan_operations(engine);
     uint32_t *list_writer = lists_resolve(engine);
+    if (engine->stop_reason) {
+        iso_free(list_writer);
+        return ISO_UNDECIDED;
+    }
     if (!origins_find(engine, list_writer))
         classify_reads(engine);
     find_lost_updates(engine);

@@ -11,8 +11,12 @@ static void clause_to_literals(struct open *open, const int *clause, uint32_t co
     const struct engine *engine = open->engine;
     struct iso_evidence *evidence = &engine->result->evidence;
     for (uint32_t i = 0; i < count; i++) {
-        const struct variable *variable = &open->variables[clause[i] < 0 ? -clause[i] : clause[i]];
-        if (variable->read != ISO_NONE)
+        uint32_t number = (uint32_t)(clause[i] < 0 ? -clause[i] : clause[i]);
+        const struct variable *variable = &open->variables[number];
+        if (variable->read == PLACED)
+            iso_evidence_literal(evidence, literal_placed(engine, number - open->first_placed,
+                                                          tilings_is_placed(open->tilings, clause[i])));
+        else if (variable->read != ISO_NONE)
             iso_evidence_literal(evidence, literal_reads(engine, variable->read, variable->version, clause[i] > 0));
         else if (clause[i] > 0)
             iso_evidence_literal(evidence, literal_order(engine, variable->version, variable->later));
@@ -106,7 +110,9 @@ enum iso_status open_prove(struct open *open)
         if (core[i])
             cycle_to_lemma(open, explanation, i, false);
     }
+    tilings_need(open->tilings, explanation);
     explanation_write(explanation);
+    tilings_write(open->tilings, explanation);
     for (uint32_t i = 0; i < open->cycle_count; i++) {
         if (!core[i])
             continue;

@@ -89,21 +89,25 @@ static inline bool next_run(const struct engine *engine, struct runs *runs, uint
     return false;
 }
 
-/* r reads w: every chain's latest version that commits before r comes before w. */
-static void apply_hides(struct engine *engine, uint32_t read, const uint64_t *chains)
+/* r reads w: every chain's latest version that commits before r comes before w. Those up to what the rules had seen
+ * before, NULL: nothing, do already. */
+static void apply_hides(struct engine *engine, uint32_t read, const uint64_t *chains, const stamp *seen)
 {
     uint32_t t = engine->read_transaction[read], key = engine->read_key[read], version = engine->read_writer[read];
     if (version == INITIAL)
         return;
     const stamp *clock = clock_of(engine, node_begin(engine, t));
-    const stamp *before = clock_of(engine, version_begin(engine, version));
+    const stamp *known = clock_of(engine, version_begin(engine, version));
     struct runs runs = runs_of(engine, key, chains);
     for (uint32_t run; next_run(engine, &runs, &run);) {
         uint32_t chain = engine->run_chain[run], last = clock_before(engine, clock, chain, t);
-        if (before[chain] >= last || has_run(engine, clock, chain))
+        if (known[chain] >= last || has_run(engine, clock, chain))
             continue;
-        uint32_t latest = run_latest_commit(engine, run, last);
-        if (latest != ISO_NONE && latest != version && before[chain] < version_commit_stamp(engine, latest))
+        uint32_t latest = run_latest_near(engine, run, places_of_commits(engine, last));
+        if (latest == ISO_NONE || latest == version)
+            continue;
+        stamp commit = version_commit_stamp(engine, latest);
+        if (known[chain] < commit && (!seen || seen[chain] < commit))
             add_hides(engine, read, latest);
     }
 }
@@ -135,8 +139,8 @@ static void apply_order(struct engine *engine, uint32_t earlier, uint32_t versio
         graph_note_successor(engine, earlier, version);
 }
 
-/* z writes k: of each chain whose clock has moved, the latest version that begins before z commits, into
- * engine->latest. What z's predecessor in its own chain has found holds for z through it. */
+/* z writes k: of each chain whose clock has moved, the latest version that begins before z commits and that the rules
+ * have not seen yet, into engine->latest. What z's predecessor in its own chain has found holds for z through it. */
 static uint32_t find_latest(struct engine *engine, uint32_t version, const uint64_t *chains, uint32_t *newest)
 {
     uint32_t key = engine->version_key[version], own = engine->version_run[version], count = 0;
@@ -154,8 +158,9 @@ static uint32_t find_latest(struct engine *engine, uint32_t version, const uint6
         }
         if ((previous && previous[chain] >= clock[chain]) || has_run(engine, clock, chain))
             continue;
-        uint32_t latest = run_latest_begin(engine, run, clock[chain]);
-        if (latest == ISO_NONE || (previous && previous[chain] >= version_begin_stamp(engine, latest)))
+        uint32_t latest = run_latest_near(engine, run, places_of_begins(engine, clock[chain]));
+        stamp begin = latest == ISO_NONE ? 0 : version_begin_stamp(engine, latest);
+        if (begin <= engine->before[chain] || (previous && previous[chain] >= begin))
             continue;
         float share = (float)engine->version_place[latest] * engine->chain_scale[chain];
         if (share > best) {
@@ -280,7 +285,7 @@ void rules_resolve(struct engine *engine, uint32_t read)
         uint32_t commit = version_commit(engine, version), begin = node_begin(engine, engine->read_transaction[read]);
         /* an edge of the history: it makes evidence shorter even where it is implied */
         add_edge(engine, (struct fact){.kind = FACT_WR, .from = commit, .read = read, .to = begin, .version = version});
-        apply_hides(engine, read, engine->all_chains);
+        apply_hides(engine, read, engine->all_chains, NULL);
     }
     add_rws_of_read(engine, read);
     if (engine->search)
@@ -419,6 +424,7 @@ static bool find_moved(struct engine *engine, uint32_t node, uint64_t groups)
         uint64_t bits = bits_that_differ((const stamp *)&clock[i], (const stamp *)&seen[i]);
         engine->moved[i / 8] |= bits << i % 8 * 8;
         any |= bits;
+        ((stamp_vector *)engine->before)[i] = seen[i];
         if (engine->search)
             search_set_vector(engine->search, &seen[i], clock[i]);
         else
@@ -443,7 +449,7 @@ void rules_apply(struct engine *engine, uint32_t node, uint64_t groups)
             if (!moves(engine, engine->read_key[read]))
                 continue;
             if (engine->read_writer[read] != OPEN)
-                apply_hides(engine, read, engine->moved);
+                apply_hides(engine, read, engine->moved, engine->before);
             else if (engine->search)
                 rules_apply_open(engine, read);
             else if (engine->listed_at != ISO_NONE)

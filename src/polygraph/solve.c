@@ -200,9 +200,12 @@ static enum iso_status run_rounds(struct open *open)
         if (answer == ISO_SOLVER_STOPPED || engine_must_stop(engine))
             return ISO_UNDECIDED;
         activate(open);
-        if (sort_model(open))
+        bool agree = tilings_agree(open->tilings), sorted = sort_model(open);
+        if (agree && sorted)
             return ISO_OK;
-        add_cycles(open);
+        tilings_tell(open->tilings);
+        if (!sorted)
+            add_cycles(open);
     }
 }
 

@@ -17,9 +17,11 @@ struct implied {
 };
 
 struct variable {
-    uint32_t read;           /* ISO_NONE: a pair */
+    uint32_t read;           /* ISO_NONE: a pair; PLACED: a placement */
     uint32_t version, later; /* a pair: true is version before later; a read: it reads version */
 };
+
+#define PLACED 0xfffffffeu
 
 struct open {
     struct engine *engine;
@@ -30,6 +32,8 @@ struct open {
     uint32_t edge_count, edge_capacity;
     uint32_t *pair_slots; /* variables of pairs of transactions, by hash */
     uint64_t pair_mask;
+    struct tilings *tilings;
+    uint32_t first_placed;                      /* the variable of the first placement; the others follow */
     uint32_t *first_open_read, *next_open_read; /* by version; by candidate: candidates of open reads */
     int *candidate_variable;                    /* by candidate */
     uint32_t *candidate_read;
@@ -48,9 +52,22 @@ struct open {
 /* choices.c */
 bool open_build(struct open *open); /* false: out of time or memory */
 void open_release(struct open *open);
-void open_add_choices(const struct open *open, struct iso_solver *solver); /* each open read sees something */
-void open_add_literal(struct open *open, int literal);                     /* to `clause` */
-void open_clause_of_cycle(struct open *open, uint32_t cycle);              /* `clause`: not all edges of a cycle */
+uint32_t open_add_variable(struct open *open, struct variable variable);
+int open_literal_of_order(const struct open *open, uint32_t version, uint32_t later); /* 0: that is known */
+/* Each open read sees something, and lists are put together somehow. */
+void open_add_choices(const struct open *open, struct iso_solver *solver);
+void open_add_literal(struct open *open, int literal);        /* to `clause` */
+void open_clause_of_cycle(struct open *open, uint32_t cycle); /* `clause`: not all edges of a cycle */
+
+/* tilings.c: how lists whose elements repeat may be put together */
+void tilings_new(struct open *open); /* with its variables; NULL where no elements repeat, also below */
+void tilings_free(struct tilings *tilings);
+void tilings_add_clauses(const struct open *open, struct iso_solver *solver); /* all so far */
+bool tilings_is_placed(const struct tilings *tilings, int literal);           /* what a literal of a placement says */
+bool tilings_agree(struct tilings *tilings); /* the model keeps to them; false: there are more clauses now, ... */
+void tilings_tell(struct tilings *tilings);  /* ... which this tells the solver */
+void tilings_need(const struct tilings *tilings, struct explanation *explanation);  /* what their lemmas rest on */
+void tilings_write(const struct tilings *tilings, struct explanation *explanation); /* their lemmas */
 
 /* prove.c: the clauses of the cycles so far have no model: fills in the evidence. ISO_VIOLATED; ISO_UNDECIDED: out of
  * time */

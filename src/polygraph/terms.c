@@ -1,5 +1,5 @@
 /* The engine's transactions, versions and reads in the terms of evidence. */
-#include "polygraph/polygraph_private.h"
+#include "polygraph/placements.h"
 
 uint32_t event_of(const struct engine *engine, uint32_t node)
 {
@@ -27,6 +27,14 @@ struct iso_literal literal_order(const struct engine *engine, uint32_t earlier, 
 {
     return (struct iso_literal){ISO_LITERAL_ORDER, writer_of(engine, earlier), writer_of(engine, later),
                                 engine->version_key[earlier]};
+}
+
+struct iso_literal literal_placed(const struct engine *engine, uint32_t placement, bool placed)
+{
+    const struct placement *item = &engine->placements->items[placement];
+    return (struct iso_literal){placed ? ISO_LITERAL_PLACED : ISO_LITERAL_NOT_PLACED,
+                                engine->transaction[engine->write_transaction[item->write]], item->at,
+                                engine->write_key[item->write]};
 }
 
 struct iso_edge edge_between(const struct engine *engine, enum iso_edge_kind kind, uint32_t from, uint32_t to,

@@ -45,6 +45,7 @@ struct window {
     uint32_t first, count; /* places */
     struct block *blocks;
     uint32_t block_count, block_capacity, pair_count;
+    int8_t *known;          /* by variable of a pair: 1, -1: its value in any case; 0: open */
     struct choice *choices; /* variables behind those of pairs */
     uint32_t choice_count, choice_capacity;
     struct bound *edges;
@@ -124,11 +125,9 @@ static int add_choice(struct window *window, uint32_t read, uint32_t version)
 
 /* ---- edges ---- */
 
-static void add_edge(struct window *window, uint32_t from, uint32_t to, int first, int second)
+static void put_edge(struct window *window, uint32_t from, uint32_t to, int first, int second)
 {
     uint32_t from_place = window->windows->place[from], to_place = window->windows->place[to];
-    if (!is_inside(window, from_place) || !is_inside(window, to_place))
-        return;
     if (window->edge_count == window->edge_capacity) {
         size_t old = window->edge_capacity, next = iso_column_capacity(old, old + 1), size = sizeof *window->edges;
         window->edges = iso_column_grow(window->edges, old * size, next * size);
@@ -139,13 +138,20 @@ static void add_edge(struct window *window, uint32_t from, uint32_t to, int firs
     window->too_much |= window->edge_count > MOST_EDGES;
 }
 
+static bool node_is_inside(const struct window *window, uint32_t node)
+{
+    return is_inside(window, window->windows->place[node]);
+}
+
 static void add_facts(struct window *window, uint32_t node)
 {
     const struct engine *engine = window->engine;
-    if (node_goes_on(engine, node))
-        add_edge(window, node, node + 1, 0, 0);
-    for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out)
-        add_edge(window, node, engine->facts[i].to, 0, 0);
+    if (node_goes_on(engine, node) && node_is_inside(window, node + 1))
+        put_edge(window, node, node + 1, 0, 0);
+    for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out) {
+        if (node_is_inside(window, engine->facts[i].to))
+            put_edge(window, node, engine->facts[i].to, 0, 0);
+    }
 }
 
 static void add_unit(struct window *window, int literal)
@@ -153,17 +159,52 @@ static void add_unit(struct window *window, int literal)
     iso_solver_clause(window->solver, &literal, 1);
 }
 
-/* Each pair: what is known of it, else the edge of either order. */
+/* 1, -1: a literal of a pair, or none at all, holds or does not in any case; 0: that is open. */
+static int known_value(const struct window *window, int literal)
+{
+    uint32_t variable = (uint32_t)abs(literal);
+    if (variable == 0 || variable > window->pair_count)
+        return variable == 0;
+    return literal > 0 ? window->known[variable] : -window->known[variable];
+}
+
+/* An edge that facts imply says nothing new: their path does not leave the window. One against them is a clause. */
+static void add_edge(struct window *window, uint32_t from, uint32_t to, int first, int second)
+{
+    int known = known_value(window, first);
+    if (known < 0 || !node_is_inside(window, from) || !node_is_inside(window, to) || reaches(window->engine, from, to))
+        return;
+    if (known) {
+        first = second;
+        second = 0;
+    }
+    if (first && reaches(window->engine, to, from))
+        iso_solver_clause(window->solver, (int[]){-first, -second}, second ? 2 : 1);
+    else
+        put_edge(window, from, to, first, second);
+}
+
+/* What is known of a pair of versions. */
+static void look_at_pair(struct window *window, const struct block *block, uint32_t a, uint32_t b)
+{
+    const struct engine *engine = window->engine;
+    int literal = literal_of(window, block, a, b), known = 0;
+    if (!is_inside(window, begin_place(window->windows, a)) ||
+        reaches(engine, version_begin(engine, a), version_commit(engine, b)))
+        known = 1;
+    else if (!is_inside(window, begin_place(window->windows, b)) ||
+             reaches(engine, version_begin(engine, b), version_commit(engine, a)))
+        known = -1;
+    if (known)
+        add_unit(window, known * literal);
+    window->known[abs(literal)] = (int8_t)(literal > 0 ? known : -known);
+}
+
+/* The edge of either order. */
 static void add_pair(struct window *window, const struct block *block, uint32_t a, uint32_t b)
 {
     const struct engine *engine = window->engine;
     int literal = literal_of(window, block, a, b);
-    if (!is_inside(window, begin_place(window->windows, a)) ||
-        reaches(engine, version_begin(engine, a), version_commit(engine, b)))
-        add_unit(window, literal);
-    else if (!is_inside(window, begin_place(window->windows, b)) ||
-             reaches(engine, version_begin(engine, b), version_commit(engine, a)))
-        add_unit(window, -literal);
     add_edge(window, version_commit(engine, a), version_begin(engine, b), literal, 0);
     add_edge(window, version_commit(engine, b), version_begin(engine, a), -literal, 0);
 }
@@ -185,6 +226,21 @@ static bool is_seen_later(const struct window *window, uint32_t version)
     return false;
 }
 
+/* What later reads see comes last. */
+static void look_at_block(struct window *window, const struct block *block)
+{
+    const uint32_t *versions = window->windows->sorted + block->first;
+    for (uint32_t i = 0; i < block->count; i++) {
+        bool last = is_seen_later(window, versions[i]);
+        for (uint32_t j = i + 1; j < block->count; j++)
+            look_at_pair(window, block, versions[i], versions[j]);
+        for (uint32_t j = 0; last && j < block->count; j++) {
+            if (j != i)
+                add_unit(window, literal_of(window, block, versions[j], versions[i]));
+        }
+    }
+}
+
 static void add_block_edges(struct window *window, const struct block *block)
 {
     const struct engine *engine = window->engine;
@@ -192,13 +248,8 @@ static void add_block_edges(struct window *window, const struct block *block)
     uint32_t next = block->first + block->count;
     bool commits_later = next < engine->first_version[block->key + 1];
     for (uint32_t i = 0; i < block->count; i++) {
-        bool last = is_seen_later(window, versions[i]);
         for (uint32_t j = i + 1; j < block->count; j++)
             add_pair(window, block, versions[i], versions[j]);
-        for (uint32_t j = 0; last && j < block->count; j++) {
-            if (j != i)
-                add_unit(window, literal_of(window, block, versions[j], versions[i]));
-        }
         if (commits_later) /* and may begin inside */
             add_edge(window, version_commit(engine, versions[i]), version_begin(engine, window->windows->sorted[next]),
                      0, 0);
@@ -308,6 +359,9 @@ static bool build(struct window *window)
                 add_block(window, engine->write_key[write], engine->version_of_write[write]);
         }
     }
+    window->known = iso_allocate_zeroed((size_t)window->pair_count + 1, sizeof *window->known);
+    for (uint32_t i = 0; i < window->block_count && !window->too_much; i++)
+        look_at_block(window, &window->blocks[i]);
     for (uint32_t i = 0; i < window->block_count && !window->too_much; i++)
         add_block_edges(window, &window->blocks[i]);
     for (uint32_t i = 0; i < window->count && !window->too_much; i++) {
@@ -528,6 +582,7 @@ static void release(struct window *window)
         window->windows->block_of_key[window->blocks[i].key] = 0;
     iso_solver_free(window->solver);
     iso_free(window->blocks);
+    iso_free(window->known);
     iso_free(window->choices);
     iso_free(window->edges);
     iso_free(window->first_edge);

@@ -64,7 +64,7 @@ static enum iso_status rename_new(struct iso_store *store, struct iso_error *err
 }
 
 /* The rename is on the device: what was before is not needed any more. Large files take their time to go. */
-static void remove_old(void *context)
+static void clear_up(void *context)
 {
     const struct iso_store *store = context;
     char name[STORE_NAME];
@@ -76,6 +76,7 @@ static void remove_old(void *context)
         unlinkat(store->directory, name, 0);
         store_at(store, "after-old-journal-removed");
     }
+    store_collapse(&store->is_ending);
 }
 
 /* What a snapshot rests on, before its child is done: the journal that ends, the one that begins, their names. */
@@ -181,7 +182,7 @@ enum iso_status iso_store_commit(struct iso_store *store, struct iso_error *erro
         return ISO_OK; /* at the next look */
     if (rename_new(store, error) != ISO_OK)
         return error->status;
-    if (!syncer_start(&store->syncer, store->directory, remove_old, store))
+    if (!syncer_start(&store->syncer, store->directory, clear_up, store))
         return store_failed(store, "", "cannot be synced", error);
     store->progress = ISO_STORE_COMMITTING;
     return ISO_OK;

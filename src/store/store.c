@@ -169,6 +169,7 @@ void iso_store_close(struct iso_store *store)
 {
     if (!store)
         return;
+    store->is_ending = true;
     iso_store_abandon(store);
     syncer_release(&store->syncer);
     if (store->out >= 0)

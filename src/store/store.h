@@ -10,8 +10,9 @@
  * from the death of the process at once, and from the machine's after iso_store_sync, which is the checkpoint. A
  * snapshot bounds what has to be done again. It is written by a forked child, from the memory as it was at the fork:
  * the parent waits for the fork alone, and goes on in a new journal. Only iso_store_commit, once the child is done,
- * makes the snapshot the one to start from, by a rename; then its forerunner goes. At any moment the directory holds
- * one committed snapshot and all records since. While it runs the caller never waits for the device: a thread syncs.
+ * makes the snapshot the one to start from, by a rename; then its forerunner goes, and large pages that were split
+ * meanwhile are put together for the next fork (huge.c). At any moment the directory holds one committed snapshot and
+ * all records since. While it runs the caller never waits for the device: a thread syncs.
  *
  * Damage. Every byte of a snapshot and of a journal is under a checksum. Records carry numbers. Where the last record
  * that is whole has nothing whole behind it, a crash cut the journal there: what is behind goes, and its length is

@@ -30,7 +30,8 @@ struct iso_store {
     struct syncer syncer;
     pid_t child; /* writes a snapshot; 0: none */
     enum iso_store_progress progress;
-    uint64_t pending; /* generation of the snapshot under way */
+    uint64_t pending;       /* generation of the snapshot under way */
+    _Atomic bool is_ending; /* the syncer is not to begin anything that can be left out */
 };
 
 /* store.c */
@@ -48,6 +49,9 @@ DIR *store_list(const struct iso_store *store, struct iso_error *error);
 
 /* compact.c: removes what the committed snapshot has replaced, and what was never committed. */
 enum iso_status store_clean(struct iso_store *store, iso_store_freed freed, void *context, struct iso_error *error);
+
+/* huge.c: what a snapshot's child has made of large pages is put together again, unless it is to stop. */
+void store_collapse(const _Atomic bool *stop);
 
 /* append.c: a new, empty journal, the one that is appended to from now on. */
 enum iso_status store_new_journal(struct iso_store *store, uint64_t generation, struct iso_error *error);

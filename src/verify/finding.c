@@ -68,24 +68,6 @@ static bool holds_foreign(const struct iso_history *history, uint32_t operation,
     return false;
 }
 
-/* Whether the appends of `transaction` stand in the prefix, whole and in one piece, with the append number
- * `offset` at `place`. */
-static bool holds_block(const struct iso_history *history, uint32_t operation, uint32_t prefix, uint32_t transaction,
-                        uint32_t offset, uint32_t place)
-{
-    uint32_t key = history->key[operation], initial = verify_initial_length(history, key), at = place - offset;
-    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
-    if (place < initial + offset)
-        return false;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
-        if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
-            continue;
-        if (at >= prefix || elements[at++] != history->value[o])
-            return false;
-    }
-    return true;
-}
-
 /* A list read whose prefix holds an element that only `other` appended, but not with all that it appended. */
 static bool holds_part(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t prefix,
                        uint32_t other)
@@ -97,8 +79,8 @@ static bool holds_part(const struct iso_history *history, uint32_t reader, uint3
             continue;
         bool sure = count_appends(history, key, history->value[o], false) == 1;
         for (uint32_t i = verify_initial_length(history, key); sure && i < prefix; i++) {
-            if (elements[i] == history->value[o] &&
-                (other == reader || !holds_block(history, operation, prefix, other, offset, i)))
+            bool whole = i >= offset && lists_hold(history, operation, prefix, other, i - offset);
+            if (elements[i] == history->value[o] && (other == reader || !whole))
                 return true;
         }
         offset++;
@@ -106,13 +88,46 @@ static bool holds_part(const struct iso_history *history, uint32_t reader, uint3
     return false;
 }
 
-/* An element stands in the prefix more often than all who did not abort appended it. */
-static bool repeats(const struct iso_history *history, uint32_t operation, uint32_t prefix)
+/* Whether somebody's appends may stand in the prefix, whole and in one piece, so that they cover element `at`. */
+static bool is_covered(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t prefix,
+                       uint32_t at)
+{
+    uint32_t key = history->key[operation];
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        uint32_t length = lists_appended(history, t, key);
+        if (t == reader || iso_status_of(history, t) == ISO_ABORTED)
+            continue;
+        for (uint32_t place = at < length ? 0 : at - length + 1; length && place <= at; place++) {
+            if (lists_hold(history, operation, prefix, t, place))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A list read whose prefix holds an element of `other`, which is no part of anybody's elements in one piece. */
+static bool holds_scrap(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t prefix,
+                        uint32_t other)
+{
+    uint32_t key = history->key[operation];
+    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+    for (uint32_t at = verify_initial_length(history, key); at < prefix; at++) {
+        if (appends(history, other, key, elements[at]) && !is_covered(history, reader, operation, prefix, at))
+            return true;
+    }
+    return false;
+}
+
+/* An element stands in the prefix more often than all who did not abort appended it, but for the reader. */
+static bool repeats(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t prefix)
 {
     uint32_t key = history->key[operation];
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
     for (uint32_t i = verify_initial_length(history, key); i < prefix; i++) {
         uint32_t seen = 0, appended = count_appends(history, key, elements[i], false);
+        for (uint32_t o = history->first_operation[reader]; o < history->first_operation[reader + 1]; o++)
+            appended -=
+                history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND && history->value[o] == elements[i];
         for (uint32_t j = 0; j < prefix; j++)
             seen += elements[j] == elements[i];
         for (uint32_t j = 0; j < history->initial_count; j++)
@@ -123,7 +138,8 @@ static bool repeats(const struct iso_history *history, uint32_t operation, uint3
     return false;
 }
 
-static bool incompatible(const struct iso_history *history, uint32_t operation, uint32_t prefix, uint32_t other)
+static bool incompatible(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t prefix,
+                         uint32_t other)
 {
     uint32_t key = history->key[operation], at = 0;
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
@@ -135,7 +151,7 @@ static bool incompatible(const struct iso_history *history, uint32_t operation, 
             return true;
     }
     if (other == ISO_NONE)
-        return repeats(history, operation, prefix);
+        return repeats(history, reader, operation, prefix);
     if (other >= history->transaction_count || iso_status_of(history, other) != ISO_COMMITTED)
         return false;
     for (uint32_t o = history->first_operation[other]; o < history->first_operation[other + 1]; o++) {
@@ -159,9 +175,10 @@ static bool list_finding(const struct iso_history *history, const struct iso_fin
         return finding->other == ISO_NONE && holds_foreign(history, finding->operation, prefix, ISO_NONE);
     case ISO_FINDING_G1B:
         return finding->other < history->transaction_count && iso_status_of(history, finding->other) != ISO_ABORTED &&
-               holds_part(history, finding->transaction, finding->operation, prefix, finding->other);
+               (holds_part(history, finding->transaction, finding->operation, prefix, finding->other) ||
+                holds_scrap(history, finding->transaction, finding->operation, prefix, finding->other));
     case ISO_FINDING_INCOMPATIBLE:
-        return incompatible(history, finding->operation, prefix, finding->other);
+        return incompatible(history, finding->transaction, finding->operation, prefix, finding->other);
     default:
         return false;
     }

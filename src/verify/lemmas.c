@@ -39,27 +39,6 @@ static bool writes(const struct checker *checker, uint32_t t, uint32_t key)
            verify_final_write(checker->history, t, key, &value);
 }
 
-/* The external read of a key by a committed transaction, or ISO_NONE. */
-static uint32_t external_read(const struct checker *checker, uint32_t t, uint32_t key)
-{
-    const struct iso_history *history = checker->history;
-    if (t >= history->transaction_count || iso_status_of(history, t) != ISO_COMMITTED)
-        return ISO_NONE;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        uint8_t kind = iso_kind_of(history, o);
-        if (history->key[o] != key)
-            continue;
-        if (kind == ISO_READ_LIST) {
-            struct read_shape shape = verify_read_shape(history, t, o);
-            if (shape.consistent && !shape.internal)
-                return o;
-        } else if (kind != ISO_APPEND) {
-            return kind == ISO_READ ? o : ISO_NONE;
-        }
-    }
-    return ISO_NONE;
-}
-
 /* ---- variables ---- */
 
 static int find_variable(struct checker *checker, struct name name, bool *is_new)
@@ -123,12 +102,15 @@ static void add_list_choice(struct checker *checker, uint32_t reader, uint32_t k
         clauses_add(checker->clauses, &sole, 1);
         return;
     }
+    /* else whoever's elements may end it, all of them */
     iso_atom last = prefix ? history->element[history->list_first[history->value[operation]] + prefix - 1] : ISO_ABSENT;
     uint32_t first = finals_find(&checker->finals, key, last, &end);
     int *clause = iso_allocate(((size_t)end - first + 1) * sizeof *clause);
     for (uint32_t i = first; i < end; i++) {
         writer = checker->finals.items[i].transaction;
-        if (writer != reader && !(i > first && checker->finals.items[i - 1].transaction == writer))
+        uint32_t length = lists_appended(history, writer, key);
+        if (writer != reader && !(i > first && checker->finals.items[i - 1].transaction == writer) &&
+            length <= prefix && lists_hold(history, operation, prefix, writer, prefix - length))
             clause[count++] = read_variable(checker, reader, writer, key);
     }
     clauses_add(checker->clauses, clause, count);
@@ -178,7 +160,14 @@ static int literal_of(struct checker *checker, struct iso_literal literal)
             &is_new);
         return literal.a == literal.b ? 0 : up ? variable : -variable;
     }
-    uint32_t operation = external_read(checker, literal.a, literal.key);
+    if (literal.kind == ISO_LITERAL_PLACED || literal.kind == ISO_LITERAL_NOT_PLACED) {
+        if (!writes(checker, literal.a, literal.key) || !iso_key_is_list(checker->history, literal.key))
+            return 0;
+        int variable =
+            find_variable(checker, (struct name){ISO_LITERAL_PLACED, literal.a, literal.b, literal.key}, &is_new);
+        return literal.kind == ISO_LITERAL_PLACED ? variable : -variable;
+    }
+    uint32_t operation = verify_external_read(checker->history, literal.a, literal.key);
     if (operation == ISO_NONE || literal.a == literal.b)
         return 0;
     /* a marker of the read says whether its choice is there */
@@ -266,10 +255,13 @@ static enum iso_status check_cycle(struct checker *checker, const struct iso_lem
     return ISO_OK;
 }
 
-static bool is_list_order(const struct checker *checker, const struct iso_lemma *lemma)
+static bool is_said_by_list(const struct checker *checker, const struct iso_lemma *lemma)
 {
-    return lemma->literal_count == 1 &&
-           lists_order(&checker->finals, &checker->evidence->literals[lemma->first_literal], lemma->operation);
+    if (lemma->literal_count == 0)
+        return false;
+    const struct iso_literal *clause = &checker->evidence->literals[lemma->first_literal];
+    return (lemma->literal_count == 1 && lists_order(&checker->finals, clause, lemma->operation)) ||
+           places_say(&checker->finals, clause, lemma->literal_count, lemma->operation);
 }
 
 static enum iso_status check_justified(struct checker *checker, const struct iso_lemma *lemma, const int *clause,
@@ -277,7 +269,7 @@ static enum iso_status check_justified(struct checker *checker, const struct iso
 {
     enum iso_status status = ISO_OK;
     if (lemma->kind == ISO_LEMMA_LIST)
-        return is_list_order(checker, lemma) ? ISO_OK : refuse(checker, "the list does not say this");
+        return is_said_by_list(checker, lemma) ? ISO_OK : refuse(checker, "the list does not say this");
     for (uint32_t i = 0; i < lemma->literal_count; i++)
         clauses_assume(checker->clauses, -clause[i]);
     if (!clauses_contradiction(checker->clauses))

@@ -20,6 +20,30 @@ static void append_span(const struct iso_history *history, uint32_t t, uint32_t 
     }
 }
 
+uint32_t lists_appended(const struct iso_history *history, uint32_t t, uint32_t key)
+{
+    uint32_t count = 0;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+        count += history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND;
+    return count;
+}
+
+bool lists_hold(const struct iso_history *history, uint32_t operation, uint32_t prefix, uint32_t transaction,
+                uint32_t place)
+{
+    uint32_t key = history->key[operation];
+    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+    if (place < verify_initial_length(history, key))
+        return false;
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+        if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
+            continue;
+        if (place >= prefix || elements[place++] != history->value[o])
+            return false;
+    }
+    return true;
+}
+
 uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t operation, uint32_t prefix)
 {
     const struct iso_history *history = finals->history;
@@ -67,25 +91,25 @@ static bool appends(const struct iso_history *history, uint32_t t, uint32_t key,
     return rest != 0;
 }
 
-/* The place of a transaction's elements in a list: first and one past the last; false if an element may be
- * its own or somebody else's. Not there: first = UINT64_MAX. */
+/* The place of a transaction's elements in a list: first and one past the last; false if none is known to be its own,
+ * and one may be. Not there: first = UINT64_MAX. */
 static bool span_of(const struct finals *finals, uint32_t t, uint32_t operation, const uint32_t *owners,
                     uint64_t span[2])
 {
     const struct iso_history *history = finals->history;
     uint32_t key = history->key[operation], list = history->value[operation];
     uint64_t first = history->list_first[list], length = history->list_first[list + 1] - first;
+    bool unknown = false;
     span[0] = UINT64_MAX;
     span[1] = 0;
     for (uint64_t i = verify_initial_length(history, key); i < length; i++) {
-        if (owners[i] == ISO_NONE && appends(history, t, key, history->element[first + i]))
-            return false;
+        unknown |= owners[i] == ISO_NONE && appends(history, t, key, history->element[first + i]);
         if (owners[i] != t)
             continue;
         span[0] = i < span[0] ? i : span[0];
         span[1] = i + 1;
     }
-    return true;
+    return span[1] || !unknown;
 }
 
 bool lists_order(const struct finals *finals, const struct iso_literal *literal, uint32_t operation)

@@ -43,6 +43,25 @@ struct read_shape verify_read_shape(const struct iso_history *history, uint32_t 
     return (struct read_shape){.consistent = true};
 }
 
+uint32_t verify_external_read(const struct iso_history *history, uint32_t t, uint32_t key)
+{
+    if (t >= history->transaction_count || iso_status_of(history, t) != ISO_COMMITTED)
+        return ISO_NONE;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        uint8_t kind = iso_kind_of(history, o);
+        if (history->key[o] != key)
+            continue;
+        if (kind == ISO_READ_LIST) {
+            struct read_shape shape = verify_read_shape(history, t, o);
+            if (shape.consistent && !shape.internal)
+                return o;
+        } else if (kind != ISO_APPEND) {
+            return kind == ISO_READ ? o : ISO_NONE;
+        }
+    }
+    return ISO_NONE;
+}
+
 bool verify_final_write(const struct iso_history *history, uint32_t transaction, uint32_t key, uint32_t *value)
 {
     for (uint32_t o = history->first_operation[transaction + 1]; o-- > history->first_operation[transaction];) {

@@ -21,6 +21,9 @@ struct read_shape {
 };
 struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction, uint32_t operation);
 
+/* The external read of a key by a committed transaction, or ISO_NONE. */
+uint32_t verify_external_read(const struct iso_history *history, uint32_t transaction, uint32_t key);
+
 /* The value that a transaction leaves in a register; false if it does not write it. */
 bool verify_final_write(const struct iso_history *history, uint32_t transaction, uint32_t key, uint32_t *value);
 
@@ -42,11 +45,20 @@ void finals_release(struct finals *finals);
 /* The first of a key and value; `*end` is past the last. */
 uint32_t finals_find(const struct finals *finals, uint32_t key, uint32_t value, uint32_t *end);
 
-/* lists.c: the transaction whose appends end a list of `prefix` elements, if one of those appends is nobody
+/* lists.c: how many elements a transaction appends to a key. */
+uint32_t lists_appended(const struct iso_history *history, uint32_t transaction, uint32_t key);
+/* Whether all of them, and in their order, stand in the first `prefix` elements of a list read, from `place` on, behind
+ * the initial ones. */
+bool lists_hold(const struct iso_history *history, uint32_t operation, uint32_t prefix, uint32_t transaction,
+                uint32_t place);
+/* The transaction whose appends end a list of `prefix` elements, if one of those appends is nobody
  * else's; ISO_NONE if that cannot be told. */
 uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t operation, uint32_t prefix);
 /* Whether a list read holds a's elements, and b's after them or not at all. */
 bool lists_order(const struct finals *finals, const struct iso_literal *literal, uint32_t operation);
+
+/* places.c: whether a list read says a clause about the places of transactions' elements. */
+bool places_say(const struct finals *finals, const struct iso_literal *clause, uint32_t count, uint32_t operation);
 
 /* clauses.c: a clause database with unit propagation. A literal is a variable, from 1, or its negation. */
 struct clauses;

@@ -16,7 +16,11 @@ window.fetch = async path => {
 window.check_after = 3500;
 window.expectations = fault => {
   const lines = ANSWERS.violations.lines, shown = document.body.innerText;
-  const has = text => { if (!shown.includes(text)) fault("the page does not say: " + text); };
+  if (/[\u202a-\u202e]/.test(shown)) fault("a name turns the direction of writing");
+  const has = text => {
+    text = text.replace(/\u202e/g, "\\u202e");
+    if (!shown.includes(text)) fault("the page does not say: " + text);
+  };
   has("987\u202f654\u202f321");
   has("idle");
   has("violations found");

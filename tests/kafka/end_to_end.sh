@@ -105,7 +105,7 @@ watch killed --until-eof --json --quiet >"$work/killed.verdict"
 ids() { grep -o '"id":"[0-9a-f]*"' "$1" | sort -u; }
 watch killed --until-eof --final-only --quiet >"$work/killed.again"
 ids "$work/killed.again" >"$work/ids.again"
-for _ in $(seq 30); do # the watcher may be about to connect again
+for _ in $(seq 300); do # the watcher may be about to connect again
     ids "$work/killed.live" >"$work/ids.live"
     cmp -s "$work/ids.live" "$work/ids.again" && break
     sleep 1
@@ -121,14 +121,14 @@ echo '{"tid":2,"sid":2,"sts":50,"cts":50,"ops":[{"t":"r","k":"x","v":1}]}' | kca
 "$isochron" watch --source history:early --source history:late -X "bootstrap.servers=$address" --wait-for-topics \
     --finality-timeout 2 --quiet >"$work/waited" 2>"$work/err" &
 watcher=$!
-for _ in $(seq 100); do
+for _ in $(seq 1000); do
     grep -q tentative "$work/waited" && break
     sleep 0.1
 done
 sleep 4
 equal tentative "$(grep -o 'tentative\|final\|retracted' "$work/waited")" "no deadline passes while a topic is missing"
 echo '{"tid":1,"sid":1,"sts":10,"cts":20,"ops":[{"t":"w","k":"x","v":1}]}' | kcat -b "$address" -P -t late -p 0 2>/dev/null
-for _ in $(seq 300); do
+for _ in $(seq 3000); do
     grep -q retracted "$work/waited" && break
     sleep 0.1
 done

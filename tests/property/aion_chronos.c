@@ -336,6 +336,44 @@ static void choose_settling(struct stream *stream, struct iso_aion_options *opti
     options->settle_distance = random_percent(&stream->random, 20) ? 0 : random_below(&stream->random, 40);
 }
 
+/* How far all timestamps can be raised: to the last one there is, but for who writes, who must stay below it
+ * (aion_above in aion/shard.h). */
+static uint64_t headroom(const struct iso_history *history)
+{
+    uint64_t most = 0;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        uint64_t last = history->sts[t] > history->cts[t] ? history->sts[t] : history->cts[t];
+        last += !(history->flags[t] & ISO_POINT);
+        most = last > most ? last : most;
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+            if (history->kind[o] & ISO_OPERATION_OTS)
+                most = history->ots[o] > most ? history->ots[o] : most;
+    }
+    return UINT64_MAX - most;
+}
+
+static void raise_times(struct iso_history *history, uint64_t by)
+{
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        history->sts[t] += by;
+        history->cts[t] += by;
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+            if (history->kind[o] & ISO_OPERATION_OTS)
+                history->ots[o] += by;
+    }
+}
+
+/* A quarter of the streams ends at the end of time; chronos has small numbers, as in every finished history. */
+static uint64_t raise_stream(struct stream *stream)
+{
+    struct comparison *comparison = stream->comparison;
+    uint64_t by = headroom(&comparison->history), other = headroom(&comparison->told);
+    by = random_percent(&stream->random, 25) ? by < other ? by : other : 0;
+    raise_times(&comparison->history, by);
+    raise_times(&comparison->told, by);
+    return by;
+}
+
 /* `plain` has been built as comparison->history. */
 static bool stream_agrees(struct comparison *comparison, const struct plain_history *plain, uint32_t number)
 {
@@ -346,6 +384,7 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
     shuffle(&stream);
     decide_outcomes(&stream, plain);
     chronos_rows(comparison);
+    uint64_t raised = raise_stream(&stream);
     comparison->finals.count = 0;
     stream.watermarks = number > 0;
     stream.deadlines = number == 1;
@@ -365,6 +404,7 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
     bool agrees = stream_all(&stream);
     iso_aion_stats(stream.engine, &stats);
     iso_aion_free(stream.engine);
+    raise_times(&comparison->history, 0 - raised);
     count_stream(comparison, &stats);
     if (!agrees)
         return false;

@@ -24,7 +24,7 @@ static const char *const damage_names[DAMAGES] = {"value removed",  "value doubl
                                                   "value replaced", "line removed",  "line doubled",
                                                   "lines swapped",  "cut off"};
 
-enum { NODES = 20000, WORDS = 96, TEXT = 1 << 16 };
+enum { NODES = 20000, WORDS = 96, TEXT = 1 << 16, FEW = 500 };
 
 /* A value of an array, or a member of an object, by its place in the text. */
 struct node {
@@ -44,7 +44,7 @@ struct run {
     bool holds[ISO_MODELS]; /* the truth */
     uint64_t seed;
     uint64_t tried[2][DAMAGES], confirmed[2][DAMAGES]; /* of a reject, of an accept */
-    uint64_t unsound, unexpected, evidences[2], foreign;
+    uint64_t unsound, unexpected, evidences[2], foreign, solved;
     const char *what; /* the damage at hand */
 };
 
@@ -335,6 +335,8 @@ static void damage_evidence(struct run *run, const struct plain_history *plain, 
     iso_polygraph_options_init(&options);
     iso_polygraph_result_init(&result);
     options.model = model;
+    /* now and then all is left to the solver, whose proofs are of another kind */
+    options.no_saturation = options.no_search = options.no_windows = run->seed % 2 == 0;
     bool judged = iso_polygraph_check(&run->history, &options, &result, &error) == ISO_OK;
     /* what is common is taken now and then */
     bool taken = result.outcome == ISO_IS_VIOLATED && result.evidence.finding.kind == ISO_FINDING_NONE;
@@ -344,6 +346,7 @@ static void damage_evidence(struct run *run, const struct plain_history *plain, 
         for (uint32_t at = 0; at < run->length; at++)
             at = scan(run, at, "");
         damage_text(run, result.evidence.accepts);
+        run->solved += !result.evidence.accepts && result.counters.solver_calls;
         if (!result.evidence.accepts)
             damage_foreign(run, plain, model);
     }
@@ -382,11 +385,12 @@ int main(int argc, char **argv)
                    (unsigned long long)run.confirmed[accepts][damage], (unsigned long long)run.tried[accepts][damage]);
     }
     bool enough = run.evidences[0] > histories / 50 && run.evidences[1] > histories / 50;
+    enough = enough && (run.solved || histories < FEW); /* by the solver are few */
     bool good = enough && run.unsound == 0 && run.unexpected == 0;
-    printf("%s - damaged evidence of %llu rejects (%llu against other histories) and %llu accepts: %llu "
-           "untrue verdicts and "
-           "%llu damages confirmed\n",
-           good ? "ok" : "not ok", (unsigned long long)run.evidences[0], (unsigned long long)run.foreign,
-           (unsigned long long)run.evidences[1], (unsigned long long)run.unsound, (unsigned long long)run.unexpected);
+    printf("%s - damaged evidence of %llu rejects (%llu by the solver, %llu against other histories) and %llu accepts: "
+           "%llu untrue verdicts and %llu damages confirmed\n",
+           good ? "ok" : "not ok", (unsigned long long)run.evidences[0], (unsigned long long)run.solved,
+           (unsigned long long)run.foreign, (unsigned long long)run.evidences[1], (unsigned long long)run.unsound,
+           (unsigned long long)run.unexpected);
     return !good;
 }

@@ -51,3 +51,4 @@ open && /^> / {
 }
 open { print >>(folder "/" count ".expected"); next }
 { fault("a console block begins with a command") }
+END { if (fenced) fault("a block that does not end"); close_command() }

@@ -78,6 +78,8 @@ void event_text(const struct iso_events *events, char *text, size_t size)
         put_kind(&line, event);
         if (event->flags & ISO_EVENT_IN_BAND)
             put(&line, " in-band");
+        if (event->flags & ISO_EVENT_ALONE)
+            put(&line, " alone");
         if (event->flags & ISO_EVENT_HAS_MARKER)
             put_atom(&line, " of ", event->marker);
         if (event->flags & ISO_EVENT_HAS_ID)

@@ -337,6 +337,52 @@ static void takes_binlog_rows(void **state)
     case_close(&test);
 }
 
+#define SCHEMA_CHANGE(snapshot, gtid, table, ddl)                                                                      \
+    "{\"source\":{\"connector\":\"mysql\",\"name\":\"m\",\"snapshot\":\"" snapshot                                     \
+    "\",\"db\":\"bank\",\"table\":\"" table "\",\"gtid\":" gtid                                                        \
+    ",\"file\":\"binlog.000003\",\"pos\":911,\"row\":0},\"ts_ms\":1,\"databaseName\":\"bank\",\"schemaName\":null,"    \
+    "\"ddl\":" ddl ",\"tableChanges\":[]}"
+
+/* A table that is dropped or truncated by a statement: its keys go with it, in a transaction of the statement's own. */
+static void takes_dropped_tables(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.value = "v", .tables = "bank.kv;bank.x"});
+    assert_string_equal(case_decode(&test, "{}", SCHEMA_CHANGE("false", "null", "kv", "\"DROP TABLE `kv`\"")),
+                        "drop bank.kv alone id binlog.000003:911 bank.kv at 3,15284043776");
+    assert_string_equal(
+        case_decode(&test, "{}", SCHEMA_CHANGE("false", "\"0-1-23\"", "x", "\"drop table if exists x, kv\"")),
+        "drop bank.x alone id 0-1-23:911 bank.x at 3,15284043776");
+    assert_string_equal(case_decode(&test, "{}", SCHEMA_CHANGE("false", "null", "kv", "\"TRUNCATE kv\"")),
+                        "drop bank.kv alone id binlog.000003:911 bank.kv at 3,15284043776");
+    /* A snapshot begins with such statements, other tables are not looked at, other statements leave the rows. */
+    assert_string_equal(
+        case_decode(&test, "{}", SCHEMA_CHANGE("true", "null", "kv", "\"DROP TABLE IF EXISTS `bank`.`kv`\"")),
+        "schema bank.kv at 3,15284043776");
+    assert_string_equal(case_decode(&test, "{}", SCHEMA_CHANGE("false", "null", "other", "\"DROP TABLE other\"")),
+                        "schema bank.other at 3,15284043776");
+    assert_string_equal(case_decode(&test, "{}", SCHEMA_CHANGE("false", "null", "kv", "\"DROP INDEX i ON kv\"")),
+                        "schema bank.kv at 3,15284043776");
+    assert_string_equal(case_decode(&test, "{}", SCHEMA_CHANGE("false", "null", "", "\"DROP DATABASE bank\"")),
+                        "schema - at 3,15284043776");
+    assert_string_equal(case_decode(&test, "{}", SCHEMA_CHANGE("false", "null", "kv", "null")),
+                        "schema bank.kv at 3,15284043776");
+    assert_string_equal(case_decode(&test, "{}", SCHEMA_CHANGE("false", "null", "kv", "7")), "ddl: expected a string");
+    assert_string_equal(
+        case_decode(&test, "{}",
+                    "{\"source\":{\"connector\":\"mysql\",\"name\":\"m\",\"db\":\"bank\",\"table\":\"kv\"},"
+                    "\"databaseName\":\"bank\",\"ddl\":\"DROP TABLE kv\"}"),
+        "schema bank.kv");
+    assert_string_equal(
+        case_decode(&test, NULL,
+                    "{\"before\":null,\"after\":null,\"source\":{\"connector\":\"mariadb\",\"name\":\"m\","
+                    "\"db\":\"bank\",\"table\":\"kv\",\"gtid\":\"0-1-24\",\"file\":\"binlog.000003\","
+                    "\"pos\":911,\"row\":0},\"op\":\"t\",\"transaction\":null}"),
+        "drop bank.kv alone id 0-1-24:911 bank.kv at 3,15284043776");
+    case_close(&test);
+}
+
 static void takes_listed_tables_only(void **state)
 {
     (void)state;
@@ -378,6 +424,7 @@ int main(void)
         cmocka_unit_test(trusts_before_images_by_identity),
         cmocka_unit_test(knows_unchanged_columns),
         cmocka_unit_test(takes_truncates),
+        cmocka_unit_test(takes_dropped_tables),
         cmocka_unit_test(passes_over_rows_without_a_key),
         cmocka_unit_test(takes_transaction_metadata),
         cmocka_unit_test(takes_logical_messages),

@@ -274,6 +274,66 @@ static void file_that_is_not_there(void **state)
     assert_string_equal(error.text, "/nowhere/x.jsonl: cannot be opened: No such file or directory");
 }
 
+/* ---- going on where a process died ---- */
+
+static void put_lines(struct iso_stream_writer *writer, int first, int end)
+{
+    struct iso_error error = {0};
+    char line[64];
+    for (int i = first; i < end; i++) {
+        int length = snprintf(line, sizeof line, "line %d of a file that is gone on with\n", i);
+        assert_int_equal(iso_stream_write(writer, line, (size_t)length, &error), ISO_OK);
+    }
+}
+
+/* As it stands on the disk when its writer dies: the writer itself is closed later, and what that writes is cut off. */
+static void died_and_gone_on_with(const char *path, const char *expected)
+{
+    enum { MARKED = 700, DIED = 1500, ALL = 2000 };
+    struct iso_error error = {0};
+    uint64_t length, again;
+    struct iso_stream_writer *writer = iso_stream_writer_resume(path, 0, &error);
+    assert_non_null(writer);
+    put_lines(writer, 0, MARKED);
+    assert_int_equal(iso_stream_writer_mark(writer, &length, &error), ISO_OK);
+    assert_int_equal(iso_stream_writer_mark(writer, &again, &error), ISO_OK); /* with nothing in between */
+    assert_true(length > 0 && length == again);
+    put_lines(writer, MARKED, DIED);
+    assert_int_equal(iso_stream_writer_close(writer, &error), ISO_OK);
+    writer = iso_stream_writer_resume(path, length, &error);
+    assert_non_null(writer);
+    put_lines(writer, MARKED, DIED / 2);
+    assert_int_equal(iso_stream_writer_cut(writer, &error), ISO_OK);
+    put_lines(writer, DIED / 2, ALL);
+    assert_int_equal(iso_stream_writer_close(writer, &error), ISO_OK);
+    assert_equal_lines(expected, path);
+    writer = iso_stream_writer_resume(path, length * 1000, &error);
+    assert_null(writer);
+    assert_int_equal(error.status, ISO_FAILED);
+    assert_non_null(strstr(error.text, "expected at least"));
+    unlink(path);
+}
+
+static void a_file_is_gone_on_with(void **state)
+{
+    (void)state;
+    struct iso_error error = {0};
+    char folder[] = "/tmp/isochron-gone-on-XXXXXX", expected[64], plain[64], packed[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(expected, sizeof expected, "%s/expected", folder);
+    snprintf(plain, sizeof plain, "%s/plain", folder);
+    snprintf(packed, sizeof packed, "%s/packed.zst", folder);
+    struct iso_stream_writer *whole = iso_stream_writer_new(expected, &error);
+    put_lines(whole, 0, 2000);
+    assert_int_equal(iso_stream_writer_close(whole, &error), ISO_OK);
+    died_and_gone_on_with(plain, expected);
+    died_and_gone_on_with(packed, expected);
+    unlink(expected);
+    rmdir(folder);
+    assert_null(iso_stream_writer_resume("/dev/null", 0, &error));
+    assert_non_null(strstr(error.text, "regular file"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +345,7 @@ int main(void)
         cmocka_unit_test(good_lines_before_a_bad_one_are_handed_out),
         cmocka_unit_test(cut_compressed_file_is_an_error),
         cmocka_unit_test(file_that_is_not_there),
+        cmocka_unit_test(a_file_is_gone_on_with),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

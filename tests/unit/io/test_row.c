@@ -106,6 +106,30 @@ static void makes_identities(void **state)
     assert_string_equal(text_of(world, name_of(world, "d", "t")->atom), "d.t");
 }
 
+/* A table's name is known at a glance, and is so in every table of atoms, also in one that was cleared. */
+static void knows_tables_again(void **state)
+{
+    struct world *world = *state;
+    struct iso_atoms other;
+    iso_atoms_init(&other);
+    assert_string_equal(text_of(world, name_of(world, "d", "t")->atom), "d.t");
+    iso_atom first = name_of(world, "d", "t")->atom;
+    assert_int_equal(name_of(world, "d", "t")->atom, first);
+    assert_string_equal(text_of(world, name_of(world, "dt", "")->atom), "dt.");
+    assert_string_equal(text_of(world, name_of(world, "", "dt")->atom), "dt");
+    assert_string_equal(text_of(world, name_of(world, "", "7")->atom), "7");
+    iso_atoms_clear(&world->atoms);
+    iso_atoms_add_string(&world->atoms, "x.y", 3); /* where d.t was */
+    assert_string_equal(text_of(world, name_of(world, "d", "t")->atom), "d.t");
+    assert_int_not_equal(name_of(world, "d", "t")->atom, first);
+    const struct iso_row_name *name =
+        iso_row_names_find(&world->names, &other, (struct iso_json_text){"d", 1}, (struct iso_json_text){"t", 1});
+    assert_true(iso_atom_is_still(&other, name->atom, "d.t", 3));
+    assert_false(iso_atom_is_still(&other, name->atom, "d.u", 3));
+    assert_false(iso_atom_is_still(&other, ISO_ABSENT, "d.t", 3));
+    iso_atoms_release(&other);
+}
+
 /* Where some cells of a row are its key, only they are. */
 static void takes_the_key_out_of_a_row(void **state)
 {
@@ -274,10 +298,9 @@ int main(void)
     cmocka_set_message_output(CM_OUTPUT_TAP);
 #define WORLD(test) cmocka_unit_test_setup_teardown(test, open_world, close_world)
     const struct CMUnitTest tests[] = {
-        WORLD(makes_identities),           WORLD(takes_the_key_out_of_a_row),
-        WORLD(makes_values_of_columns),    WORLD(makes_values_of_whole_rows),
-        WORLD(says_why_there_is_no_value), WORLD(writes_decimals),
-        WORLD(writes_floating_point),      WORLD(writes_bytes),
+        WORLD(makes_identities),        WORLD(knows_tables_again),         WORLD(takes_the_key_out_of_a_row),
+        WORLD(makes_values_of_columns), WORLD(makes_values_of_whole_rows), WORLD(says_why_there_is_no_value),
+        WORLD(writes_decimals),         WORLD(writes_floating_point),      WORLD(writes_bytes),
         WORLD(refuses_what_is_no_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,47 @@
+/* Lists whose elements repeat: where the appends of each transaction may stand.
+ *
+ * lists.c tells the writers of a key apart by elements that one append alone makes. Where the longest read of a key
+ * holds an element that several made, that says too little: then every place at which all appends of a transaction
+ * stand in that list, in one piece, is kept here (filled by repeats.c). A read of the key has a candidate for each
+ * that ends where it ends, and the solver is told how the pieces may be put together (tilings.c).
+ */
+#ifndef ISO_POLYGRAPH_PLACEMENTS_H
+#define ISO_POLYGRAPH_PLACEMENTS_H
+
+#include "polygraph/polygraph_private.h"
+
+/* The appends of a write, from element `at` to before `end`. */
+struct placement {
+    uint32_t write, at, end;
+};
+
+struct repeating_list {
+    uint32_t key, read;     /* the longest external read */
+    uint32_t start, length; /* of its elements: behind the initial ones; without the reader's own */
+    uint32_t first, end;    /* its placements, by `at` */
+    uint32_t *first_ending; /* by length - start, length - start + 2: into `ending` */
+    uint32_t *ending;       /* its placements, by `end` */
+    uint32_t *set;          /* likewise by length: the set of their writes (origins.c), or ISO_NONE */
+};
+
+struct placements {
+    struct placement *items;
+    uint32_t count, capacity;
+    struct repeating_list *lists;
+    uint32_t list_count, list_capacity;
+    uint32_t *list_of_key; /* ISO_NONE: its elements do not repeat */
+};
+
+/* A list without placements; those that are added next are its own, until it ends. */
+void placements_begin(struct engine *engine, struct repeating_list list);
+void placements_add(struct engine *engine, struct placement placement);
+void placements_end(struct engine *engine);
+void placements_release(struct engine *engine);
+
+/* The list of a key; NULL: its elements do not repeat. */
+const struct repeating_list *placements_of_key(const struct engine *engine, uint32_t key);
+
+/* The first of a list's placements that starts at `at` or behind it. */
+uint32_t placements_at(const struct engine *engine, const struct repeating_list *list, uint32_t at);
+
+#endif
