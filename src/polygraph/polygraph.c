@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "polygraph/placements.h"
+#include "polygraph/windows.h"
 
 static double now(void)
 {
@@ -130,27 +131,41 @@ static bool search(struct engine *engine, uint64_t dead_ends, uint32_t *run_coun
     return found;
 }
 
-static bool mend(struct engine *engine, uint32_t run_count, uint32_t most_nodes)
+static bool mend(struct engine *engine, uint32_t run_count, uint32_t most_knot, uint32_t most_nodes)
 {
     double start = now();
-    bool found = windows_order(engine, run_count, most_nodes);
+    bool found = windows_order(engine, run_count, most_knot, most_nodes);
     engine->result->counters.seconds_windows += now() - start;
     return found;
 }
 
-/* Mends a schedule where small windows do. Else, as with very many sessions, searches while that is easy, mends what it
- * leaves in windows of any size, and searches on. */
+/* The plain schedule if its knots are few dozen nodes as they should be, else one with foresight. */
+static bool mend_schedules(struct engine *engine)
+{
+    enum { SMALL = 512, MIDDLE = 2048 };
+    if (mend(engine, 0, SMALL, MIDDLE))
+        return true;
+    if (engine_must_stop(engine))
+        return false;
+    double start = now();
+    uint32_t run_count = foresee_nodes(engine, engine->order);
+    engine->result->counters.seconds_windows += now() - start;
+    return mend(engine, run_count, MIDDLE, MIDDLE) || (!engine_must_stop(engine) && mend(engine, 0, MIDDLE, MIDDLE));
+}
+
+/* Mends a schedule where small windows do. Else, as where many sessions share values, searches while that is easy,
+ * mends what it leaves in windows of any size, and searches on. */
 static bool find_order(struct engine *engine)
 {
-    enum { SMALL = 2048, FEW = 100, A_FEW_OF = 500, MANY = 1000, MANY_OF = 2 };
+    enum { FEW = 100, A_FEW_OF = 500, MANY = 1000, MANY_OF = 2 };
     const struct iso_polygraph_options *options = engine->options;
     bool windows = !options->no_windows, searches = !options->no_search, found = false;
     uint32_t run_count = 0;
     if (windows)
-        found = mend(engine, 0, searches ? SMALL : engine->node_count);
-    if (!found && windows && searches && !engine_must_stop(engine)) {
+        found = mend_schedules(engine) || (!searches && mend(engine, 0, engine->node_count, engine->node_count));
+    if (!found && windows && searches && !engine_must_stop(engine) && graph_sort(engine)) {
         found = search(engine, FEW + engine->count / A_FEW_OF, &run_count);
-        found = found || mend(engine, run_count, engine->node_count);
+        found = found || mend(engine, run_count, engine->node_count, engine->node_count);
     }
     if (!found && searches && !engine_must_stop(engine) && graph_sort(engine))
         found = search(engine, MANY + engine->count / MANY_OF, &run_count);

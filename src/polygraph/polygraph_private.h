@@ -13,6 +13,7 @@
  * - saturate.c: the rules, until nothing more follows
  * - search.c, heads.c, propagate.c: forward search with propagation
  * - estimate.c, schedule.c: an order to propose
+ * - foresee.c, places.c: one that looks ahead, in an order that is kept while edges come and go
  * - windows.c, knots.c, components.c, window_solve.c: the order, mended where it does not work
  * - choices.c, tilings.c, solve.c, prove.c: what is open, for the solver
  * - terms.c, paths.c: for evidence
@@ -405,8 +406,9 @@ void rules_resolve(struct engine *engine, uint32_t read);
 void rules_add_rw(struct engine *engine, uint32_t read, uint32_t later);
 
 /* windows.c: true with the order of nodes in engine->order, of which the first `run_count` are given. False, and
- * nothing has changed, where that takes a window of more than `most_nodes`, or the time is up. */
-bool windows_order(struct engine *engine, uint32_t run_count, uint32_t most_nodes);
+ * nothing has changed, where a knot has more than `most_knot` nodes, a window that it takes more than `most_nodes`, or
+ * the time is up. */
+bool windows_order(struct engine *engine, uint32_t run_count, uint32_t most_knot, uint32_t most_nodes);
 
 /* search.c: true with the order of events in engine->order. False after that many dead ends: all is as it was, but
  * `rank` is the order to propose, and the first `run_count` of engine->order are what had run; then graph_sort comes

@@ -131,7 +131,7 @@ static enum iso_status mend(struct windows *windows, uint32_t knot, uint32_t *en
     }
 }
 
-bool windows_order(struct engine *engine, uint32_t run_count, uint32_t most_nodes)
+bool windows_order(struct engine *engine, uint32_t run_count, uint32_t most_knot, uint32_t most_nodes)
 {
     struct windows windows;
     enum iso_status status = ISO_OK;
@@ -142,7 +142,7 @@ bool windows_order(struct engine *engine, uint32_t run_count, uint32_t most_node
     knots_find(&windows); /* keeps the order of versions: edges lead from each to the next */
     engine->result->counters.knots = windows.knot_count;
     for (uint32_t knot = 0; knot < windows.knot_count; knot++) {
-        if (windows.knots[knot].end - windows.knots[knot].first > most_nodes)
+        if (windows.knots[knot].end - windows.knots[knot].first > most_knot)
             status = ISO_UNDECIDED; /* before any other is mended in vain */
     }
     for (uint32_t knot = 0, end = 0; knot < windows.knot_count && status == ISO_OK; knot++) {

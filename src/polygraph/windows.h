@@ -38,6 +38,10 @@ void estimate_order(const struct engine *engine, uint32_t *likely);
 /* schedule.c: all nodes in an order to propose, likewise; the first `run_count` of `order` are given. */
 void schedule_nodes(struct engine *engine, uint32_t *order, uint32_t run_count);
 
+/* foresee.c: likewise, but slower, and not so soon wrong where many sessions run side by side. Events only; how many of
+ * them `order` has: it may stop before the last. */
+uint32_t foresee_nodes(struct engine *engine, uint32_t *order);
+
 /* knots.c: the graph of the order as it stands: puts knots together in the order, and lists them. */
 void knots_find(struct windows *windows);
 

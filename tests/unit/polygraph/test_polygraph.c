@@ -139,6 +139,28 @@ static void keeps_to_memory(void **state)
     }
 }
 
+/* Where hundreds of sessions run side by side, an order is found without a search, and confirmed. */
+static void schedules_many_sessions(void **state)
+{
+    struct fixture *fixture = *state;
+    for (int serial = 0; serial < 2; serial++) {
+        struct blackbox_workload shape = {
+            .name = "blindw", .transactions = 4000, .keys = 2000, .sessions = 400, .operations = 8, .serial = serial};
+        assert_true(blackbox_workload_make(&shape, &fixture->history));
+        fixture->options.model = serial ? ISO_MODEL_SER : ISO_MODEL_SI;
+        check(fixture);
+        assert_int_equal(fixture->result.outcome, ISO_HOLDS);
+        assert_int_equal(fixture->result.counters.search_decisions, 0);
+        assert_int_equal(fixture->result.counters.solver_calls, 0);
+        assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_OK);
+        iso_polygraph_result_release(&fixture->result);
+        iso_history_release(&fixture->history);
+        iso_history_init(&fixture->history);
+        iso_history_input(&fixture->history, "test");
+        iso_polygraph_result_init(&fixture->result);
+    }
+}
+
 static void add(struct fixture *fixture, iso_atom tid, enum iso_operation_kind kind, iso_atom value,
                 enum iso_operation_kind second, iso_atom second_value)
 {
@@ -222,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(stops_in_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keeps_to_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(schedules_many_sessions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_lost_updates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(judges_duplicates_by_graph, set_up, tear_down),
         cmocka_unit_test_setup_teardown(takes_advice, set_up, tear_down),
