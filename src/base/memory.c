@@ -97,6 +97,11 @@ void *iso_column_grow(void *column, size_t old_bytes, size_t new_bytes)
     return memory;
 }
 
+void *iso_column_zeroed(size_t bytes)
+{
+    return is_mapped(bytes) ? map(bytes) : iso_allocate_zeroed(1, bytes);
+}
+
 void iso_column_free(void *column, size_t bytes)
 {
     if (!column)

@@ -23,6 +23,8 @@ _Noreturn void iso_out_of_memory(size_t size);
 /* Grows a column of `old_bytes` (0: none yet, `column` NULL) to `new_bytes`; both must be what was asked for before.
  * New bytes have no defined content. Returns the new place. */
 void *iso_column_grow(void *column, size_t old_bytes, size_t new_bytes);
+/* A column of zeros, of which pages are taken only when they are written. */
+void *iso_column_zeroed(size_t bytes);
 void iso_column_free(void *column, size_t bytes);
 
 /* Gives the memory behind the first `used` of a column's `bytes` back, where it has a mapping of its own: what stands

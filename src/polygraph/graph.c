@@ -16,8 +16,8 @@ void graph_clocks_init(struct engine *engine)
 {
     engine->stride = (engine->chain_count + STAMPS_A_VECTOR - 1) & ~(uint32_t)(STAMPS_A_VECTOR - 1);
     size_t size = (size_t)engine->node_count * engine->stride * sizeof *engine->clocks;
-    engine->clocks = iso_column_grow(NULL, 0, size + 16);
-    engine->seen = iso_column_grow(NULL, 0, size + 16);
+    engine->clocks = iso_column_zeroed(size + 16);
+    engine->seen = iso_column_zeroed(size + 16);
     engine->vector_count = engine->stride / STAMPS_A_VECTOR;
     engine->vectors_a_group = engine->vector_count / 64 + 1;
     size_t words = engine->chain_count / 64 + 2;
@@ -38,8 +38,6 @@ void graph_clocks_init(struct engine *engine)
                                                             << engine->run_chain[engine->version_run[version]] % 64;
     engine->meet = iso_allocate(engine->stride * sizeof *engine->meet + 16);
     engine->before = iso_allocate(engine->stride * sizeof *engine->before + 16);
-    memset(engine->clocks, 0, size);
-    memset(engine->seen, 0, size);
     agenda_init(&engine->agenda, engine->node_count);
     for (uint32_t node = 0; node < engine->event_count; node++)
         clock_of(engine, node)[engine->chain[node_transaction(engine, node)]] = node_stamp(engine, node);
