@@ -139,6 +139,16 @@ static bool mend(struct engine *engine, uint32_t run_count, uint32_t most_knot, 
     return found;
 }
 
+/* A schedule with foresight, mended where its knots are small. */
+static bool mend_foreseen(struct engine *engine, uint32_t most_knot)
+{
+    enum { MOST_NODES = 2048 };
+    double start = now();
+    uint32_t run_count = foresee_nodes(engine, engine->order);
+    engine->result->counters.seconds_windows += now() - start;
+    return !engine_must_stop(engine) && mend(engine, run_count, most_knot, MOST_NODES);
+}
+
 /* The plain schedule if its knots are few dozen nodes as they should be, else one with foresight. */
 static bool mend_schedules(struct engine *engine)
 {
@@ -147,10 +157,7 @@ static bool mend_schedules(struct engine *engine)
         return true;
     if (engine_must_stop(engine))
         return false;
-    double start = now();
-    uint32_t run_count = foresee_nodes(engine, engine->order);
-    engine->result->counters.seconds_windows += now() - start;
-    return mend(engine, run_count, MIDDLE, MIDDLE) || (!engine_must_stop(engine) && mend(engine, 0, MIDDLE, MIDDLE));
+    return mend_foreseen(engine, MIDDLE) || (!engine_must_stop(engine) && mend(engine, 0, MIDDLE, MIDDLE));
 }
 
 /* Mends a schedule where small windows do. Else, as where many sessions share values, searches while that is easy,
@@ -172,20 +179,41 @@ static bool find_order(struct engine *engine)
     return found;
 }
 
+/* Where there are hundreds of chains a round of the rules costs more than a schedule, and one with foresight mostly
+ * needs no more than the first two. */
+static enum iso_status saturate_unless_found(struct engine *engine, bool *found)
+{
+    enum { MANY_CHAINS = 256, SMALL = 512 };
+    const struct iso_polygraph_options *options = engine->options;
+    enum iso_status status = saturate_start(engine);
+    if (status == ISO_OK && engine->chain_count >= MANY_CHAINS && !engine->open_reads && !engine->placements &&
+        !options->no_saturation && !options->no_windows) {
+        size_t nodes = (size_t)engine->node_count * sizeof *engine->order;
+        status = saturate_round(engine);
+        uint32_t *sorted = memcpy(iso_allocate(nodes), engine->order, nodes);
+        *found = status == ISO_OK && mend_foreseen(engine, SMALL);
+        if (!*found)
+            memcpy(engine->order, sorted, nodes);
+        iso_free(sorted);
+    }
+    return status == ISO_OK && !*found ? saturate(engine) : status;
+}
+
 static void judge_graph(struct engine *engine)
 {
     struct iso_polygraph_counters *counters = &engine->result->counters;
     double start = now();
+    bool found = false;
     graph_clocks_init(engine);
-    enum iso_status status = saturate(engine);
-    counters->seconds_saturate = now() - start;
+    enum iso_status status = saturate_unless_found(engine, &found);
+    counters->seconds_saturate = now() - start - counters->seconds_windows;
     counters->open_reads_after = engine->open_reads;
     if (status == ISO_VIOLATED) {
         reject_by_facts(engine);
         return;
     }
     /* the orders that these find need not put lists together as they were read */
-    bool found = status == ISO_OK && !engine->placements && find_order(engine);
+    found = found || (status == ISO_OK && !engine->placements && find_order(engine));
     if (status == ISO_OK && !found && engine_must_stop(engine)) {
         status = ISO_UNDECIDED;
     } else if (status == ISO_OK && !found) {

@@ -386,8 +386,11 @@ static inline stamp version_commit_stamp(const struct engine *engine, uint32_t v
 uint32_t run_first_after(const struct engine *engine, uint32_t run, uint32_t version);
 uint32_t version_of(const struct engine *engine, uint32_t transaction, uint32_t key);
 
-/* saturate.c: ISO_OK: nothing more follows. ISO_VIOLATED: `conflict`, or `empty_read` has no writer left.
- * ISO_UNDECIDED: out of time */
+/* saturate.c, in this order: the first round, after which candidates are listed; another round, with `order` sorted by
+ * what it found; all others. ISO_OK: at last, that nothing more follows. ISO_VIOLATED: `conflict`, or `empty_read` has
+ * no writer left. ISO_UNDECIDED: out of time */
+enum iso_status saturate_start(struct engine *engine);
+enum iso_status saturate_round(struct engine *engine);
 enum iso_status saturate(struct engine *engine);
 bool graph_add_edge(struct engine *engine, struct fact fact); /* at once, with clocks */
 

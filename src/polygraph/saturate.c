@@ -128,12 +128,31 @@ static enum iso_status start(struct engine *engine)
             rules_narrow(engine, read);
         status = failed(engine) ? ISO_VIOLATED : ISO_OK;
     }
-    return status == ISO_OK ? run_agenda(engine) : status;
+    return status;
+}
+
+enum iso_status saturate_start(struct engine *engine)
+{
+    for (uint32_t node = 0; node < engine->node_count; node++) {
+        engine->order[node] = engine->rank[node] = node;
+        agenda_add(&engine->agenda, node);
+    }
+    return start(engine);
+}
+
+enum iso_status saturate_round(struct engine *engine)
+{
+    enum iso_status status = run_round(engine);
+    if (status == ISO_OK && !sort_again(engine)) {
+        engine->conflict = true;
+        status = ISO_VIOLATED;
+    }
+    return status;
 }
 
 static enum iso_status run(struct engine *engine, uint32_t *reads)
 {
-    enum iso_status status = start(engine);
+    enum iso_status status = run_agenda(engine);
     if (status != ISO_OK || engine->options->no_saturation)
         return status;
     for (uint32_t count = list_open_reads(engine, reads);;) {
@@ -153,10 +172,6 @@ static enum iso_status run(struct engine *engine, uint32_t *reads)
 
 enum iso_status saturate(struct engine *engine)
 {
-    for (uint32_t node = 0; node < engine->node_count; node++) {
-        engine->order[node] = engine->rank[node] = node;
-        agenda_add(&engine->agenda, node);
-    }
     uint32_t *reads = iso_allocate(((size_t)engine->open_reads + 1) * sizeof *reads);
     enum iso_status status = run(engine, reads);
     iso_free(reads);
