@@ -71,7 +71,7 @@ proposes "aion auto chronos polygraph" check --engine ""
 proposes "native" gen -o x --format n
 proposes "" check --initial-file ""
 proposes "" check --threads ""
-proposes "aion chronos decode kafka" bench ""
+proposes "aion chronos decode kafka spill" bench ""
 proposes "bash fish zsh" completion ""
 proposes "--until-eof" watch --source history:t --until
 proposes "" check history.j
