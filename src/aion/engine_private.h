@@ -121,7 +121,7 @@ struct aion_session {
 struct aion_touch {
     uint32_t key;                     /* of the block */
     uint32_t last;                    /* value that was read or written last; lists: unused */
-    uint64_t bound;                   /* of the read before */
+    uint64_t moment;                  /* of the read before: the last timestamp that it sees */
     uint64_t opened;                  /* bound of the first write */
     uint32_t first_write, last_write; /* operations of the block */
     uint32_t writes, external;

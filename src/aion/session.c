@@ -168,6 +168,9 @@ static void pass_on(struct iso_aion *engine, struct aion_session *session, struc
         if (!entry)
             return;
         struct aion_member *member = &engine->members[number];
+        bool holds_pinned = entry->detail + 1 == session->pinned;
+        if (holds_pinned && !is_larger(engine, member, &engine->members[entry->detail]))
+            return; /* it and those behind have been judged with what went, which says more */
         judge(engine, &engine->members[entry->transaction], member);
         if (is_larger(engine, &engine->members[entry->detail], member))
             return;

@@ -41,6 +41,14 @@ static inline uint64_t bound_of(const struct iso_history *history, const struct 
     return is_lock(history->kind[operation]) ? bound_of_commit(times) : aion_above(ots_of(history, times, operation));
 }
 
+/* The last timestamp that a read sees: tells apart those at the last two of all too, whose bound is the same. */
+static inline uint64_t moment_of(const struct iso_history *history, const struct aion_times *times, uint32_t operation)
+{
+    bool exclusive = is_lock(history->kind[operation]) && !times->point;
+    uint64_t time = is_lock(history->kind[operation]) ? times->cts : ots_of(history, times, operation);
+    return time - exclusive;
+}
+
 /* ---- steps ---- */
 
 static struct aion_part *new_part(const struct aion_taking *taking, uint8_t shard)
@@ -183,8 +191,8 @@ static void read_register(const struct aion_taking *taking, struct aion_touch *t
 {
     const struct iso_history *history = taking->history;
     uint32_t value = history->value[operation];
-    uint64_t bound = bound_of(history, &taking->times, operation);
-    if (!touch->writes && (!touch->read || bound != touch->bound)) {
+    uint64_t moment = moment_of(history, &taking->times, operation);
+    if (!touch->writes && (!touch->read || moment != touch->moment)) {
         struct aion_step *step = external_read(taking, touch, operation);
         step->kind = AION_READ;
         step->value = value;
@@ -194,7 +202,7 @@ static void read_register(const struct aion_taking *taking, struct aion_touch *t
     }
     touch->read = true;
     touch->last = value;
-    touch->bound = bound;
+    touch->moment = moment;
 }
 
 /* Walks back over the transaction's own appends, which must end the list. */
@@ -240,10 +248,10 @@ static void read_list(const struct aion_taking *taking, struct aion_touch *touch
     uint64_t first = null ? 0 : history->list_first[history->value[operation]];
     uint32_t count = null ? 0 : (uint32_t)(history->list_first[history->value[operation] + 1] - first);
     const iso_atom *elements = count ? history->element + first : NULL; /* a block may have no elements at all */
-    uint64_t bound = bound_of(history, &taking->times, operation);
+    uint64_t moment = moment_of(history, &taking->times, operation);
     uint32_t prefix = count;
     bool ends_right = ends_with_own(taking, touch, operation, elements, &prefix);
-    if (ends_right && (!touch->read || bound != touch->bound)) {
+    if (ends_right && (!touch->read || moment != touch->moment)) {
         struct aion_step *step = external_read(taking, touch, operation);
         struct aion_batch *batch = &taking->engine->batch[taking->block->keys[touch->key].shard];
         step->kind = AION_READ_LIST;
@@ -259,7 +267,7 @@ static void read_list(const struct aion_taking *taking, struct aion_touch *touch
     touch->read = true;
     touch->before = first;
     touch->before_count = prefix;
-    touch->bound = bound;
+    touch->moment = moment;
 }
 
 /* ---- writes ---- */

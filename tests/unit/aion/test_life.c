@@ -314,6 +314,58 @@ static void test_session_told_again_for_a_later_predecessor(void **state)
     stop(&f);
 }
 
+static void member(struct fixture *fixture, uint32_t tid, uint64_t sno, uint64_t sts, uint64_t cts, uint8_t status)
+{
+    begin(fixture, tid, sts, cts, status);
+    fixture->block.session[fixture->block.transaction_count - 1] = iso_history_session(&fixture->block, 77);
+    iso_history_set_sno(&fixture->block, sno);
+    iso_history_operation(&fixture->block, ISO_WRITE, tid, 1);
+    assert_int_equal(arrive(fixture), ISO_OK);
+}
+
+/* The later predecessor was told of and has been let go: one whose outcome comes after that adds nothing. */
+static void test_session_not_told_again_for_an_earlier_predecessor(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    f.options.retention = 10;
+    open_engine(&f);
+    member(&f, 1, 1, 5, 1000, ISO_COMMITTED);
+    member(&f, 2, 2, 20, 0, ISO_UNKNOWN);
+    member(&f, 3, 3, 20, 30, ISO_COMMITTED);
+    assert_int_equal(f.count, 1);
+    assert_int_equal(f.events[0].tid, 3);
+    assert_int_equal(f.events[0].other, 1);
+    iso_aion_watermark(f.engine, 2000, 0);
+    member(&f, 4, 4, 2001, 2002, ISO_COMMITTED);
+    assert_true(iso_aion_resolve(f.engine, &f.block.atoms, 2, true, 25, 0));
+    assert_int_equal(stats_of(&f).sessions_undecided, 1);
+    assert_int_equal(f.count, 1);
+    assert_int_equal(stats_of(&f).counts[ISO_SESSION], 1);
+    stop(&f);
+}
+
+/* The last two timestamps of all have one bound; reads at them are two external reads all the same. */
+static void test_reads_at_the_last_two_timestamps(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    open_engine(&f);
+    begin(&f, 1, UINT64_MAX - 1, 0, ISO_COMMITTED);
+    iso_history_operation(&f.block, ISO_READ, 7, ISO_ABSENT);
+    iso_history_operation(&f.block, ISO_READ, 7, 100);
+    iso_history_set_ots(&f.block, (struct iso_stamp){.physical = UINT64_MAX});
+    assert_int_equal(arrive(&f), ISO_OK);
+    iso_aion_end(f.engine, 0);
+    assert_int_equal(stats_of(&f).counts[ISO_INT], 0);
+    assert_int_equal(stats_of(&f).counts[ISO_EXT], 1);
+    assert_int_equal(f.events[f.count - 1].axiom, ISO_EXT);
+    assert_int_equal(f.events[f.count - 1].actual, 100);
+    stop(&f);
+}
+
 static void test_what_was_dropped_is_undecided(void **state)
 {
     struct fixture f;
@@ -502,6 +554,8 @@ int main(void)
         cmocka_unit_test(test_repeats),
         cmocka_unit_test(test_list_and_register),
         cmocka_unit_test(test_session_told_again_for_a_later_predecessor),
+        cmocka_unit_test(test_session_not_told_again_for_an_earlier_predecessor),
+        cmocka_unit_test(test_reads_at_the_last_two_timestamps),
         cmocka_unit_test(test_what_was_dropped_is_undecided),
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_shared_cts_waits_for_the_watermark),
