@@ -383,6 +383,23 @@ static void write_facts(struct explanation *explanation, uint32_t first, uint32_
     }
 }
 
+/* Marks what the reasons of candidates that were not listed rest on, or writes them. They are told by clocks made anew
+ * of the facts below `listed_at`, and paths go by the same: the rules' own may lag behind those facts still. */
+static void pass_excluded(struct explanation *explanation, uint32_t listed_at, bool write)
+{
+    struct engine *engine = explanation->engine;
+    stamp *clocks = engine->clocks;
+    if (explanation->excluded_count)
+        engine->clocks = engine->seen; /* where they were made */
+    for (uint32_t i = 0; i < explanation->excluded_count; i++) {
+        if (write)
+            write_prune(explanation, &explanation->excluded[i], listed_at);
+        else
+            mark_basis(explanation, &explanation->excluded[i], listed_at);
+    }
+    engine->clocks = clocks;
+}
+
 /* Candidates that were not listed were ruled out between the facts before and after that. */
 void explanation_write(struct explanation *explanation)
 {
@@ -390,12 +407,10 @@ void explanation_write(struct explanation *explanation)
     uint32_t listed_at = engine->listed_at < engine->fact_count ? engine->listed_at : engine->fact_count;
     mark_facts(explanation, listed_at, engine->fact_count);
     explanation_find_excluded(explanation);
-    for (uint32_t i = 0; i < explanation->excluded_count; i++)
-        mark_basis(explanation, &explanation->excluded[i], listed_at);
+    pass_excluded(explanation, listed_at, false);
     mark_facts(explanation, 0, listed_at);
     write_facts(explanation, 0, listed_at);
-    for (uint32_t i = 0; i < explanation->excluded_count; i++)
-        write_prune(explanation, &explanation->excluded[i], listed_at);
+    pass_excluded(explanation, listed_at, true);
     write_facts(explanation, listed_at, engine->fact_count);
 }
 

@@ -31,7 +31,8 @@ struct explanation {
 /* paths.c: finds a path by facts below `limit` into `path`; one of at least one edge if `from` is `to` and `cyclic`. */
 bool explanation_find_path(struct explanation *search, uint32_t from, uint32_t to, uint32_t limit, bool cyclic);
 
-/* excluded.c: fills `excluded`; the facts that it rests on are those below `listed_at`. */
+/* excluded.c: fills `excluded`; the facts that it rests on are those below `listed_at`, whose clocks are
+ * left in engine->seen. */
 void explanation_find_excluded(struct explanation *explanation);
 
 #endif

@@ -249,10 +249,10 @@ bool rules_exclude(const struct engine *engine, uint32_t read, uint32_t version,
 
 static void prune_candidates(struct engine *engine, uint32_t read)
 {
-    const uint32_t *candidates = engine->candidates + engine->first_candidate[read];
+    uint32_t first = engine->first_candidate[read];
     struct fact reason;
     for (uint32_t i = engine->candidate_count[read]; i-- > 0;) {
-        if (rules_exclude(engine, read, candidates[i], &reason))
+        if (rules_exclude(engine, read, engine->candidates[first + i], &reason))
             rules_prune(engine, read, i, reason.kind, reason.other);
     }
 }

@@ -100,8 +100,12 @@ static void add_word(struct iso_history *history, const char *word)
         iso_history_set_xid(history, number_of(word + 4));
     else if (strncmp(word, "snapshot=", 9) == 0)
         iso_history_set_snapshot(history, snapshot_of(history, word + 9));
+    else if (strncmp(word, "begun=", 6) == 0)
+        iso_history_set_begun(history, number_of(word + 6));
+    else if (strncmp(word, "ended=", 6) == 0)
+        iso_history_set_ended(history, number_of(word + 6));
     else
-        malformed("a status, sno=, xid= or snapshot= was expected", word);
+        malformed("a status, sno=, xid=, snapshot=, begun= or ended= was expected", word);
 }
 
 static void begin(struct iso_history *history, char *tid, char **rest)

@@ -107,6 +107,32 @@ static void judges_odd_histories(void **state)
     }
 }
 
+/* A read is left without a writer while the rules' clocks still lag behind the facts that say so. */
+static void judges_while_clocks_lag(void **state)
+{
+    static const struct {
+        enum iso_model model;
+        const char *lines;
+    } late[] = {
+        {ISO_MODEL_GSI,
+         "0 d - - begun=1 ended=11 | a l 1 | w x 1\n1 d - - begun=15 ended=31 | r x 1 | a l 0\n"
+         "2 c - - begun=43 ended=43 | a l 2\n3 b - - begun=31 ended=48 | a l 0 | a l 2 | w x 2\n"
+         "4 a - - begun=45 ended=56 | a l 2 | r x 1\n5 c - - begun=67 ended=89 | a l 1 | r l [1,0,2,0,2,2,1]\n"},
+        {ISO_MODEL_STRONG_SI,
+         "0 b - - begun=36 ended=36 | a l 3 | a l 1\n1 b - - unknown begun=11 ended=36 | a l 0 | a m 0\n"
+         "2 a - - begun=20 ended=48 | a m 3 | a l 3\n3 b - - begun=31 ended=60 | r l [3,1,0,3] | a l 0 | a m 3\n"
+         "4 b - - begun=47 ended=51 | a l 1 | r m [3,0]\n5 a - - begun=57 ended=61 | r l [3,1,0]\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof late / sizeof *late; i++) {
+        struct iso_history history;
+        brief_history(&history, late[i].lines);
+        assert_false(schedule_oracle_holds(&history, late[i].model, 0));
+        judge(&history, late[i].model, false, ISO_IS_VIOLATED, "clocks that lag");
+        iso_history_release(&history);
+    }
+}
+
 static void begin(struct iso_history *history, uint32_t tid, uint32_t session)
 {
     iso_history_begin(history, tid, session, ISO_COMMITTED, iso_origin(0, tid + 1));
@@ -161,9 +187,9 @@ static void judges_one_wide_transaction(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(judges_odd_histories),
-                                       cmocka_unit_test(judges_one_long_session),
-                                       cmocka_unit_test(judges_one_wide_transaction)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(judges_odd_histories), cmocka_unit_test(judges_while_clocks_lag),
+        cmocka_unit_test(judges_one_long_session), cmocka_unit_test(judges_one_wide_transaction)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
