@@ -83,11 +83,6 @@ static void keep_string(struct iso_json *json, char **into)
     }
 }
 
-static bool is(const struct iso_json_text *name, const char *text)
-{
-    return name->length == strlen(text) && !memcmp(name->at, text, name->length);
-}
-
 /* The answer's members; false if it is not such an object. */
 static bool read_answer(struct iso_json *json, const struct iso_text *text, struct answer *answer)
 {
@@ -96,13 +91,14 @@ static bool read_answer(struct iso_json *json, const struct iso_text *text, stru
     if (!iso_json_enter_object(json))
         return false;
     while (iso_json_member(json, &name)) {
-        if (is(&name, "schema"))
+        if (iso_json_is(&name, "schema"))
             keep_string(json, &answer->schema);
-        else if (is(&name, "schemaType"))
+        else if (iso_json_is(&name, "schemaType"))
             keep_string(json, &answer->type);
-        else if (is(&name, "message"))
+        else if (iso_json_is(&name, "message"))
             keep_string(json, &answer->message);
-        else if (is(&name, "references") && iso_json_peek(json) == ISO_JSON_ARRAY && iso_json_enter_array(json))
+        else if (iso_json_is(&name, "references") && iso_json_peek(json) == ISO_JSON_ARRAY &&
+                 iso_json_enter_array(json))
             while (iso_json_element(json)) {
                 answer->references = true;
                 iso_json_skip(json);

@@ -119,8 +119,7 @@ static bool read_segments(struct iso_aion_shard *shard, const struct aion_key *k
         if (iso_spill_get(shard->store, digest, &record, &size, &shard->failure) != ISO_OK)
             return false;
         if (!record || !aion_segment_read(shard, key, serial, record, size, run)) {
-            iso_error_set(&shard->failure, ISO_FAILED,
-                          "the store of what does not fit into memory: a segment is missing or damaged");
+            iso_spill_altered(shard->store, &shard->failure);
             return false;
         }
         if (iso_spill_remove(shard->store, digest, &shard->failure) != ISO_OK)

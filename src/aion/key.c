@@ -47,7 +47,7 @@ static uint32_t add_key(struct iso_aion_shard *shard, const struct iso_atoms *at
         return number;
     }
     if (!aion_record_read(shard, key, record, size))
-        iso_error_set(&shard->failure, ISO_FAILED, "the store of what does not fit into memory: a record is damaged");
+        iso_spill_altered(shard->store, &shard->failure);
     key->flags |= AION_KEY_STORED;
     shard->stats.spilt.misses++;
     return number;

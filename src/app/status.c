@@ -109,16 +109,27 @@ static void put_verdicts(struct app_status *status, const struct iso_pipeline_st
 static bool partition_figure(const struct app_stream *stream, struct iso_kafka_consumer *consumer, uint32_t index,
                              enum iso_metric metric, uint64_t *value)
 {
-    const struct iso_kafka_partition *partitions;
-    iso_kafka_consumer_partitions(consumer, &partitions);
-    uint64_t next = (uint64_t)partitions[index].next, behind = iso_kafka_consumer_behind(consumer, index);
-    struct iso_pipeline_input input = iso_pipeline_input(stream->pipeline, partitions[index].input);
-    *value = metric == ISO_METRIC_OFFSET                ? next
-             : metric == ISO_METRIC_END                 ? next + behind
-             : metric == ISO_METRIC_LAG                 ? behind
-             : metric == ISO_METRIC_PARTITION_WATERMARK ? input.watermark
-                                                        : input.is_idle;
-    return metric != ISO_METRIC_PARTITION_WATERMARK || input.has_watermark;
+    const struct iso_kafka_partition *partition;
+    iso_kafka_consumer_partitions(consumer, &partition);
+    partition += index;
+    struct iso_pipeline_input input = iso_pipeline_input(stream->pipeline, partition->input);
+    switch (metric) {
+    case ISO_METRIC_OFFSET:
+        *value = (uint64_t)partition->next;
+        return true;
+    case ISO_METRIC_END:
+        *value = (uint64_t)partition->next + iso_kafka_consumer_behind(consumer, index);
+        return true;
+    case ISO_METRIC_LAG:
+        *value = iso_kafka_consumer_behind(consumer, index);
+        return true;
+    case ISO_METRIC_PARTITION_WATERMARK:
+        *value = input.watermark;
+        return input.has_watermark;
+    default:
+        *value = input.is_idle;
+        return true;
+    }
 }
 
 static void put_partitions(struct app_status *status, const struct app_stream *stream,

@@ -102,7 +102,7 @@ static inline unsigned iso_bytes_digits(const char *at, uint64_t *number)
     return iso_bytes_digits_of(iso_bytes_load8(at), number);
 }
 
-/* The decimal digits of a whole text of at most 19, whose number then fits 64 bits: false if there are others bytes in
+/* The decimal digits of a whole text of at most 19, whose number then fits 64 bits: false if there are other bytes in
  * it, none at all, or more. Reads nothing else. Leading zeros are digits here. */
 static inline bool iso_bytes_number(const char *at, size_t length, uint64_t *number)
 {

@@ -240,6 +240,11 @@ static inline unsigned iso_json_digits(const char *at, uint64_t *number)
     return total > 19 || (*at == '0' && total > 1) ? 0 : total;
 }
 
+static inline bool iso_json_is(const struct iso_json_text *text, const char *word)
+{
+    return text->length == strlen(word) && !memcmp(text->at, word, text->length);
+}
+
 /* An integer of at most 19 digits at the cursor; false, and nothing has moved: something else, or an end. */
 static inline bool iso_json_short_integer(struct iso_json *json, uint64_t *bits)
 {

@@ -20,11 +20,6 @@ struct told {
 
 /* ---- reading the line ---- */
 
-static bool is(const struct iso_json_text *name, const char *word)
-{
-    return name->length == strlen(word) && !memcmp(name->at, word, name->length);
-}
-
 /* A word of the verdict's own vocabulary; another is none. */
 static void read_word(struct told *told, char *word, size_t size)
 {
@@ -140,15 +135,15 @@ static void put_place(struct told *told, bool is_first)
     uint64_t partition = 0, place = 0;
     iso_json_enter_object(&told->json);
     while (!told->json.code && iso_json_member(&told->json, &name)) {
-        if (is(&name, "file")) {
+        if (iso_json_is(&name, "file")) {
             iso_json_string(&told->json, &file);
-        } else if (is(&name, "topic")) {
+        } else if (iso_json_is(&name, "topic")) {
             iso_json_string(&told->json, &topic);
-        } else if (is(&name, "partition")) {
+        } else if (iso_json_is(&name, "partition")) {
             partition = read_number(told);
-        } else if (is(&name, "offset") || is(&name, "line")) {
+        } else if (iso_json_is(&name, "offset") || iso_json_is(&name, "line")) {
             place = read_number(told);
-        } else if (is(&name, "op") && is_first) {
+        } else if (iso_json_is(&name, "op") && is_first) {
             told->operation = read_number(told);
             told->has_operation = true;
         } else {
@@ -198,16 +193,16 @@ static void read_member(struct told *told, struct iso_brief *brief, const struct
                  {"note", &told->note, read_name},
                  {"at", &told->places, read_places}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (is(name, words[i].name)) {
+        if (iso_json_is(name, words[i].name)) {
             read_word(told, words[i].word, words[i].size);
             return;
         }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (is(name, texts[i].name)) {
+        if (iso_json_is(name, texts[i].name)) {
             *texts[i].place = texts[i].read(told);
             return;
         }
-    if (is(name, "tids"))
+    if (iso_json_is(name, "tids"))
         read_tids(told);
     else
         iso_json_skip(&told->json);

@@ -152,11 +152,6 @@ static void read_value(struct reading *reading, struct iso_claim_value *value)
     value->count = reading->claims->element_count - value->first;
 }
 
-static bool is(const struct iso_json_text *name, const char *word)
-{
-    return name->length == strlen(word) && !memcmp(name->at, word, name->length);
-}
-
 static void read_edge(struct reading *reading)
 {
     struct iso_claims *claims = reading->claims;
@@ -164,13 +159,13 @@ static void read_edge(struct reading *reading)
     struct iso_json_text name;
     iso_json_enter_object(&reading->json);
     while (!reading->json.code && iso_json_member(&reading->json, &name)) {
-        if (is(&name, "from"))
+        if (iso_json_is(&name, "from"))
             edge.from = party_of(claims, read_atom(reading)).transaction;
-        else if (is(&name, "to"))
+        else if (iso_json_is(&name, "to"))
             edge.to = party_of(claims, read_atom(reading)).transaction;
-        else if (is(&name, "type"))
+        else if (iso_json_is(&name, "type"))
             read_known_word(reading, edge.type, sizeof edge.type, "wr|ww|rw|so|rt|implied");
-        else if (is(&name, "key"))
+        else if (iso_json_is(&name, "key"))
             edge.key = iso_atom_index_find(claims->history->key_index, read_atom(reading));
         else
             iso_json_skip(&reading->json);
@@ -197,17 +192,17 @@ static void read_place(struct reading *reading, bool is_first)
     char numbers[64];
     iso_json_enter_object(&reading->json);
     while (!reading->json.code && iso_json_member(&reading->json, &name)) {
-        if (is(&name, "file"))
+        if (iso_json_is(&name, "file"))
             iso_json_string(&reading->json, &file);
-        else if (is(&name, "topic"))
+        else if (iso_json_is(&name, "topic"))
             iso_json_string(&reading->json, &topic);
-        else if (is(&name, "line"))
+        else if (iso_json_is(&name, "line"))
             line = read_count(reading);
-        else if (is(&name, "partition"))
+        else if (iso_json_is(&name, "partition"))
             partition = read_count(reading);
-        else if (is(&name, "offset"))
+        else if (iso_json_is(&name, "offset"))
             offset = read_count(reading);
-        else if (is(&name, "op") && is_first)
+        else if (iso_json_is(&name, "op") && is_first)
             reading->operation = (int64_t)read_count(reading);
         else
             iso_json_skip(&reading->json);
@@ -235,35 +230,35 @@ static void read_places(struct reading *reading)
 static bool read_member(struct reading *reading, const struct iso_json_text *name)
 {
     struct iso_claim *claim = &reading->claim;
-    if (is(name, "axiom")) {
+    if (iso_json_is(name, "axiom")) {
         reading->has_axiom = true;
         read_word(reading, reading->axiom, sizeof reading->axiom);
-    } else if (is(name, "kind") || is(name, "anomaly")) {
+    } else if (iso_json_is(name, "kind") || iso_json_is(name, "anomaly")) {
         read_word(reading, reading->kind, sizeof reading->kind);
-    } else if (is(name, "id")) {
+    } else if (iso_json_is(name, "id")) {
         read_word(reading, reading->id, sizeof reading->id);
-    } else if (is(name, "state")) {
+    } else if (iso_json_is(name, "state")) {
         read_word(reading, reading->state, sizeof reading->state);
-    } else if (is(name, "doubtful")) {
+    } else if (iso_json_is(name, "doubtful")) {
         read_word(reading, reading->doubtful, sizeof reading->doubtful);
-    } else if (is(name, "tids")) {
+    } else if (iso_json_is(name, "tids")) {
         read_parties(reading);
-    } else if (is(name, "key")) {
+    } else if (iso_json_is(name, "key")) {
         reading->has_key = true;
         reading->key = read_atom(reading);
-    } else if (is(name, "expected")) {
+    } else if (iso_json_is(name, "expected")) {
         read_value(reading, &claim->expected);
-    } else if (is(name, "actual")) {
+    } else if (iso_json_is(name, "actual")) {
         read_value(reading, &claim->actual);
-    } else if (is(name, "writer_expected")) {
+    } else if (iso_json_is(name, "writer_expected")) {
         claim->writer_expected = party_of(reading->claims, read_atom(reading));
-    } else if (is(name, "writer_actual")) {
+    } else if (iso_json_is(name, "writer_actual")) {
         claim->writer_actual = party_of(reading->claims, read_atom(reading));
-    } else if (is(name, "edges")) {
+    } else if (iso_json_is(name, "edges")) {
         read_edges(reading);
-    } else if (is(name, "lemmas")) {
+    } else if (iso_json_is(name, "lemmas")) {
         claim->lemmas = (uint32_t)read_count(reading);
-    } else if (is(name, "at")) {
+    } else if (iso_json_is(name, "at")) {
         read_places(reading);
     } else {
         return false;
@@ -423,16 +418,16 @@ static void read_object(struct reading *reading)
     start_claim(reading);
     iso_json_enter_object(&reading->json);
     while (!reading->json.code && reading->error->status == ISO_OK && iso_json_member(&reading->json, &name)) {
-        if (is(&name, "level")) {
+        if (iso_json_is(&name, "level")) {
             read_known_word(reading, reading->level, sizeof reading->level, "si|ser|adya-si|gsi|strong-si|strict-ser");
-        } else if (is(&name, "verdict")) {
+        } else if (iso_json_is(&name, "verdict")) {
             is_verdict = true;
             read_known_word(reading, claims->outcome, sizeof claims->outcome, "holds|violated|undecided");
-        } else if (is(&name, "engine")) {
+        } else if (iso_json_is(&name, "engine")) {
             read_known_word(reading, claims->engine, sizeof claims->engine, "chronos|aion|polygraph");
-        } else if (is(&name, "counts")) {
+        } else if (iso_json_is(&name, "counts")) {
             read_counts(reading);
-        } else if (is(&name, "violations")) {
+        } else if (iso_json_is(&name, "violations")) {
             read_violations(reading);
         } else if (!read_member(reading, &name)) {
             iso_json_skip(&reading->json);

@@ -286,7 +286,7 @@ static void walk(struct derivation *derivation, uint32_t source)
     }
 }
 
-static void rest(struct derivation *derivation, uint32_t source, int literal)
+void derivation_rests_on(struct derivation *derivation, uint32_t source, int literal)
 {
     uint32_t variable = (uint32_t)abs(literal);
     derivation->round++;
@@ -296,15 +296,10 @@ static void rest(struct derivation *derivation, uint32_t source, int literal)
     walk(derivation, source);
 }
 
-void derivation_rests_on(struct derivation *derivation, uint32_t source, int literal)
-{
-    rest(derivation, source, literal);
-}
-
 void derivation_rests_on_failure(struct derivation *derivation, uint32_t source)
 {
     if (derivation->refused) {
-        rest(derivation, source, derivation->refused);
+        derivation_rests_on(derivation, source, derivation->refused);
         return;
     }
     derivation->round++;

@@ -337,6 +337,16 @@ static uint32_t wait_to_write(struct foresight *foresight, uint32_t t)
     return ISO_NONE;
 }
 
+/* The known reads of a transaction that have yet to run: more, or one less each. */
+static void count_reads(struct foresight *foresight, uint32_t t, uint32_t by)
+{
+    const struct engine *engine = foresight->engine;
+    for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1]; read++) {
+        if (engine->read_writer[read] != OPEN)
+            *at_version(foresight, foresight->unread, engine->read_writer[read], engine->read_key[read]) += by;
+    }
+}
+
 /* ---- back ---- */
 
 static void take_back_step(struct foresight *foresight)
@@ -347,10 +357,8 @@ static void take_back_step(struct foresight *foresight)
         return;
     uint32_t t = node_transaction(engine, node);
     bool begins = node == node_begin(engine, t), commits = node == node_commit(engine, t);
-    for (uint32_t read = engine->first_read[t]; begins && read < engine->first_read[t + 1]; read++) {
-        if (engine->read_writer[read] != OPEN)
-            ++*at_version(foresight, foresight->unread, engine->read_writer[read], engine->read_key[read]);
-    }
+    if (begins)
+        count_reads(foresight, t, 1);
     for (uint32_t write = engine->first_write[t + 1]; write-- > engine->first_write[t];) {
         uint32_t key = engine->write_key[write], version = engine->version_of_write[write];
         if (begins)
@@ -416,10 +424,8 @@ static void run_next(struct foresight *foresight)
         return;
     uint32_t t = node_transaction(engine, node);
     bool begins = node == node_begin(engine, t), commits = node == node_commit(engine, t);
-    for (uint32_t read = engine->first_read[t]; begins && read < engine->first_read[t + 1]; read++) {
-        if (engine->read_writer[read] != OPEN)
-            --*at_version(foresight, foresight->unread, engine->read_writer[read], engine->read_key[read]);
-    }
+    if (begins)
+        count_reads(foresight, t, UINT32_MAX);
     for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++) {
         uint32_t key = engine->write_key[write], version = engine->version_of_write[write];
         if (begins)

@@ -139,20 +139,21 @@ static bool mend(struct engine *engine, uint32_t run_count, uint32_t most_knot, 
     return found;
 }
 
+/* Nodes, of knots and of windows around them. */
+enum { SMALL = 512, MIDDLE = 2048 };
+
 /* A schedule with foresight, mended where its knots are small. */
 static bool mend_foreseen(struct engine *engine, uint32_t most_knot)
 {
-    enum { MOST_NODES = 2048 };
     double start = now();
     uint32_t run_count = foresee_nodes(engine, engine->order);
     engine->result->counters.seconds_windows += now() - start;
-    return !engine_must_stop(engine) && mend(engine, run_count, most_knot, MOST_NODES);
+    return !engine_must_stop(engine) && mend(engine, run_count, most_knot, MIDDLE);
 }
 
 /* The plain schedule if its knots are few dozen nodes as they should be, else one with foresight. */
 static bool mend_schedules(struct engine *engine)
 {
-    enum { SMALL = 512, MIDDLE = 2048 };
     if (mend(engine, 0, SMALL, MIDDLE))
         return true;
     if (engine_must_stop(engine))
@@ -183,12 +184,12 @@ static bool find_order(struct engine *engine)
  * needs no more than the first two. */
 static enum iso_status saturate_unless_found(struct engine *engine, bool *found)
 {
-    enum { MANY_CHAINS = 256, SMALL = 512 };
+    enum { MANY_CHAINS = 256 };
     const struct iso_polygraph_options *options = engine->options;
     enum iso_status status = saturate_start(engine);
     if (status == ISO_OK && engine->chain_count >= MANY_CHAINS && !engine->open_reads && !engine->placements &&
         !options->no_saturation && !options->no_windows) {
-        size_t nodes = (size_t)engine->node_count * sizeof *engine->order;
+        size_t nodes = (size_t)engine->node_count * sizeof *engine->order; /* the agenda is by places in it */
         status = saturate_round(engine);
         uint32_t *sorted = memcpy(iso_allocate(nodes), engine->order, nodes);
         *found = status == ISO_OK && mend_foreseen(engine, SMALL);

@@ -113,39 +113,31 @@ static uint32_t look_at_open_reads(struct engine *engine, uint32_t *reads, uint3
     return left;
 }
 
-/* Once round without open reads: then clocks say how few candidates those have, and most have only one. */
-static enum iso_status start(struct engine *engine)
-{
-    enum iso_status status = run_round(engine);
-    if (status == ISO_OK && !sort_again(engine)) { /* reasons are told of facts without a cycle */
-        engine->conflict = true;
-        return ISO_VIOLATED;
-    }
-    if (status == ISO_OK && !candidates_list(engine))
-        return ISO_UNDECIDED;
-    for (uint32_t read = 0; status == ISO_OK && !engine->options->no_saturation && read < engine->read_count; read++) {
-        if (engine->read_writer[read] == OPEN && engine->candidate_count[read] < 2)
-            rules_narrow(engine, read);
-        status = failed(engine) ? ISO_VIOLATED : ISO_OK;
-    }
-    return status;
-}
-
-enum iso_status saturate_start(struct engine *engine)
-{
-    for (uint32_t node = 0; node < engine->node_count; node++) {
-        engine->order[node] = engine->rank[node] = node;
-        agenda_add(&engine->agenda, node);
-    }
-    return start(engine);
-}
-
 enum iso_status saturate_round(struct engine *engine)
 {
     enum iso_status status = run_round(engine);
     if (status == ISO_OK && !sort_again(engine)) {
         engine->conflict = true;
         status = ISO_VIOLATED;
+    }
+    return status;
+}
+
+/* Once round without open reads: then clocks say how few candidates those have, and most have only one. Sorted, since
+ * reasons are told of facts without a cycle. */
+enum iso_status saturate_start(struct engine *engine)
+{
+    for (uint32_t node = 0; node < engine->node_count; node++) {
+        engine->order[node] = engine->rank[node] = node;
+        agenda_add(&engine->agenda, node);
+    }
+    enum iso_status status = saturate_round(engine);
+    if (status == ISO_OK && !candidates_list(engine))
+        return ISO_UNDECIDED;
+    for (uint32_t read = 0; status == ISO_OK && !engine->options->no_saturation && read < engine->read_count; read++) {
+        if (engine->read_writer[read] == OPEN && engine->candidate_count[read] < 2)
+            rules_narrow(engine, read);
+        status = failed(engine) ? ISO_VIOLATED : ISO_OK;
     }
     return status;
 }

@@ -157,7 +157,7 @@ static uint64_t offset_of(const struct spill_slot *slot)
     return ((uint64_t)slot->place - 1) * UNIT;
 }
 
-static enum iso_status altered(const struct iso_spill *spill, struct iso_error *error)
+enum iso_status iso_spill_altered(const struct iso_spill *spill, struct iso_error *error)
 {
     errno = EBADMSG;
     return failed(spill, error, "does not hold what was written to it");
@@ -177,14 +177,14 @@ static enum iso_status fetch(struct iso_spill *spill, const struct spill_slot *s
         return ISO_FAILED;
     memcpy(&header, spill->found, sizeof header);
     if (header.size > ISO_SPILL_MOST || space_of(header.size) > most)
-        return altered(spill, error);
+        return iso_spill_altered(spill, error);
     uint32_t all = (uint32_t)sizeof header + header.size;
     if (all > first && buffered)
         memcpy(spill->found + first, spill->buffer + within + first, all - first);
     else if (all > first && read_at(spill, spill->found + first, all - first, offset + first, error) != ISO_OK)
         return ISO_FAILED;
     if (check_of(header.digest, spill->found + sizeof header, header.size) != header.check)
-        return altered(spill, error);
+        return iso_spill_altered(spill, error);
     return ISO_OK;
 }
 
@@ -260,7 +260,7 @@ static enum iso_status move_living(struct iso_spill *spill, uint32_t number, str
         space = space_of(header.size);
         if (header.size > ISO_SPILL_MOST || space > SEGMENT - at ||
             check_of(header.digest, spill->victim + at + sizeof header, header.size) != header.check)
-            return altered(spill, error);
+            return iso_spill_altered(spill, error);
         struct spill_slot *slot = slot_at(spill, header.digest, first + at / UNIT);
         if (!slot)
             continue;
@@ -270,7 +270,7 @@ static enum iso_status move_living(struct iso_spill *spill, uint32_t number, str
         spill->list[number].live--;
         spill->moved += space;
     }
-    return spill->list[number].live ? altered(spill, error) : ISO_OK;
+    return spill->list[number].live ? iso_spill_altered(spill, error) : ISO_OK;
 }
 
 /* The segment with the least share of living records. */

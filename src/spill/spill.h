@@ -48,6 +48,9 @@ enum iso_status iso_spill_get(struct iso_spill *spill, uint64_t digest, const ui
 /* Forgets the record of a digest, which there is. */
 enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struct iso_error *error);
 
+/* Says in `error` that the store does not hold what was written to it; ISO_FAILED. */
+enum iso_status iso_spill_altered(const struct iso_spill *spill, struct iso_error *error);
+
 struct iso_spill_stats {
     uint64_t records;
     uint64_t disk;          /* bytes of the file */

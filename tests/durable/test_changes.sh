@@ -5,12 +5,7 @@
 # written beside them. TAP on stdout.
 set -u
 cd "$(dirname "$0")/../.." || exit 4
-build=${BUILD:-build}
-isochron=${ISOCHRON:-$PWD/$build/isochron}
-work=$(mktemp -d)
-number=0
-. tests/support/tap.sh
-. tests/durable/broker.sh
+. tests/durable/begin.sh
 trap 'stop_broker; rm -rf "$work"' EXIT
 
 # Where runs die, one after the other: each but the last does so in the state that the one before left.

@@ -4,12 +4,7 @@
 # line, and the file of verdicts must hold whole lines only. A part of it, or all: CRASHES=all. TAP on stdout.
 set -u
 cd "$(dirname "$0")/../.." || exit 4
-build=${BUILD:-build}
-isochron=${ISOCHRON:-$PWD/$build/isochron}
-work=$(mktemp -d)
-number=0
-. tests/support/tap.sh
-. tests/durable/broker.sh
+. tests/durable/begin.sh
 trap 'stop_broker; rm -rf "$work"' EXIT
 
 live="before-restore after-restore before-journal-created after-journal-created after-journal-headed before-sync

@@ -3,12 +3,7 @@
 # one of before, damage, a full disk; and how it ends on signals. TAP on stdout.
 set -u
 cd "$(dirname "$0")/../.." || exit 4
-build=${BUILD:-build}
-isochron=${ISOCHRON:-$PWD/$build/isochron}
-work=$(mktemp -d)
-number=0
-. tests/support/tap.sh
-. tests/durable/broker.sh
+. tests/durable/begin.sh
 trap 'stop_broker; [ -z "${disk:-}" ] || umount "$disk"; rm -rf "$work"' EXIT
 state=$work/state
 
