@@ -187,7 +187,7 @@ PROPERTY_PROGRAMS := $(filter-out $(WITHOUT_THREADS:%=$(BUILD)/tests/%),$(PROPER
 UNIT_PROGRAMS := $(filter-out $(WITHOUT_THREADS:%=$(BUILD)/tests/%),$(UNIT_PROGRAMS))
 endif
 named = $(if $(T),$(foreach test,$(1),$(if $(findstring $(T),$(subst test_,,$(test))),$(test))),$(1))
-TESTS := $(call named,$(SCRIPTS) $(PROPERTY_PROGRAMS) $(UNIT_PROGRAMS))
+TESTS := $(strip $(call named,$(SCRIPTS) $(PROPERTY_PROGRAMS) $(UNIT_PROGRAMS)))
 
 .PHONY: check test-programs test asan ubsan tsan clang oracle
 test-programs: $(BUILD)/isochron $(RECORDER) $(BROKER) $(filter $(BUILD)/%,$(TESTS))

@@ -4,7 +4,7 @@
  * No proof has a lemma to spare, and none may end undecided but those in which nothing is judged. A history is made by
  * running transactions against a toy database (serial, or with stale snapshots) and then spoiling some reads, so that
  * about half of them hold. A disagreement is shrunk and printed. Arguments: histories a level (default 3000), seed
- * (default 1).
+ * (default 1). The windows and the solver by themselves get a quarter of that, of other histories.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -384,8 +384,10 @@ int main(int argc, char **argv)
     int first = argc > 3 ? atoi(argv[3]) : 0, end = argc > 3 ? first + 1 : WAYS;
     printf("1..%d\n", (end - first) * ISO_MODELS);
     for (int way = first; way < end; way++) {
+        bool part = way == WINDOWS || way == SOLVER;
         for (int model = 0; model < ISO_MODELS; model++)
-            fine &= check_level((enum iso_model)model, count, seed, (enum way)way, ++number);
+            fine &= check_level((enum iso_model)model, part ? (count + 3) / 4 : count, part ? seed + count : seed,
+                                (enum way)way, ++number);
     }
     return !fine;
 }
