@@ -28,7 +28,15 @@ trap finish EXIT
 scenarios=${SCENARIOS:-check config aion polygraph minimise verify convert directory gen replay spill lists join dead-letter watch state restart tools}
 remembering() {
     "$isochron" watch --source history:t --until-eof --finality-timeout 0 --final-only --state remembered --checkpoint-interval 0 \
-        --snapshot-after 1 -X "bootstrap.servers=$address"
+        --snapshot-after 1 --out file:verdicts -X "bootstrap.servers=$address"
+    local status=$?
+    LD_PRELOAD= sort verdicts >sorted 2>/dev/null # which comes first is the threads' choice
+    return $status
+}
+# What a run goes on from that was killed once all was fed.
+killed() {
+    (LD_PRELOAD= && ISOCHRON_CRASH=before-finish remembering) 2>/dev/null
+    LD_PRELOAD= flock remembered/lock true # a snapshot's child is killed with its parent, an instant later
 }
 # What failed leaves a state from which the next run comes to the end: both together tell what one would.
 goes_on() {
@@ -38,6 +46,8 @@ goes_on() {
     status=$?
     [ $status = "$expected" ] || echo "status $status" >stuck
 }
+verified() { LD_PRELOAD= "$isochron" state verify remembered >/dev/null 2>&1 || echo "status $?" >damaged; }
+
 run() {
     case $1 in
     check) "$isochron" check --threads 2 --json ../violated.jsonl.zst ;;
@@ -57,18 +67,19 @@ run() {
     watch) "$isochron" watch --source history:t --until-eof --finality-timeout 0 --final-only --record recorded.stream \
         -X "bootstrap.servers=$address" ;;
     state | restart)
-        [ "$1" = state ] || LD_PRELOAD= cp -r ../remembered .
+        [ "$1" = state ] || killed
         remembering
         local status=$?
         [ $status != 4 ] || goes_on
-        [ $status = 137 ] || LD_PRELOAD= rm -rf remembered # it holds times
+        verified
+        [ $status = 137 ] || LD_PRELOAD= rm -rf remembered verdicts # it holds times
         return $status
         ;;
     tools)
         LD_PRELOAD= cp -r ../remembered .
         "$isochron" state verify remembered && "$isochron" state show remembered && "$isochron" state compact remembered
         local status=$?
-        LD_PRELOAD= "$isochron" state verify remembered >/dev/null || echo "status $?" >damaged
+        verified
         LD_PRELOAD= rm -rf remembered
         return $status
         ;;
@@ -130,21 +141,22 @@ as_before() {
 }
 
 # A failure that was told: status 4, a message, and of the files only whole ones, but for streams, which begin as they should;
-# a folder that memory did not suffice for may stand under its temporary name, and so may a store that could not be unlinked.
+# a folder that memory did not suffice for may stand under its temporary name.
 told() {
-    local file
+    local file missing=right
+    [ "$kind" != unlink ] || missing= # what cannot be removed is left
     [ "$(cat "$work/wrong.status")" = 4 ] && grep -q '^isochron: ' "$work/wrong.stderr" || return 1
-    case $scenario in state | restart) cmp -s <(sort "$work/wrong.stdout") <(sort "$work/right.stdout") || return 1 ;; esac
+    case $scenario in state | restart) cmp -s "$work"/{wrong,right}/sorted || return 1 ;; esac
     for file in "$work"/wrong/*.stream; do
         [ ! -f "$file" ] || cmp -s -n "$(stat -c %s "$file")" "$file" "$work/right/${file##*/}" || return 1
     done
-    [ -z "$(diff -r --exclude='*.stream' --exclude='*.partial-*' --exclude='isochron-spill-*' "$work/wrong" "$work/right" | grep -v "^Only in $work/right")" ]
+    [ -z "$(diff -r --exclude='*.stream' --exclude='*.partial-*' "$work/wrong" "$work/right" | grep -v "^Only in $work/$missing")" ]
 }
 
 acceptable() { # how
     local why
     [ "$1" = fail ] && told && return 0
-    why=$(as_before) || { echo "# $why: $(head -c 300 "$work/wrong.stderr" | tr '\n' ' ')"; return 1; }
+    why=$(as_before) || { echo "# $why: $(head -c 900 "$work/wrong.stderr" | tr '\n' ' ')"; return 1; }
 }
 
 # All places of one kind in one scenario.
@@ -172,9 +184,7 @@ start_broker() {
     for ((i = 0; i < 1200; i++)); do [ ! -s "$work/broker.out" ] || break; sleep 0.1; done
     address=$(cat "$work/broker.out")
     "$isochron" gen --to kafka:t --quiet -X "bootstrap.servers=$address" "$work/few.jsonl"
-    # what `restart` goes on from: killed once all was fed
-    (mkdir "$work/killed" && cd "$work/killed" && ISOCHRON_CRASH=before-finish run state >/dev/null && exit 4) 2>/dev/null
-    mv "$work/killed/remembered" "$work/remembered"
+    (cd "$work" && LD_PRELOAD= killed)
 }
 
 # Sanitizers that are linked into the program (clang's) or mind who comes before them (threads) leave nothing to catch.
