@@ -44,8 +44,14 @@ static void write_versions(struct target *target, bool list)
     struct aion_batch batch = {.atoms = &target->atoms};
     for (uint64_t i = 1; i <= VERSIONS; i++) {
         struct aion_part *part = aion_batch_part(&batch);
-        *part = (struct aion_part){.sts = 10 * i, .cts = 10 * i + 5, .opened = 10 * i, .bound = 10 * i, .origin = i,
-                                   .first_step = batch.step_count, .step_count = 1, .tid = (iso_atom)i,
+        *part = (struct aion_part){.sts = 10 * i,
+                                   .cts = 10 * i + 5,
+                                   .opened = 10 * i,
+                                   .bound = 10 * i,
+                                   .origin = i,
+                                   .first_step = batch.step_count,
+                                   .step_count = 1,
+                                   .tid = (iso_atom)i,
                                    .flags = ISO_COMMITTED | ISO_HAS_STS | ISO_HAS_CTS};
         iso_atom value = i % 3 == 0   ? iso_atoms_add_string(&target->atoms, "a value of some bytes", 20 - i % 7)
                          : i % 3 == 1 ? iso_atoms_add_unsigned(&target->atoms, UINT64_MAX - i)
