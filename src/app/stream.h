@@ -15,17 +15,17 @@
 struct app_stream_options {
     int level, on_bad_record;
     bool no_session_order, allow_unjudged, json, final_only, quiet;
-    bool served;    /* lines go to a status server too */
-    bool remembers; /* --state: what is written and read on the way is for app/durable.h to open */
-    bool keep;      /* all transactions, and the verdict, in memory */
-    bool silent;    /* no verdict lines on standard output */
-    bool brief;     /* final verdicts on standard output, each in words */
+    bool served;                             /* lines go to a status server too */
+    bool keep;                               /* all transactions, and the verdict, in memory */
+    bool silent;                             /* no verdict lines on standard output */
+    bool brief;                              /* final verdicts on standard output, each in words */
     uint64_t finality_timeout, idle_timeout; /* seconds */
     uint64_t hlc_bits, settle, retention, memory, max_violations, threads;
     uint64_t round; /* 0: judge at the end only */
     bool any_order;
     struct app_texts sources, properties;
     const char *initial, *initial_file, *out, *dead_letter, *history, *to_history, *spill;
+    const char *state; /* where it remembers: what is written and read on the way is for app/durable.h to open */
 };
 
 /* The rows of a command whose options struct has a `struct app_stream_options` named `stream`. */
