@@ -156,8 +156,6 @@ void iso_aion_archive(struct iso_archive *archive, struct iso_aion *engine)
 
 void iso_aion_fork(struct iso_aion *engine)
 {
-    aion_block_forget_keys(&engine->block);
-    aion_block_forget_keys(&engine->held);
     for (uint32_t s = 0; s < engine->shards; s++)
         iso_aion_shard_fork(engine->shard[s]);
 }
