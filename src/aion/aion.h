@@ -96,6 +96,7 @@ struct iso_aion_options {
     bool spill_stays;             /* its files have names and stay: the engine can be saved (aion/archive.h) */
     void (*spill_at)(void *context, const char *point); /* for tests, as in spill/spill.h; or NULL */
     void *spill_context;
+    unsigned spill_segment_bits;     /* for tests, too */
     bool spill_all;                  /* every key goes there as soon as it can: for tests */
     uint64_t (*memory_in_use)(void); /* anonymous bytes of the process; or NULL: only the engine's own state counts */
     bool foreign;                    /* SI: take writers without sts; each is a version and nothing else */

@@ -107,7 +107,7 @@ static bool store_key(struct iso_aion_shard *shard, struct aion_key *key, uint64
     if (!stored && iso_spill_get(shard->store, digest, &other, &size, &shard->failure) != ISO_OK)
         return false;
     aion_record_write(shard, key, &shard->record);
-    if (other || shard->record.size > ISO_SPILL_MOST) {
+    if (other || shard->record.size > iso_spill_most(shard->store)) {
         key->flags |= AION_KEY_ALONE;
         return false;
     }

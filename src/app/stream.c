@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/captures.h"
@@ -209,6 +210,14 @@ static const char *spill_folder(const struct app_stream_options *options)
     return options->spill ? options->spill : app_temporary_folder();
 }
 
+/* For tests: ISOCHRON_SPILL_BITS=12 makes segments of 4 KiB, so that little data goes through all that they do. */
+static unsigned segment_bits(void)
+{
+    const char *text = getenv("ISOCHRON_SPILL_BITS");
+    unsigned bits = text ? (unsigned)atoi(text) : 0;
+    return bits >= 12 && bits <= 20 ? bits : 0;
+}
+
 static void at_point(void *context, const char *point)
 {
     struct app_stream *stream = context;
@@ -231,6 +240,7 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.memory_limit = options->memory;
     settings.spill = spill_folder(options);
     settings.spill_stays = options->state != NULL;
+    settings.spill_segment_bits = segment_bits();
     settings.spill_at = options->state ? at_point : NULL;
     settings.memory_in_use = settings.spill && !options->state ? app_memory_in_use : NULL; /* else app/durable.c says */
     settings.changes = survey->changes;

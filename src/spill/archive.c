@@ -40,16 +40,20 @@ static void archive_name(struct iso_archive *archive, const struct iso_spill *sp
 
 static void archive_list(struct iso_archive *archive, struct iso_spill *spill)
 {
-    struct spill_state state = {spill->active, spill->filled, spill->records};
+    struct spill_state state = {spill->active, spill->filled, spill->segment, 0, spill->records};
     uint64_t count = spill->segments, capacity = count;
     spill->list = iso_archive_column(archive, SPILL_ITEM_SEGMENTS, ISO_ARCHIVE_HEAP, spill->list, &count, &capacity,
                                      sizeof *spill->list);
     iso_archive_value(archive, SPILL_ITEM_STATE, &state, sizeof state);
     if (!archive->restoring)
         return;
-    iso_archive_expect(archive, count <= UINT32_MAX / (SPILL_SEGMENT / SPILL_UNIT) && count == capacity);
+    iso_archive_expect(archive, state.segment >= 1 << SPILL_LEAST_BITS && state.segment <= 1 << SPILL_BITS &&
+                                    !(state.segment & (state.segment - 1)));
+    if (archive->error->status == ISO_OK)
+        spill->segment = state.segment;
+    iso_archive_expect(archive, count <= UINT32_MAX / (spill->segment / SPILL_UNIT) && count == capacity);
     iso_archive_expect(archive, count ? state.active < count : !state.records);
-    iso_archive_expect(archive, state.filled <= SPILL_SEGMENT && state.filled % SPILL_UNIT == 0);
+    iso_archive_expect(archive, state.filled <= spill->segment && state.filled % SPILL_UNIT == 0);
     if (archive->error->status != ISO_OK)
         return;
     spill->segments = (uint32_t)count;
@@ -83,12 +87,12 @@ static void compare(struct iso_archive *archive, struct iso_spill *spill)
     for (uint32_t t = 0; t < SPILL_TABLES; t++) {
         for (uint32_t i = 0; i < spill->table.tables[t].size; i++) {
             const struct spill_slot *slot = &spill->table.tables[t].slots[i];
-            uint64_t offset = slot->place ? spill_offset_of(slot) : 0, number = offset / SPILL_SEGMENT;
+            uint64_t offset = slot->place ? spill_offset_of(slot) : 0, number = offset / spill->segment;
             if (!slot->place)
                 continue;
-            iso_archive_expect(archive,
-                               number < spill->segments &&
-                                   offset % SPILL_SEGMENT < (number == spill->active ? spill->filled : SPILL_SEGMENT));
+            iso_archive_expect(archive, number < spill->segments &&
+                                            offset % spill->segment <
+                                                (number == spill->active ? spill->filled : spill->segment));
             if (archive->error->status == ISO_OK)
                 live[number]++;
         }
@@ -105,7 +109,7 @@ static void compare(struct iso_archive *archive, struct iso_spill *spill)
 static void find_file(struct iso_archive *archive, struct iso_spill *spill)
 {
     struct stat status;
-    uint64_t needed = spill_bytes_needed(spill->list, spill->segments, spill->active);
+    uint64_t needed = (uint64_t)spill_segments_needed(spill->list, spill->segments, spill->active) * spill->segment;
     if (archive->error->status != ISO_OK || !needed || spill_open_named(spill, 0, archive->error) != ISO_OK)
         return;
     if (fstat(spill->file, &status))

@@ -68,13 +68,13 @@ enum iso_status spill_read(struct iso_spill *spill, void *bytes, size_t size, ui
 /* A file that is made now and has a name may be one that was left there: no archive refers to anything in it. */
 enum iso_status spill_write_segment(struct iso_spill *spill, struct iso_error *error)
 {
-    memset(spill->buffer + spill->filled, 0, SPILL_SEGMENT - spill->filled);
+    memset(spill->buffer + spill->filled, 0, spill->segment - spill->filled);
     if (spill->file < 0 && spill_open_named(spill, O_CREAT | O_TRUNC, error) != ISO_OK)
         return error->status;
     at(spill, "before-spill-write");
-    for (size_t done = 0; done < SPILL_SEGMENT;) {
-        off_t offset = (off_t)spill->active * SPILL_SEGMENT + (off_t)done;
-        ssize_t put = pwrite(spill->file, spill->buffer + done, SPILL_SEGMENT - done, offset);
+    for (size_t done = 0; done < spill->segment;) {
+        off_t offset = (off_t)spill->active * spill->segment + (off_t)done;
+        ssize_t put = pwrite(spill->file, spill->buffer + done, spill->segment - done, offset);
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)

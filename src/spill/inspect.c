@@ -11,11 +11,11 @@
 #include "base/memory.h"
 #include "spill/spill_private.h"
 
-uint64_t spill_bytes_needed(const struct spill_segment *list, uint32_t count, uint32_t active)
+uint32_t spill_segments_needed(const struct spill_segment *list, uint32_t count, uint32_t active)
 {
     while (count && (!list[count - 1].records || count - 1 == active))
         count--;
-    return (uint64_t)count * SPILL_SEGMENT;
+    return count;
 }
 
 enum iso_status spill_is_short(const char *path, uint64_t length, uint64_t needed, struct iso_error *error)
@@ -55,13 +55,14 @@ static enum iso_status read_segment(struct reader *reader, uint32_t number, uint
     const struct spill_segment *segment = &reader->list[number];
     struct spill_header header;
     uint32_t at = 0;
-    if (spill_read(&reader->file, reader->segment, SPILL_SEGMENT, (uint64_t)number * SPILL_SEGMENT, error) != ISO_OK)
+    if (spill_read(&reader->file, reader->segment, reader->file.segment, (uint64_t)number * reader->file.segment,
+                   error) != ISO_OK)
         return error->status;
     for (uint32_t left = segment->records; left; left--, at += spill_space_of(header.size)) {
-        if (!spill_is_record(reader->segment, at, segment->serial, &header))
+        if (!spill_is_record(reader->segment, reader->file.segment, at, segment->serial, &header))
             return iso_error_set(error, ISO_FAILED,
                                  "%s: damaged at byte %" PRIu64 ": does not hold what was written to it",
-                                 reader->file.path, (uint64_t)number * SPILL_SEGMENT + at);
+                                 reader->file.path, (uint64_t)number * reader->file.segment + at);
         ++*checked;
     }
     return ISO_OK;
@@ -94,20 +95,20 @@ static void put_path(struct iso_text *path, const char *folder, const struct iso
     iso_text_put_bytes(path, "", 1);
 }
 
-static void inspect(struct iso_spill_inspection *inspection, uint32_t active, struct iso_error *error)
+static void inspect(struct iso_spill_inspection *inspection, const struct spill_state *state, struct iso_error *error)
 {
     struct iso_text path = {0};
     uint32_t count = (uint32_t)(inspection->segments.used / sizeof(struct spill_segment));
-    struct reader reader = {.file = {.file = -1},
+    struct reader reader = {.file = {.file = -1, .segment = state->segment},
                             .list = (const struct spill_segment *)(const void *)inspection->segments.bytes};
     put_path(&path, inspection->folder, &inspection->name);
     reader.file.path = path.bytes;
-    inspection->needed = spill_bytes_needed(reader.list, count, active);
+    inspection->needed = (uint64_t)spill_segments_needed(reader.list, count, state->active) * state->segment;
     for (uint32_t i = 0; i < count; i++)
         inspection->live += reader.list[i].live;
-    reader.segment = iso_allocate(SPILL_SEGMENT);
+    reader.segment = iso_allocate(reader.file.segment);
     if (inspection->needed)
-        read_file(inspection, &reader, count, active, error);
+        read_file(inspection, &reader, count, state->active, error);
     if (reader.file.file >= 0)
         close(reader.file.file);
     iso_free(reader.segment);
@@ -130,7 +131,7 @@ bool iso_spill_inspect(struct iso_spill_inspection *inspection, const struct iso
     if (!is(item, SPILL_ITEM_STATE) || content->used != sizeof state)
         return false;
     memcpy(&state, content->bytes, sizeof state);
-    inspect(inspection, state.active, error);
+    inspect(inspection, &state, error);
     return true;
 }
 

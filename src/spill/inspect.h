@@ -16,7 +16,7 @@ struct spill_segment;
 #define SPILL_ITEM_STATE "spill state"
 
 struct spill_state {
-    uint32_t active, filled;
+    uint32_t active, filled, segment, zero;
     uint64_t records;
 };
 
@@ -44,7 +44,7 @@ enum iso_status iso_spill_cut(const char *folder, const char *name, uint64_t nee
                               struct iso_error *error);
 
 /* For archive.c. */
-uint64_t spill_bytes_needed(const struct spill_segment *list, uint32_t count, uint32_t active);
+uint32_t spill_segments_needed(const struct spill_segment *list, uint32_t count, uint32_t active);
 enum iso_status spill_is_short(const char *path, uint64_t length, uint64_t needed, struct iso_error *error);
 
 #endif

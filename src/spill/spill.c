@@ -13,8 +13,7 @@
 #include "base/memory.h"
 #include "spill/spill_private.h"
 
-/* FIRST_READ: as much as nearly every record has. SLACK: so many records of garbage are never worth cleaning. */
-enum { FIRST_READ = 512, SLACK = 1 << 16 };
+enum { FIRST_READ = 512 }; /* as much as nearly every record has */
 
 /* ---- opening ---- */
 
@@ -47,7 +46,7 @@ static void take_segment(struct iso_spill *spill)
 
 void spill_allocate_buffers(struct iso_spill *spill)
 {
-    spill->buffer = iso_allocate(SPILL_SEGMENT);
+    spill->buffer = iso_allocate(spill->segment);
     spill->found = iso_allocate(sizeof(struct spill_header) + ISO_SPILL_MOST);
 }
 
@@ -70,6 +69,7 @@ enum iso_status iso_spill_open(const struct iso_spill_options *options, struct i
     spill->options = *options;
     spill->file = -1;
     spill->serial = first_serial();
+    spill->segment = 1u << (options->segment_bits ? options->segment_bits : SPILL_BITS);
     spill->options.folder = iso_copy_text(options->folder, length);
     spill->options.name = options->name ? iso_copy_text(options->name, strlen(options->name)) : NULL;
     spill->path = iso_allocate(room);
@@ -111,12 +111,13 @@ uint32_t spill_check_of(uint64_t serial, uint32_t within, uint64_t digest, const
     return (uint32_t)XXH3_64bits_withSeed(record, size, seed + size);
 }
 
-bool spill_is_record(const uint8_t *segment, uint32_t within, uint64_t serial, struct spill_header *header)
+bool spill_is_record(const uint8_t *segment, uint32_t bytes, uint32_t within, uint64_t serial,
+                     struct spill_header *header)
 {
-    if (within + sizeof *header > SPILL_SEGMENT)
+    if (within + sizeof *header > bytes)
         return false;
     memcpy(header, segment + within, sizeof *header);
-    return header->size <= ISO_SPILL_MOST && spill_space_of(header->size) <= SPILL_SEGMENT - within &&
+    return header->size <= ISO_SPILL_MOST && spill_space_of(header->size) <= bytes - within &&
            spill_check_of(serial, within, header->digest, segment + within + sizeof *header, header->size) ==
                header->check;
 }
@@ -132,9 +133,9 @@ static enum iso_status fetch(struct iso_spill *spill, const struct spill_slot *s
 {
     struct spill_header header;
     uint64_t offset = spill_offset_of(slot);
-    uint32_t within = (uint32_t)(offset % SPILL_SEGMENT), most = SPILL_SEGMENT - within;
+    uint32_t within = (uint32_t)(offset % spill->segment), most = spill->segment - within;
     uint32_t first = most < FIRST_READ ? most : FIRST_READ;
-    bool buffered = offset / SPILL_SEGMENT == spill->active;
+    bool buffered = offset / spill->segment == spill->active;
     if (buffered)
         memcpy(spill->found, spill->buffer + within, first);
     else if (spill_read(spill, spill->found, first, offset, error) != ISO_OK)
@@ -147,7 +148,7 @@ static enum iso_status fetch(struct iso_spill *spill, const struct spill_slot *s
         memcpy(spill->found + first, spill->buffer + within + first, all - first);
     else if (all > first && spill_read(spill, spill->found + first, all - first, offset + first, error) != ISO_OK)
         return ISO_FAILED;
-    uint64_t serial = spill->list[offset / SPILL_SEGMENT].serial;
+    uint64_t serial = spill->list[offset / spill->segment].serial;
     if (spill_check_of(serial, within, header.digest, spill->found + sizeof header, header.size) != header.check)
         return iso_spill_altered(spill, error);
     return ISO_OK;
@@ -179,12 +180,12 @@ static enum iso_status clean(struct iso_spill *spill, struct iso_error *error);
 /* Room for `space` bytes at the end of the log. */
 static enum iso_status make_room(struct iso_spill *spill, uint32_t space, struct iso_error *error)
 {
-    if (spill->filled + space <= SPILL_SEGMENT)
+    if (spill->filled + space <= spill->segment)
         return ISO_OK;
     if (spill_write_segment(spill, error) != ISO_OK)
         return ISO_FAILED;
     take_segment(spill);
-    if ((uint64_t)spill->active * SPILL_SEGMENT / SPILL_UNIT > UINT32_MAX - 2 * SPILL_SEGMENT) {
+    if ((uint64_t)(spill->active + 2) * (spill->segment / SPILL_UNIT) > UINT32_MAX) { /* places are numbers of units */
         errno = EFBIG;
         return spill_failed(spill, error, "cannot hold more");
     }
@@ -197,7 +198,7 @@ static uint32_t append(struct iso_spill *spill, uint64_t digest, const void *rec
     struct spill_segment *segment = &spill->list[spill->active];
     struct spill_header header = {.size = size, .digest = digest};
     uint8_t *at = spill->buffer + spill->filled;
-    uint32_t space = spill_space_of(size), place = (uint32_t)((uint64_t)spill->active * (SPILL_SEGMENT / SPILL_UNIT));
+    uint32_t space = spill_space_of(size), place = (uint32_t)((uint64_t)spill->active * (spill->segment / SPILL_UNIT));
     place += spill->filled / SPILL_UNIT + 1;
     header.check = spill_check_of(segment->serial, spill->filled, digest, record, size);
     memcpy(at, &header, sizeof header);
@@ -222,9 +223,9 @@ static struct spill_slot *slot_at(struct iso_spill *spill, uint64_t digest, uint
 static enum iso_status move_living(struct iso_spill *spill, uint32_t number, struct iso_error *error)
 {
     struct spill_header header;
-    uint32_t first = (uint32_t)((uint64_t)number * (SPILL_SEGMENT / SPILL_UNIT)) + 1, space;
-    for (uint32_t at = 0; spill->list[number].live && at + sizeof header <= SPILL_SEGMENT; at += space) {
-        if (!spill_is_record(spill->victim, at, spill->list[number].serial, &header))
+    uint32_t first = (uint32_t)((uint64_t)number * (spill->segment / SPILL_UNIT)) + 1, space;
+    for (uint32_t at = 0; spill->list[number].live && at + sizeof header <= spill->segment; at += space) {
+        if (!spill_is_record(spill->victim, spill->segment, at, spill->list[number].serial, &header))
             return iso_spill_altered(spill, error);
         space = spill_space_of(header.size);
         struct spill_slot *slot = slot_at(spill, header.digest, first + at / SPILL_UNIT);
@@ -255,7 +256,7 @@ static uint32_t emptiest(const struct iso_spill *spill)
 static enum iso_status clean_segment(struct iso_spill *spill, uint32_t number, struct iso_error *error)
 {
     if (spill->list[number].live &&
-        (spill_read(spill, spill->victim, SPILL_SEGMENT, (uint64_t)number * SPILL_SEGMENT, error) ||
+        (spill_read(spill, spill->victim, spill->segment, (uint64_t)number * spill->segment, error) ||
          move_living(spill, number, error)))
         return ISO_FAILED;
     spill->records -= spill->list[number].records;
@@ -265,14 +266,14 @@ static enum iso_status clean_segment(struct iso_spill *spill, uint32_t number, s
     return ISO_OK;
 }
 
-/* Frees segments while there is more garbage than what lives. */
+/* Frees segments while there is more garbage than what lives, and than a segment may hold. */
 static enum iso_status clean(struct iso_spill *spill, struct iso_error *error)
 {
     enum iso_status status = ISO_OK;
     spill->cleaning = true;
     if (!spill->victim)
-        spill->victim = iso_allocate(SPILL_SEGMENT);
-    while (status == ISO_OK && spill->records > 2 * spill->table.used + SLACK)
+        spill->victim = iso_allocate(spill->segment);
+    while (status == ISO_OK && spill->records > 2 * spill->table.used + spill->segment / SPILL_UNIT)
         status = clean_segment(spill, emptiest(spill), error);
     spill->cleaning = false;
     return status;
@@ -280,11 +281,16 @@ static enum iso_status clean(struct iso_spill *spill, struct iso_error *error)
 
 /* ---- what callers see ---- */
 
+uint32_t iso_spill_most(const struct iso_spill *spill)
+{
+    return spill->segment / 4;
+}
+
 enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool replaces, const void *record,
                               uint32_t size, struct iso_error *error)
 {
     struct spill_slot *slot = NULL;
-    assert(size <= ISO_SPILL_MOST);
+    assert(size <= iso_spill_most(spill));
     if (!spill->buffer) {
         spill_allocate_buffers(spill);
         take_segment(spill);
@@ -295,7 +301,7 @@ enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool rep
     assert(!replaces || slot);
     uint32_t place = append(spill, digest, record, size);
     if (slot) {
-        spill->list[spill_offset_of(slot) / SPILL_SEGMENT].live--;
+        spill->list[spill_offset_of(slot) / spill->segment].live--;
         slot->place = place;
     } else {
         spill_table_add(&spill->table, digest, place);
@@ -325,7 +331,7 @@ enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struc
     if (find(spill, digest, true, &slot, error) != ISO_OK)
         return ISO_FAILED;
     assert(slot);
-    spill->list[spill_offset_of(slot) / SPILL_SEGMENT].live--;
+    spill->list[spill_offset_of(slot) / spill->segment].live--;
     spill_table_remove(&spill->table, digest, slot);
     return ISO_OK;
 }
@@ -333,8 +339,8 @@ enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struc
 void iso_spill_stats(const struct iso_spill *spill, struct iso_spill_stats *stats)
 {
     stats->records += spill->table.used;
-    stats->disk += (uint64_t)spill->segments * SPILL_SEGMENT;
-    stats->held += (uint64_t)(spill->freed.count + spill->waiting.count) * SPILL_SEGMENT;
+    stats->disk += (uint64_t)spill->segments * spill->segment;
+    stats->held += (uint64_t)(spill->freed.count + spill->waiting.count) * spill->segment;
     stats->read += spill->read;
     stats->written += spill->written;
     stats->moved += spill->moved;

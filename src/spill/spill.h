@@ -50,14 +50,16 @@ struct iso_spill_options {
     const char *name;   /* of a file in it that stays, made when there is something to write; NULL: it has none */
     void (*at)(void *context, const char *point); /* for tests, as in store/store.h; or NULL */
     void *context;
+    unsigned segment_bits; /* for tests: a segment has 2^this bytes, 12 to 20; 0: 20. An archive's own is kept */
 };
 
 enum iso_status iso_spill_open(const struct iso_spill_options *options, struct iso_spill **spill,
                                struct iso_error *error);
 void iso_spill_free(struct iso_spill *spill);
 
-/* Bytes that a record may have; that the buffers of a store take once something is put. */
+/* Bytes that a record may have at most; that the buffers of a store take once something is put. */
 enum { ISO_SPILL_MOST = 1 << 18, ISO_SPILL_BUFFERS = (2 << 20) + ISO_SPILL_MOST };
+uint32_t iso_spill_most(const struct iso_spill *spill); /* a record of this one: a quarter of a segment */
 
 /* `replaces`: there is a record of this digest, which this one replaces. Otherwise there must be none. */
 enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool replaces, const void *record,

@@ -5,7 +5,7 @@
 #include "spill/spill.h"
 #include "spill/table.h"
 
-enum { SPILL_SEGMENT = 1 << 20, SPILL_UNIT = 16 };
+enum { SPILL_BITS = 20, SPILL_LEAST_BITS = 12, SPILL_UNIT = 16 };
 
 /* Before each record. */
 struct spill_header {
@@ -28,6 +28,7 @@ struct iso_spill {
     struct iso_spill_options options; /* folder and name are the store's own */
     char *path;                       /* for messages: the file's, or if it has no name, the folder's */
     int file;                         /* -1: there is none yet */
+    uint32_t segment;                 /* bytes of one */
     struct spill_table table;
     struct spill_segment *list;
     struct spill_stack free, freed, waiting;
@@ -55,8 +56,9 @@ static inline uint64_t spill_offset_of(const struct spill_slot *slot)
 /* The checksum of a record `within` bytes into the segment of this serial number. */
 uint32_t spill_check_of(uint64_t serial, uint32_t within, uint64_t digest, const void *record, uint32_t size);
 
-/* Does a whole record stand there in these bytes of a segment? */
-bool spill_is_record(const uint8_t *segment, uint32_t within, uint64_t serial, struct spill_header *header);
+/* Does a whole record stand there in the bytes of a segment? */
+bool spill_is_record(const uint8_t *segment, uint32_t bytes, uint32_t within, uint64_t serial,
+                     struct spill_header *header);
 
 void spill_allocate_buffers(struct iso_spill *spill);
 void spill_widen_list(struct iso_spill *spill, uint32_t capacity);

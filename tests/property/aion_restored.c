@@ -350,6 +350,7 @@ static void draw_store(struct random *random, struct run *run, bool large)
         abort();
     run->options.spill = run->folder;
     run->options.spill_stays = run->restores;
+    run->options.spill_segment_bits = 12; /* so that there are many, and some are cleaned */
     run->options.spill_all = random_percent(random, large ? 40 : 80);
     if (run->options.memory_limit)
         run->options.memory_limit += (uint64_t)run->options.shards * ISO_SPILL_BUFFERS;
@@ -379,7 +380,7 @@ static void compare(const struct iso_history *history, enum iso_level level, uin
         runs[i] =
             (struct run){.history = history, .options = options, .script = random, .kills = {seed + 9}, .restores = i};
         runs[i].options.context = &runs[i];
-        runs[i].save_percent = large ? 2 : 15;
+        runs[i].save_percent = large ? 2 : 20;
         draw_store(&store, &runs[i], large);
         run_script(&runs[i]);
         remove_folder(&runs[i]);
