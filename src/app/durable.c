@@ -242,20 +242,6 @@ struct iso_kafka_position *app_durable_positions(struct app_durable *durable, ui
     return positions;
 }
 
-enum iso_status app_durable_begin(struct app_durable *durable, const struct iso_kafka_partition *partitions,
-                                  uint32_t count, uint64_t time)
-{
-    durable->progress.time = time;
-    for (uint32_t i = 0; i < count; i++)
-        iso_progress_place(&durable->progress, partitions[i].input)->next = partitions[i].next;
-    begin_output(durable);
-    if (app_captures_open(durable->stream, durable->options.record, true) != ISO_OK ||
-        app_captures_settle(durable->stream, &durable->captures) != ISO_OK)
-        return durable->stream->app->error.status;
-    iso_pipeline_fork(durable->stream->pipeline);
-    return iso_store_begin(durable->store, walk, durable, &durable->stream->app->error);
-}
-
 enum iso_status app_durable_resume_captures(struct app_durable *durable)
 {
     return app_captures_resume(durable->stream, durable->options.record, &durable->captures);
@@ -286,6 +272,22 @@ static enum iso_status tell_memory(struct app_durable *durable, bool anew)
         iso_pipeline_memory(durable->stream->pipeline, limit, in_use, anew);
     app_durable_at(durable, "after-memory");
     return durable->stream->app->error.status;
+}
+
+enum iso_status app_durable_begin(struct app_durable *durable, const struct iso_kafka_partition *partitions,
+                                  uint32_t count, uint64_t time)
+{
+    durable->progress.time = time;
+    for (uint32_t i = 0; i < count; i++)
+        iso_progress_place(&durable->progress, partitions[i].input)->next = partitions[i].next;
+    begin_output(durable);
+    if (app_captures_open(durable->stream, durable->options.record, true) != ISO_OK ||
+        app_captures_settle(durable->stream, &durable->captures) != ISO_OK)
+        return durable->stream->app->error.status;
+    iso_pipeline_fork(durable->stream->pipeline);
+    if (iso_store_begin(durable->store, walk, durable, &durable->stream->app->error) != ISO_OK)
+        return durable->stream->app->error.status;
+    return durable->stream->options->memory ? tell_memory(durable, true) : ISO_OK;
 }
 
 enum iso_status app_durable_resume(struct app_durable *durable)

@@ -210,12 +210,14 @@ static const char *spill_folder(const struct app_stream_options *options)
     return options->spill ? options->spill : app_temporary_folder();
 }
 
-/* For tests: ISOCHRON_SPILL_BITS=12 makes segments of 4 KiB, so that little data goes through all that they do. */
-static unsigned segment_bits(void)
+/* For tests: ISOCHRON_SPILL_ALL=12 lets every key go as soon as it can, into segments of 2^12 bytes, so that little
+ * data goes through all that much does. */
+static void spill_all(struct iso_pipeline_options *settings)
 {
-    const char *text = getenv("ISOCHRON_SPILL_BITS");
+    const char *text = getenv("ISOCHRON_SPILL_ALL");
     unsigned bits = text ? (unsigned)atoi(text) : 0;
-    return bits >= 12 && bits <= 20 ? bits : 0;
+    settings->spill_all = text != NULL;
+    settings->spill_segment_bits = bits >= 12 && bits <= 20 ? bits : 0;
 }
 
 static void at_point(void *context, const char *point)
@@ -240,7 +242,7 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.memory_limit = options->memory;
     settings.spill = spill_folder(options);
     settings.spill_stays = options->state != NULL;
-    settings.spill_segment_bits = segment_bits();
+    spill_all(&settings);
     settings.spill_at = options->state ? at_point : NULL;
     settings.memory_in_use = settings.spill && !options->state ? app_memory_in_use : NULL; /* else app/durable.c says */
     settings.changes = survey->changes;

@@ -53,6 +53,7 @@ struct iso_pipeline_options {
     const char *spill;
     bool spill_stays;
     void (*spill_at)(void *context, const char *point); /* of `context` below */
+    bool spill_all;
     unsigned spill_segment_bits;
     uint64_t (*memory_in_use)(void);
     const char *changes; /* kind of the change streams, all of one database; NULL: none, and no join */
