@@ -28,13 +28,11 @@ enum iso_status spill_make_unnamed(struct iso_spill *spill, struct iso_error *er
     char *path = iso_allocate(room);
     snprintf(path, room, "%s/isochron-spill-XXXXXX", spill->options.folder);
     spill->file = mkostemp(path, O_CLOEXEC);
-    if (spill->file < 0)
-        spill_failed(spill, error, "cannot be made");
+    if (spill->file < 0 || unlink(path))
+        spill_failed(spill, error, "cannot be made (--spill or TMPDIR names another folder)");
     else
-        unlink(path);
-    iso_free(path);
-    if (spill->file >= 0)
         posix_fadvise(spill->file, 0, 0, POSIX_FADV_RANDOM);
+    iso_free(path);
     return error->status;
 }
 
