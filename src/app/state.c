@@ -263,9 +263,10 @@ const struct app_command app_state = {
     .summary = "look into the directory that watch --state keeps, or tidy it up",
     .usage = "show|verify|compact DIR",
     .intro = "show says whose state it is, how far it has come, and what a restart does again;\n"
-             "verify reads every byte of it and compares every checksum; compact does that, then\n"
-             "removes what crashes left there and no restart needs, and says what it freed. Not\n"
-             "while a run uses the directory. Status 4: damaged, or in use.",
+             "verify says in short whether it is whole; compact removes what crashes left there and\n"
+             "no restart needs, and says what it freed. All three read every byte, what is there for\n"
+             "want of memory too, and compare every checksum. Not while a run uses the directory.\n"
+             "Status 4: damaged, or in use.",
     .examples = "  isochron state show /var/lib/isochron\n"
                 "      Where each partition goes on, and with which options.\n",
     .options = options,
