@@ -10,22 +10,22 @@
 #include "spill/inspect.h"
 #include "spill/spill_private.h"
 
+static void move_all(struct spill_stack *from, struct spill_stack *to)
+{
+    if (from->count)
+        memcpy(to->list + to->count, from->list, from->count * sizeof *from->list);
+    to->count += from->count;
+    from->count = 0;
+}
+
 void iso_spill_fork(struct iso_spill *spill)
 {
-    struct spill_stack *waiting = &spill->waiting, *freed = &spill->freed;
-    if (freed->count)
-        memcpy(waiting->list + waiting->count, freed->list, freed->count * sizeof *freed->list);
-    waiting->count += freed->count;
-    freed->count = 0;
+    move_all(&spill->freed, &spill->waiting);
 }
 
 void iso_spill_commit(struct iso_spill *spill)
 {
-    struct spill_stack *waiting = &spill->waiting, *free = &spill->free;
-    if (waiting->count)
-        memcpy(free->list + free->count, waiting->list, waiting->count * sizeof *waiting->list);
-    free->count += waiting->count;
-    waiting->count = 0;
+    move_all(&spill->waiting, &spill->free);
 }
 
 static void archive_name(struct iso_archive *archive, const struct iso_spill *spill)
