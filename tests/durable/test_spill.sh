@@ -47,6 +47,11 @@ random=${RANDOM_CRASHES:-6}
 [ "${CRASHES:-part}" = all ] && random=${RANDOM_CRASHES:-300}
 RANDOM=${SEED:-1}
 for ((kill = 0; kill < random; kill++)); do
+    if [ $kill = $((random / 2)) ]; then # the second half: the other level, a store each of several shards
+        watch+=(--level ser --threads 3)
+        durable+=(--level ser --threads 3)
+        "${watch[@]}" | sort >"$work/expected"
+    fi
     for ((again = RANDOM % 4; again >= 0; again--)); do
         timeout --signal=KILL "0.$(printf %03d $((RANDOM % 400 + 5)))" "${durable[@]}" 2>>"$work/said"
         wait_for_children
@@ -57,6 +62,7 @@ for ((kill = 0; kill < random; kill++)); do
     durable+=(--memory 4000000000)
 done
 
+durable+=(--threads 1)
 # damaged NAME PATTERN COMMAND...: the state, once the command has been done to it, is refused by a run and by verify.
 damaged() {
     local name=$1 pattern=$2 status
