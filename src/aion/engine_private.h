@@ -154,6 +154,7 @@ struct aion_held {
 
 /* What of the memory limit is the engine's (spill.c). */
 struct aion_budget {
+    uint64_t limit;   /* of anonymous memory; 0: none */
     uint64_t most;    /* bytes that were in use at some time: so much the process has taken for the engine */
     uint64_t beside;  /* anonymous bytes of the process beside those, when they were looked at last */
     uint32_t looked;  /* transactions accepted by then, wraps */
