@@ -74,7 +74,7 @@ enum iso_status iso_spill_open(const char *folder, struct iso_spill **opened, st
     snprintf(path, length + 32, "%s/isochron-spill-XXXXXX", folder);
     spill->file = mkostemp(path, O_CLOEXEC);
     if (spill->file < 0 || unlink(path)) {
-        failed(spill, error, "cannot be made");
+        failed(spill, error, "cannot be made (--spill or TMPDIR names another folder)");
         iso_free(path);
         iso_spill_free(spill);
         return ISO_FAILED;
