@@ -86,8 +86,10 @@ void iso_aion_shard_fetch(const struct iso_aion_shard *shard, uint64_t digest, e
             aion_values_fetch_text(&shard->values, shard->keys[number].atom);
         return;
     }
-    if (what == AION_FETCH_KEY && shard->store)
-        iso_spill_fetch(shard->store, digest);
+    if (what != AION_FETCH_KEY || !shard->store)
+        return;
+    aion_values_fetch_slot(&shard->values, digest); /* of the name */
+    iso_spill_fetch(shard->store, digest);
 }
 
 void aion_key_free(struct iso_aion_shard *shard, uint32_t number, uint64_t digest)
