@@ -161,20 +161,33 @@ bare: ## Prove `make demo` and `make test` in a minimal Debian 12 root (as root;
 # each history 10 to 50 times dearer: they run those of tests/property/sanitized.txt.
 EFFORT ?= short
 FLAVOUR ?= check
+# DO=test-programs builds a flavour and runs nothing.
+DO ?= check
 RESULTS ?= build/results
 SCRIPTS := $(sort $(wildcard tests/test_*.sh) $(wildcard tests/*/test_*.sh))
 # What looks at the sources or at documents, installs, packs, or records with WiredTiger, which no sanitizer knows, runs once and not in every flavour.
 ifneq ($(BUILD),build)
-SCRIPTS := $(filter-out tests/test_%.sh tests/includes/% tests/wiredtiger/% tests/recorder/% tests/documents/% tests/readme/% tests/deploy/%,$(SCRIPTS))
+SCRIPTS := $(filter-out tests/test_%.sh tests/includes/% tests/threads/% tests/wiredtiger/% tests/recorder/% tests/documents/% tests/readme/% tests/deploy/%,$(SCRIPTS))
 endif
 # What packs and installs, or fails and dies at every place, takes its time: with the long runs, under one sanitizer, or when it is
 # asked for.
 ifeq ($(filter build-asan,$(BUILD))$(filter long,$(EFFORT))$(T),)
 SCRIPTS := $(filter-out tests/deploy/% tests/world/% tests/durable/%,$(SCRIPTS))
 endif
+# What clang compiles runs whole under its sanitizer; without one, the unit tests do.
+ifeq ($(BUILD)$(T),build-clang)
+SCRIPTS :=
+PROPERTY_PROGRAMS :=
+endif
+# Where there are no threads the thread sanitizer has nothing to say.
+ifeq ($(SANITIZE)$(T),thread)
+WITHOUT_THREADS := $(shell awk 'NF == 1' tests/threads/without.txt)
+SCRIPTS := $(filter-out $(WITHOUT_THREADS:%=tests/%),$(SCRIPTS))
+PROPERTY_PROGRAMS := $(filter-out $(WITHOUT_THREADS:%=$(BUILD)/tests/%),$(PROPERTY_PROGRAMS))
+UNIT_PROGRAMS := $(filter-out $(WITHOUT_THREADS:%=$(BUILD)/tests/%),$(UNIT_PROGRAMS))
+endif
 named = $(if $(T),$(foreach test,$(1),$(if $(findstring $(T),$(subst test_,,$(test))),$(test))),$(1))
-# Scripts first: they wait more than they work.
-TESTS := $(call named,$(SCRIPTS) $(PROPERTY_PROGRAMS) $(UNIT_PROGRAMS))
+TESTS := $(strip $(call named,$(SCRIPTS) $(PROPERTY_PROGRAMS) $(UNIT_PROGRAMS)))
 
 .PHONY: check test-programs test asan ubsan tsan clang oracle
 test-programs: $(BUILD)/isochron $(RECORDER) $(BROKER) $(filter $(BUILD)/%,$(TESTS))
@@ -191,16 +204,16 @@ test: deps ## Everything: all flavours, long property runs, corpus, fuzz smoke; 
 	@MAKE="$(MAKE)" RESULTS=$(RESULTS) tests/test.sh
 
 asan: ## The tests under gcc's address and undefined-behaviour sanitizers
-	@$(MAKE) --no-print-directory check FLAVOUR=asan BUILD=build-asan SANITIZE=address,undefined
+	@$(MAKE) --no-print-directory $(DO) FLAVOUR=asan BUILD=build-asan SANITIZE=address,undefined
 
-ubsan: ## The tests under clang-14's undefined-behaviour and address sanitizers
-	@$(MAKE) --no-print-directory check FLAVOUR=ubsan BUILD=build-ubsan CC=$(CLANG) SANITIZE=undefined,address
+ubsan: ## The tests under clang-14's undefined-behaviour sanitizer
+	@$(MAKE) --no-print-directory $(DO) FLAVOUR=ubsan BUILD=build-ubsan CC=$(CLANG) SANITIZE=undefined
 
-tsan: ## The tests under gcc's thread sanitizer
-	@$(MAKE) --no-print-directory check FLAVOUR=tsan BUILD=build-tsan SANITIZE=thread
+tsan: ## The tests that start threads under gcc's thread sanitizer
+	@$(MAKE) --no-print-directory $(DO) FLAVOUR=tsan BUILD=build-tsan SANITIZE=thread
 
-clang: ## The tests as clang-14 builds them, warnings as errors
-	@$(MAKE) --no-print-directory check FLAVOUR=clang BUILD=build-clang CC=$(CLANG)
+clang: ## The unit tests as clang-14 builds them, warnings as errors
+	@$(MAKE) --no-print-directory $(DO) FLAVOUR=clang BUILD=build-clang CC=$(CLANG)
 
 oracle: ## The engines against the definitions on all the random histories of the long run
 	@$(MAKE) --no-print-directory check FLAVOUR=oracle T=property/ EFFORT=long
@@ -236,7 +249,7 @@ browser: ## Pages of reports and the status page in headless Chromium: layout, c
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(BROKER)
 	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name browser --results $(RESULTS) --limit 600 --jobs 1 tests/browser/end_to_end.sh
 
-.PHONY: fuzz fuzz-programs fuzz-smoke
+.PHONY: fuzz fuzz-programs fuzz-build fuzz-smoke
 fuzz-programs: $(FUZZ_PROGRAMS)
 
 fuzz: ## Fuzz tests/fuzz/$F.c for SECONDS (60): make fuzz F=json
@@ -244,8 +257,10 @@ fuzz: ## Fuzz tests/fuzz/$F.c for SECONDS (60): make fuzz F=json
 	@$(MAKE) -s -j$(JOBS) $(FUZZ_FLAVOUR) build-fuzz/tests/fuzz/$(F)
 	@tests/fuzz/run.sh $(F) $(SECONDS)
 
-fuzz-smoke: ## Each fuzz target for a few seconds over its seeds
+fuzz-build:
 	@$(MAKE) -s -j$(JOBS) $(FUZZ_FLAVOUR) fuzz-programs
+
+fuzz-smoke: fuzz-build ## Each fuzz target for a few seconds over its seeds
 	@tests/run.sh --name fuzz --results $(RESULTS) --limit 300 --jobs 1 tests/fuzz/smoke.sh
 
 ## Measuring and tidying

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs test programs, each of which prints TAP, and counts.
 #
-#   run.sh [--name NAME] [--results DIR] [--limit SECONDS] [--jobs N] [--arguments FILE] [--second-try FILE] PROGRAM...
+#   run.sh [--name NAME] [--results DIR] [--limit SECONDS] [--jobs N] [--arguments FILE] [--second-try FILE] [--order FILE] PROGRAM...
 #
 # A program fails, beyond its own "not ok" lines, if it crashes, runs longer than the limit, prints fewer results than
 # it planned, or none at all. Failures are shown with all that the program printed. Lines "# skipped: ..." are passed on.
@@ -9,11 +9,14 @@
 # --second-try (tests/second_try.txt) names programs that are run once more, by themselves, after all others, if they failed without
 # a crash or a sanitizer's word. What passes then counts as passed, is shown as it failed, and is named at the end: "passed at the
 # second try: ...". So are single results that say "ok ... # second try", as tests/cli does.
-# Leaves DIR/NAME.count ("passed failed") and DIR/NAME.second (those names) for tests/test.sh. The last line is "N passed, N failed".
+# --order (tests/order.txt) names programs that are started first, the longest at the top, so that no long one is left alone at the end;
+# and those that wait more than they work, which run beside the others, WAITING at a time.
+# Leaves DIR/NAME.count ("passed failed") and DIR/NAME.second (those names), DIR/NAME.processor (seconds of processor time) for
+# tests/test.sh. The five programs that took most of it are named at the end. The last line is "N passed, N failed".
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/support/second_try.sh"
-name=check results= limit=900 jobs=$(($(nproc) + 1)) arguments=/dev/null second=$here/second_try.txt
+name=check results= limit=900 waiting=3 jobs=$(nproc) arguments=/dev/null second=$here/second_try.txt order=$here/order.txt
 while [ $# -gt 0 ]; do
     case $1 in
     --name) name=$2; shift 2 ;;
@@ -22,6 +25,7 @@ while [ $# -gt 0 ]; do
     --jobs) jobs=$2; shift 2 ;;
     --arguments) arguments=$2; shift 2 ;;
     --second-try) second=$2; shift 2 ;;
+    --order) order=$2; shift 2 ;;
     --*) echo "run.sh: unknown option $1" >&2; exit 2 ;;
     *) break ;;
     esac
@@ -30,12 +34,14 @@ done
 folder=$results/$name
 rm -rf "$folder" && mkdir -p "$folder" || exit 4
 
-# One program: its output, errors, status and seconds as files numbered by its place.
+# One program: its output, errors, status and seconds, of clocks and of processors, as files numbered by its place.
 run_one() {
-    local started=$SECONDS words
+    local words TIMEFORMAT='%0R %U %S'
     read -r -a words < <(awk -v name="$(basename "$2")" '$1 == name { $1 = ""; print }' "$arguments")
-    timeout --kill-after=10 "$limit" "$2" ${words[@]+"${words[@]}"} >"$folder/$1.out" 2>"$folder/$1.err" </dev/null
-    echo "$? $((SECONDS - started))" >"$folder/$1.status"
+    {
+        time timeout --kill-after=10 "$limit" "$2" ${words[@]+"${words[@]}"} >"$folder/$1.out" 2>"$folder/$1.err" </dev/null
+    } 2>"$folder/$1.times"
+    echo "$? $(awk 'END { print $1, $2 + $3 }' "$folder/$1.times")" >"$folder/$1.status"
 }
 
 # Prints "passed failed skipped" for TAP on stdin, given the exit status.
@@ -54,7 +60,7 @@ count() {
 
 # Sets status, seconds, good, bad and skipped of the program of that number.
 look_at() {
-    read -r status seconds <"$folder/$1.status"
+    read -r status seconds processor <"$folder/$1.status"
     read -r good bad skipped < <(count "$status" <"$folder/$1.out")
 }
 
@@ -62,12 +68,29 @@ show() { # NUMBER
     sed 's/^/    /' "$folder/$1.out" "$folder/$1.err" | head -n 400
 }
 
-i=0
-for program in "$@"; do
-    i=$((i + 1))
-    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
-    run_one $i "$program" &
-done
+# Prints the places of the programs that wait ("waits") or work (""), in the order in which they are to start.
+places() { # KIND PROGRAM...
+    awk -v kind="$1" '
+        FILENAME == "-" { place++; sub(/.*tests\//, ""); if (kinds[$0] == kind) print rank[$0] ? rank[$0] : 1000 + place, place; next }
+        !/^#/ && NF { rank[$1] = ++ranks; kinds[$1] = $2 }' "$order" - < <(shift && printf '%s\n' "$@") | sort -n | cut -d' ' -f2
+}
+
+# Runs the programs of those places, so many at a time.
+run_all() { # AT-A-TIME PLACE...
+    local most=$1 place
+    shift
+    for place; do
+        while [ "$(jobs -rp | wc -l)" -ge "$most" ]; do wait -n; done
+        run_one "$place" "${programs[place - 1]}" &
+    done
+    wait
+}
+
+programs=("$@")
+# shellcheck disable=SC2046 # numbers
+run_all "$waiting" $(places waits "$@") &
+# shellcheck disable=SC2046
+(run_all "$jobs" $(places "" "$@"))
 wait
 
 passed=0 failed=0 i=0
@@ -97,5 +120,14 @@ for program in "$@"; do
 done
 [ ! -s "$results/$name.second" ] || echo "passed at the second try: $(paste -s -d ';' "$results/$name.second" | sed 's/;/; /g')"
 echo "$passed $failed" >"$results/$name.count"
+i=0
+for program in "$@"; do
+    i=$((i + 1))
+    look_at $i
+    echo "$processor $program"
+done | sort -rn | awk -v file="$results/$name.processor" '
+    NR <= 5 { dearest = dearest sprintf("%s %s %.0f", NR > 1 ? "," : "", $2, $1) }
+    { sum += $1 }
+    END { printf "seconds of processor time: %.0f; most of it for%s\n", sum, dearest; printf "%.0f\n", sum >file }'
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

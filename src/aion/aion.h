@@ -62,6 +62,7 @@ struct iso_aion_event {
     const struct iso_atoms *key_atoms;
     iso_atom key;                           /* ISO_ABSENT where the axiom has none */
     uint32_t operation;                     /* place in the transaction, from 0, or ISO_NONE */
+    uint64_t bound;                         /* EXT: the read had to see what was committed below it */
     uint32_t breach;                        /* SNAPSHOT_ORDER: index into the history's `breaches`, else ISO_NONE */
     struct iso_aion_value expected, actual; /* INT and EXT; count 0 and not a list: none */
     struct iso_aion_party writer_expected, writer_actual; /* EXT, final */

@@ -100,6 +100,7 @@ static void tell(struct iso_aion_shard *shard, struct aion_case *subject, enum i
     struct aion_finding *finding = aion_finding_new(shard, AION_FOUND_EXT, subject->key);
     finding->state = state;
     finding->operation = look->operation;
+    finding->bound = look->bound;
     finding->transaction = aion_party_of(shard, subject->transaction);
     finding->cause = aion_party_of(shard, cause);
     finding->expected = aion_expected_words(shard, key, look, look->own ? subject->transaction : ISO_NONE);

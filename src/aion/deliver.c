@@ -60,6 +60,7 @@ static void deliver_event(struct iso_aion *engine, const struct iso_aion_shard *
                                    .key_atoms = atoms,
                                    .key = iso_aion_shard_key_atom(shard, finding->key),
                                    .operation = finding->operation,
+                                   .bound = finding->bound,
                                    .breach = ISO_NONE,
                                    .expected = value_of(atoms, &finding->expected),
                                    .actual = value_of(atoms, &finding->actual),

@@ -108,6 +108,7 @@ struct aion_finding {
     enum iso_violation_kind kind;
     bool by_deadline;
     uint32_t key, operation;
+    uint64_t bound; /* EXT: the read had to see what was committed below it */
     struct aion_party transaction, other, writer_expected, writer_actual, cause;
     struct aion_words expected, actual;
 };

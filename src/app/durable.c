@@ -530,6 +530,8 @@ void app_durable_figures(const struct app_durable *durable, struct app_durable_f
     uint64_t now = microseconds(), began, took;
     bool synced = iso_store_synced(durable->store, &began, &took);
     *figures = (struct app_durable_figures){
+        .checkpoint_interval = (double)durable->options.checkpoint_interval / 1e9,
+        .snapshot_interval = SNAPSHOT_EVERY_MS / 1e3,
         .checkpoint_age = (double)(now - (synced ? began : durable->opened)) / 1e6,
         .checkpoint_took = synced ? (double)took / 1e6 : -1,
         .snapshot_age = durable->snapped ? (double)(now - durable->snapped) / 1e6 : -1,

@@ -57,6 +57,7 @@ struct app_durable {
 
 /* What is seen of it from outside; seconds. */
 struct app_durable_figures {
+    double checkpoint_interval, snapshot_interval;
     double checkpoint_age, checkpoint_took; /* the latter below 0: there was none yet */
     double snapshot_age, snapshot_took;     /* below 0: the snapshot is an earlier process's */
     double longest_pause;

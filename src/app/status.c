@@ -100,8 +100,10 @@ static void put_verdicts(struct app_status *status, const struct iso_pipeline_st
     for (uint32_t i = 0; i < ISO_AION_FLIPS; i++)
         flips += engine->flips[i] * (i + 1);
     count(status, ISO_METRIC_FLIPS, flips);
-    if (stats->has_watermark)
+    if (stats->has_watermark) {
         count(status, ISO_METRIC_WATERMARK, stats->watermark);
+        real(status, ISO_METRIC_WATERMARK_TIME, (double)status->moved / 1000);
+    }
     real(status, ISO_METRIC_PROGRESS_TIME, (double)status->progressed / 1000);
 }
 
@@ -170,10 +172,12 @@ static void put_state(struct app_status *status, const struct app_durable *durab
 {
     struct app_durable_figures figures;
     app_durable_figures(durable, &figures);
+    real(status, ISO_METRIC_CHECKPOINT_INTERVAL, figures.checkpoint_interval);
     real(status, ISO_METRIC_CHECKPOINT_AGE, figures.checkpoint_age);
     real(status, ISO_METRIC_CHECKPOINT_DURATION, figures.checkpoint_took);
     count(status, ISO_METRIC_JOURNAL_BYTES, figures.journal_bytes);
     count(status, ISO_METRIC_SNAPSHOTS, figures.snapshots);
+    real(status, ISO_METRIC_SNAPSHOT_INTERVAL, figures.snapshot_interval);
     real(status, ISO_METRIC_SNAPSHOT_AGE, figures.snapshot_age);
     real(status, ISO_METRIC_SNAPSHOT_DURATION, figures.snapshot_took);
     count(status, ISO_METRIC_SNAPSHOT_BYTES, figures.snapshot_bytes);
@@ -189,8 +193,12 @@ static void publish(struct app_status *status, const struct app_stream *stream, 
     iso_metrics_real(&status->metrics, ISO_METRIC_START_TIME, NULL, NULL, (double)status->started / 1000);
     put_intake(status, stats);
     put_verdicts(status, stats);
+    count(status, ISO_METRIC_FINALITY_TIMEOUT, stream->options->finality_timeout);
+    count(status, ISO_METRIC_IDLE_TIMEOUT, stream->options->idle_timeout);
+    count(status, ISO_METRIC_RETENTION, stream->options->retention);
     put_partitions(status, stream, consumer);
     count(status, ISO_METRIC_MEMORY, stats->engine.bytes);
+    count(status, ISO_METRIC_MEMORY_IN_USE, app_memory_in_use());
     if (stream->options->memory)
         count(status, ISO_METRIC_MEMORY_LIMIT, stream->options->memory);
     put_spill(status, &stats->engine.spilt);
@@ -231,6 +239,9 @@ void app_status_update(struct app_status *status, const struct app_stream *strea
     if (stats.messages != status->messages)
         status->progressed = since_1970();
     status->messages = stats.messages;
+    if (stats.has_watermark && (!status->moved || stats.watermark != status->watermark))
+        status->moved = since_1970();
+    status->watermark = stats.watermark;
     const char *trouble = iso_kafka_consumer_trouble(consumer, text, sizeof text) ? text : NULL;
     if (status->web)
         publish(status, stream, consumer, &stats, trouble);

@@ -14,7 +14,8 @@ struct app_status {
     struct iso_metrics metrics;
     uint64_t published;           /* by the clock that only rises, in milliseconds */
     uint64_t started, progressed; /* milliseconds since 1970 */
-    uint64_t messages;            /* when it last looked */
+    uint64_t messages;            /* when it last looked, as the next */
+    uint64_t watermark, moved;    /* `moved`: when it became that, milliseconds since 1970; 0: there is none */
 };
 
 /* All sources are open. `listen` NULL: no server. Says where it listens. */

@@ -1,9 +1,9 @@
 /* A violation in brief: what one verdict line says by itself, in words.
  *
- * A live run keeps no history to look things up in, so its words come from the line alone: title, steps, what it means
- * for an application, and how final it is. The whole argument, with the time line, is `explain` on a recording
- * (argument.h). Texts are UTF-8, end in NUL and belong to the brief; keys and values in them are as hostile as they
- * came, but for control characters, which are escaped. Threads: one at a time.
+ * A live run keeps no history to look things up in, so its words come from the line alone: title, steps, the time line
+ * of those that it names, what it means for an application, and how final it is. The whole argument is `explain` on a
+ * recording (argument.h). Texts are UTF-8, end in NUL and belong to the brief; keys and values in them are as hostile
+ * as they came, but for control characters, which are escaped. Threads: one at a time.
  */
 #ifndef ISO_EXPLAIN_BRIEF_H
 #define ISO_EXPLAIN_BRIEF_H
@@ -11,9 +11,15 @@
 #include <stdbool.h>
 
 #include "base/text.h"
-#include "explain/names.h"
+#include "explain/argument.h"
 
-enum { ISO_BRIEF_STEPS = 8 };
+enum { ISO_BRIEF_STEPS = 9, ISO_BRIEF_ROWS = 4 };
+
+/* A row of the time line, in the order of time. */
+struct iso_brief_row {
+    uint32_t when, what; /* places in `text` */
+    enum iso_mark mark;
+};
 
 struct iso_brief {
     const struct iso_wrong *wrong;
@@ -21,13 +27,16 @@ struct iso_brief {
     struct iso_text text;
     uint32_t title; /* a place in `text`, as all that follow */
     uint32_t step_count, steps[ISO_BRIEF_STEPS];
+    uint32_t line_title, row_count; /* of the time line; no rows: the line does not say enough for one */
+    struct iso_brief_row rows[ISO_BRIEF_ROWS];
 };
 
 /* False if the line is no violation's. Release in any case. */
 bool iso_brief_init(struct iso_brief *brief, const char *line, size_t length);
 void iso_brief_release(struct iso_brief *brief);
 
-/* {"title":"...","steps":["...",...],"meaning":"..."} */
+/* {"title":"...","steps":["...",...],"timeline":{"of":"...","rows":[{"at":"...","what":"...","mark":""},...]},
+ * "meaning":"..."}; a row's mark is expected, found, look or empty. */
 void iso_brief_json(const struct iso_brief *brief, struct iso_text *text);
 
 /* A paragraph that ends with an empty line. */

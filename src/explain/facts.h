@@ -1,4 +1,4 @@
-/* What arguments look up in a finished history: the versions of the keys that claims speak of, and moments.
+/* What arguments look up in a finished history: the versions of the keys that claims speak of.
  *
  * One pass over all operations finds the versions of all those keys; nothing else grows with the history.
  * Ownership: facts own the versions and borrow history and claims. Threads: one at a time.
@@ -7,6 +7,7 @@
 #define ISO_EXPLAIN_FACTS_H
 
 #include "explain/claims.h"
+#include "history/moment.h"
 
 /* A final write of a committed transaction with a cts. */
 struct iso_key_version {
@@ -30,22 +31,5 @@ const struct iso_key_version *iso_facts_versions(const struct iso_facts *facts, 
 
 /* The version of a key that a transaction wrote, as a place among them; ISO_NONE: none. */
 uint32_t iso_facts_version_of(const struct iso_facts *facts, uint32_t key, uint32_t transaction);
-
-/* A moment at which something looks: all versions below `bound` are visible. */
-struct iso_moment {
-    uint64_t at;    /* the timestamp */
-    bool inclusive; /* versions at `at` itself are visible too */
-    bool own;       /* the operation's own timestamp, not its transaction's */
-    bool lock;      /* just below the commit, since the operation held a lock */
-};
-
-/* Where an operation looks: at its ots (or sts); in commit order (`is_serial`) at its transaction's commit. */
-struct iso_moment iso_moment_of(const struct iso_history *history, uint32_t transaction, uint32_t operation,
-                                bool is_serial);
-
-static inline bool iso_moment_sees(const struct iso_moment *moment, uint64_t cts)
-{
-    return moment->inclusive ? cts <= moment->at : cts < moment->at;
-}
 
 #endif

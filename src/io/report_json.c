@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "history/moment.h"
 #include "io/report_private.h"
 #include "iso/version.h"
 
@@ -90,6 +91,44 @@ static void write_values(struct iso_output *output, const struct iso_history *hi
     report_json_tid(output, history, violation->writer_actual);
 }
 
+static void write_stamps(struct iso_output *output, const struct iso_history *history, uint32_t transaction)
+{
+    LITERAL(output, "\"sts\":");
+    write_stamp(output, history, history->flags[transaction] & ISO_HAS_STS, history->sts[transaction]);
+    LITERAL(output, ",\"cts\":");
+    write_stamp(output, history, history->flags[transaction] & ISO_HAS_CTS, history->cts[transaction]);
+}
+
+static void write_times_of(struct iso_output *output, const struct iso_history *history, const char *member,
+                           uint32_t transaction)
+{
+    if (transaction == ISO_NONE)
+        return;
+    iso_output_text(output, member);
+    write_stamps(output, history, transaction);
+    iso_output_char(output, '}');
+}
+
+/* When the others that the verdict names stood where, and at which moment the read looked. */
+static void write_times(struct iso_output *output, const struct iso_verdict *verdict,
+                        const struct iso_violation *violation)
+{
+    const struct iso_history *history = verdict->history;
+    if (violation->axiom == ISO_EXT) {
+        struct iso_moment moment =
+            iso_moment_of(history, violation->transaction, violation->operation, verdict->level == ISO_SER);
+        LITERAL(output, ",\"times\":{\"look\":");
+        write_stamp(output, history, true, moment.at);
+        iso_output_text(output, moment.inclusive ? ",\"inclusive\":true" : ",\"inclusive\":false");
+        write_times_of(output, history, ",\"expected\":{", violation->writer_expected);
+        write_times_of(output, history, ",\"actual\":{", violation->writer_actual);
+        iso_output_char(output, '}');
+    } else if (violation->axiom != ISO_INT && violation->other != ISO_NONE) {
+        write_times_of(output, history, ",\"times\":{\"other\":{", violation->other);
+        iso_output_char(output, '}');
+    }
+}
+
 static void write_note(struct iso_output *output, const struct iso_verdict *verdict,
                        const struct iso_violation *violation)
 {
@@ -123,10 +162,9 @@ static void write_violation(struct iso_output *output, const struct iso_verdict 
     }
     if (violation->axiom == ISO_EXT || violation->axiom == ISO_INT)
         write_values(output, history, violation);
-    LITERAL(output, ",\"sts\":");
-    write_stamp(output, history, history->flags[transaction] & ISO_HAS_STS, history->sts[transaction]);
-    LITERAL(output, ",\"cts\":");
-    write_stamp(output, history, history->flags[transaction] & ISO_HAS_CTS, history->cts[transaction]);
+    iso_output_char(output, ',');
+    write_stamps(output, history, transaction);
+    write_times(output, verdict, violation);
     write_places(output, history, violation);
     if (violation->kind == ISO_SNAPSHOT_ORDER)
         write_note(output, verdict, violation);

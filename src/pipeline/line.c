@@ -122,6 +122,41 @@ static void put_state(struct iso_text *line, const struct iso_aion_event *event,
     iso_text_put(line, ",");
 }
 
+static void put_times_of(struct iso_text *line, const char *member, const struct iso_aion_party *party)
+{
+    if (!is_known(party))
+        return;
+    if (line->bytes[line->used - 1] != '{')
+        iso_text_put(line, ",");
+    put_timestamp(line, member, party->sts);
+    put_timestamp(line, ",\"cts\":", party->cts);
+    iso_text_put(line, "}");
+}
+
+/* Whether the read saw what was committed at its moment itself: from a snapshot, but not just below its own commit. */
+static bool is_inclusive(const struct iso_aion_event *event)
+{
+    const struct iso_aion_party *reader = &event->transaction;
+    return event->bound != reader->cts || (event->level == ISO_SI && event->bound == reader->sts + 1);
+}
+
+/* When the others that the verdict names stood where, and at which moment the read looked. */
+static void put_times(struct iso_text *line, const struct iso_aion_event *event)
+{
+    bool is_read = event->axiom == ISO_EXT, inclusive = is_inclusive(event);
+    if (event->axiom == ISO_CDC || (!is_read && !is_known(&event->other)))
+        return;
+    iso_text_put(line, ",\"times\":{");
+    if (is_read) {
+        put_timestamp(line, "\"look\":", inclusive ? event->bound - 1 : event->bound);
+        iso_text_put(line, inclusive ? ",\"inclusive\":true" : ",\"inclusive\":false");
+        put_times_of(line, "\"expected\":{\"sts\":", &event->writer_expected);
+        put_times_of(line, "\"actual\":{\"sts\":", &event->writer_actual);
+    }
+    put_times_of(line, "\"other\":{\"sts\":", &event->other);
+    iso_text_put(line, "}");
+}
+
 /* From the axiom on: what the summary lists too, without its opening brace. */
 static void put_violation(struct iso_text *line, const struct iso_inputs *inputs, const struct iso_aion_event *event)
 {
@@ -146,6 +181,7 @@ static void put_violation(struct iso_text *line, const struct iso_inputs *inputs
     }
     put_timestamp(line, ",\"sts\":", event->transaction.sts);
     put_timestamp(line, ",\"cts\":", event->transaction.cts);
+    put_times(line, event);
     if (is_known(&event->cause))
         put_party(line, ",\"cause\":", &event->cause);
     put_places(line, inputs, event);

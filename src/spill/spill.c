@@ -73,13 +73,12 @@ enum iso_status iso_spill_open(const char *folder, struct iso_spill **opened, st
     spill->folder = iso_copy_text(folder, length);
     snprintf(path, length + 32, "%s/isochron-spill-XXXXXX", folder);
     spill->file = mkostemp(path, O_CLOEXEC);
-    if (spill->file < 0) {
-        failed(spill, error, "cannot be made");
+    if (spill->file < 0 || unlink(path)) {
+        failed(spill, error, "cannot be made (--spill or TMPDIR names another folder)");
         iso_free(path);
         iso_spill_free(spill);
         return ISO_FAILED;
     }
-    unlink(path);
     iso_free(path);
     posix_fadvise(spill->file, 0, 0, POSIX_FADV_RANDOM);
     spill->buffer = iso_allocate(SEGMENT);

@@ -27,9 +27,15 @@ window.expectations = fault => {
   for (const row of ANSWERS.status.metrics.isochron_partition_watermark) has(String(row.value));
   const latest = new Map(lines.map(line => [line.id, line]));
   if (latest.size === lines.length) fault("no verdict had two steps to be told");
+  const lined = [...latest.values()].filter(line => line.explanation.timeline).length;
+  if (!lined || document.querySelectorAll("ol.line").length !== lined) fault("not as many time lines as were told");
   if (document.querySelectorAll("article").length !== latest.size) fault("not as many verdicts as were told");
   for (const line of latest.values()) {
     has(line.explanation.title);
     for (const step of line.explanation.steps) has(step);
+    for (const row of line.explanation.timeline ? line.explanation.timeline.rows : []) {
+      has(row.at);
+      has(row.what);
+    }
   }
 };

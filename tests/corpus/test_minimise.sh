@@ -1,10 +1,10 @@
 #!/bin/bash
 # What --minimise leaves of the corpus's violated histories, at both levels: a dozen transactions or fewer, which a second run
 # judges violated from the file alone, with evidence that is confirmed. Every tenth dbcop history and all others; all of
-# them if EFFORT=long. The sizes go to RESULTS/minimised.tsv.
+# them if EFFORT=long. The sizes go to RESULTS/minimised-FLAVOUR.tsv.
 . "$(dirname "$0")/common.sh"
 corpus=$SHARED/corpus
-table=${RESULTS:-${BUILD:-$root/build}/results}/minimised.tsv
+table=${RESULTS:-${BUILD:-$root/build}/results}/minimised-${FLAVOUR:-check}.tsv
 if [ ! -e "$corpus/VERDICTS.tsv" ]; then
     echo "ok 1 - minimised histories of the corpus # SKIP there is no ../shared"
     echo "1..1"

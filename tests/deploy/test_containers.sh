@@ -10,7 +10,7 @@ program=$(realpath "${ISOCHRON:-build/isochron}")
 . tests/deploy/live.sh
 trap 'live_end; rm -rf "$work"' EXIT
 
-plan 9
+plan 10
 docker=deploy/docker kubernetes=deploy/kubernetes
 
 sed -n '/^# build/,/^$/p' deploy/debian-packages.txt | awk '!/^#/ && NF { print $1 }' | while read -r package; do
@@ -58,6 +58,20 @@ fi
     grep -q "^listen = $(sed -n '/ISOCHRON_LISTEN$/{n;s/.*value: //p}' $kubernetes/statefulset.yaml)  #" "$work/printed" &&
     grep -q "^listen-token = $(sed -n '/ISOCHRON_LISTEN_TOKEN$/{n;s/.*value: //p}' $kubernetes/statefulset.yaml)  #" "$work/printed"
 result $? "its configuration is one, and the probe asks where the watch listens" || sed 's/^/# /' "$work/log"
+
+# The image's environment, where nothing but the volume can be written, as compose and manifests have it: what must be opened for
+# --memory opens there.
+if [ "$(id -u)" = 0 ] && unshare --mount mount --bind /tmp /tmp 2>/dev/null; then
+    mkdir "$work/data"
+    environment=$(sed -n 's/^ENV //p' $docker/Dockerfile | sed "s|=/data|=$work/data|")
+    unshare --mount bash -c 'mount --bind /tmp /tmp && mount -o remount,ro,bind /tmp && mount --bind "$1" "$1" && mount -o remount,rw,bind "$1" &&
+        cd "$1" && ! touch /tmp/isochron-can-write 2>/dev/null && exec env $2 "$3" replay --source history:t --memory 512M --json /dev/null' \
+        bash "$work/data" "$environment" "$program" >"$work/out" 2>"$work/log"
+    [ $? = 3 ] && jq -e '.reason == "nothing-judged"' "$work/out" >/dev/null
+    result $? "the image runs with a read-only root, memory and all" || sed 's/^/# /' "$work/out" "$work/log"
+else
+    skip "the image runs with a read-only root, memory and all" "mount name spaces need root"
+fi
 
 echo a-token-of-enough-length >"$work/token"
 live_watch --listen-token "$work/token"

@@ -85,6 +85,9 @@ def check_mutants(judge):
     result(fault(judge, good) is None, "the verdict that is spoilt next is good", str(fault(judge, good)))
     spoil = {
         "a timestamp as a number": lambda v: v["violations"][0].update(sts=20),
+        "a moment as a number": lambda v: v["violations"][0].update(times={"look": 20, "inclusive": True}),
+        "a moment without its side": lambda v: v["violations"][0].update(times={"look": "20"}),
+        "a writer without its commit": lambda v: v["violations"][0].update(times={"look": "20", "inclusive": True, "expected": {"sts": "1"}}),
         "a tid as a number": lambda v: v["violations"][0].update(tids=[9]),
         "a value as a number": lambda v: v["violations"][0].update(actual=3),
         "an unknown axiom": lambda v: v["violations"][0].update(axiom="EXTERNAL"),

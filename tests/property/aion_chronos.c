@@ -25,6 +25,7 @@
 #include "tests/support/random.h"
 #include "tests/support/random_history.h"
 #include "tests/support/shrink.h"
+#include "tests/support/temporary.h"
 
 enum { DEFAULT_HISTORIES = 12000, MAX_REPORTS = 3, STREAMS = 3, MAX_EVENTS = 4096 };
 
@@ -399,7 +400,7 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
     choose_settling(&stream, &options);
     options.retention = shortage ? random_below(&stream.random, 6) : ISO_AION_FOREVER;
     options.spill_all = random_percent(&stream.random, 50);
-    options.spill = options.spill_all ? "/tmp" : NULL;
+    options.spill = options.spill_all ? temporary_folder() : NULL;
     options.origin_is_index = true;
     options.emit = collect;
     options.context = comparison;

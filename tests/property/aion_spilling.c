@@ -16,6 +16,7 @@
 
 #include "aion/aion.h"
 #include "tests/support/random.h"
+#include "tests/support/temporary.h"
 
 enum { DEFAULT_HISTORIES = 400, TRANSACTIONS = 300, KEYS = 6, VERSIONS = 2000, GROUP = 24, REPORTS = 3 };
 
@@ -178,9 +179,8 @@ static void open_engines(struct stream *stream, enum iso_level level)
     options.settle_untimed = true;
     options.emit = note;
     for (int i = 0; i < 2; i++) {
-        const char *folder = getenv("TMPDIR");
         options.context = &stream->engines[i].told;
-        options.spill = i ? (folder && *folder ? folder : "/tmp") : NULL;
+        options.spill = i ? temporary_folder() : NULL;
         options.spill_all = i;
         options.retention = i ? stream->retention : ISO_AION_FOREVER;
         stream->engines[i].aion = iso_aion_new(&options);

@@ -1,11 +1,13 @@
 /* Any message comes back from a capture byte for byte: random bytes, texts, nulls, empties, headers, numbers. */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "io/capture.h"
+#include "tests/support/temporary.h"
 
 enum { MESSAGES = 20000, TEXT_MAX = 300, HEADERS_MAX = 5 };
 
@@ -130,9 +132,9 @@ int main(int argument_count, char **arguments)
     int failed = 0;
     printf("1..2\n# seed %llu\n", (unsigned long long)seed);
     for (int i = 0; i < 2; i++) {
-        char path[64];
+        char path[PATH_MAX];
         struct iso_error error = {0};
-        snprintf(path, sizeof path, "/tmp/isochron-round-trip-XXXXXX%s", suffixes[i]);
+        snprintf(path, sizeof path, "%s/isochron-round-trip-XXXXXX%s", temporary_folder(), suffixes[i]);
         close(mkstemps(path, (int)strlen(suffixes[i])));
         write_all(path, seed, &error);
         uint64_t good = read_all(path, seed, &error);

@@ -15,13 +15,15 @@
 #include "tests/support/random.h"
 #include "tests/support/random_history.h"
 #include "tests/support/shrink.h"
+#include "tests/support/temporary.h"
 
 enum { LEVELS = 2, RELABELLED = ISO_FORMATS, PERMUTED, SPLIT, CHANGES };
+enum { FOLDER = 512, PATH = 768 };
 
 static const enum iso_model levels[LEVELS] = {ISO_MODEL_SER, ISO_MODEL_SI};
 
 struct run {
-    char folder[64];
+    char folder[FOLDER];
     uint64_t seed; /* of the history at hand */
     int change;    /* a format, RELABELLED, ... */
     int before[LEVELS], after[LEVELS];
@@ -36,9 +38,9 @@ static const char *change_name(int change)
     return change < ISO_FORMATS ? iso_format_name((enum iso_format)change) : names[change - RELABELLED];
 }
 
-static void place(const struct run *run, const char *name, char path[128])
+static void place(const struct run *run, const char *name, char path[PATH])
 {
-    snprintf(path, 128, "%s/%s", run->folder, name);
+    snprintf(path, PATH, "%s/%s", run->folder, name);
 }
 
 /* ---- other names ---- */
@@ -144,7 +146,7 @@ static enum iso_status write_initial(const char *path, const struct plain_histor
 }
 
 /* Cuts a file of lines in up to three, with empty ones among them. */
-static uint32_t split(const struct run *run, const char *path, char parts[3][128])
+static uint32_t split(const struct run *run, const char *path, char parts[3][PATH])
 {
     struct random random = {run->seed};
     FILE *whole = fopen(path, "r"), *part[3];
@@ -171,7 +173,7 @@ static uint32_t split(const struct run *run, const char *path, char parts[3][128
 static enum iso_status through_native(struct run *run, const struct plain_history *plain, struct iso_history *into,
                                       struct iso_error *error)
 {
-    char path[128], initial[128], parts[3][128];
+    char path[PATH], initial[PATH], parts[3][PATH];
     const char *paths[3] = {path};
     struct iso_history building;
     struct iso_read_options options = {.threads = 1};
@@ -211,7 +213,7 @@ static void remove_folder(const char *path)
 static enum iso_status through_format(struct run *run, const struct plain_history *plain, struct iso_history *into,
                                       struct iso_error *error)
 {
-    char path[128];
+    char path[PATH];
     struct iso_history finished;
     enum iso_format format = (enum iso_format)run->change, guessed;
     place(run, iso_format_name(format), path);
@@ -340,7 +342,8 @@ int main(int argc, char **argv)
 {
     unsigned histories = argc > 1 ? (unsigned)atoi(argv[1]) : 1000;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    struct run run = {.folder = "/tmp/polygraph-invariance-XXXXXX"};
+    struct run run = {0};
+    snprintf(run.folder, sizeof run.folder, "%s/polygraph-invariance-XXXXXX", temporary_folder());
     if (!mkdtemp(run.folder))
         return 4;
     bool good = run_all(&run, histories, seed) == 0;

@@ -4,12 +4,13 @@
  * No proof has a lemma to spare, and none may end undecided but those in which nothing is judged. A history is made by
  * running transactions against a toy database (serial, or with stale snapshots) and then spoiling some reads, so that
  * about half of them hold. A disagreement is shrunk and printed. Arguments: histories a level (default 3000), seed
- * (default 1).
+ * (default 1). The windows and the solver by themselves get a quarter of that, of other histories.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "io/evidence.h"
@@ -203,14 +204,15 @@ struct tally {
     unsigned holds, violated, empty, refused, by_graph, by_solver, lemmas; /* empty: nothing is judged */
 };
 
-/* Verified in the form in which it is written and read back. */
+/* Verified in the form in which it is written and read back; by a file in memory, since millions are. */
 static bool is_confirmed(const struct iso_history *history, const struct iso_evidence *evidence,
                          struct iso_error *error)
 {
-    char path[] = "/tmp/polygraph-evidence-XXXXXX";
+    char path[32];
     struct iso_evidence again;
     struct iso_output output;
-    int descriptor = mkstemp(path);
+    int descriptor = memfd_create("evidence", 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     iso_output_to(&output, descriptor, path);
     iso_evidence_write(&output, history, evidence);
     bool fine = descriptor >= 0 && iso_output_close(&output, error) == ISO_OK;
@@ -219,7 +221,6 @@ static bool is_confirmed(const struct iso_history *history, const struct iso_evi
            iso_verify(history, &again, error) == ISO_OK;
     iso_evidence_release(&again);
     close(descriptor);
-    remove(path);
     return fine;
 }
 
@@ -384,8 +385,10 @@ int main(int argc, char **argv)
     int first = argc > 3 ? atoi(argv[3]) : 0, end = argc > 3 ? first + 1 : WAYS;
     printf("1..%d\n", (end - first) * ISO_MODELS);
     for (int way = first; way < end; way++) {
+        bool part = way == WINDOWS || way == SOLVER;
         for (int model = 0; model < ISO_MODELS; model++)
-            fine &= check_level((enum iso_model)model, count, seed, (enum way)way, ++number);
+            fine &= check_level((enum iso_model)model, part ? (count + 3) / 4 : count, part ? seed + count : seed,
+                                (enum way)way, ++number);
     }
     return !fine;
 }

@@ -5,6 +5,7 @@
  * transactions. Without a program `z3` it is skipped. Arguments: histories (default 150), seed (default 1).
  */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "tests/property/judge.h"
 #include "tests/support/blackbox_workload.h"
 #include "tests/support/random.h"
+#include "tests/support/temporary.h"
 
 struct question {
     const struct iso_history *history;
@@ -268,11 +270,12 @@ int main(int argc, char **argv)
 {
     unsigned histories = argc > 1 ? (unsigned)atoi(argv[1]) : 150;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    char path[] = "/tmp/polygraph-z3-XXXXXX", command[64];
+    char path[PATH_MAX], command[PATH_MAX + 32];
     if (system("command -v z3 >/dev/null") != 0) {
         printf("ok 1 - second opinion # SKIP there is no z3\n");
         return 0;
     }
+    snprintf(path, sizeof path, "%s/polygraph-z3-XXXXXX", temporary_folder());
     int descriptor = mkstemp(path);
     FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
     int *said = calloc(histories + 1u, sizeof *said);
@@ -280,7 +283,7 @@ int main(int argc, char **argv)
         return 4;
     int wrong = ask_all(file, said, histories, seed);
     fclose(file);
-    snprintf(command, sizeof command, "z3 -t:2000 -smt2 %s", path);
+    snprintf(command, sizeof command, "z3 -t:2000 -smt2 '%s'", path);
     FILE *answers = popen(command, "r");
     wrong += answers ? compare_all(answers, said, histories) : 1;
     if (answers)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "tests/support/temporary.h"
 
 char *test_padded(const char *text, size_t length, char filler)
 {
@@ -17,8 +18,7 @@ char *test_padded(const char *text, size_t length, char filler)
 
 void test_write_file(char path[TEST_PATH], const char *name, const void *bytes, size_t length)
 {
-    const char *directory = getenv("TMPDIR");
-    snprintf(path, TEST_PATH, "%s/isochron-%ld-%s", directory ? directory : "/tmp", (long)getpid(), name);
+    snprintf(path, TEST_PATH, "%s/isochron-%ld-%s", temporary_folder(), (long)getpid(), name);
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, length, file), length);

@@ -10,6 +10,7 @@
  * which. Sockets are the exception: there it is the Kafka client that calls. Threads: any, the count is atomic.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,9 +25,28 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum kind { OPEN, READ, WRITE, FSYNC, RENAME, CLOSE, MEMORY, MAP, THREAD, SEND, RECEIVE, KINDS };
+enum kind {
+    OPEN,
+    READ,
+    WRITE,
+    FSYNC,
+    RENAME,
+    UNLINK,
+    FOLDER,
+    CUT,
+    LOOK,
+    CLOSE,
+    MEMORY,
+    MAP,
+    THREAD,
+    PROCESS,
+    SEND,
+    RECEIVE,
+    KINDS
+};
 enum how { FAIL, SHORT, INTERRUPT };
 
 /* What a failed call of each kind says. */
@@ -34,12 +54,14 @@ static const struct {
     const char *name;
     int error;
 } kinds[KINDS] = {
-    [OPEN] = {"open", EMFILE},           [READ] = {"read", EIO},
-    [WRITE] = {"write", ENOSPC},         [FSYNC] = {"fsync", EIO},
-    [RENAME] = {"rename", EIO},          [CLOSE] = {"close", EIO},
-    [MEMORY] = {"memory", ENOMEM},       [MAP] = {"map", ENOMEM},
-    [THREAD] = {"thread", EAGAIN},       [SEND] = {"send", EPIPE},
-    [RECEIVE] = {"receive", ECONNRESET},
+    [OPEN] = {"open", EMFILE},     [READ] = {"read", EIO},
+    [WRITE] = {"write", ENOSPC},   [FSYNC] = {"fsync", EIO},
+    [RENAME] = {"rename", EIO},    [UNLINK] = {"unlink", EIO},
+    [FOLDER] = {"folder", ENOSPC}, [CUT] = {"cut", EIO},
+    [LOOK] = {"look", EIO},        [CLOSE] = {"close", EIO},
+    [MEMORY] = {"memory", ENOMEM}, [MAP] = {"map", ENOMEM},
+    [THREAD] = {"thread", EAGAIN}, [PROCESS] = {"process", EAGAIN},
+    [SEND] = {"send", EPIPE},      [RECEIVE] = {"receive", ECONNRESET},
 };
 
 static struct {
@@ -47,8 +69,8 @@ static struct {
     enum how how;
     uint64_t at;
     const char *count_file;
-    uintptr_t begin, end; /* of the program's own code */
-    atomic_uint_fast64_t calls;
+    uintptr_t begin, end;        /* of the program's own code */
+    atomic_uint_fast64_t *calls; /* of children too */
 } world = {.kind = KINDS};
 
 /* The program itself is the first object that is listed. */
@@ -67,6 +89,9 @@ __attribute__((constructor)) static void begin(void)
 {
     const char *kind = getenv("FAILING_CALL"), *how = getenv("FAILING_HOW"), *at = getenv("FAILING_AT");
     dl_iterate_phdr(find_program, NULL);
+    world.calls = mmap(NULL, sizeof *world.calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (world.calls == MAP_FAILED)
+        abort();
     world.count_file = getenv("FAILING_COUNT");
     world.at = at ? strtoull(at, NULL, 10) : 0;
     world.how = how && !strcmp(how, "short") ? SHORT : how && !strcmp(how, "interrupt") ? INTERRUPT : FAIL;
@@ -80,7 +105,7 @@ __attribute__((destructor)) static void end(void)
     FILE *file = world.count_file ? fopen(world.count_file, "w") : NULL;
     if (!file)
         return;
-    fprintf(file, "%lu\n", (unsigned long)world.calls);
+    fprintf(file, "%lu\n", (unsigned long)*world.calls);
     fclose(file);
 }
 
@@ -90,7 +115,7 @@ static bool goes_wrong(enum kind kind, const void *caller)
     bool own = (uintptr_t)caller >= world.begin && (uintptr_t)caller < world.end;
     if (kind != world.kind || !(own || kind == SEND || kind == RECEIVE))
         return false;
-    return atomic_fetch_add(&world.calls, 1) + 1 == world.at;
+    return atomic_fetch_add(world.calls, 1) + 1 == world.at;
 }
 
 static bool fails(enum kind kind, const void *caller)
@@ -129,6 +154,30 @@ int open(const char *path, int flags, ...)
     mode_t mode = mode_of(flags, rest);
     va_end(rest);
     return fails(OPEN, CALLER) ? -1 : NEXT(open)(path, flags, mode);
+}
+
+int openat(int folder, const char *path, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = mode_of(flags, rest);
+    va_end(rest);
+    return fails(OPEN, CALLER) ? -1 : NEXT(openat)(folder, path, flags, mode);
+}
+
+int mkostemp(char *path, int flags)
+{
+    return fails(OPEN, CALLER) ? -1 : NEXT(mkostemp)(path, flags);
+}
+
+DIR *opendir(const char *path)
+{
+    return fails(OPEN, CALLER) ? NULL : NEXT(opendir)(path);
+}
+
+DIR *fdopendir(int descriptor)
+{
+    return fails(OPEN, CALLER) ? NULL : NEXT(fdopendir)(descriptor);
 }
 
 FILE *fopen(const char *path, const char *mode)
@@ -178,6 +227,56 @@ int fdatasync(int descriptor)
 int rename(const char *from, const char *to)
 {
     return fails(RENAME, CALLER) ? -1 : NEXT(rename)(from, to);
+}
+
+int renameat(int from_folder, const char *from, int to_folder, const char *to)
+{
+    return fails(RENAME, CALLER) ? -1 : NEXT(renameat)(from_folder, from, to_folder, to);
+}
+
+int unlink(const char *path)
+{
+    return fails(UNLINK, CALLER) ? -1 : NEXT(unlink)(path);
+}
+
+int unlinkat(int folder, const char *path, int flags)
+{
+    return fails(UNLINK, CALLER) ? -1 : NEXT(unlinkat)(folder, path, flags);
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    return fails(FOLDER, CALLER) ? -1 : NEXT(mkdir)(path, mode);
+}
+
+int ftruncate(int descriptor, off_t size)
+{
+    return fails(CUT, CALLER) ? -1 : NEXT(ftruncate)(descriptor, size);
+}
+
+int fstat(int descriptor, struct stat *status)
+{
+    return fails(LOOK, CALLER) ? -1 : NEXT(fstat)(descriptor, status);
+}
+
+int stat(const char *path, struct stat *status)
+{
+    return fails(LOOK, CALLER) ? -1 : NEXT(stat)(path, status);
+}
+
+int fstatat(int folder, const char *path, struct stat *status, int flags)
+{
+    return fails(LOOK, CALLER) ? -1 : NEXT(fstatat)(folder, path, status, flags);
+}
+
+off_t lseek(int descriptor, off_t offset, int whence)
+{
+    return fails(LOOK, CALLER) ? -1 : NEXT(lseek)(descriptor, offset, whence);
+}
+
+pid_t fork(void)
+{
+    return fails(PROCESS, CALLER) ? -1 : NEXT(fork)();
 }
 
 int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags)

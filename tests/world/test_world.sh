@@ -1,7 +1,8 @@
 #!/bin/bash
 # Every command in a world that fails: the n-th call of each kind goes wrong, for every n that a run has (tests/world/failing_world.c).
 #
-#   ISOCHRON=build/isochron BUILD=build tests/world/test_world.sh [MOST]     at most MOST places of each kind, evenly spread (3)
+#   ISOCHRON=build/isochron BUILD=build tests/world/test_world.sh [MOST]     at most MOST places of each kind, evenly spread (3);
+#   SCENARIOS="spill state" tests/world/test_world.sh                       some of the commands
 #
 # A run in which a call failed must say so and exit with 4, and leave no file that is not whole; or, where the call did not matter,
 # do exactly what it does without. Half a read or write, and an interrupted one, never matter. Nothing may crash, and no verdict be
@@ -24,7 +25,29 @@ finish() {
 trap finish EXIT
 
 # The commands, each run in an empty folder with the inputs beside it; what they leave there and print is what is compared.
-scenarios="check config aion polygraph minimise verify convert directory gen replay join dead-letter watch state restart"
+scenarios=${SCENARIOS:-check config aion polygraph minimise verify convert directory gen replay spill lists join dead-letter watch state restart tools}
+remembering() {
+    "$isochron" watch --source history:t --until-eof --finality-timeout 0 --final-only --state remembered --checkpoint-interval 0 \
+        --snapshot-after 1 --out file:verdicts -X "bootstrap.servers=$address"
+    local status=$?
+    LD_PRELOAD= sort verdicts >sorted 2>/dev/null # which comes first is the threads' choice
+    return $status
+}
+# What a run goes on from that was killed once all was fed.
+killed() {
+    (LD_PRELOAD= && ISOCHRON_CRASH=before-finish remembering) 2>/dev/null
+    LD_PRELOAD= flock remembered/lock true # a snapshot's child is killed with its parent, an instant later
+}
+# What failed leaves a state from which the next run comes to the end: both together tell what one would.
+goes_on() {
+    local expected status
+    read -r expected <../right.status
+    (LD_PRELOAD= && remembering)
+    status=$?
+    [ $status = "$expected" ] || echo "status $status" >stuck
+}
+verified() { LD_PRELOAD= "$isochron" state verify remembered >/dev/null 2>&1 || echo "status $?" >damaged; }
+
 run() {
     case $1 in
     check) "$isochron" check --threads 2 --json ../violated.jsonl.zst ;;
@@ -36,17 +59,28 @@ run() {
     directory) "$isochron" convert --to cobra ../untimed.jsonl -o out ;;
     gen) "$isochron" gen --txns 2k --anomaly lost-update --seed 5 -o out.jsonl.zst ;;
     replay) "$isochron" replay --source history:t --final-only ../capture.jsonl ;;
+    spill) "$isochron" replay --source history:t --final-only --json --memory 1M --spill . ../large.jsonl ;;
+    lists) "$isochron" replay --source history:t --level ser --threads 2 --final-only --json --memory 1M --spill . ../lists.jsonl ;;
     join) "$isochron" replay --source dgraph:cdc --history ../clients.jsonl --to-history joined.jsonl ../feed.jsonl ;;
     dead-letter) "$isochron" replay --source history:t --json --on-bad-record dead-letter --dead-letter dead.stream ../bad.jsonl ;;
     minimise) "$isochron" check --engine polygraph --level ser --minimise small.jsonl --json ../untimed.jsonl ;;
     watch) "$isochron" watch --source history:t --until-eof --finality-timeout 0 --final-only --record recorded.stream \
         -X "bootstrap.servers=$address" ;;
     state | restart)
-        [ "$1" = state ] || LD_PRELOAD= cp -r ../remembered .
-        "$isochron" watch --source history:t --until-eof --finality-timeout 0 --final-only --state remembered --checkpoint-interval 0 \
-            --snapshot-after 1 -X "bootstrap.servers=$address"
+        [ "$1" = state ] || killed
+        remembering
         local status=$?
-        [ $status = 137 ] || LD_PRELOAD= rm -rf remembered # it holds times
+        [ $status != 4 ] || goes_on
+        verified
+        [ $status = 137 ] || LD_PRELOAD= rm -rf remembered verdicts # it holds times
+        return $status
+        ;;
+    tools)
+        LD_PRELOAD= cp -r ../remembered .
+        "$isochron" state verify remembered && "$isochron" state show remembered && "$isochron" state compact remembered
+        local status=$?
+        verified
+        LD_PRELOAD= rm -rf remembered
         return $status
         ;;
     esac
@@ -59,6 +93,13 @@ dgraph_feed() {
             event: {operation: "set", uid: .[2], attr: "v", value: .[3], value_type: "int"}} | tojson)}'
 }
 
+# A capture of more than a store's segment holds, with watermarks: below them keys may leave memory.
+spilling() { # TRANSACTIONS OPTIONS...
+    "$isochron" gen --txns "$1" --sessions 8 --ops 6 --keys 2000 --anomaly lost-update:3 --anomaly stale-read:3 --seed 7 --expected /dev/null "${@:2}" |
+        jq -c '., (select(.cts and input_line_number % 400 == 0) | {watermark: .cts})' |
+        jq -c '{topic: "t", partition: 0, offset: (input_line_number - 1), ts: 1, key: null, payload: tojson}'
+}
+
 prepare() {
     cd "$work" || exit 4
     "$isochron" gen --txns 3k --sessions 8 --ops 6 --keys 200 --anomaly lost-update --anomaly stale-read@0.9 --seed 3 --expected /dev/null \
@@ -69,7 +110,9 @@ prepare() {
     "$isochron" convert --to native violated.jsonl.zst -o native.jsonl
     head -n 800 native.jsonl |
         jq -c '{topic: "t", partition: 0, offset: (input_line_number - 1), ts: 1, key: null, payload: tojson}' >capture.jsonl
-    head -n 100 native.jsonl >few.jsonl
+    "$isochron" gen --txns 100 --sessions 5 --ops 4 --keys 20 --anomaly lost-update:3 --anomaly stale-read:3 --seed 6 --expected /dev/null -o few.jsonl
+    spilling 9k >large.jsonl
+    spilling 6k --lists >lists.jsonl
     dgraph_feed >feed.jsonl
     printf 'log-format = text\n[check]\njson = true\nthreads = 2\n' >check.conf
     cat >clients.jsonl <<END
@@ -100,18 +143,20 @@ as_before() {
 # A failure that was told: status 4, a message, and of the files only whole ones, but for streams, which begin as they should;
 # a folder that memory did not suffice for may stand under its temporary name.
 told() {
-    local file
+    local file missing=right
+    [ "$kind" != unlink ] || missing= # what cannot be removed is left
     [ "$(cat "$work/wrong.status")" = 4 ] && grep -q '^isochron: ' "$work/wrong.stderr" || return 1
+    case $scenario in state | restart) cmp -s "$work"/{wrong,right}/sorted || return 1 ;; esac
     for file in "$work"/wrong/*.stream; do
         [ ! -f "$file" ] || cmp -s -n "$(stat -c %s "$file")" "$file" "$work/right/${file##*/}" || return 1
     done
-    [ -z "$(diff -r --exclude='*.stream' --exclude='*.partial-*' "$work/wrong" "$work/right" | grep -v "^Only in $work/right")" ]
+    [ -z "$(diff -r --exclude='*.stream' --exclude='*.partial-*' "$work/wrong" "$work/right" | grep -v "^Only in $work/$missing")" ]
 }
 
 acceptable() { # how
     local why
     [ "$1" = fail ] && told && return 0
-    why=$(as_before) || { echo "# $why: $(head -c 300 "$work/wrong.stderr" | tr '\n' ' ')"; return 1; }
+    why=$(as_before) || { echo "# $why: $(head -c 900 "$work/wrong.stderr" | tr '\n' ' ')"; return 1; }
 }
 
 # All places of one kind in one scenario.
@@ -139,9 +184,7 @@ start_broker() {
     for ((i = 0; i < 1200; i++)); do [ ! -s "$work/broker.out" ] || break; sleep 0.1; done
     address=$(cat "$work/broker.out")
     "$isochron" gen --to kafka:t --quiet -X "bootstrap.servers=$address" "$work/few.jsonl"
-    # what `restart` goes on from: killed once all was fed
-    (mkdir "$work/killed" && cd "$work/killed" && ISOCHRON_CRASH=before-finish run state && exit 4)
-    mv "$work/killed/remembered" "$work/remembered"
+    (cd "$work" && LD_PRELOAD= killed)
 }
 
 # Sanitizers that are linked into the program (clang's) or mind who comes before them (threads) leave nothing to catch.
@@ -161,7 +204,7 @@ set -- $scenarios
 plan $#
 for scenario in $scenarios; do
     total=0 failed=
-    for kind in open read write fsync rename close memory map thread; do places "$scenario" $kind fail; done
+    for kind in open read write fsync rename unlink folder cut look close memory map thread process; do places "$scenario" $kind fail; done
     [ "$scenario" != watch ] || for kind in send receive; do places watch $kind fail; done
     for kind in read write; do
         places "$scenario" $kind short

@@ -38,6 +38,86 @@ static void a_read(void **state)
         "next may undo the newer value.\n\n");
 }
 
+#define LINE(axiom, kind, more)                                                                                        \
+    "{\"state\":\"final\",\"level\":\"si\",\"axiom\":\"" axiom "\",\"kind\":\"" kind                                   \
+    "\",\"tids\":[\"9\"],\"key\":\"x\",\"expected\":\"3\",\"actual\":\"2\",\"writer_expected\":\"5\","                 \
+    "\"writer_actual\":\"4\",\"sts\":\"16\",\"cts\":\"18\",\"times\":{" more "},\"at\":[]}"
+
+/* The part from the time line's title to the meaning. */
+static void assert_line(const char *line, const char *expected)
+{
+    struct iso_brief brief;
+    struct iso_text text = {0};
+    assert_true(iso_brief_init(&brief, line, strlen(line)));
+    iso_brief_text(&brief, &text);
+    iso_text_put_bytes(&text, "", 1);
+    const char *title = strstr(text.bytes, " over time:\n"), *end = strstr(text.bytes, "  For an application");
+    if (!title) {
+        assert_string_equal("", expected);
+    } else {
+        title += strlen(" over time:\n");
+        assert_int_equal(end - title, strlen(expected));
+        assert_memory_equal(title, expected, strlen(expected));
+    }
+    iso_text_release(&text);
+    iso_brief_release(&brief);
+}
+
+static void a_time_line_of_a_read(void **state)
+{
+    (void)state;
+    assert_line(
+        LINE("EXT", "stale",
+             "\"look\":\"16\",\"inclusive\":true,\"expected\":{\"sts\":\"8\",\"cts\":\"16\"},\"actual\":{\"sts\":null,"
+             "\"cts\":\"5\"}"),
+        "     5  | transaction 4 commits x = 2  <- found\n"
+        "    16  | transaction 5 commits x = 3  <- expected\n"
+        "    16  | transaction 9 looks, and finds 2\n");
+    assert_line(
+        LINE(
+            "EXT", "future",
+            "\"actual\":{\"sts\":\"9\",\"cts\":\"{17,1}\"},\"look\":\"{17,1}\",\"inclusive\":false,\"expected\":{\"sts\":"
+            "\"1\",\"cts\":\"{9,20}\"},\"more\":[1]"),
+        "    {9,20}  | transaction 5 commits x = 3  <- expected\n"
+        "    {17,1}  | transaction 9 looks, and finds 2\n"
+        "    {17,1}  | transaction 4 commits x = 2  <- found\n");
+    assert_line(LINE("EXT", "intermediate",
+                     "\"look\":\"16\",\"inclusive\":true,\"actual\":{\"sts\":\"1\",\"cts\":\"18446744073709551615\"}"),
+                "                      16  | transaction 9 looks, and finds 2\n"
+                "    18446744073709551615  | transaction 4 commits, with another x by then\n");
+}
+
+static void too_little_for_a_time_line(void **state)
+{
+    (void)state;
+    assert_line(
+        LINE("EXT", "uncommitted", "\"look\":\"16\",\"inclusive\":true,\"actual\":{\"sts\":\"1\",\"cts\":null}"), "");
+    assert_line(LINE("EXT", "stale", ""), "");
+    assert_line(LINE("EXT", "stale", "\"look\":\"noon\",\"inclusive\":true,\"expected\":{\"sts\":\"1\",\"cts\":\"2\"}"),
+                "");
+    assert_line(LINE("EXT", "stale",
+                     "\"look\":\"18446744073709551616\",\"inclusive\":true,\"expected\":{\"sts\":\"1\",\"cts\":\"2\"}"),
+                "");
+    assert_line("{\"axiom\":\"INT\",\"tids\":[\"1\"],\"key\":\"x\",\"sts\":\"1\",\"cts\":\"2\"}", "");
+}
+
+static void time_lines_of_two(void **state)
+{
+    (void)state;
+    assert_line(
+        "{\"axiom\":\"NOCONFLICT\",\"tids\":[\"b\",\"a\"],\"key\":\"x\",\"sts\":\"5\",\"cts\":\"12\",\"times\":{\"other\":{"
+        "\"sts\":\"5\",\"cts\":\"10\"}}}",
+        "     5  | transaction a begins\n"
+        "     5  | transaction b begins\n"
+        "    10  | transaction a commits\n"
+        "    12  | transaction b commits\n");
+    assert_line(
+        "{\"axiom\":\"SESSION\",\"level\":\"ser\",\"tids\":[\"b\",\"a\"],\"sts\":\"5\",\"cts\":\"7\",\"times\":{\"other\":{"
+        "\"sts\":\"6\",\"cts\":\"9\"}}}",
+        "    7  | transaction b commits\n"
+        "    9  | transaction a commits, which came before it\n");
+}
+
 static void two_writers(void **state)
 {
     (void)state;
@@ -146,8 +226,15 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_read), cmocka_unit_test(two_writers), cmocka_unit_test(states_and_doubts),
-        cmocka_unit_test(values), cmocka_unit_test(every_kind),  cmocka_unit_test(no_violations),
+        cmocka_unit_test(a_read),
+        cmocka_unit_test(a_time_line_of_a_read),
+        cmocka_unit_test(too_little_for_a_time_line),
+        cmocka_unit_test(time_lines_of_two),
+        cmocka_unit_test(two_writers),
+        cmocka_unit_test(states_and_doubts),
+        cmocka_unit_test(values),
+        cmocka_unit_test(every_kind),
+        cmocka_unit_test(no_violations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

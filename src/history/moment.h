@@ -1,0 +1,29 @@
+/* Moments: which versions an operation has to see.
+ *
+ * Threads: pure functions of a history.
+ */
+#ifndef ISO_HISTORY_MOMENT_H
+#define ISO_HISTORY_MOMENT_H
+
+#include <stdbool.h>
+
+#include "iso/history.h"
+
+/* A moment at which something looks: all versions below `bound` are visible. */
+struct iso_moment {
+    uint64_t at;    /* the timestamp */
+    bool inclusive; /* versions at `at` itself are visible too */
+    bool own;       /* the operation's own timestamp, not its transaction's */
+    bool lock;      /* just below the commit, since the operation held a lock */
+};
+
+/* Where an operation looks: at its ots (or sts); in commit order (`is_serial`) at its transaction's commit. */
+struct iso_moment iso_moment_of(const struct iso_history *history, uint32_t transaction, uint32_t operation,
+                                bool is_serial);
+
+static inline bool iso_moment_sees(const struct iso_moment *moment, uint64_t cts)
+{
+    return moment->inclusive ? cts <= moment->at : cts < moment->at;
+}
+
+#endif
