@@ -116,27 +116,35 @@ static uint32_t draw_key(struct simulation *simulation)
     return (uint32_t)(rank < keys ? rank : keys - 1);
 }
 
+/* A text in which each of 8 characters is one of 64, from 6 bits of a word. */
 static iso_atom value_of(struct simulation *simulation, uint32_t key, uint32_t version)
 {
-    static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-.";
-    char text[VALUE_MOST + 16];
+    char text[VALUE_MOST + sizeof(uint64_t)];
     if (!version)
         return ISO_ABSENT;
     uint64_t word = mix((uint64_t)key << 32 | version);
     size_t length = VALUE_LEAST + word % (VALUE_MOST - VALUE_LEAST + 1);
-    for (size_t i = 0; i < length; i += 10, word = mix(word)) {
-        for (size_t j = 0; j < 10; j++)
-            text[i + j] = digits[word >> (6 * j) & 63];
+    for (size_t i = 0; i < length; i += sizeof word, word = mix(word)) {
+        uint64_t characters = (word & 0x3f3f3f3f3f3f3f3fu) + 0x3030303030303030u;
+        memcpy(text + i, &characters, sizeof characters);
     }
     return iso_atoms_add_string(&simulation->block.atoms, text, length);
 }
 
+/* A common prefix, 8 characters that have nothing to do with those of the next key, and the key's number. */
 static iso_atom name_of(struct simulation *simulation, uint32_t key)
 {
-    char text[32];
-    int length = snprintf(text, sizeof text, "shop.items/%08" PRIx64, mix(key) & 0xffffffff);
-    length += snprintf(text + length, sizeof text - (size_t)length, "%" PRIu32, key);
-    return iso_atoms_add_string(&simulation->block.atoms, text, (size_t)length);
+    char text[32] = "shop.items/", digits[10];
+    size_t length = strlen(text), count = 0;
+    uint64_t word = (mix(key) & 0x0f0f0f0f0f0f0f0fu) + 0x6161616161616161u;
+    memcpy(text + length, &word, sizeof word);
+    length += sizeof word;
+    do
+        digits[count++] = (char)('0' + key % 10);
+    while (key /= 10);
+    while (count)
+        text[length++] = digits[--count];
+    return iso_atoms_add_string(&simulation->block.atoms, text, length);
 }
 
 static void begin(struct simulation *simulation, uint64_t sts, uint64_t cts, bool alone)
