@@ -176,19 +176,12 @@ static const struct aion_key *going(const struct iso_aion_shard *shard, uint32_t
     return stays || !key->versions.at ? NULL : key;
 }
 
-/* What the versions in the first chunk of a run name. */
+/* What the first versions of a run name. */
 ISO_FETCH fetch_named(const struct iso_aion_shard *shard, const struct aion_run *run, bool leaving)
 {
     uint32_t count;
-    const struct aion_entry *entry = aion_run_chunk(&shard->pool, run, 0, &count);
-    for (count = count < FETCH_VERSIONS ? count : FETCH_VERSIONS; count; count--, entry++) {
-        if (leaving) {
-            aion_values_fetch_leave(&shard->values, entry->value);
-        } else {
-            aion_values_fetch_entry(&shard->values, entry->value);
-            __builtin_prefetch(&shard->transactions[entry->transaction], 1);
-        }
-    }
+    const struct aion_entry *versions = aion_run_chunk(&shard->pool, run, 0, &count);
+    aion_fetch_versions(shard, versions, count < FETCH_VERSIONS ? count : FETCH_VERSIONS, leaving);
 }
 
 /* A key, its first versions, what those name, and the texts and slots of that: each when what leads there has come. */
