@@ -12,6 +12,7 @@ struct iso_kafka_producer {
     struct iso_kafka_client client;
     char *topic_name;
     rd_kafka_topic_t *topic;
+    rd_kafka_resp_err_t not_created; /* why the topic could not be created; 0: it was, or was not to be */
     int32_t partition_count;
     uint64_t sent, delivered;
     uint64_t underway[2];        /* messages before the latest mark and behind it, by turns */
@@ -69,6 +70,9 @@ static rd_kafka_resp_err_t creation_result(rd_kafka_event_t *event)
                                                      : rd_kafka_topic_result_error(topics[0]);
 }
 
+/* Creates the topic, if it does not exist. Before the client knows of it: a client that asks for a topic makes many
+ * brokers create it, with a number of partitions of their own. Who may not create it, or cannot, finds it there or not
+ * when it is awaited. */
 static enum iso_status create_topic(struct iso_kafka_producer *producer, int32_t partitions, struct iso_error *error)
 {
     char text[512] = "";
@@ -82,9 +86,9 @@ static enum iso_status create_topic(struct iso_kafka_producer *producer, int32_t
     rd_kafka_CreateTopics(handle, &topic, 1, options, queue);
     rd_kafka_event_t *event = rd_kafka_queue_poll(queue, (CONNECT_SECONDS + 1) * 1000);
     rd_kafka_resp_err_t failure = creation_result(event);
-    if (failure && failure != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
-        iso_error_set(error, ISO_FAILED, "topic %s could not be created: %s", producer->topic_name,
-                      rd_kafka_err2str(failure));
+    producer->not_created = failure == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS ? RD_KAFKA_RESP_ERR_NO_ERROR : failure;
+    if (failure == RD_KAFKA_RESP_ERR__TIMED_OUT)
+        iso_kafka_client_no_answer(&producer->client, CONNECT_SECONDS, error);
     if (event)
         rd_kafka_event_destroy(event);
     rd_kafka_queue_destroy(queue);
@@ -108,10 +112,9 @@ static int32_t count_partitions(struct iso_kafka_producer *producer, int timeout
 }
 
 /* Waits for the topic, which a broker may create when it is first asked for. */
-static enum iso_status await_topic(struct iso_kafka_producer *producer, int32_t partitions, struct iso_error *error)
+static enum iso_status await_topic(struct iso_kafka_producer *producer, struct iso_error *error)
 {
     int64_t deadline = iso_kafka_now() + CONNECT_SECONDS * 1000;
-    bool created = false;
     for (;;) {
         rd_kafka_resp_err_t failure;
         int64_t left = deadline - iso_kafka_now();
@@ -124,9 +127,9 @@ static enum iso_status await_topic(struct iso_kafka_producer *producer, int32_t 
                                  producer->client.fatal_text);
         if (failure)
             return iso_kafka_client_no_answer(&producer->client, CONNECT_SECONDS, error);
-        if (!created && partitions > 0 && create_topic(producer, partitions, error) != ISO_OK)
-            return error->status;
-        created = true;
+        if (iso_kafka_now() >= deadline && producer->not_created)
+            return iso_error_set(error, ISO_FAILED, "topic %s could not be created: %s", producer->topic_name,
+                                 rd_kafka_err2str(producer->not_created));
         if (iso_kafka_now() >= deadline)
             return iso_error_set(error, ISO_FAILED, "topic %s does not exist on Kafka broker %s", producer->topic_name,
                                  producer->client.brokers);
@@ -141,11 +144,13 @@ struct iso_kafka_producer *iso_kafka_producer_new(const struct iso_kafka_propert
     producer->topic_name = iso_copy_text(topic, strlen(topic));
     if (iso_kafka_client_open(&producer->client, RD_KAFKA_PRODUCER, properties, defaults, configure, error) != ISO_OK)
         goto out;
+    if (partitions > 0 && create_topic(producer, partitions, error) != ISO_OK)
+        goto out;
     producer->topic = rd_kafka_topic_new(producer->client.handle, topic, NULL);
     if (!producer->topic)
         iso_error_set(error, ISO_BAD_INPUT, "topic %s: %s", topic, rd_kafka_err2str(rd_kafka_last_error()));
     else
-        await_topic(producer, partitions, error);
+        await_topic(producer, error);
 out:
     if (error->status == ISO_OK)
         return producer;

@@ -54,10 +54,11 @@ counts() { # the counts at si of an expectation, or of a verdict
 }
 
 address=$("$here/broker.sh" start "$broker") || { echo "1..1"; echo "not ok 1 - the broker starts"; exit 1; }
-echo "1..19"
+echo "1..20"
 
 # Eight partitions, delays, repeats, watermarks; and its capture.
 publish small "$work/small.json" --txns 20k --delay 100 --deviation 10 --repeats 0.05 --watermarks 500
+equal 8 "$(kcat -b "$address" -L -J -t small 2>/dev/null | jq '.topics[0].partitions | length')" "gen creates the topic with the partitions that were asked for"
 watch small --until-eof --json --quiet >"$work/small.verdict"
 equal 1 $? "watch finds violations"
 equal "$(counts "$work/small.json")" "$(counts "$work/small.verdict")" "and exactly those that were planted"
