@@ -8,7 +8,7 @@
 #include "history/index.h"
 #include "spill/spill.h"
 
-enum { FETCH_AHEAD = 8 };
+enum { FETCH_AHEAD = 8, FETCH_STRIDE = 2 };
 
 /* So many keys of a block stay in the second level cache. */
 enum { KEYS_IN_CACHE = 1 << 14 };
@@ -203,6 +203,17 @@ ISO_FETCH fetch_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
     }
 }
 
+/* The keys of transactions to come that are not known by number yet, one step of the way after the other. */
+static void fetch_keys_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
+{
+    struct aion_block *block = &engine->block;
+    for (int what = 0; what < AION_FETCHES && block->found < block->history->key_count; what++) {
+        uint32_t ahead = t + (uint32_t)((AION_FETCHES - what) * FETCH_STRIDE);
+        if (ahead < end)
+            aion_block_fetch_keys(engine, block, ahead, (enum aion_fetch)what);
+    }
+}
+
 static void note_arrival(struct iso_aion *engine, uint64_t now, uint64_t cts)
 {
     struct aion_arrivals *arrivals = &engine->arrivals;
@@ -242,6 +253,7 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
         fetch_ahead(engine, ahead, end);
     for (; t < end; t++) {
         fetch_ahead(engine, t + FETCH_AHEAD, end);
+        fetch_keys_ahead(engine, t, end);
         status = aion_accept(engine, &engine->block, t, false, &accepted, error);
         if (status != ISO_OK)
             break;

@@ -129,6 +129,11 @@ void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t key, cons
 /* The number of a key, new or known; `digest` is that of its text. A number is good as long as the key is in memory: to
  * the next iso_aion_shard_evict, or for good. `use`: what it is known to be used as, ISO_KEY_ bits. */
 uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key, uint64_t digest);
+
+/* Fetches cache lines for iso_aion_shard_key, one step after the other: each needs what the one before has fetched. */
+enum aion_fetch { AION_FETCH_SLOT, AION_FETCH_KEY, AION_FETCH_ENTRY, AION_FETCH_TEXT, AION_FETCHES };
+void iso_aion_shard_fetch(const struct iso_aion_shard *shard, uint64_t digest, enum aion_fetch what);
+
 uint8_t iso_aion_shard_use(const struct iso_aion_shard *shard, uint32_t key);
 void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t use);
 

@@ -3,7 +3,9 @@
  * The limit is on the process's anonymous memory. What the engine has taken it keeps: entries that are free wait for
  * others of their kind. So the engine's part of the process is what was in use when most was; what the process has
  * beside that (queues of messages, libraries, slack) is looked at now and then, and the rest of the limit, less a
- * margin for what comes between two looks, is the engine's. Over it keys go until a fortieth of it is free.
+ * margin, is the engine's. Over it keys go until a fortieth of it is free. The margin is for what comes between two
+ * looks, and for the change that comes once keys go: memory of the kinds that there are fewer of then is no room for
+ * those that there are more of.
  */
 #include <stdio.h>
 
@@ -11,7 +13,7 @@
 #include "spill/spill.h"
 
 /* LOOK: transactions between two looks at the process; MARGIN: a share of the limit. */
-enum { LOOK = 4096, MARGIN = 32, STRIDE = 40 };
+enum { LOOK = 1024, MARGIN = 10, STRIDE = 40 };
 
 static uint64_t less(uint64_t left, uint64_t right)
 {

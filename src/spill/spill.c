@@ -325,6 +325,11 @@ enum iso_status iso_spill_get(struct iso_spill *spill, uint64_t digest, const ui
     return ISO_OK;
 }
 
+void iso_spill_fetch(const struct iso_spill *spill, uint64_t digest)
+{
+    __builtin_prefetch(spill_table_home(&spill->table, digest), 1);
+}
+
 enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struct iso_error *error)
 {
     struct spill_slot *slot;

@@ -69,6 +69,9 @@ enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool rep
 enum iso_status iso_spill_get(struct iso_spill *spill, uint64_t digest, const uint8_t **record, uint32_t *size,
                               struct iso_error *error);
 
+/* Fetches the cache line that the next call for this digest looks at first. */
+void iso_spill_fetch(const struct iso_spill *spill, uint64_t digest);
+
 /* Forgets the record of a digest, which there is. */
 enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struct iso_error *error);
 

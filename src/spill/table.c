@@ -75,6 +75,12 @@ struct spill_slot *spill_table_next(struct spill_table *table, uint64_t digest, 
     return NULL;
 }
 
+const struct spill_slot *spill_table_home(const struct spill_table *table, uint64_t digest)
+{
+    const struct table *part = &table->tables[digest >> 32 & (SPILL_TABLES - 1)];
+    return part->size ? &part->slots[home_of(part, (uint32_t)digest)] : NULL;
+}
+
 /* Without tombstones: what stood behind moves up, as far as its home allows. */
 void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill_slot *slot)
 {

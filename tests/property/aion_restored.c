@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "generate/generate.h"
 #include "spill/spill.h"
+#include "tests/support/arguments.h"
 #include "tests/support/plain_history.h"
 #include "tests/support/random.h"
 #include "tests/support/random_history.h"
@@ -453,15 +454,10 @@ int main(int argc, char **argv)
 {
     uint64_t histories = DEFAULT_HISTORIES, large = DEFAULT_LARGE, seed = 1;
     struct total total = {0};
-    for (int i = 1; i + 1 < argc; i += 2) {
-        uint64_t number = strtoull(argv[i + 1], NULL, 10);
-        if (!strcmp(argv[i], "--histories"))
-            histories = number;
-        else if (!strcmp(argv[i], "--large"))
-            large = number;
-        else if (!strcmp(argv[i], "--seed"))
-            seed = number;
-    }
+    const struct argument known[] = {
+        {"--histories", .number = &histories}, {"--large", .number = &large}, {"--seed", .number = &seed}, {0}};
+    if (!arguments_read(known, argc, argv))
+        return 2;
     printf("# seed %" PRIu64 "\n", seed);
     for (int level = ISO_SI; level <= ISO_SER; level++) {
         small_cases(level, histories, seed, &total);
