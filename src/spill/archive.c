@@ -47,8 +47,7 @@ static void archive_list(struct iso_archive *archive, struct iso_spill *spill)
     iso_archive_value(archive, SPILL_ITEM_STATE, &state, sizeof state);
     if (!archive->restoring)
         return;
-    iso_archive_expect(archive, state.segment >= 1 << SPILL_LEAST_BITS && state.segment <= 1 << SPILL_BITS &&
-                                    !(state.segment & (state.segment - 1)));
+    iso_archive_expect(archive, spill_is_segment(state.segment));
     if (archive->error->status == ISO_OK)
         spill->segment = state.segment;
     iso_archive_expect(archive, count <= UINT32_MAX / (spill->segment / SPILL_UNIT) && count == capacity);
@@ -98,8 +97,11 @@ static void compare(struct iso_archive *archive, struct iso_spill *spill)
         }
     }
     for (uint32_t i = 0; i < spill->segments; i++) {
-        iso_archive_expect(archive, live[i] == spill->list[i].live && live[i] <= spill->list[i].records);
-        records += spill->list[i].records;
+        const struct spill_segment *segment = &spill->list[i];
+        uint32_t most = (i == spill->active ? spill->filled : spill->segment) / SPILL_UNIT;
+        iso_archive_expect(archive, live[i] == segment->live && segment->live <= segment->records);
+        iso_archive_expect(archive, segment->records <= most);
+        records += segment->records;
     }
     iso_archive_expect(archive, records == spill->records);
     iso_free(live);

@@ -131,6 +131,11 @@ bool iso_spill_inspect(struct iso_spill_inspection *inspection, const struct iso
     if (!is(item, SPILL_ITEM_STATE) || content->used != sizeof state)
         return false;
     memcpy(&state, content->bytes, sizeof state);
+    if (!spill_is_segment(state.segment)) {
+        iso_error_set(error, ISO_FAILED, "%s/%.*s: damaged: segments of %" PRIu32 " bytes", inspection->folder,
+                      (int)inspection->name.used, inspection->name.bytes, state.segment);
+        return false;
+    }
     inspect(inspection, &state, error);
     return true;
 }

@@ -53,6 +53,12 @@ static inline uint64_t spill_offset_of(const struct spill_slot *slot)
     return ((uint64_t)slot->place - 1) * SPILL_UNIT;
 }
 
+/* A size that a segment may have. */
+static inline bool spill_is_segment(uint32_t bytes)
+{
+    return bytes >= 1u << SPILL_LEAST_BITS && bytes <= 1u << SPILL_BITS && !(bytes & (bytes - 1));
+}
+
 /* The checksum of a record `within` bytes into the segment of this serial number. */
 uint32_t spill_check_of(uint64_t serial, uint32_t within, uint64_t digest, const void *record, uint32_t size);
 

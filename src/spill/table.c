@@ -113,6 +113,7 @@ void spill_table_archive(struct iso_archive *archive, struct spill_table *table)
         part->used = 0;
         for (uint32_t s = 0; s < part->size; s++)
             part->used += part->slots[s].place != 0;
+        iso_archive_expect(archive, !part->size || part->size >= FIRST_SLOTS);
         iso_archive_expect(archive, part->used <= part->size / 6 * 5);
         used += part->used;
     }
