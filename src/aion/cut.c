@@ -64,7 +64,7 @@ static bool store_versions(struct iso_aion_shard *shard, struct aion_key *key, u
     aion_fetch_versions(shard, versions, count, true);
     struct aion_entry cut = {.time = versions->time, .hold = versions->time, .detail = serial};
     aion_segment_write(shard, key, serial, versions, count, &shard->record);
-    if (shard->record.size > ISO_SPILL_MOST ||
+    if (shard->record.size > iso_spill_most(shard->store) ||
         iso_spill_put(shard->store, digest_of(shard, key, serial), false, shard->record.bytes,
                       (uint32_t)shard->record.size, &shard->failure) != ISO_OK)
         return false;

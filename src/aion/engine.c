@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "history/index.h"
+#include "spill/spill.h"
 
 enum { FETCH_AHEAD = 8, FETCH_STRIDE = 2 };
 
@@ -299,6 +300,8 @@ uint64_t aion_bytes(const struct iso_aion *engine)
                      (engine->seen.slots ? (engine->seen.mask + 1) * sizeof *engine->seen.slots : 0);
     for (uint32_t s = 0; s < engine->shards; s++)
         bytes += iso_aion_shard_bytes(engine->shard[s]);
+    if (engine->options.spill && engine->budget.limit) /* from the start: room must be left for them */
+        bytes += (uint64_t)engine->shards * ISO_SPILL_BUFFERS;
     return bytes;
 }
 
@@ -306,9 +309,9 @@ uint64_t aion_bytes(const struct iso_aion *engine)
 static void fit_memory(struct iso_aion *engine)
 {
     uint64_t reached = engine->limit > engine->settled ? engine->limit : engine->settled;
-    if (!engine->options.memory_limit)
+    if (!engine->budget.limit)
         return;
-    while (engine->floor < reached && aion_bytes(engine) > engine->options.memory_limit) {
+    while (engine->floor < reached && aion_bytes(engine) > engine->budget.limit) {
         engine->retention = less(reached, engine->floor) / 2;
         set_floor(engine);
         run(engine, ADVANCE);

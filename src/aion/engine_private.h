@@ -155,6 +155,7 @@ struct aion_held {
 
 /* What of the memory limit is the engine's (spill.c). */
 struct aion_budget {
+    uint64_t limit;   /* of anonymous memory; 0: none */
     uint64_t most;    /* bytes that were in use at some time: so much the process has taken for the engine */
     uint64_t beside;  /* anonymous bytes of the process beside those, when they were looked at last */
     uint32_t looked;  /* transactions accepted by then, wraps */
@@ -183,6 +184,7 @@ struct iso_aion {
     struct iso_atom_index *session_index;
     struct aion_session *sessions;
     uint32_t session_count, session_capacity;
+    uint32_t session_hand; /* whose turn it was to let go last */
     struct aion_member *members;
     uint32_t member_count, member_capacity;
     uint32_t *free_members; /* a stack */

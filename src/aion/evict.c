@@ -7,6 +7,9 @@
  *
  * Of a key that stays, older versions go (cut.c).
  *
+ * Who goes follows from the engine's state alone (archive.h): no clock, no address, nothing of the process. So a run
+ * that is done again from an archive lets the same go at the same places.
+ *
  * Which go: second chance. A hand goes round the keys; who was asked for since it came by last stays once more. A key
  * whose record in the store is still good is only forgotten.
  */
@@ -14,9 +17,10 @@
 #include "base/fetch.h"
 #include "base/memory.h"
 
-enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard, const char *folder, struct iso_error *error)
+enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard, const struct iso_spill_options *options,
+                                        struct iso_error *error)
 {
-    return iso_spill_open(folder, &shard->store, error);
+    return iso_spill_open(options, &shard->store, error);
 }
 
 const struct iso_error *iso_aion_shard_failure(const struct iso_aion_shard *shard)
@@ -47,6 +51,7 @@ void aion_add_spilt(const struct iso_aion_shard *shard, struct iso_aion_spilt *s
     spilt->old_reads += own->old_reads;
     spilt->keys += stats.records;
     spilt->disk += stats.disk;
+    spilt->held += stats.held;
     spilt->read += stats.read;
     spilt->written += stats.written;
 }
@@ -103,7 +108,7 @@ static bool store_key(struct iso_aion_shard *shard, struct aion_key *key, uint64
     if (!stored && iso_spill_get(shard->store, digest, &other, &size, &shard->failure) != ISO_OK)
         return false;
     aion_record_write(shard, key, &shard->record);
-    if (other || shard->record.size > ISO_SPILL_MOST) {
+    if (other || shard->record.size > iso_spill_most(shard->store)) {
         key->flags |= AION_KEY_ALONE;
         return false;
     }

@@ -157,8 +157,10 @@ void iso_aion_shard_tick(struct iso_aion_shard *shard, uint64_t now);
 void iso_aion_shard_end(struct iso_aion_shard *shard, uint64_t now); /* nothing is open any more */
 void iso_aion_shard_sweep(struct iso_aion_shard *shard);             /* drops from every key what may go */
 
-/* evict.c: keys go to a store in `folder` from now on. */
-enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard, const char *folder, struct iso_error *error);
+/* evict.c: keys go to a store from now on. */
+struct iso_spill_options;
+enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard, const struct iso_spill_options *options,
+                                        struct iso_error *error);
 
 /* Lets keys that were not asked for lately go to the store, until `bytes` less are in use or none can go. Keys that are
  * pinned stay, and those with reads that a version to come may change. The numbers of those that went are others'.

@@ -6,6 +6,8 @@
  */
 #include "polygraph/explain.h"
 
+#include <assert.h>
+
 #define ORDER_NONE UINT64_MAX
 
 static uint32_t begin_of_read(const struct engine *engine, uint32_t read)
@@ -57,14 +59,21 @@ void explanation_free(struct explanation *explanation)
     iso_free(explanation);
 }
 
+/* A path that was there when the fact was found is there now. */
+static void find_path(struct explanation *explanation, uint32_t from, uint32_t to, uint32_t limit)
+{
+    bool found = explanation_find_path(explanation, from, to, limit, false);
+    assert(found);
+    (void)found;
+}
+
 /* ---- what is needed ---- */
 
 /* Orders of versions by a path are facts for the walk only where the path's facts are: so paths are what is
  * marked. */
 static void mark_path(struct explanation *explanation, uint32_t from, uint32_t to, uint32_t limit)
 {
-    bool found = explanation_find_path(explanation, from, to, limit, false);
-    (void)found;
+    find_path(explanation, from, to, limit);
     for (uint32_t i = 0; i < explanation->path_count; i++) {
         if (explanation->path[i] != OWN_EDGE)
             explanation->needed[explanation->path[i]] = 1;
@@ -220,7 +229,7 @@ static void write_path(struct explanation *explanation)
 
 static void write_edges(struct explanation *explanation, uint32_t from, uint32_t to, uint32_t limit)
 {
-    explanation_find_path(explanation, from, to, limit, false);
+    find_path(explanation, from, to, limit);
     if (explanation->path_count == 1 && explanation->path[0] == OWN_EDGE)
         write_edge(explanation, edge_between(explanation->engine, ISO_EDGE_OWN, from, to, ISO_NONE));
     else
@@ -476,7 +485,9 @@ void explain_cycle(struct engine *engine)
         node = last->from;
     else
         node = find_node_on_cycle(engine);
-    explanation_find_path(explanation, node, node, engine->fact_count, true);
+    bool found = explanation_find_path(explanation, node, node, engine->fact_count, true);
+    assert(found);
+    (void)found;
     engine->clocks = clocks;
     uint32_t count = explanation->path_count, *cycle = explanation->path;
     explanation->path = NULL;

@@ -102,3 +102,19 @@ void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill
     part->used--;
     table->used--;
 }
+
+void spill_table_archive(struct iso_archive *archive, struct spill_table *table)
+{
+    ISO_ARCHIVE_VALUE(archive, table->used);
+    uint64_t used = 0;
+    for (uint32_t i = 0; i < SPILL_TABLES; i++) {
+        struct table *part = &table->tables[i];
+        ISO_ARCHIVE_ANY(archive, "spill slots", ISO_ARCHIVE_HEAP, part->slots, part->size, part->size);
+        part->used = 0;
+        for (uint32_t s = 0; s < part->size; s++)
+            part->used += part->slots[s].place != 0;
+        iso_archive_expect(archive, part->used <= part->size / 6 * 5);
+        used += part->used;
+    }
+    iso_archive_expect(archive, used == table->used);
+}

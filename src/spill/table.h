@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/archive.h"
+
 enum { SPILL_TABLES = 256 };
 
 struct spill_slot {
@@ -36,5 +38,8 @@ struct spill_slot *spill_table_next(struct spill_table *table, uint64_t digest, 
 const struct spill_slot *spill_table_home(const struct spill_table *table, uint64_t digest);
 
 void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill_slot *slot);
+
+/* Saves it; restores it into an empty one. What places mean is for the store to compare. */
+void spill_table_archive(struct iso_archive *archive, struct spill_table *table);
 
 #endif
