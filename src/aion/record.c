@@ -7,15 +7,21 @@
 
 /* ---- writing ---- */
 
-static void put(struct aion_bytes *record, uint64_t number)
+static void widen(struct aion_bytes *record, size_t bytes)
 {
-    if (record->size + 10 > record->capacity) {
-        record->capacity = record->capacity ? record->capacity * 2 : 1024;
-        record->bytes = iso_reallocate(record->bytes, record->capacity);
-    }
+    record->capacity = (record->size + bytes) * 2;
+    record->bytes = iso_reallocate(record->bytes, record->capacity);
+}
+
+static inline void put(struct aion_bytes *record, uint64_t number)
+{
+    if (record->size + 10 > record->capacity)
+        widen(record, 512);
+    uint8_t *at = record->bytes + record->size; /* bytes may be anything's: else all is loaded again after each */
     for (; number >= 0x80; number >>= 7)
-        record->bytes[record->size++] = (uint8_t)(number | 0x80);
-    record->bytes[record->size++] = (uint8_t)number;
+        *at++ = (uint8_t)(number | 0x80);
+    *at++ = (uint8_t)number;
+    record->size = (size_t)(at - record->bytes);
 }
 
 /* The difference of two numbers that are mostly near. */
@@ -27,10 +33,8 @@ static void put_near(struct aion_bytes *record, uint64_t number, uint64_t other)
 
 static void put_text(struct aion_bytes *record, const char *text, uint32_t length)
 {
-    if (record->size + length > record->capacity) {
-        record->capacity = (record->size + length) * 2;
-        record->bytes = iso_reallocate(record->bytes, record->capacity);
-    }
+    if (record->size + length > record->capacity)
+        widen(record, length);
     memcpy(record->bytes + record->size, text, length);
     record->size += length;
 }

@@ -195,7 +195,7 @@ static const struct app_option options[] = {
      .offset = PLACE(bench.threads),
      .least = 1,
      .most = 64,
-     .help = "chronos: threads, as many as there are processors; aion: shards (1)."},
+     .help = "chronos: threads, as many as there are processors; aion, spill: shards (1)."},
     {.type = APP_GROUP, .help = "The report"},
     {.type = APP_CHOICE,
      .name = "format",

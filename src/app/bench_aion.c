@@ -72,7 +72,7 @@ static void do_work(void *context, unsigned shard)
     work->task(work->argument, shard);
 }
 
-static void run_shards(void *runner, void (*task)(void *argument, uint32_t shard), void *argument, uint32_t shards)
+void bench_run_shards(void *runner, void (*task)(void *argument, uint32_t shard), void *argument, uint32_t shards)
 {
     struct work work = {task, argument};
     (void)runner;
@@ -90,7 +90,7 @@ static struct iso_aion *new_engine(const struct bench *bench, const struct iso_h
     iso_aion_options_init(&options);
     options.level = (enum iso_level)bench->level;
     options.shards = bench->threads ? (uint32_t)bench->threads : 1;
-    options.run = options.shards > 1 ? run_shards : NULL;
+    options.run = options.shards > 1 ? bench_run_shards : NULL;
     options.finality_timeout_ms = 0;
     options.settle_ms = bench->settle;
     options.retention = bench->retention ? bench->retention : ISO_AION_FOREVER;

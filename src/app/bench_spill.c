@@ -272,6 +272,8 @@ static struct iso_aion *new_engine(const struct bench *bench)
     struct iso_aion_options options;
     iso_aion_options_init(&options);
     options.level = (enum iso_level)bench->level;
+    options.shards = bench->threads ? (uint32_t)bench->threads : 1;
+    options.run = options.shards > 1 ? bench_run_shards : NULL;
     options.finality_timeout_ms = 0;
     options.retention = bench->retention ? bench->retention : ISO_AION_FOREVER;
     options.memory_limit = bench->memory;
