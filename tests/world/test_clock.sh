@@ -66,9 +66,9 @@ until_there '"tids":\["3"\].*"final"\|"final".*"tids":\["3"\]' "$work/backward"
 result $? "a deadline passes"
 for jump in -7200 0 7200; do
     clocks $jump $jump
-    number_of=$((number + 10))
-    publish "$(reader $number_of 20)"
-    until_there '"final".*"tids":\["'$number_of'"\]' "$work/backward"
+    reader=$((number + 10))
+    publish "$(reader $reader 20)"
+    until_there '"final".*"tids":\["'$reader'"\]' "$work/backward"
     result $? "and passes with clocks that are $jump s ahead" || { sed 's/^/# /' "$work/said"; cat "$work/backward"; }
 done
 grep -q "the clock went back by 7[0-9]* s at once" "$work/said"
