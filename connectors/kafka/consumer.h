@@ -106,6 +106,9 @@ bool iso_kafka_consumer_awaits_topic(const struct iso_kafka_consumer *consumer);
  * while one was has been handed out. Else what comes may be older than it seems. */
 bool iso_kafka_consumer_hears(const struct iso_kafka_consumer *consumer);
 
+/* Until the brokers have answered anew, it is not known what the partitions hold: this process stood still. */
+void iso_kafka_consumer_doubt(struct iso_kafka_consumer *consumer);
+
 /* Hands out nothing of partition `index` until it is let go. */
 void iso_kafka_consumer_hold(struct iso_kafka_consumer *consumer, uint32_t index, bool hold);
 

@@ -51,6 +51,12 @@ void kafka_consumer_doubt_hearing(struct iso_kafka_consumer *consumer)
     consumer->hearing.lost = consumer->hearing.doubted = true;
 }
 
+void iso_kafka_consumer_doubt(struct iso_kafka_consumer *consumer)
+{
+    kafka_consumer_doubt_hearing(consumer);
+    consumer->hearing.asked = 0;
+}
+
 /* A broker that answered fetches does so no more. It may have nothing to fetch: that is to be found out. */
 static bool is_one_silent(const struct hearing *hearing, int64_t now)
 {

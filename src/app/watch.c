@@ -14,6 +14,9 @@
 #include "app/stream.h"
 #include "base/memory.h"
 
+/* STEP_MOST_MS: the pipeline's time that may pass between two looks at the clock; JUMP_MS: more is not work but a jump.
+ */
+enum { STEP_MOST_MS = 1000, JUMP_MS = 10000 };
 enum { POLL_MS = 50, STATUS_MS = 250, FLUSH_MS = 1000, DEAF_MS = 3000, DEAF_AT_FIRST_MS = 10000 };
 #define CHECKPOINT_NS UINT64_C(10000000000)
 
@@ -210,15 +213,32 @@ static void tell_deaf(struct watcher *watcher, bool deaf, int64_t now)
     }
 }
 
+/* A clock that jumped, or a process that was stopped (or its machine): nobody listened meanwhile, and what was written
+ * is still to be read. */
+static bool has_jumped(struct watcher *watcher, int64_t now)
+{
+    int64_t passed = now - watcher->looked;
+    if (passed >= 0 && passed < JUMP_MS)
+        return false;
+    app_say("the clock went %s by %.0f s at once, or this process stood still: no deadline passes for that",
+            passed < 0 ? "back" : "on", (double)(passed < 0 ? -passed : passed) / 1000);
+    iso_kafka_consumer_doubt(watcher->consumer);
+    if (watcher->deaf)
+        watcher->deaf += passed;
+    return true;
+}
+
 /* The pipeline's time. It stands still while a topic has not appeared or a broker is away: what waits for their records
  * is not to be judged without them, by a deadline that none of them could meet. Nor does it pass between a run and its
- * restart. */
+ * restart, or when the clock jumps. */
 static uint64_t pipeline_time(struct watcher *watcher, int64_t now)
 {
-    bool deaf = !iso_kafka_consumer_hears(watcher->consumer);
+    bool jumped = has_jumped(watcher, now), deaf = !iso_kafka_consumer_hears(watcher->consumer);
     tell_deaf(watcher, deaf, now);
-    if (deaf || iso_kafka_consumer_awaits_topic(watcher->consumer))
-        watcher->skew -= now - watcher->looked;
+    int64_t passed = now - watcher->looked, counted = passed < STEP_MOST_MS ? passed : STEP_MOST_MS;
+    if (jumped || deaf || iso_kafka_consumer_awaits_topic(watcher->consumer))
+        counted = 0;
+    watcher->skew -= passed - counted;
     watcher->looked = now;
     return (uint64_t)(now + watcher->skew);
 }
@@ -472,6 +492,8 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
     }
     watcher->shown = app_say_draws() && !watch->stream.quiet;
     watcher->started = iso_kafka_now();
+    watcher->skew -= watcher->started - watcher->looked; /* opening takes none of the pipeline's time */
+    watcher->looked = watcher->started;
     app_calm_init(&watcher->calm, watcher->started);
     if (watcher->consumer)
         declare_partitions(watcher, pipeline_time(watcher, watcher->started), error);
