@@ -81,6 +81,7 @@ static void archive_sessions(struct iso_archive *archive, struct iso_aion *engin
     iso_atom_index_archive(archive, engine->session_index);
     ISO_ARCHIVE_ANY(archive, "sessions", ISO_ARCHIVE_COLUMN, engine->sessions, engine->session_count,
                     engine->session_capacity);
+    ISO_ARCHIVE_VALUE(archive, engine->session_hand);
     ISO_ARCHIVE_ANY(archive, "members", ISO_ARCHIVE_COLUMN, engine->members, engine->member_count,
                     engine->member_capacity);
     ISO_ARCHIVE_ANY(archive, "free_members", ISO_ARCHIVE_TWIN, engine->free_members, engine->member_count,

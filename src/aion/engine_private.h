@@ -182,6 +182,7 @@ struct iso_aion {
     struct iso_atom_index *session_index;
     struct aion_session *sessions;
     uint32_t session_count, session_capacity;
+    uint32_t session_hand; /* whose turn it was to let go last */
     struct aion_member *members;
     uint32_t member_count, member_capacity;
     uint32_t *free_members; /* a stack */

@@ -266,9 +266,19 @@ static struct aion_place place_of(const struct iso_aion *engine, const struct ai
     return place;
 }
 
+/* A hand goes round the sessions, one for each member that comes, so that one which has ended lets go too. */
+static void sweep_one(struct iso_aion *engine)
+{
+    engine->session_hand = engine->session_hand + 1 < engine->session_count ? engine->session_hand + 1 : 0;
+    struct aion_session *session = &engine->sessions[engine->session_hand];
+    if (session->members.count > 1)
+        trim(engine, session);
+}
+
 void aion_session_add(struct iso_aion *engine, const struct aion_entrant *entrant)
 {
     struct aion_session *session = &engine->sessions[entrant->session];
+    sweep_one(engine);
     if (append(engine, session, entrant) || insert_near(engine, session, entrant))
         return;
     if (aion_run_full(&engine->pool, &session->members))

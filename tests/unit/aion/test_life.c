@@ -389,6 +389,60 @@ static void test_what_was_dropped_is_undecided(void **state)
     stop(&f);
 }
 
+/* Of a session; its write overlaps no other of its key. */
+static void in_session(struct fixture *fixture, uint32_t tid, uint32_t session, uint64_t sts, uint64_t cts,
+                       uint8_t status)
+{
+    iso_history_begin(&fixture->block, tid, session, status, iso_origin(0, tid));
+    iso_history_set_sts(&fixture->block, (struct iso_stamp){.physical = sts});
+    if (cts)
+        iso_history_set_cts(&fixture->block, (struct iso_stamp){.physical = cts});
+    iso_history_operation(&fixture->block, ISO_WRITE, cts == sts + 1 ? tid % 16 : 16 + tid % 4, tid);
+    assert_int_equal(arrive(fixture), ISO_OK);
+}
+
+enum { LASTING = 1, FIRST_SHORT };
+
+/* Sessions that end after a few transactions, beside one that goes on; the most bytes in between. */
+static uint64_t pass_sessions(struct fixture *fixture, uint32_t from, uint32_t to)
+{
+    enum { MEMBERS = 20 };
+    uint64_t most = 0;
+    for (uint32_t tid = from; tid < to; tid++) {
+        uint32_t session = tid % 2 ? LASTING : FIRST_SHORT + tid / MEMBERS;
+        in_session(fixture, tid, session, 10ull * tid, 10ull * tid + 1, ISO_COMMITTED);
+        if (tid % MEMBERS)
+            continue;
+        iso_aion_watermark(fixture->engine, 10ull * tid, 0);
+        uint64_t bytes = stats_of(fixture).bytes;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* A session that has ended, and to which nobody adds any more, keeps its last member only. */
+static void test_sessions_that_ended_let_go(void **state)
+{
+    enum { ROUND = 100000, ENDED = 200 /* bytes */ };
+    struct fixture f;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    f.options.retention = 1000;
+    open_engine(&f);
+    uint64_t bytes = pass_sessions(&f, 1, ROUND), sessions = stats_of(&f).sessions;
+    uint64_t grown = pass_sessions(&f, ROUND, 3 * ROUND) - bytes;
+    assert_in_range(grown / (stats_of(&f).sessions - sessions), 1, ENDED);
+    assert_int_equal(f.count, 0);
+
+    /* What it keeps tells who breaks its order, long after. */
+    uint64_t now = 30ull * ROUND;
+    in_session(&f, 3 * ROUND, FIRST_SHORT + 2, 55 * 10, now, ISO_COMMITTED);
+    assert_int_equal(f.count, 1);
+    assert_int_equal(f.events[0].axiom, ISO_SESSION);
+    assert_int_equal(f.events[0].other, 58);
+    stop(&f);
+}
+
 static void test_memory_limit(void **state)
 {
     struct fixture f;
@@ -557,6 +611,7 @@ int main(void)
         cmocka_unit_test(test_session_not_told_again_for_an_earlier_predecessor),
         cmocka_unit_test(test_reads_at_the_last_two_timestamps),
         cmocka_unit_test(test_what_was_dropped_is_undecided),
+        cmocka_unit_test(test_sessions_that_ended_let_go),
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_shared_cts_waits_for_the_watermark),
         cmocka_unit_test(test_overtaken_writer_is_waited_for),
