@@ -182,8 +182,8 @@ drain
 joined() { # m|g topic source...
     sed -n "s/^$1//p" "$work"/client[123] | kcat -b "$address" -P -t "$2" -p 0
     shift
-    "$isochron" watch --level ser -X "bootstrap.servers=$address" --source debezium:maria.shop.account,value=v --source debezium:maria.transaction \
-        --source debezium:maria --source "history:$1" "${@:2}" --until-eof --json --quiet
+    "$isochron" watch --level ser -X "bootstrap.servers=$address" "${sources[@]}" --source debezium:maria.shop.account,value=v \
+        --source "history:$1" "${@:2}" --until-eof --json --quiet
 }
 good='[.verdict, .join.joined, .reads_judged >= 240, .reads_unjudged] == ["holds", 120, true, 0]' # a read and a before image in each
 joined m clients --source debezium:maria.shop.tx_marker,marker=shop.tx_marker.tid >"$work/joined"
