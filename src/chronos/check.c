@@ -22,7 +22,8 @@ static enum iso_status refuse(const struct iso_history *history, uint32_t t, con
     size_t length;
     const char *tid = iso_atom_text(&history->atoms, history->tid[t], buffer, &length);
     iso_history_place_text(history, t, place, sizeof place);
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: committed transaction %.*s has no %s; timestamps cannot judge it",
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "%s: committed transaction %.*s has no %s; timestamps cannot judge it, --engine polygraph can",
                          place, (int)(length < 100 ? length : 100), tid, lacks);
 }
 

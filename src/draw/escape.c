@@ -16,14 +16,14 @@ static bool is_unwanted(const unsigned char *at)
            (at[0] == 0xe2 && at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9);
 }
 
-/* The length of the character that starts here if it is whole and XML can hold it; else 0. */
-static size_t character(const unsigned char *at, size_t left)
+/* The length of the character that starts here, or of the byte that begins none; `*good`: it can be shown. */
+static size_t character(const unsigned char *at, size_t left, bool *good)
 {
     size_t length = at[0] < 0x80 ? 1 : at[0] >> 5 == 6 ? 2 : at[0] >> 4 == 14 ? 3 : 4;
     bool is_control = (at[0] < 0x20 && at[0] != '\n' && at[0] != '\t') || at[0] == 0x7f;
-    if (length > left || is_control || !iso_utf8_valid(at, length))
-        return 0;
-    return length == 3 && is_unwanted(at) ? 0 : length;
+    bool is_whole = length <= left && iso_utf8_valid(at, length);
+    *good = is_whole && !is_control && !(length == 3 && is_unwanted(at));
+    return is_whole ? length : 1;
 }
 
 static void put_xml(struct iso_text *text, const char *bytes, size_t length)
@@ -50,24 +50,23 @@ static void put_dot(struct iso_text *text, const char *bytes, size_t length)
 static void put_all(struct iso_text *text, const char *bytes, size_t length, size_t most,
                     void (*put)(struct iso_text *text, const char *bytes, size_t length))
 {
-    size_t shown = 0;
-    for (size_t i = 0; i < length && shown < most; shown++) {
-        size_t step = character((const unsigned char *)bytes + i, length - i);
-        if (step)
+    size_t shown = 0, step;
+    bool good;
+    for (size_t i = 0; i < length && shown < most; i += step, shown++) {
+        step = character((const unsigned char *)bytes + i, length - i, &good);
+        if (good)
             put(text, bytes + i, step);
         else
             iso_text_put(text, replacement);
-        i += step ? step : 1;
     }
 }
 
 size_t iso_escape_width(const char *bytes, size_t length, size_t most)
 {
     size_t width = 0;
-    for (size_t i = 0; i < length && width <= most; width++) {
-        size_t step = character((const unsigned char *)bytes + i, length - i);
-        i += step ? step : 1;
-    }
+    bool good;
+    for (size_t i = 0; i < length && width <= most; width++)
+        i += character((const unsigned char *)bytes + i, length - i, &good);
     return width < most ? width : most;
 }
 

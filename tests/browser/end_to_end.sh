@@ -134,7 +134,7 @@ result "$([ "$(jq -s 'all(.faults | length >= 2)' <<<"$told")" = true ] && [ "$(
 result "$([ -s console.log ] && echo true)" "broken: its errors are seen"
 
 # Thousands of violations: cut at 5 MB, and the list still works.
-for i in $(seq 1 3000); do
+for i in $(seq 1 3600); do
     printf '{"tid":%d,"sid":%d,"sts":%d,"cts":%d,"ops":[{"t":"w","k":"k%d","v":1}]}\n' $((2 * i)) $((2 * i)) $((4 * i)) $((4 * i + 1)) "$i"
     printf '{"tid":%d,"sid":%d,"sts":%d,"cts":%d,"ops":[{"t":"r","k":"k%d","v":null}]}\n' $((2 * i + 1)) $((2 * i + 1)) $((4 * i + 2)) $((4 * i + 2)) "$i"
 done >many.jsonl

@@ -1,6 +1,6 @@
 #!/bin/bash
-# MariaDB -> Debezium -> Kafka -> Isochron, all of them real, from the change stream alone: before images are reads. Connect is killed
-# in mid-run. TAP on stdout.
+# MariaDB -> Debezium -> Kafka -> Isochron, all of them real: from the change stream alone, where before images are reads and Connect is
+# killed in mid-run; and joined with what clients saw, by a marker and by GTID. TAP on stdout.
 #
 #   ISOCHRON=build/isochron tests/mariadb/end_to_end.sh [TRANSACTIONS]     of each of four sessions, 300
 set -u
@@ -13,7 +13,7 @@ chmod 755 "$work" # the server's user must get in
 number=0
 . "$here/../support/tap.sh"
 . "$here/../support/verdict.sh"
-plan 11
+plan 14
 
 stop_all() {
     jobs -p | xargs -r kill 2>/dev/null
@@ -86,6 +86,23 @@ run_sessions() { # first last
     wait "${pids[@]}"
 }
 
+# One client's transactions, and after each its record: named by the marker that it wrote ("m"), and by its GTID ("g"). A read locks
+# its row, so that nobody writes it before this transaction does.
+client() { # number
+    awk -v me="$1" 'BEGIN {
+        srand(me)
+        for (i = 0; i < 40; i++) {
+            k = 1 + int(rand() * 5); value = sprintf("%d%06d", me, i)
+            print "START TRANSACTION; SELECT v INTO @v FROM account WHERE k = " k " FOR UPDATE;"
+            print "UPDATE account SET v = " value " WHERE k = " k ";"
+            print "UPDATE tx_marker SET tid = \"c" me "-" i "\" WHERE client = " me "; COMMIT;"
+            rest = sprintf("\"sid\":\"c%d\",\"ops\":[{\"t\":\"r\",\"k\":\"shop.account/%d\",\"v\":\x27, @v, \x27},{\"t\":\"w\",\"k\":\"shop.account/%d\",\"v\":%s}]}", me, k, k, value)
+            print "SELECT CONCAT(\x27m{\"tid\":\"c" me "-" i "\"," rest "\x27);"
+            print "SELECT CONCAT(\x27g{\"tid\":\"\x27, @@last_gtid, \x27\"," rest "\x27);"
+        }
+    }'
+}
+
 # Waits until Kafka has everything: a row of now, in the transaction $drained, has come out at the other end.
 drain() {
     sql shop -e "REPLACE INTO kv VALUES (0, $(date +%s%N))"
@@ -106,7 +123,10 @@ sources=(--source debezium:maria.shop.kv,value=v --source debezium:maria.shop.pa
 address=$("$here/../kafka/broker.sh" start "$work/broker") && port=$("$here/server.sh" start "$work/mariadb") &&
     sql -e 'CREATE DATABASE shop; CREATE TABLE shop.kv (k int PRIMARY KEY, v bigint);
         CREATE TABLE shop.pair (a int, b varchar(10), v bigint, PRIMARY KEY (a, b));
-        INSERT INTO shop.kv SELECT seq, -seq FROM shop.seq_1_to_20' && connector >"$work/connector" &&
+        CREATE TABLE shop.account (k int PRIMARY KEY, v bigint);
+        CREATE TABLE shop.tx_marker (client int PRIMARY KEY, tid varchar(64));
+        INSERT INTO shop.kv SELECT seq, -seq FROM shop.seq_1_to_20; INSERT INTO shop.account SELECT seq, -seq FROM shop.seq_1_to_5;
+        INSERT INTO shop.tx_marker SELECT seq, "" FROM shop.seq_1_to_3' && connector >"$work/connector" &&
     "$connect" start "$work/connect" "$address" "$work/connector" && wait_for_stream
 result $? "MariaDB, Kafka and Connect with Debezium run" || exit 1
 echo "# after $SECONDS s"
@@ -153,4 +173,26 @@ for change in deleted altered stale; do
     replay $change $change.jsonl
     is $change '1 true' '.counts.CDC + .counts.EXT > 0' "a row that was $change is found"
 done
+
+# With clients' records: the same transactions, joined by either name.
+for i in 1 2 3; do client $i | sql -N -r shop >"$work/client$i" 2>&1 & pids[i]=$!; done
+wait "${pids[@]}"
+drain
+joined() { # m|g topic source...
+    sed -n "s/^$1//p" "$work"/client[123] | kcat -b "$address" -P -t "$2" -p 0
+    shift
+    "$isochron" watch --level ser -X "bootstrap.servers=$address" "${sources[@]}" --source debezium:maria.shop.account,value=v \
+        --source "history:$1" "${@:2}" --until-eof --json --quiet
+}
+good='[.verdict, .join.joined, .reads_judged >= 240, .reads_unjudged] == ["holds", 120, true, 0]' # a read and a before image in each
+joined m clients --source debezium:maria.shop.tx_marker,marker=shop.tx_marker.tid >"$work/joined"
+jq -e "$good" "$work/joined" >/dev/null
+result $? "clients' records, joined by markers, hold at ser" || sed 's/^/# /' "$work/joined" "$work/client1"
+joined g clients-gtid >"$work/joined"
+jq -e "$good" "$work/joined" >/dev/null
+result $? "and joined by GTID" || sed 's/^/# /' "$work/joined"
+sed -i '11,20s/"v":[-0-9]*},{"t":"w"/"v":4242},{"t":"w"/' "$work/client2"
+joined g clients-wrong >"$work/joined"
+jq -e '.verdict == "violated" and .counts.EXT > 0' "$work/joined" >/dev/null
+result $? "a read that a client cannot have made is found" || sed 's/^/# /' "$work/joined"
 echo "# all in $SECONDS s"
