@@ -58,6 +58,17 @@ static void configure(rd_kafka_conf_t *conf)
     rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
 }
 
+static enum iso_status check(struct iso_kafka_producer *producer, struct iso_error *error)
+{
+    if (producer->client.fatal)
+        return iso_error_set(error, ISO_FAILED, "Kafka broker %s: %s", producer->client.brokers,
+                             producer->client.fatal_text);
+    if (producer->failure)
+        return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 ": a message could not be delivered: %s",
+                             producer->topic_name, producer->failed_partition, rd_kafka_err2str(producer->failure));
+    return ISO_OK;
+}
+
 /* What happened to the one topic that was to be created. */
 static rd_kafka_resp_err_t creation_result(rd_kafka_event_t *event)
 {
@@ -70,16 +81,36 @@ static rd_kafka_resp_err_t creation_result(rd_kafka_event_t *event)
                                                      : rd_kafka_topic_result_error(topics[0]);
 }
 
+/* Whether there is a broker that creates topics: librdkafka's mock names one that does not exist. */
+static bool has_controller(struct iso_kafka_producer *producer, struct iso_error *error)
+{
+    rd_kafka_t *handle = producer->client.handle;
+    const struct rd_kafka_metadata *metadata;
+    bool found = false;
+    if (rd_kafka_metadata(handle, 0, NULL, &metadata, CONNECT_SECONDS * 1000)) {
+        if (check(producer, error) == ISO_OK)
+            iso_kafka_client_no_answer(&producer->client, CONNECT_SECONDS, error);
+        return false;
+    }
+    int32_t controller = rd_kafka_controllerid(handle, 0);
+    for (int i = 0; i < metadata->broker_cnt; i++)
+        found |= metadata->brokers[i].id == controller;
+    rd_kafka_metadata_destroy(metadata);
+    return found;
+}
+
 /* Creates the topic, if it does not exist. Before the client knows of it: a client that asks for a topic makes many
  * brokers create it, with a number of partitions of their own. Who may not create it, or cannot, finds it there or not
  * when it is awaited. */
-static enum iso_status create_topic(struct iso_kafka_producer *producer, int32_t partitions, struct iso_error *error)
+static void create_topic(struct iso_kafka_producer *producer, int32_t partitions, struct iso_error *error)
 {
     char text[512] = "";
     rd_kafka_t *handle = producer->client.handle;
     rd_kafka_NewTopic_t *topic = rd_kafka_NewTopic_new(producer->topic_name, partitions, -1, text, sizeof text);
-    if (!topic)
-        return iso_error_set(error, ISO_BAD_INPUT, "topic %s: %s", producer->topic_name, text);
+    if (!topic) {
+        iso_error_set(error, ISO_BAD_INPUT, "topic %s: %s", producer->topic_name, text);
+        return;
+    }
     rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(handle, RD_KAFKA_ADMIN_OP_CREATETOPICS);
     rd_kafka_queue_t *queue = rd_kafka_queue_new(handle);
     rd_kafka_AdminOptions_set_request_timeout(options, CONNECT_SECONDS * 1000, text, sizeof text);
@@ -94,7 +125,6 @@ static enum iso_status create_topic(struct iso_kafka_producer *producer, int32_t
     rd_kafka_queue_destroy(queue);
     rd_kafka_AdminOptions_destroy(options);
     rd_kafka_NewTopic_destroy(topic);
-    return error->status;
 }
 
 /* Partitions of the topic; 0: it does not exist, or the broker is silent (`*failure`). */
@@ -122,9 +152,8 @@ static enum iso_status await_topic(struct iso_kafka_producer *producer, struct i
         rd_kafka_poll(producer->client.handle, failure ? 0 : 50);
         if (producer->partition_count > 0)
             return ISO_OK;
-        if (producer->client.fatal)
-            return iso_error_set(error, ISO_FAILED, "Kafka broker %s: %s", producer->client.brokers,
-                                 producer->client.fatal_text);
+        if (check(producer, error) != ISO_OK)
+            return error->status;
         if (failure)
             return iso_kafka_client_no_answer(&producer->client, CONNECT_SECONDS, error);
         if (iso_kafka_now() >= deadline && producer->not_created)
@@ -144,7 +173,9 @@ struct iso_kafka_producer *iso_kafka_producer_new(const struct iso_kafka_propert
     producer->topic_name = iso_copy_text(topic, strlen(topic));
     if (iso_kafka_client_open(&producer->client, RD_KAFKA_PRODUCER, properties, defaults, configure, error) != ISO_OK)
         goto out;
-    if (partitions > 0 && create_topic(producer, partitions, error) != ISO_OK)
+    if (partitions > 0 && has_controller(producer, error))
+        create_topic(producer, partitions, error);
+    if (error->status != ISO_OK)
         goto out;
     producer->topic = rd_kafka_topic_new(producer->client.handle, topic, NULL);
     if (!producer->topic)
@@ -195,17 +226,6 @@ void iso_kafka_producer_mark(struct iso_kafka_producer *producer)
 bool iso_kafka_producer_settled(const struct iso_kafka_producer *producer)
 {
     return !producer->underway[producer->turn ^ 1];
-}
-
-static enum iso_status check(struct iso_kafka_producer *producer, struct iso_error *error)
-{
-    if (producer->client.fatal)
-        return iso_error_set(error, ISO_FAILED, "Kafka broker %s: %s", producer->client.brokers,
-                             producer->client.fatal_text);
-    if (producer->failure)
-        return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 ": a message could not be delivered: %s",
-                             producer->topic_name, producer->failed_partition, rd_kafka_err2str(producer->failure));
-    return ISO_OK;
 }
 
 enum iso_status iso_kafka_producer_poll(struct iso_kafka_producer *producer, struct iso_error *error)

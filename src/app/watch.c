@@ -505,7 +505,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
         status = iso_error_set(&app->error, ISO_BAD_INPUT,
                                "--state and --explain: what was told is known by its lines: expected --out too");
     watch.stream.served = watch.listen != NULL;
-    watch.stream.remembers = watch.durable.state != NULL;
+    watch.stream.state = watch.durable.state;
     if (status == ISO_OK && !done) {
         status = app_stream_open(&watcher.stream, app, &watch.stream, true, watch.until_eof || watch.messages);
         if (status == ISO_OK)

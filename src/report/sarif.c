@@ -33,6 +33,8 @@ static void put_rule(const struct iso_wrong *wrong, struct iso_text *text)
     put_string(text, wrong->name);
     iso_text_put(text, "},\"fullDescription\":{\"text\":");
     put_string(text, wrong->meaning);
+    iso_text_put(text, "},\"help\":{\"text\":");
+    put_string(text, wrong->meaning);
     iso_text_put(text, "},\"defaultConfiguration\":{\"level\":\"error\"}}");
 }
 
@@ -50,11 +52,12 @@ static void put_rules(const struct iso_claims *claims, struct iso_text *text)
 
 /* ---- results ---- */
 
-/* A path as a URI reference (RFC 3986): what has a meaning there, and what is not ASCII, percent-encoded. */
+/* A path as a URI reference (RFC 3986), an absolute one as a URI (RFC 8089): what has a meaning there, and what is not
+ * ASCII, percent-encoded. */
 static void put_uri(struct iso_text *text, const char *path, size_t length)
 {
     static const char digits[] = "0123456789ABCDEF", plain[] = "-._~/";
-    iso_text_put(text, "\"");
+    iso_text_put(text, *path == '/' ? "\"file://" : "\"");
     for (size_t i = 0; i < length; i++) {
         unsigned char byte = (unsigned char)path[i];
         bool is_letter = (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
