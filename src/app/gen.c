@@ -235,7 +235,7 @@ static void write_level(struct iso_output *output, const struct iso_generated *g
 static bool has_place_beside(const char *path)
 {
     struct stat status;
-    return strcmp(path, "-") && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    return strcmp(path, "-") && (stat(path, &status) != 0 || S_ISREG(status.st_mode));
 }
 
 static enum iso_status write_expected(struct app *app, const struct gen *gen, const struct iso_generated *generated)
