@@ -67,13 +67,13 @@ static bool is_refusal(const struct iso_error *error)
            (strstr(error->text, "damaged at byte") || strstr(error->text, "written by another version"));
 }
 
-/* Altered like this it is refused, and the file named: when it is verified, and, tried each eighth time, restored. */
+/* Altered like this it is refused, and the file named: when it is verified, and, each 31st time, restored. */
 static void refuses(struct place *place, const char *what, size_t at)
 {
     struct iso_error error = {.status = ISO_OK};
     iso_store_examine(place->store, examine, NULL, &error);
     bool refused = is_refusal(&error);
-    if (refused && place->tried++ % 8 == 0) {
+    if (refused && place->tried++ % 31 == 0) {
         restore(place->store, &error);
         refused = is_refusal(&error);
     }
