@@ -125,9 +125,10 @@ static bool get(struct iso_archive *archive, void *into, size_t size)
 
 /* ---- items ---- */
 
-static uint64_t head_checksum(const struct iso_archive_item *item)
+/* Seeded with the head before: so no item of another archive passes, be it of the same name and number. */
+static uint64_t head_checksum(const struct iso_archive *archive, const struct iso_archive_item *item)
 {
-    return XXH3_64bits(item, offsetof(struct iso_archive_item, head));
+    return XXH3_64bits_withSeed(item, offsetof(struct iso_archive_item, head), archive->chain);
 }
 
 static void put_item(struct iso_archive *archive, const char *name, const void *bytes, uint64_t count,
@@ -138,7 +139,7 @@ static void put_item(struct iso_archive *archive, const char *name, const void *
     size_t length = strlen(name);
     memcpy(item.name, name, length < sizeof item.name ? length : sizeof item.name);
     item.content = XXH3_64bits(bytes, count * element);
-    item.head = head_checksum(&item);
+    item.head = archive->chain = head_checksum(archive, &item);
     put(archive, &item, sizeof item);
     put(archive, bytes, count * element);
 }
@@ -147,7 +148,9 @@ static bool get_head(struct iso_archive *archive, struct iso_archive_item *item)
 {
     if (!get(archive, item, sizeof *item))
         return false;
-    if (item->head != head_checksum(item) && !archive->unchecked)
+    bool follows = item->head == head_checksum(archive, item);
+    archive->chain = item->head;
+    if (!follows && !archive->unchecked)
         damaged(archive, "a head's checksum does not fit");
     else if (item->number != archive->number++)
         damaged(archive, "an item is missing");

@@ -9,9 +9,9 @@
  *         then count * size bytes
  *
  * Every byte is covered: the head by a checksum in it, the content by another in the head, order and completeness by
- * the items' numbers and the end item. A restored item must have the name and the element size that the walk expects:
- * a file of another version of a struct is refused, not misread. Capacities come back too, so that a restored column
- * grows when the original would have.
+ * the items' numbers and the end item; and that all are of one archive by heads that each sum up the one before. A
+ * restored item must have the name and the element size that the walk expects: a file of another version of a struct is
+ * refused, not misread. Capacities come back too, so that a restored column grows when the original would have.
  *
  * Errors: the first one stays in `error`, and everything later is a no-op; what the walk restored until then is whole
  * and can be released. Ownership: the archive owns its buffer, the descriptor is the caller's. Threads: one at a time.
@@ -35,7 +35,7 @@ struct iso_archive_item {
     uint32_t number;             /* from 0 */
     uint64_t count, capacity;    /* elements */
     uint64_t content;            /* checksum of the bytes that follow */
-    uint64_t head;               /* checksum of what stands before */
+    uint64_t head;               /* checksum of what stands before, and of the head before this one */
 };
 
 struct iso_archive {
@@ -45,6 +45,7 @@ struct iso_archive {
     const char *name; /* of the file, for messages; borrowed */
     struct iso_error *error;
     uint32_t number;      /* of the next item */
+    uint64_t chain;       /* checksum of the last head; 0: none yet */
     uint64_t bytes, size; /* gone through; restoring: of the file */
     uint8_t *buffer;
     size_t at, used;

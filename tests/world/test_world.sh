@@ -26,9 +26,10 @@ trap finish EXIT
 
 # The commands, each run in an empty folder with the inputs beside it; what they leave there and print is what is compared.
 scenarios=${SCENARIOS:-check config aion polygraph minimise verify convert directory gen replay spill lists join dead-letter watch state restart tools}
+# Each key leaves memory as soon as it can, into small segments of the store in the state's directory.
 remembering() {
-    "$isochron" watch --source history:t --until-eof --finality-timeout 0 --final-only --state remembered --checkpoint-interval 0 \
-        --snapshot-after 1 --out file:verdicts -X "bootstrap.servers=$address"
+    ISOCHRON_SPILL_ALL=12 "$isochron" watch --source history:t --until-eof --finality-timeout 0 --final-only --state remembered \
+        --memory 4G --checkpoint-interval 0 --snapshot-after 1 --out file:verdicts -X "bootstrap.servers=$address"
     local status=$?
     LD_PRELOAD= sort verdicts >sorted 2>/dev/null # which comes first is the threads' choice
     return $status

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -230,6 +232,52 @@ static void items_out_of_order(void **state)
     write_snapshot(place, place->bytes, place->size);
 }
 
+/* The same state an hour later, as bytes: as long, and its items stand where they stand here. */
+static uint8_t *an_hour_later(const struct place *place)
+{
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_pipeline *pipeline = midway_new();
+    struct iso_archive archive;
+    uint8_t *bytes = malloc(LARGEST);
+    int file = memfd_create("later", MFD_CLOEXEC);
+    assert_true(file >= 0);
+    midway_fill(pipeline);
+    assert_int_equal(iso_pipeline_tick(pipeline, 3600 * 1000, &error), ISO_OK);
+    iso_archive_save(&archive, file, "later", &error);
+    iso_pipeline_archive(&archive, pipeline);
+    assert_int_equal(iso_archive_close(&archive), ISO_OK);
+    assert_int_equal(pread(file, bytes, LARGEST, 0), place->size);
+    close(file);
+    iso_pipeline_free(pipeline);
+    return bytes;
+}
+
+/* Each item is whole, and in its place. */
+static void items_of_two_snapshots(void **state)
+{
+    struct place *place = *state;
+    uint8_t *later = an_hour_later(place), *mixed = malloc(LARGEST);
+    uint32_t other = 0;
+    for (uint32_t i = 0; i + 1 < place->items; i++) {
+        size_t from = place->item[i], size = place->item[i + 1] - from;
+        const size_t content = sizeof(struct iso_archive_item);
+        if (size == content || !memcmp(place->bytes + from + content, later + from + content, size - content))
+            continue;
+        memcpy(mixed, place->bytes, place->size);
+        memcpy(mixed + from, later + from, size);
+        write_snapshot(place, mixed, place->size);
+        refuses(place, "an item of another snapshot", from);
+        memcpy(mixed + from, later + from, place->size - from);
+        write_snapshot(place, mixed, place->size);
+        if (other++)
+            refuses(place, "all items from one on of another snapshot", from);
+    }
+    assert_true(other > 1);
+    free(mixed);
+    free(later);
+    write_snapshot(place, place->bytes, place->size);
+}
+
 /* ---- the lock ---- */
 
 /* What stands in it is for people: it may say anything. But it must be a file that can be locked. */
@@ -265,6 +313,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(content_of_every_item, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_length_of_an_item, set_up, tear_down),
         cmocka_unit_test_setup_teardown(items_out_of_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(items_of_two_snapshots, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lock, set_up, tear_down),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
