@@ -1,18 +1,20 @@
 #!/bin/bash
 # `make soak`: watch runs for SOAK_SECONDS (1800) at half of its peak rate, with --state and --listen, and its memory, disk, lag and
-# watermark delay are sampled every SOAK_SAMPLE seconds (5). Leaves samples, plot and table in BUILD/soak; fails if memory grows, after the
-# warm-up (a third of the time), by more than SOAK_PERCENT (1) of itself an hour, or if anything ends.
+# watermark delay are sampled. Leaves samples, plot and table in SOAK_RESULTS (BUILD/soak). Exit status 0: memory grows, after the warm-up,
+# by less than SOAK_PERCENT (1) of itself an hour, with 95% certainty; 1: by more; 3: neither is certain; 4: anything ended or failed.
 #
-# SOAK_RATE: transactions a second; unset: half of what a run on a full topic reaches first. SOAK_BROKER: host:port of a broker of yours, with
-# retention that bounds its disk; unset: the embedded one, which keeps the last 5 MiB of each partition.
+# SOAK_RATE: transactions a second; unset: half of what a run on a full topic reaches first. SOAK_KEYS (100000), SOAK_RETENTION (30 seconds
+# below the watermark), SOAK_MEMORY (unset: no --memory). SOAK_BROKER: host:port of a broker of yours, with retention that bounds its disk;
+# unset: the embedded one, which keeps the last 5 MiB of each partition.
 set -u
 cd "$(dirname "$0")/.."
 BUILD=${BUILD:-build}
 seconds=${SOAK_SECONDS:-1800}
-sample=${SOAK_SAMPLE:-5}
+sample=$((seconds < 1800 ? 1 + seconds / 400 : 5))
 percent=${SOAK_PERCENT:-1}
 partitions=${SOAK_PARTITIONS:-32}
-folder=$BUILD/soak
+keys=${SOAK_KEYS:-100000}
+folder=${SOAK_RESULTS:-$BUILD/soak}
 ticks=16000000 # of the producer's clock in a second
 rm -rf "$folder"
 mkdir -p "$folder"
@@ -42,18 +44,21 @@ fi
 watch() { # TOPIC OPTIONS...: in a process of its own, so that its number is the program's
     local topic=$1
     shift
-    exec "$BUILD/isochron" watch --source "history:$topic" -X "bootstrap.servers=$address" --retention $((10 * ticks)) --final-only --finality-timeout 0 "$@"
+    exec "$BUILD/isochron" watch --source "history:$topic" -X "bootstrap.servers=$address" --retention $((${SOAK_RETENTION:-30} * ticks)) \
+        --final-only --finality-timeout 0 ${SOAK_MEMORY:+--memory "$SOAK_MEMORY"} "$@"
 }
 
 rate=${SOAK_RATE:-}
 if [ -z "$rate" ]; then
-    sent=$("$BUILD/soak-producer" "$address" peak "$partitions" 0 60 400000) || fail "the producer failed"
+    sent=$("$BUILD/soak-producer" "$address" peak "$partitions" 0 60 "$keys" 250000) || fail "the producer failed"
     before=$EPOCHREALTIME
-    (watch peak --until-eof --quiet >/dev/null)
+    (watch peak --until-eof --quiet --state "$folder/peak" >/dev/null)
     [ $? -le 1 ] || fail "the run for the peak failed"
     rate=$(awk -v n="$sent" -v a="$before" -v b="$EPOCHREALTIME" 'BEGIN { printf "%d", n / (b - a) / 2 }')
 fi
-echo "$rate transactions a second for $seconds s, a sample every $sample s"
+echo "$(date -u +%FT%TZ), $(uname -sr), $(nproc) processors, commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown)
+$rate transactions a second for $seconds s on $keys keys, ${SOAK_RETENTION:-30} s of retention, ${SOAK_MEMORY:-no} memory limit; a sample every $sample s" |
+    tee "$folder/settings.txt"
 
 watch soak --state "$folder/state" --out "file:$folder/verdicts.jsonl" --listen 127.0.0.1:0 >/dev/null 2>"$folder/said" &
 watcher=$!
@@ -63,7 +68,7 @@ for ((i = 0; i < 200; i++)); do
     kill -0 $watcher 2>/dev/null || fail "watch ended: $(cat "$folder/said")"
     sleep 0.1
 done
-"$BUILD/soak-producer" "$address" soak "$partitions" "$rate" "$seconds" >"$folder/sent" 2>"$folder/producer" &
+"$BUILD/soak-producer" "$address" soak "$partitions" "$rate" "$seconds" "$keys" >"$folder/sent" 2>"$folder/producer" &
 producer=$!
 
 # One row of samples.csv: what /metrics says, what the kernel says of the process, what the directory takes.
@@ -77,7 +82,7 @@ row() {
         END {
             split(before, old, " ")
             span = at - old[1]
-            printf "%s,%.2f,%d,%d,%.3f,%.0f,%.2f,%.3f,%d,%.0f\n", at, memory, disk, real("isochron_partition_lag"),
+            printf "%s,%.2f,%.2f,%d,%d,%.3f,%.0f,%.2f,%.3f,%d,%.0f\n", at, memory, real("isochron_memory_bytes") / 1048576, disk, real("isochron_partition_lag"),
                 (real("isochron_watermark") ? now - real("isochron_watermark") / ticks : 0),
                 (span > 0 ? (real("isochron_transactions_total") - old[2]) / span : 0), real("isochron_checkpoint_age_seconds"),
                 real("isochron_snapshot_pause_seconds") * 1000, real("isochron_snapshots_total"), (span > 0 ? (processor - old[3]) / span : 0)
@@ -86,7 +91,7 @@ row() {
     last=$(cat "$folder/last")
 }
 
-echo "seconds,memory_mib,disk_mib,lag,watermark_delay_s,transactions_per_second,checkpoint_age_s,longest_pause_ms,snapshots,processor_percent" >"$folder/samples.csv"
+echo "seconds,memory_mib,engine_mib,disk_mib,lag,watermark_delay_s,transactions_per_second,checkpoint_age_s,longest_pause_ms,snapshots,processor_percent" >"$folder/samples.csv"
 began=$EPOCHREALTIME last=
 while kill -0 $producer 2>/dev/null; do
     sleep "$sample"
@@ -104,6 +109,10 @@ wait $watcher
 status=$?
 watcher=
 [ $status -le 1 ] || fail "watch ended with $status: $(tail -3 "$folder/said")"
-echo "sent: $(cat "$folder/sent") transactions; $(tail -1 "$folder/said")"
-"$BUILD/soak-report" "$folder/samples.csv" "$folder/soak.svg" $((seconds / 3)) "$percent" | tee "$folder/table.txt"
-exit "${PIPESTATUS[0]}"
+{
+    cat "$folder/settings.txt"
+    echo "sent: $(cat "$folder/sent") transactions; $(tail -1 "$folder/said")"
+    "$BUILD/soak-report" "$folder/samples.csv" "$folder/soak.svg" "$percent"
+    echo $? >"$folder/status"
+} | tee "$folder/table.txt"
+exit "$(cat "$folder/status")"

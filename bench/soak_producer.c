@@ -1,7 +1,9 @@
 /* A client that never stops, for `make soak`: transactions at a steady rate to a topic, until its time is over.
  *
- *     soak-producer ADDRESS TOPIC PARTITIONS RATE SECONDS [COUNT]        RATE 0: as fast as it goes; COUNT: no more
- * than so many
+ *     soak-producer ADDRESS TOPIC PARTITIONS RATE SECONDS KEYS [COUNT]
+ *
+ * RATE 0: as fast as it goes; COUNT: no more than so many. Every second key has texts as values. A session ends after
+ * some thousand transactions, and another of a new name takes its place, as connections do.
  *
  * One after the other, so that every history of it keeps snapshot isolation, but for stale reads in every 100,000th.
  * Timestamps are sixteenths of microseconds since 1970, so that a watermark says how late it is.
@@ -18,8 +20,9 @@
 #include "connectors/kafka/producer.h"
 
 enum {
-    KEYS = 10000,
+    MOST_KEYS = 1 << 20,
     SESSIONS = 64,
+    SESSION_LASTS = 4096,
     READS = 4,
     WRITES = 4,
     STALE_EVERY = 100000,
@@ -31,7 +34,8 @@ enum {
 struct soak {
     struct iso_kafka_producer *producer;
     struct iso_rng random;
-    uint64_t values[KEYS], before[KEYS]; /* 0: none */
+    uint64_t values[MOST_KEYS], before[MOST_KEYS]; /* 0: none */
+    uint64_t keys;
     uint64_t clock, sent, value, last_watermark;
     int32_t partitions;
     struct iso_text line;
@@ -60,15 +64,17 @@ static void put(struct iso_text *line, const char *before, uint64_t number)
     iso_text_put_unsigned(line, number);
 }
 
-static void put_value(struct iso_text *line, const char *before, uint64_t value)
+static void put_value(struct iso_text *line, uint64_t key, uint64_t value)
 {
-    if (value)
-        put(line, before, value);
-    else {
-        iso_text_put(line, before);
-        iso_text_put(line, "null");
+    if (!value)
+        iso_text_put(line, ",\"v\":null}");
+    else if (key % 2) {
+        put(line, ",\"v\":\"the value of number ", value);
+        iso_text_put(line, "\"}");
+    } else {
+        put(line, ",\"v\":", value);
+        iso_text_put(line, "}");
     }
-    iso_text_put(line, "}");
 }
 
 /* A timestamp of its own, and room for another behind it. */
@@ -82,29 +88,30 @@ static uint64_t next_time(struct soak *soak)
 static void send_transaction(struct soak *soak)
 {
     struct iso_text *line = &soak->line;
-    uint64_t sts = next_time(soak), session = soak->sent % SESSIONS;
+    uint64_t sts = next_time(soak), place = soak->sent % SESSIONS;
+    uint64_t session = soak->sent / (SESSIONS * SESSION_LASTS) * SESSIONS + place;
     bool stale = soak->sent % STALE_EVERY == STALE_EVERY - 1;
     line->used = 0;
     put(line, "{\"tid\":", ++soak->sent);
-    put(line, ",\"sid\":", session);
-    put(line, ",\"sts\":\"", sts);
+    put(line, ",\"sid\":\"connection ", session);
+    put(line, "\",\"sts\":\"", sts);
     put(line, "\",\"cts\":\"", sts + 1);
     iso_text_put(line, "\",\"ops\":[");
     for (int i = 0; i < READS + WRITES; i++) {
-        uint64_t key = iso_rng_below(&soak->random, KEYS / (READS + WRITES)) * (READS + WRITES) +
+        uint64_t key = iso_rng_below(&soak->random, soak->keys / (READS + WRITES)) * (READS + WRITES) +
                        (soak->sent + (uint64_t)i) % (READS + WRITES);
         iso_text_put(line, i ? "," : "");
         put(line, i < READS ? "{\"t\":\"r\",\"k\":" : "{\"t\":\"w\",\"k\":", key);
         if (i < READS) {
-            put_value(line, ",\"v\":", stale && soak->before[key] ? soak->before[key] : soak->values[key]);
+            put_value(line, key, stale && soak->before[key] ? soak->before[key] : soak->values[key]);
             continue;
         }
         soak->before[key] = soak->values[key];
         soak->values[key] = ++soak->value;
-        put_value(line, ",\"v\":", soak->value);
+        put_value(line, key, soak->value);
     }
     iso_text_put(line, "]}");
-    publish(soak, (int32_t)(session % (uint64_t)soak->partitions));
+    publish(soak, (int32_t)(place % (uint64_t)soak->partitions));
 }
 
 static void send_watermarks(struct soak *soak)
@@ -144,18 +151,22 @@ int main(int count, char **arguments)
 {
     static struct soak soak;
     struct iso_kafka_properties properties;
-    if (count < 6) {
-        fputs("usage: soak-producer ADDRESS TOPIC PARTITIONS RATE SECONDS [COUNT]\n", stderr);
+    soak.keys = count > 6 ? strtoull(arguments[6], NULL, 10) : 0;
+    if (soak.keys < READS + WRITES || soak.keys > MOST_KEYS) {
+        fprintf(stderr, "usage: soak-producer ADDRESS TOPIC PARTITIONS RATE SECONDS KEYS [COUNT], of %d to %d keys\n",
+                READS + WRITES, MOST_KEYS);
         return ISO_BAD_INPUT;
     }
     soak.partitions = (int32_t)strtol(arguments[3], NULL, 10);
     iso_kafka_properties_init(&properties);
     iso_kafka_properties_set(&properties, "bootstrap.servers", arguments[1]);
+    /* The embedded broker answers a fetch with one batch of each partition. */
+    iso_kafka_properties_set(&properties, "linger.ms", "100");
     iso_rng_seed(&soak.random, 1);
     soak.producer = iso_kafka_producer_new(&properties, arguments[2], soak.partitions, &soak.error);
     if (soak.producer)
         produce(&soak, strtod(arguments[4], NULL), strtoull(arguments[5], NULL, 10),
-                count > 6 ? strtoull(arguments[6], NULL, 10) : UINT64_MAX);
+                count > 7 ? strtoull(arguments[7], NULL, 10) : UINT64_MAX);
     if (soak.error.status != ISO_OK)
         fprintf(stderr, "soak-producer: %s\n", soak.error.text);
     else

@@ -290,7 +290,8 @@ static void tell(const struct store *store, const char *phase, uint64_t operatio
     fflush(stdout);
     if (store->log) {
         iso_spill_stats(store->log, &stats);
-        printf("%" PRIu64 " MB on disk, %" PRIu64 " MB of table and buffers\n", stats.disk >> 20, stats.memory >> 20);
+        printf("%" PRIu64 " MB on disk, %" PRIu64 " MB of table and buffers\n", stats.disk >> 20,
+               (stats.memory + ISO_SPILL_BUFFERS) >> 20);
         return;
     }
     snprintf(command, sizeof command, "du -sm %s | cut -f1 | sed 's/$/ MB on disk/'", store->dir);
@@ -371,7 +372,7 @@ int main(int argc, char **argv)
     } else if (!strcmp(kind, "rocksdb")) {
         rocks_open(&store, keys);
     } else if (!strcmp(kind, "log")) {
-        check_error(iso_spill_open(store.dir, &store.log, &error), &error);
+        check_error(iso_spill_open(&(struct iso_spill_options){.folder = store.dir}, &store.log, &error), &error);
     } else {
         fprintf(stderr, "usage: spill_stores lmdb|rocksdb|log DIR [KEYS [ROUNDS]]\n");
         return 2;

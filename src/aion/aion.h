@@ -94,7 +94,11 @@ struct iso_aion_options {
     uint64_t memory_limit;        /* bytes of the engine's own state; 0: none. Over it keys that nobody asked for lately
                                    * go to `spill`; if that does not help, the retention shrinks */
     const char *spill;            /* folder of the store of keys that are not in memory (evict.c); NULL: none */
-    bool spill_all;               /* every key goes there as soon as it can: for tests */
+    bool spill_stays;             /* its files have names and stay: the engine can be saved (aion/archive.h) */
+    void (*spill_at)(void *context, const char *point); /* for tests, as in spill/spill.h; or NULL */
+    void *spill_context;
+    unsigned spill_segment_bits;     /* for tests, too */
+    bool spill_all;                  /* every key goes there as soon as it can: for tests */
     uint64_t (*memory_in_use)(void); /* anonymous bytes of the process; or NULL: only the engine's own state counts */
     bool foreign;                    /* SI: take writers without sts; each is a version and nothing else */
     bool origin_is_index;            /* events carry the index of a transaction in its history in place of its origin */
@@ -110,6 +114,12 @@ void iso_aion_options_init(struct iso_aion_options *options);
 
 struct iso_aion *iso_aion_new(const struct iso_aion_options *options);
 void iso_aion_free(struct iso_aion *engine);
+
+/* The memory limit from now on, and the anonymous bytes that the process has: for a caller that notes both, to say
+ * them again when it does again what was done (without `memory_in_use`). `anew`: another process than the last time, or
+ * another limit. What goes to the store and what the retention leaves follows from this and from what the engine was
+ * given, and from nothing else. */
+void iso_aion_memory(struct iso_aion *engine, uint64_t limit, uint64_t in_use, bool anew);
 
 /* Initial values: `initial_*` of a history (its transactions do not matter). Before anything is added. */
 void iso_aion_initial(struct iso_aion *engine, const struct iso_history *history);
@@ -131,7 +141,7 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
 void iso_aion_watermark(struct iso_aion *engine, uint64_t timestamp, uint64_t now);
 
 /* The first failure of the store: it is told by every iso_aion_add from then on, which takes nothing; status ISO_OK:
- * none. What is told after it is sound, but what was not told may be wrong. */
+ * none. Nothing is told after it: what was told is how a run begins in which the store does not fail. */
 const struct iso_error *iso_aion_failure(const struct iso_aion *engine);
 
 /* Lets deadlines pass, and lets go what waits (settle_ms). */
@@ -175,6 +185,7 @@ struct iso_aion_stats {
         uint64_t old_reads;                 /* reads of such versions that were answered out of the store */
         uint64_t keys;                      /* records in it; most keys in memory have one too */
         uint64_t disk;                      /* bytes of its files */
+        uint64_t held;                      /* bytes of these that wait for the next archive (spill/spill.h) */
         uint64_t read, written;             /* bytes, so far */
     } spilt;
 };

@@ -120,10 +120,19 @@ static void archive_time(struct iso_archive *archive, struct iso_aion *engine)
     ISO_ARCHIVE_VALUE(archive, engine->settle);
 }
 
+static void archive_budget(struct iso_archive *archive, struct aion_budget *budget)
+{
+    ISO_ARCHIVE_VALUE(archive, budget->limit);
+    ISO_ARCHIVE_VALUE(archive, budget->most);
+    ISO_ARCHIVE_VALUE(archive, budget->beside);
+    ISO_ARCHIVE_VALUE(archive, budget->useless);
+}
+
 /* What a restored engine must have been made with. */
 static void archive_kind(struct iso_archive *archive, const struct iso_aion *engine)
 {
-    uint32_t kind[] = {engine->options.level, engine->shards}, saved[] = {kind[0], kind[1]};
+    uint32_t kind[] = {engine->options.level, engine->shards, engine->options.spill != NULL};
+    uint32_t saved[] = {kind[0], kind[1], kind[2]};
     iso_archive_value(archive, "engine", saved, sizeof saved);
     iso_archive_expect(archive, !memcmp(kind, saved, sizeof kind));
 }
@@ -133,6 +142,7 @@ void iso_aion_archive(struct iso_archive *archive, struct iso_aion *engine)
     assert(!engine->group.count);
     archive_kind(archive, engine);
     archive_time(archive, engine);
+    archive_budget(archive, &engine->budget);
     archive_seen(archive, &engine->seen);
     aion_values_archive(archive, &engine->values);
     aion_pool_archive(archive, &engine->pool);
@@ -143,4 +153,16 @@ void iso_aion_archive(struct iso_archive *archive, struct iso_aion *engine)
     archive_arrivals(archive, &engine->arrivals);
     for (uint32_t s = 0; s < engine->shards; s++)
         iso_aion_shard_archive(archive, engine->shard[s]);
+}
+
+void iso_aion_fork(struct iso_aion *engine)
+{
+    for (uint32_t s = 0; s < engine->shards; s++)
+        iso_aion_shard_fork(engine->shard[s]);
+}
+
+void iso_aion_commit(struct iso_aion *engine)
+{
+    for (uint32_t s = 0; s < engine->shards; s++)
+        iso_aion_shard_commit(engine->shard[s]);
 }

@@ -2,8 +2,12 @@
  *
  * Between calls to the engine all of its state is columns and numbers: what one call accepts is taken or waits for its
  * turn before it returns, and what was found has been delivered. A restored engine goes on as the saved one would have,
- * event for event, also where the memory limit decides what is dropped. Caches of blocks are not saved: they fill
- * again.
+ * event for event, also where the memory limit decides what goes to the store or is dropped. The cache of a
+ * block's keys is not saved, and a key that is looked up anew counts as asked for lately: so the block is to be set
+ * again (iso_aion_block) before each iso_aion_add, where a memory limit may decide.
+ *
+ * The store on disk, if there is one, has a name (`spill_stays`), and its file is part of what is saved
+ * (spill/spill.h).
  */
 #ifndef ISO_AION_ARCHIVE_H
 #define ISO_AION_ARCHIVE_H
@@ -17,7 +21,14 @@ struct iso_aion_shard;
  * error says what went wrong; then the engine can only be freed. */
 void iso_aion_archive(struct iso_archive *archive, struct iso_aion *engine);
 
+/* The engine is about to be saved as it is now, perhaps by another process; what was saved at the last fork is from now
+ * on the archive that is restored. In turn, but forks without a commit may precede one. */
+void iso_aion_fork(struct iso_aion *engine);
+void iso_aion_commit(struct iso_aion *engine);
+
 /* For the engine. */
 void iso_aion_shard_archive(struct iso_archive *archive, struct iso_aion_shard *shard);
+void iso_aion_shard_fork(struct iso_aion_shard *shard);
+void iso_aion_shard_commit(struct iso_aion_shard *shard);
 
 #endif

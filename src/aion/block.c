@@ -11,6 +11,7 @@ void aion_block_forget_keys(struct aion_block *block)
 {
     if (block->key_count)
         memset(block->keys, 0, block->key_count * sizeof *block->keys);
+    block->found = 0;
 }
 
 static void forget(struct aion_block *block)
@@ -60,6 +61,30 @@ static uint8_t shard_of(const struct iso_aion *engine, uint64_t digest)
     return (uint8_t)((digest >> 32) * engine->shards >> 32);
 }
 
+static void set_digest(const struct iso_aion *engine, const struct aion_block *block, uint32_t key)
+{
+    const struct iso_history *history = block->history;
+    struct aion_block_key *entry = &block->keys[key];
+    if (entry->digest)
+        return;
+    entry->digest = aion_atom_digest(&history->atoms, history->key_atom[key]);
+    entry->shard = shard_of(engine, entry->digest);
+}
+
+void aion_block_fetch_keys(struct iso_aion *engine, struct aion_block *block, uint32_t transaction,
+                           enum aion_fetch what)
+{
+    const struct iso_history *history = block->history;
+    uint32_t end = history->first_operation[transaction + 1];
+    for (uint32_t o = history->first_operation[transaction]; o < end; o++) {
+        uint32_t key = history->key[o];
+        if (key >= block->key_count || block->keys[key].number)
+            continue;
+        set_digest(engine, block, key);
+        iso_aion_shard_fetch(engine->shard[block->keys[key].shard], block->keys[key].digest, what);
+    }
+}
+
 struct aion_block_key *aion_block_find_key(struct iso_aion *engine, struct aion_block *block, uint32_t key)
 {
     const struct iso_history *history = block->history;
@@ -70,8 +95,8 @@ struct aion_block_key *aion_block_find_key(struct iso_aion *engine, struct aion_
         block->key_count = (uint32_t)next;
     }
     struct aion_block_key *entry = &block->keys[key];
-    entry->digest = aion_atom_digest(&history->atoms, history->key_atom[key]);
-    entry->shard = shard_of(engine, entry->digest);
+    set_digest(engine, block, key);
+    block->found++;
     struct iso_aion_shard *shard = engine->shard[entry->shard];
     uint32_t number = iso_aion_shard_key(shard, &history->atoms, history->key_atom[key], entry->digest);
     aion_note_failure(engine, entry->shard);

@@ -60,9 +60,11 @@ static bool store_versions(struct iso_aion_shard *shard, struct aion_key *key, u
     if (!next_serial(shard, key, &serial))
         return false;
     const struct aion_entry *versions = aion_run_chunk(&shard->pool, &key->versions, 0, &all);
+    aion_fetch_versions(shard, versions, count, false);
+    aion_fetch_versions(shard, versions, count, true);
     struct aion_entry cut = {.time = versions->time, .hold = versions->time, .detail = serial};
     aion_segment_write(shard, key, serial, versions, count, &shard->record);
-    if (shard->record.size > ISO_SPILL_MOST ||
+    if (shard->record.size > iso_spill_most(shard->store) ||
         iso_spill_put(shard->store, digest_of(shard, key, serial), false, shard->record.bytes,
                       (uint32_t)shard->record.size, &shard->failure) != ISO_OK)
         return false;

@@ -28,8 +28,12 @@ struct iso_aion_party aion_party_in(const struct iso_aion *engine, const struct 
                                    history->cts[t]};
 }
 
+/* What follows from less than there is must not be told: the same stream, judged again once the store is mended, would
+ * tell something else in its place. */
 void aion_emit(struct iso_aion *engine, struct iso_aion_event *event)
 {
+    if (engine->budget.failure.status != ISO_OK)
+        return;
     event->id = aion_event_id(event);
     if (engine->options.emit)
         engine->options.emit(engine->options.context, event);
@@ -84,6 +88,8 @@ static void deliver_tie(struct iso_aion *engine, uint32_t number, const struct a
 
 void aion_deliver(struct iso_aion *engine)
 {
+    for (uint32_t s = 0; s < engine->shards; s++)
+        aion_note_failure(engine, s);
     for (uint32_t s = 0; s < engine->shards; s++) {
         uint32_t count;
         const struct aion_finding *findings = iso_aion_shard_findings(engine->shard[s], &count);

@@ -6,8 +6,9 @@
 
 #include "base/memory.h"
 #include "history/index.h"
+#include "spill/spill.h"
 
-enum { FETCH_AHEAD = 8 };
+enum { FETCH_AHEAD = 8, FETCH_STRIDE = 2 };
 
 /* So many keys of a block stay in the second level cache. */
 enum { KEYS_IN_CACHE = 1 << 14 };
@@ -202,6 +203,17 @@ ISO_FETCH fetch_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
     }
 }
 
+/* The keys of transactions to come that are not known by number yet, one step of the way after the other. */
+static void fetch_keys_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
+{
+    struct aion_block *block = &engine->block;
+    for (int what = 0; what < AION_FETCHES && block->found < block->history->key_count; what++) {
+        uint32_t ahead = t + (uint32_t)((AION_FETCHES - what) * FETCH_STRIDE);
+        if (ahead < end)
+            aion_block_fetch_keys(engine, block, ahead, (enum aion_fetch)what);
+    }
+}
+
 static void note_arrival(struct iso_aion *engine, uint64_t now, uint64_t cts)
 {
     struct aion_arrivals *arrivals = &engine->arrivals;
@@ -241,6 +253,7 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
         fetch_ahead(engine, ahead, end);
     for (; t < end; t++) {
         fetch_ahead(engine, t + FETCH_AHEAD, end);
+        fetch_keys_ahead(engine, t, end);
         status = aion_accept(engine, &engine->block, t, false, &accepted, error);
         if (status != ISO_OK)
             break;
@@ -287,6 +300,8 @@ uint64_t aion_bytes(const struct iso_aion *engine)
                      (engine->seen.slots ? (engine->seen.mask + 1) * sizeof *engine->seen.slots : 0);
     for (uint32_t s = 0; s < engine->shards; s++)
         bytes += iso_aion_shard_bytes(engine->shard[s]);
+    if (engine->options.spill && engine->budget.limit) /* from the start: room must be left for them */
+        bytes += (uint64_t)engine->shards * ISO_SPILL_BUFFERS;
     return bytes;
 }
 
@@ -294,9 +309,9 @@ uint64_t aion_bytes(const struct iso_aion *engine)
 static void fit_memory(struct iso_aion *engine)
 {
     uint64_t reached = engine->limit > engine->settled ? engine->limit : engine->settled;
-    if (!engine->options.memory_limit)
+    if (!engine->budget.limit)
         return;
-    while (engine->floor < reached && aion_bytes(engine) > engine->options.memory_limit) {
+    while (engine->floor < reached && aion_bytes(engine) > engine->budget.limit) {
         engine->retention = less(reached, engine->floor) / 2;
         set_floor(engine);
         run(engine, ADVANCE);

@@ -16,8 +16,8 @@ struct iso_atom_index;
 struct aion_block_key {
     uint32_t number; /* in its shard, + 1; 0: not looked up yet */
     uint8_t shard, use;
-    uint16_t stamp; /* of the transaction that named it last, see aion_block_stamp */
-    uint64_t digest;
+    uint16_t stamp;  /* of the transaction that named it last, see aion_block_stamp */
+    uint64_t digest; /* 0: not known yet */
 };
 
 /* A history that transactions are taken from. */
@@ -25,6 +25,7 @@ struct aion_block {
     const struct iso_history *history;
     struct aion_block_key *keys;
     uint32_t key_count; /* entries that exist; zeroed when new */
+    uint32_t found;     /* keys that have been looked up */
     uint16_t stamp;     /* of the transaction at hand */
     uint32_t *sessions; /* the engine's session, + 1 */
     uint32_t session_count;
@@ -154,6 +155,7 @@ struct aion_held {
 
 /* What of the memory limit is the engine's (spill.c). */
 struct aion_budget {
+    uint64_t limit;   /* of anonymous memory; 0: none */
     uint64_t most;    /* bytes that were in use at some time: so much the process has taken for the engine */
     uint64_t beside;  /* anonymous bytes of the process beside those, when they were looked at last */
     uint32_t looked;  /* transactions accepted by then, wraps */
@@ -223,6 +225,8 @@ void aion_block_set(struct aion_block *block, const struct iso_history *history)
 void aion_block_forget_keys(struct aion_block *block);
 void aion_block_release(struct aion_block *block);
 uint16_t aion_block_stamp(struct aion_block *block); /* one that no key bears */
+void aion_block_fetch_keys(struct iso_aion *engine, struct aion_block *block, uint32_t transaction,
+                           enum aion_fetch what);
 struct aion_block_key *aion_block_find_key(struct iso_aion *engine, struct aion_block *block, uint32_t key);
 uint32_t aion_block_find_session(struct iso_aion *engine, struct aion_block *block, uint32_t session);
 

@@ -7,15 +7,20 @@
  *
  * Of a key that stays, older versions go (cut.c).
  *
+ * Who goes follows from the engine's state alone (archive.h): no clock, no address, nothing of the process. So a run
+ * that is done again from an archive lets the same go at the same places.
+ *
  * Which go: second chance. A hand goes round the keys; who was asked for since it came by last stays once more. A key
  * whose record in the store is still good is only forgotten.
  */
 #include "aion/record.h"
+#include "base/fetch.h"
 #include "base/memory.h"
 
-enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard, const char *folder, struct iso_error *error)
+enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard, const struct iso_spill_options *options,
+                                        struct iso_error *error)
 {
-    return iso_spill_open(folder, &shard->store, error);
+    return iso_spill_open(options, &shard->store, error);
 }
 
 const struct iso_error *iso_aion_shard_failure(const struct iso_aion_shard *shard)
@@ -46,6 +51,7 @@ void aion_add_spilt(const struct iso_aion_shard *shard, struct iso_aion_spilt *s
     spilt->old_reads += own->old_reads;
     spilt->keys += stats.records;
     spilt->disk += stats.disk;
+    spilt->held += stats.held;
     spilt->read += stats.read;
     spilt->written += stats.written;
 }
@@ -102,7 +108,7 @@ static bool store_key(struct iso_aion_shard *shard, struct aion_key *key, uint64
     if (!stored && iso_spill_get(shard->store, digest, &other, &size, &shard->failure) != ISO_OK)
         return false;
     aion_record_write(shard, key, &shard->record);
-    if (other || shard->record.size > ISO_SPILL_MOST) {
+    if (other || shard->record.size > iso_spill_most(shard->store)) {
         key->flags |= AION_KEY_ALONE;
         return false;
     }
@@ -163,6 +169,49 @@ static void evict_key(struct iso_aion_shard *shard, struct aion_key *key)
         forget_key(shard, key, digest);
 }
 
+/* ---- fetching ahead of the hand ---- */
+
+/* Keys between two steps of fetching. */
+enum { FETCH_STRIDE = 6, FETCH_VERSIONS = 4 };
+
+static const struct aion_key *going(const struct iso_aion_shard *shard, uint32_t number)
+{
+    const struct aion_key *key = &shard->keys[number < shard->key_count ? number : 0];
+    bool stays = key->flags & (AION_KEY_FREE | AION_KEY_PINNED | AION_KEY_ALONE | AION_KEY_TOUCHED);
+    return stays || !key->versions.at ? NULL : key;
+}
+
+/* What the first versions of a run name. */
+ISO_FETCH fetch_named(const struct iso_aion_shard *shard, const struct aion_run *run, bool leaving)
+{
+    uint32_t count;
+    const struct aion_entry *versions = aion_run_chunk(&shard->pool, run, 0, &count);
+    aion_fetch_versions(shard, versions, count < FETCH_VERSIONS ? count : FETCH_VERSIONS, leaving);
+}
+
+/* A key, its first versions, what those name, and the texts and slots of that: each when what leads there has come. */
+ISO_FETCH fetch_going(const struct iso_aion_shard *shard, uint32_t hand)
+{
+    const struct aion_key *key;
+    uint32_t at = hand + 4 * FETCH_STRIDE;
+    __builtin_prefetch(&shard->keys[at < shard->key_count ? at : 0], 1);
+    if ((key = going(shard, hand + 3 * FETCH_STRIDE))) {
+        __builtin_prefetch(aion_pool_at(&shard->pool, key->versions.at), 1);
+        aion_values_fetch_entry(&shard->values, key->atom);
+    }
+    if ((key = going(shard, hand + 2 * FETCH_STRIDE)) && aion_run_chunks(&key->versions) <= 1 &&
+        !aion_key_is_list(key)) {
+        fetch_named(shard, &key->versions, false);
+        aion_values_fetch_leave(&shard->values, key->atom);
+        if (aion_value_is_entry(key->atom)) /* whose hash is the low half of its digest */
+            aion_index_fetch(&shard->key_index, shard->values.hash[key->atom & ~ISO_ATOM_TABLE]);
+    }
+    if ((key = going(shard, hand + FETCH_STRIDE)) && aion_run_chunks(&key->versions) <= 1 && !aion_key_is_list(key)) {
+        fetch_named(shard, &key->versions, true);
+        iso_spill_fetch(shard->store, aion_key_digest(shard, key));
+    }
+}
+
 /* Bytes of what goes with keys: what else is in use does not change here. */
 static uint64_t bytes_with_keys(const struct iso_aion_shard *shard)
 {
@@ -181,7 +230,7 @@ void iso_aion_shard_evict(struct iso_aion_shard *shard, uint64_t bytes)
         if (bytes_with_keys(shard) <= goal)
             break;
         shard->evict_hand = shard->evict_hand + 1 < shard->key_count ? shard->evict_hand + 1 : 0;
-        __builtin_prefetch(&shard->keys[shard->evict_hand + 8 < shard->key_count ? shard->evict_hand + 8 : 0]);
+        fetch_going(shard, shard->evict_hand);
         evict_key(shard, &shard->keys[shard->evict_hand]);
     }
     shard->thorough = false;

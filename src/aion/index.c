@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "aion/pool.h"
 #include "base/memory.h"
 
 enum { FIRST_SLOTS = 256 };
@@ -31,6 +32,7 @@ static void widen(struct aion_index *index)
     struct aion_index old = *index;
     uint64_t bytes = old.slots ? 2 * aion_index_bytes(&old) : FIRST_SLOTS * sizeof *old.slots;
     index->slots = iso_column_zeroed(bytes);
+    aion_advise_huge(index->slots, bytes);
     index->mask = (uint32_t)(bytes / sizeof *index->slots - 1);
     for (uint64_t i = 0; old.slots && i <= old.mask; i++) {
         if (old.slots[i])

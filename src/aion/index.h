@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/fetch.h"
+
 struct aion_index {
     uint64_t *slots; /* 0: empty, else 32 bits of the digest << 32 | number + 1 */
     uint32_t mask, used;
@@ -30,6 +32,12 @@ static inline bool aion_index_at(const struct aion_index *index, uint32_t at, ui
     uint64_t slot = index->slots ? index->slots[at & index->mask] : 0;
     *number = slot >> 32 == (uint32_t)digest ? (uint32_t)slot - 1 : UINT32_MAX;
     return slot;
+}
+
+ISO_FETCH aion_index_fetch(const struct aion_index *index, uint64_t digest)
+{
+    if (index->slots)
+        __builtin_prefetch(&index->slots[(uint32_t)digest & index->mask], 1);
 }
 
 void aion_index_add(struct aion_index *index, uint64_t digest, uint32_t number);

@@ -67,6 +67,31 @@ uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms
     return add_key(shard, atoms, key, digest);
 }
 
+void iso_aion_shard_fetch(const struct iso_aion_shard *shard, uint64_t digest, enum aion_fetch what)
+{
+    uint32_t number;
+    if (what == AION_FETCH_SLOT) {
+        aion_index_fetch(&shard->key_index, digest);
+        return;
+    }
+    for (uint32_t at = aion_index_first(&shard->key_index, digest);
+         aion_index_at(&shard->key_index, at, digest, &number); at++) {
+        if (number == UINT32_MAX)
+            continue;
+        if (what == AION_FETCH_KEY)
+            __builtin_prefetch(&shard->keys[number], 1);
+        else if (what == AION_FETCH_ENTRY)
+            aion_values_fetch_entry(&shard->values, shard->keys[number].atom);
+        else
+            aion_values_fetch_text(&shard->values, shard->keys[number].atom);
+        return;
+    }
+    if (what != AION_FETCH_KEY || !shard->store)
+        return;
+    aion_values_fetch_slot(&shard->values, digest); /* of the name */
+    iso_spill_fetch(shard->store, digest);
+}
+
 void aion_key_free(struct iso_aion_shard *shard, uint32_t number, uint64_t digest)
 {
     struct aion_key *key = &shard->keys[number];

@@ -73,6 +73,7 @@ uint32_t aion_pool_take(struct aion_pool *pool, unsigned size)
     pool->in_use += (uint64_t)AION_UNIT << size;
     if (block) {
         memcpy(&pool->free[size], aion_pool_at(pool, block), sizeof pool->free[size]);
+        __builtin_prefetch(aion_pool_at(pool, pool->free[size]), 1);
         return block;
     }
     if ((block = split(pool, size)))

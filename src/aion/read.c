@@ -149,8 +149,20 @@ static inline bool read_newest(struct iso_aion_shard *shard, const struct aion_p
     return true;
 }
 
+/* The value that a register was read with: mostly that of the newest version, which is cheaper to compare with than to
+ * look up. */
+static uint32_t value_read(struct iso_aion_shard *shard, const struct iso_atoms *atoms, const struct aion_key *key,
+                           iso_atom value)
+{
+    bool here = atoms == &shard->values.atoms;
+    if (!here && aion_value_is_entry(value) && !aion_key_is_list(key) &&
+        aion_atoms_same(&shard->values.atoms, key->newest_value, atoms, value))
+        return aion_values_hold(&shard->values, key->newest_value);
+    return aion_values_take(&shard->values, atoms, value);
+}
+
 static struct aion_look look_of(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                                const struct aion_part *part, const struct aion_step *step)
+                                const struct aion_part *part, const struct aion_step *step, const struct aion_key *key)
 {
     const struct aion_detail *detail = step->detail ? &batch->details[step->detail - 1] : NULL;
     struct aion_look look = {.bound = detail ? detail->time : part->bound,
@@ -158,7 +170,7 @@ static struct aion_look look_of(struct iso_aion_shard *shard, const struct aion_
                              .operation = step->operation,
                              .own = step->flags & AION_OWN};
     if (step->kind == AION_READ)
-        look.value = aion_values_take(&shard->values, batch->atoms, step->value);
+        look.value = value_read(shard, batch->atoms, key, step->value);
     else /* no elements in the whole batch: no column */
         look.value = aion_list_new(shard, batch->atoms, batch->elements ? batch->elements + step->value : NULL,
                                    detail->count, detail->tail);
@@ -229,7 +241,7 @@ __attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shar
     struct aion_key *key = &shard->keys[step->key];
     if (read_near(shard, part, step, key, transaction) || read_cut(shard, batch, part, step, key))
         return;
-    struct aion_look look = look_of(shard, batch, part, step);
+    struct aion_look look = look_of(shard, batch, part, step, key);
     uint32_t detail = 0;
     look.state = aion_judge(shard, key, &look, transaction);
     if (look.state == AION_UNDECIDED)

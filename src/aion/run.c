@@ -270,12 +270,13 @@ void aion_run_remove(struct aion_pool *pool, struct aion_run *run, struct aion_p
     }
 }
 
-/* Drops `left` entries from the only chunk; one that is nearly empty then becomes a smaller one. */
+/* Drops `left` entries from the only chunk; one that is then at most a quarter full becomes a smaller one. Else one
+ * that was widened for a moment stayed wide for good, and in time all of them did. */
 static void narrow(struct aion_pool *pool, struct aion_run *run, uint32_t left)
 {
     unsigned size = aion_run_size(run), smaller = aion_pool_size(2 * run->count * sizeof(struct aion_entry));
     struct aion_entry *entries = aion_pool_at(pool, run->at);
-    if (smaller + 2 > size) {
+    if (smaller + 1 > size) {
         memmove(entries, entries + left, run->count * sizeof *entries);
         return;
     }

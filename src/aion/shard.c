@@ -63,6 +63,7 @@ uint32_t aion_transaction_add(struct iso_aion_shard *shard, const struct aion_tr
     uint32_t number = shard->free_transaction - 1;
     if (shard->free_transaction) {
         shard->free_transaction = shard->transactions[number].tid;
+        __builtin_prefetch(&shard->transactions[shard->free_transaction ? shard->free_transaction - 1 : number], 1);
     } else {
         if (shard->transaction_count == shard->transaction_capacity) {
             size_t old = shard->transaction_capacity, next = old ? old * 2 : 16384;
@@ -240,9 +241,14 @@ ISO_FETCH fetch_keys(const struct iso_aion_shard *shard, const struct march *mar
     if (number >= march->count)
         return;
     const struct aion_part *part = part_at(march, number);
-    const struct aion_step *step = &batch_at(march, number)->steps[part->first_step];
-    for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++)
+    const struct aion_batch *batch = batch_at(march, number);
+    const struct aion_step *step = &batch->steps[part->first_step];
+    bool entered = batch->atoms == &shard->values.atoms;
+    for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++) {
         __builtin_prefetch(&shard->keys[step->key], 1);
+        if (step->kind == AION_VERSION && aion_value_is_entry(step->value) && !entered)
+            aion_values_fetch_slot(&shard->values, aion_atom_digest(batch->atoms, step->value));
+    }
 }
 
 /* `chunks`: what the end of the run's directory names, which has been fetched before. */
@@ -256,6 +262,12 @@ ISO_FETCH fetch_runs(const struct iso_aion_shard *shard, const struct march *mar
         const struct aion_key *key = &shard->keys[step->key];
         const struct aion_run *run = step->kind <= AION_READ_LIST ? &key->reads : &key->versions;
         bool too = looks_back(part, step, key);
+        if (step->kind == AION_READ && aion_value_is_entry(step->value)) {
+            if (chunks)
+                aion_values_fetch_text(&shard->values, key->newest_value);
+            else
+                aion_values_fetch_entry(&shard->values, key->newest_value);
+        }
         if (chunks) {
             fetch_last_chunk(shard, run);
             if (too)

@@ -129,6 +129,11 @@ void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t key, cons
 /* The number of a key, new or known; `digest` is that of its text. A number is good as long as the key is in memory: to
  * the next iso_aion_shard_evict, or for good. `use`: what it is known to be used as, ISO_KEY_ bits. */
 uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key, uint64_t digest);
+
+/* Fetches cache lines for iso_aion_shard_key, one step after the other: each needs what the one before has fetched. */
+enum aion_fetch { AION_FETCH_SLOT, AION_FETCH_KEY, AION_FETCH_ENTRY, AION_FETCH_TEXT, AION_FETCHES };
+void iso_aion_shard_fetch(const struct iso_aion_shard *shard, uint64_t digest, enum aion_fetch what);
+
 uint8_t iso_aion_shard_use(const struct iso_aion_shard *shard, uint32_t key);
 void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t use);
 
@@ -152,8 +157,10 @@ void iso_aion_shard_tick(struct iso_aion_shard *shard, uint64_t now);
 void iso_aion_shard_end(struct iso_aion_shard *shard, uint64_t now); /* nothing is open any more */
 void iso_aion_shard_sweep(struct iso_aion_shard *shard);             /* drops from every key what may go */
 
-/* evict.c: keys go to a store in `folder` from now on. */
-enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard, const char *folder, struct iso_error *error);
+/* evict.c: keys go to a store from now on. */
+struct iso_spill_options;
+enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard, const struct iso_spill_options *options,
+                                        struct iso_error *error);
 
 /* Lets keys that were not asked for lately go to the store, until `bytes` less are in use or none can go. Keys that are
  * pinned stay, and those with reads that a version to come may change. The numbers of those that went are others'.

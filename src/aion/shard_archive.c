@@ -115,6 +115,7 @@ static void archive_time(struct iso_archive *archive, struct iso_aion_shard *sha
     ISO_ARCHIVE_VALUE(archive, shard->ended);
     ISO_ARCHIVE_VALUE(archive, shard->initial);
     ISO_ARCHIVE_VALUE(archive, shard->hand);
+    ISO_ARCHIVE_VALUE(archive, shard->evict_hand);
     ISO_ARCHIVE_VALUE(archive, shard->work);
     ISO_ARCHIVE_VALUE(archive, shard->stats);
 }
@@ -131,4 +132,18 @@ void iso_aion_shard_archive(struct iso_archive *archive, struct iso_aion_shard *
     archive_transactions(archive, shard);
     archive_cases(archive, shard);
     archive_waiting(archive, shard);
+    if (shard->store)
+        iso_spill_archive(archive, shard->store);
+}
+
+void iso_aion_shard_fork(struct iso_aion_shard *shard)
+{
+    if (shard->store)
+        iso_spill_fork(shard->store);
+}
+
+void iso_aion_shard_commit(struct iso_aion_shard *shard)
+{
+    if (shard->store)
+        iso_spill_commit(shard->store);
 }

@@ -245,6 +245,21 @@ static inline void aion_join(struct iso_aion_shard *shard, struct aion_key *key,
         aion_join_all(shard, key);
 }
 
+/* Fetches what versions of a register name, to be written or let go soon; `leaving`: when that is there, what leads on
+ * from it. */
+ISO_FETCH aion_fetch_versions(const struct iso_aion_shard *shard, const struct aion_entry *versions, uint32_t count,
+                              bool leaving)
+{
+    for (; count; count--, versions++) {
+        if (leaving) {
+            aion_values_fetch_leave(&shard->values, versions->value);
+        } else {
+            aion_values_fetch_entry(&shard->values, versions->value);
+            __builtin_prefetch(&shard->transactions[versions->transaction], 1);
+        }
+    }
+}
+
 /* evict.c */
 void aion_entry_forget(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version);
 uint64_t aion_store_bytes(const struct iso_aion_shard *shard); /* in memory */

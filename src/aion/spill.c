@@ -3,29 +3,52 @@
  * The limit is on the process's anonymous memory. What the engine has taken it keeps: entries that are free wait for
  * others of their kind. So the engine's part of the process is what was in use when most was; what the process has
  * beside that (queues of messages, libraries, slack) is looked at now and then, and the rest of the limit, less a
- * margin for what comes between two looks, is the engine's. Over it keys go until a fortieth of it is free.
+ * margin, is the engine's. Over it keys go until a fortieth of it is free. The margin is for what comes between two
+ * looks, and for the change that comes once keys go: memory of the kinds that there are fewer of then is no room for
+ * those that there are more of.
  */
+#include <stdio.h>
+
 #include "aion/engine_private.h"
+#include "spill/spill.h"
 
 /* LOOK: transactions between two looks at the process; MARGIN: a share of the limit. */
-enum { LOOK = 4096, MARGIN = 32, STRIDE = 40 };
-
-void aion_spill_open(struct iso_aion *engine)
-{
-    for (uint32_t s = 0; engine->options.spill && s < engine->shards; s++)
-        iso_aion_shard_spill_to(engine->shard[s], engine->options.spill, &engine->budget.failure);
-}
+enum { LOOK = 1024, MARGIN = 10, STRIDE = 40 };
 
 static uint64_t less(uint64_t left, uint64_t right)
 {
     return left > right ? left - right : 0;
 }
 
+void aion_spill_open(struct iso_aion *engine)
+{
+    const struct iso_aion_options *options = &engine->options;
+    engine->budget.limit = options->memory_limit;
+    for (uint32_t s = 0; options->spill && s < engine->shards; s++) {
+        char name[24];
+        struct iso_spill_options store = {options->spill, options->spill_stays ? name : NULL, options->spill_at,
+                                          options->spill_context, options->spill_segment_bits};
+        snprintf(name, sizeof name, "spill-%u", s);
+        iso_aion_shard_spill_to(engine->shard[s], &store, &engine->budget.failure);
+    }
+}
+
+void iso_aion_memory(struct iso_aion *engine, uint64_t limit, uint64_t in_use, bool anew)
+{
+    struct aion_budget *budget = &engine->budget;
+    budget->limit = limit;
+    if (anew)
+        budget->most = budget->useless = 0;
+    uint64_t bytes = aion_bytes(engine);
+    budget->most = bytes > budget->most ? bytes : budget->most;
+    budget->beside = less(in_use, budget->most);
+}
+
 /* Bytes that the engine may have in use. */
 static uint64_t allowed(struct iso_aion *engine, uint64_t in_use)
 {
     struct aion_budget *budget = &engine->budget;
-    uint64_t limit = engine->options.memory_limit;
+    uint64_t limit = budget->limit;
     budget->most = in_use > budget->most ? in_use : budget->most;
     if (engine->options.memory_in_use && engine->accepted - budget->looked >= LOOK) {
         budget->looked = engine->accepted;
@@ -60,7 +83,7 @@ void aion_spill(struct iso_aion *engine)
         return;
     if (engine->options.spill_all) {
         evict(engine, UINT64_MAX);
-    } else if (engine->options.memory_limit) {
+    } else if (budget->limit) {
         uint64_t in_use = aion_bytes(engine), most = allowed(engine, in_use);
         budget->useless = in_use > most ? budget->useless : 0;
         if (in_use > most && in_use >= budget->useless) {

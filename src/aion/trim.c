@@ -70,6 +70,10 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
     uint32_t left = old - 1, count;
     for (uint32_t chunk = 0; left; chunk++) {
         const struct aion_entry *version = aion_run_chunk(&shard->pool, &key->versions, chunk, &count);
+        if (!aion_key_is_list(key) && aion_value_is_entry(version->value)) {
+            aion_fetch_versions(shard, version, count < left ? count : left, false);
+            aion_fetch_versions(shard, version, count < left ? count : left, true);
+        }
         for (; count && left; version++, count--, left--) {
             if (aion_value_is_entry(version->value))
                 aion_value_drop(shard, key, version->value);

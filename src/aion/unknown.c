@@ -85,6 +85,16 @@ static struct aion_held *find(struct iso_aion *engine, const struct iso_atoms *a
     return NULL;
 }
 
+/* That they are known would be a trace of the past that no archive has. */
+static void forget_keys_of(struct iso_aion *engine, uint32_t t)
+{
+    const struct iso_history *history = &engine->held_history;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        if (history->key[o] < engine->held.key_count)
+            engine->held.keys[history->key[o]] = (struct aion_block_key){0};
+    }
+}
+
 bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, iso_atom tid, bool committed,
                       uint64_t cts, uint64_t now)
 {
@@ -109,6 +119,7 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
     if (status == ISO_OK)
         aion_take(engine, &engine->held, &accepted, engine->now);
     aion_forget_unknown(engine, &engine->held, t, engine->now);
+    forget_keys_of(engine, t);
     engine->stats.unknown--;
     aion_run_batches(engine, true);
     engine->options.origin_is_index = old_index;

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "aion/pool.h"
 #include "base/memory.h"
 
 #define GROW(column, old, next)                                                                                        \
@@ -68,6 +69,7 @@ static void grow_slots(struct aion_values *values)
     size_t count = old_count ? old_count * 2 : FIRST_SLOTS;
     uint64_t *old = values->slots;
     values->slots = iso_column_grow(NULL, 0, count * sizeof *values->slots);
+    aion_advise_huge(values->slots, count * sizeof *values->slots);
     memset(values->slots, 0, count * sizeof *values->slots);
     values->slot_mask = (uint32_t)(count - 1);
     for (size_t i = 0; i < old_count; i++) {
@@ -92,6 +94,10 @@ static void grow_entries(struct aion_values *values)
     GROW(values->holders, old, next);
     GROW(values->hash, old, next);
     atoms->capacity = (uint32_t)next;
+    aion_advise_huge(atoms->payload, next * sizeof *atoms->payload);
+    aion_advise_huge(atoms->form, next * sizeof *atoms->form);
+    aion_advise_huge(values->holders, next * sizeof *values->holders);
+    aion_advise_huge(values->hash, next * sizeof *values->hash);
 }
 
 /* ---- texts ---- */
@@ -147,6 +153,7 @@ static void make_room(struct aion_values *values, size_t bytes)
     size_t next = iso_column_capacity(atoms->text_capacity, atoms->text_size + bytes);
     atoms->text = iso_column_grow(atoms->text, atoms->text_capacity, next);
     atoms->text_capacity = next;
+    aion_advise_huge(atoms->text, next);
 }
 
 static uint64_t store_text(struct aion_values *values, uint32_t entry, const char *text, uint32_t length)
@@ -159,6 +166,8 @@ static uint64_t store_text(struct aion_values *values, uint32_t entry, const cha
         at = values->free_text[block.units] - 1;
         memcpy(&values->free_text[block.units], atoms->text + at + sizeof block, sizeof values->free_text[0]);
         values->garbage -= bytes;
+        if (values->free_text[block.units]) /* the next one of this size */
+            __builtin_prefetch(atoms->text + values->free_text[block.units] - 1, 1);
     } else {
         if (atoms->text_size + bytes > atoms->text_capacity || values->garbage > atoms->text_size / 2)
             make_room(values, bytes);
@@ -190,6 +199,8 @@ static uint32_t new_entry(struct aion_values *values, uint32_t form, uint64_t pa
     uint32_t entry = values->first_free - 1;
     if (values->first_free) {
         values->first_free = (uint32_t)atoms->payload[entry];
+        if (values->first_free)
+            aion_values_fetch_entry(values, (values->first_free - 1) | ISO_ATOM_TABLE);
     } else {
         if (atoms->count == atoms->capacity)
             grow_entries(values);

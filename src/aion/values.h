@@ -9,6 +9,7 @@
 #ifndef ISO_AION_VALUES_H
 #define ISO_AION_VALUES_H
 
+#include "base/fetch.h"
 #include "iso/atom.h"
 
 /* Lengths of texts, by 16 bytes, whose space is found again; longer ones leave it to moving together. */
@@ -64,6 +65,39 @@ bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct is
 
 /* A digest of an atom's text, the same in every table and every run. */
 uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom);
+
+/* Fetching ahead: the slot of a text that will be entered, by its digest; an entry; once that is there, its text; and
+ * its slot, before it is let go. */
+ISO_FETCH aion_values_fetch_slot(const struct aion_values *values, uint64_t digest)
+{
+    if (values->slots)
+        __builtin_prefetch(&values->slots[(uint32_t)digest & values->slot_mask], 1);
+}
+
+ISO_FETCH aion_values_fetch_entry(const struct aion_values *values, uint32_t value)
+{
+    uint32_t entry = value & ~ISO_ATOM_TABLE;
+    if (!aion_value_is_entry(value))
+        return;
+    __builtin_prefetch(&values->atoms.payload[entry], 1);
+    __builtin_prefetch(&values->atoms.form[entry], 1);
+    __builtin_prefetch(&values->holders[entry], 1);
+    __builtin_prefetch(&values->hash[entry], 1);
+}
+
+ISO_FETCH aion_values_fetch_text(const struct aion_values *values, uint32_t value)
+{
+    if (aion_value_is_entry(value) && iso_atom_is_string(&values->atoms, value))
+        __builtin_prefetch(values->atoms.text + values->atoms.payload[value & ~ISO_ATOM_TABLE]);
+}
+
+ISO_FETCH aion_values_fetch_leave(const struct aion_values *values, uint32_t value)
+{
+    if (!aion_value_is_entry(value))
+        return;
+    aion_values_fetch_slot(values, values->hash[value & ~ISO_ATOM_TABLE]);
+    aion_values_fetch_text(values, value);
+}
 
 static inline uint64_t aion_mix(uint64_t bits)
 {

@@ -20,6 +20,8 @@ struct bench {
     uint64_t batch, retention, settle;
     uint64_t memory;     /* spill: the limit */
     const char *spill;   /* and where the store lies; NULL: among temporary files */
+    uint64_t every;      /* seconds between two lines of progress; 0: none */
+    uint64_t duration;   /* seconds after which a run ends; 0: when all transactions are done */
     int encoding;        /* 0: all of a kind's experiments, else the one of this number */
     uint64_t partitions; /* kafka */
     struct app_texts properties;

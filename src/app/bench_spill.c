@@ -5,6 +5,8 @@
  * half of the retention ago and commits now: it reads what has been overwritten since. What the store itself must know,
  * which version each key has, lies in shared memory, so that the process's anonymous memory is the engine's and that of
  * one batch. Only the time inside the engine counts.
+ *
+ * A long run tells how it goes, a row every so many seconds: of what came since the row before.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -114,27 +116,35 @@ static uint32_t draw_key(struct simulation *simulation)
     return (uint32_t)(rank < keys ? rank : keys - 1);
 }
 
+/* A text in which each of 8 characters is one of 64, from 6 bits of a word. */
 static iso_atom value_of(struct simulation *simulation, uint32_t key, uint32_t version)
 {
-    static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-.";
-    char text[VALUE_MOST + 16];
+    char text[VALUE_MOST + sizeof(uint64_t)];
     if (!version)
         return ISO_ABSENT;
     uint64_t word = mix((uint64_t)key << 32 | version);
     size_t length = VALUE_LEAST + word % (VALUE_MOST - VALUE_LEAST + 1);
-    for (size_t i = 0; i < length; i += 10, word = mix(word)) {
-        for (size_t j = 0; j < 10; j++)
-            text[i + j] = digits[word >> (6 * j) & 63];
+    for (size_t i = 0; i < length; i += sizeof word, word = mix(word)) {
+        uint64_t characters = (word & 0x3f3f3f3f3f3f3f3fu) + 0x3030303030303030u;
+        memcpy(text + i, &characters, sizeof characters);
     }
     return iso_atoms_add_string(&simulation->block.atoms, text, length);
 }
 
+/* A common prefix, 8 characters that have nothing to do with those of the next key, and the key's number. */
 static iso_atom name_of(struct simulation *simulation, uint32_t key)
 {
-    char text[32];
-    int length = snprintf(text, sizeof text, "shop.items/%08" PRIx64, mix(key) & 0xffffffff);
-    length += snprintf(text + length, sizeof text - (size_t)length, "%" PRIu32, key);
-    return iso_atoms_add_string(&simulation->block.atoms, text, (size_t)length);
+    char text[32] = "shop.items/", digits[10];
+    size_t length = strlen(text), count = 0;
+    uint64_t word = (mix(key) & 0x0f0f0f0f0f0f0f0fu) + 0x6161616161616161u;
+    memcpy(text + length, &word, sizeof word);
+    length += sizeof word;
+    do
+        digits[count++] = (char)('0' + key % 10);
+    while (key /= 10);
+    while (count)
+        text[length++] = digits[--count];
+    return iso_atoms_add_string(&simulation->block.atoms, text, length);
 }
 
 static void begin(struct simulation *simulation, uint64_t sts, uint64_t cts, bool alone)
@@ -234,12 +244,22 @@ static void simulation_release(struct simulation *simulation)
 
 /* ---- the engine ---- */
 
+/* What has been counted up to a moment. */
+struct moment {
+    double at, seconds; /* since the start; in the engine */
+    uint64_t transactions;
+    struct iso_aion_spilt spilt;
+};
+
 struct run {
     const struct bench *bench;
     struct simulation simulation;
     struct iso_aion *engine;
+    double started;
     double seconds, processor; /* in the engine */
-    uint64_t peak;
+    uint64_t peak, peak_at;    /* bytes; after so many transactions */
+    uint64_t recent_peak;      /* since the last row */
+    struct moment told;
 };
 
 static void pass_over(void *context, const struct iso_aion_event *event)
@@ -268,6 +288,60 @@ static double processor_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+/* ---- progress ---- */
+
+static double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+/* A row of what came since the last one. `engine/s`: by the time inside the engine alone. */
+static void tell_row(struct run *run, double at)
+{
+    struct iso_aion_stats stats;
+    iso_aion_stats(run->engine, &stats);
+    const struct iso_aion_spilt *now = &stats.spilt, *before = &run->told.spilt;
+    double transactions = (double)(run->simulation.done - run->told.transactions), seconds = at - run->told.at;
+    double hits = (double)(now->hits - before->hits), misses = (double)(now->misses - before->misses);
+    if (!run->told.transactions)
+        fprintf(stderr, "%8s %12s %8s %9s %7s %13s %9s %9s %11s %10s %13s\n", "seconds", "transactions", "all/s",
+                "engine/s", "hits_%", "anonymous_MiB", "limit_%", "keys", "on_disk_MiB", "read_MiB/s", "written_MiB/s");
+    fprintf(stderr, "%8.0f %12" PRIu64 " %8.0f %9.0f %7.2f %13.1f %9.2f %9" PRIu64 " %11.0f %10.2f %13.2f\n", at,
+            run->simulation.done, transactions / seconds, transactions / (run->seconds - run->told.seconds),
+            percent(hits, hits + misses), BENCH_MEBIBYTES(run->recent_peak),
+            percent((double)run->recent_peak, (double)run->bench->memory), stats.keys, BENCH_MEBIBYTES(now->disk),
+            BENCH_MEBIBYTES(now->read - before->read) / seconds,
+            BENCH_MEBIBYTES(now->written - before->written) / seconds);
+    run->told = (struct moment){at, run->seconds, run->simulation.done, *now};
+    run->recent_peak = 0;
+}
+
+static void tell_end(const struct run *run)
+{
+    double over = percent((double)run->peak, (double)run->bench->memory) - 100;
+    fprintf(stderr, "most anonymous memory: %.1f MiB, after %" PRIu64 " transactions: %.2f%% %s the limit\n",
+            BENCH_MEBIBYTES(run->peak), run->peak_at, over < 0 ? -over : over, over < 0 ? "below" : "above");
+}
+
+static void note_memory(struct run *run)
+{
+    uint64_t memory = app_memory_in_use();
+    if (memory > run->peak) {
+        run->peak = memory;
+        run->peak_at = run->simulation.done;
+    }
+    run->recent_peak = memory > run->recent_peak ? memory : run->recent_peak;
+}
+
+/* False: the run has lasted for as long as it may. */
+static bool goes_on(struct run *run)
+{
+    double at = app_seconds() - run->started;
+    if (run->bench->every && at - run->told.at >= (double)run->bench->every)
+        tell_row(run, at);
+    return !run->bench->duration || at < (double)run->bench->duration;
+}
+
 static enum iso_status feed(struct run *run, uint32_t count, struct iso_error *error)
 {
     struct simulation *simulation = &run->simulation;
@@ -281,8 +355,7 @@ static enum iso_status feed(struct run *run, uint32_t count, struct iso_error *e
     iso_aion_watermark(run->engine, 2 * simulation->done, simulation->done / 25);
     run->seconds += app_seconds() - started;
     run->processor += processor_seconds() - processor;
-    uint64_t memory = app_memory_in_use();
-    run->peak = memory > run->peak ? memory : run->peak;
+    note_memory(run);
     return ISO_OK;
 }
 
@@ -313,15 +386,17 @@ static void fill(const struct run *run, double *numbers)
 static enum iso_status run_all(void *context, double *numbers, struct iso_error *error)
 {
     const struct bench_point *point = context;
-    struct run run = {.bench = &point->bench};
+    struct run run = {.bench = &point->bench, .started = app_seconds()};
     enum iso_status status = ISO_OK;
     simulation_init(&run.simulation, run.bench);
     run.engine = new_engine(run.bench);
-    for (uint64_t left = run.bench->transactions; left && status == ISO_OK;) {
+    for (uint64_t left = run.bench->transactions; left && status == ISO_OK && goes_on(&run);) {
         uint32_t count = (uint32_t)(left < run.bench->batch ? left : run.bench->batch);
         status = feed(&run, count, error);
         left -= count;
     }
+    if (status == ISO_OK && run.bench->every)
+        tell_end(&run);
     if (status == ISO_OK)
         fill(&run, numbers);
     iso_aion_free(run.engine);

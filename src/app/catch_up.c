@@ -239,6 +239,18 @@ static enum iso_status do_check(struct catcher *catcher, const struct iso_store_
                          catcher->durable->options.state, progress->position, position);
 }
 
+/* What went to the store or was dropped follows from what was said of memory then. */
+static enum iso_status do_memory(struct catcher *catcher, const struct iso_store_record *record)
+{
+    struct iso_progress_reader reader = {record->bytes, record->bytes + record->size};
+    uint64_t limit, in_use, anew;
+    if (!iso_progress_get_number(&reader, &limit) || !iso_progress_get_number(&reader, &in_use) ||
+        !iso_progress_get_number(&reader, &anew))
+        return damaged(catcher);
+    iso_pipeline_memory(catcher->pipeline, limit, in_use, anew);
+    return ISO_OK;
+}
+
 static enum iso_status do_record(struct catcher *catcher, const struct iso_store_record *record)
 {
     struct iso_progress_reader reader = {record->bytes, record->bytes + record->size};
@@ -254,6 +266,8 @@ static enum iso_status do_record(struct catcher *catcher, const struct iso_store
         return do_check(catcher, record);
     case ISO_PROGRESS_RECORDS:
         return app_durable_give_records_again(catcher->durable, record);
+    case ISO_PROGRESS_MEMORY:
+        return do_memory(catcher, record);
     case ISO_PROGRESS_FINISH:
         if (!iso_progress_get_step(&catcher->durable->progress, &reader, &time, &runs))
             return damaged(catcher);

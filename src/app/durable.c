@@ -16,7 +16,8 @@
 #include "base/memory.h"
 #include "pipeline/archive.h"
 
-enum { SNAPSHOTS_OF_INPUT = 4, SNAPSHOT_EVERY_MS = 3600000 };
+/* LOOK: messages between two looks at the process's memory; GRAIN: a change below that share of it is none. */
+enum { SNAPSHOTS_OF_INPUT = 4, SNAPSHOT_EVERY_MS = 3600000, LOOK = 4096, GRAIN = 256 };
 #define LEAST_INPUT (UINT64_C(64) << 20)
 #define MOST_JOURNAL (UINT64_C(64) << 20)
 
@@ -241,6 +242,38 @@ struct iso_kafka_position *app_durable_positions(struct app_durable *durable, ui
     return positions;
 }
 
+enum iso_status app_durable_resume_captures(struct app_durable *durable)
+{
+    return app_captures_resume(durable->stream, durable->options.record, &durable->captures);
+}
+
+static enum iso_status append(struct app_durable *durable, enum iso_progress_record type)
+{
+    enum iso_status status = iso_store_append(durable->store, type, durable->record.bytes, durable->record.used,
+                                              &durable->stream->app->error);
+    durable->record.used = 0;
+    return status;
+}
+
+/* Tells the pipeline how much memory there is, and the journal before. */
+static enum iso_status tell_memory(struct app_durable *durable, bool anew)
+{
+    uint64_t limit = durable->stream->options->memory, in_use = limit ? app_memory_in_use() : 0;
+    uint64_t change = in_use > durable->in_use ? in_use - durable->in_use : durable->in_use - in_use;
+    durable->looked = durable->progress.messages;
+    if (!anew && change < limit / GRAIN)
+        return ISO_OK;
+    durable->in_use = in_use;
+    iso_progress_put_number(&durable->record, limit);
+    iso_progress_put_number(&durable->record, in_use);
+    iso_progress_put_number(&durable->record, anew);
+    app_durable_at(durable, "before-memory");
+    if (append(durable, ISO_PROGRESS_MEMORY) == ISO_OK)
+        iso_pipeline_memory(durable->stream->pipeline, limit, in_use, anew);
+    app_durable_at(durable, "after-memory");
+    return durable->stream->app->error.status;
+}
+
 enum iso_status app_durable_begin(struct app_durable *durable, const struct iso_kafka_partition *partitions,
                                   uint32_t count, uint64_t time)
 {
@@ -251,12 +284,10 @@ enum iso_status app_durable_begin(struct app_durable *durable, const struct iso_
     if (app_captures_open(durable->stream, durable->options.record, true) != ISO_OK ||
         app_captures_settle(durable->stream, &durable->captures) != ISO_OK)
         return durable->stream->app->error.status;
-    return iso_store_begin(durable->store, walk, durable, &durable->stream->app->error);
-}
-
-enum iso_status app_durable_resume_captures(struct app_durable *durable)
-{
-    return app_captures_resume(durable->stream, durable->options.record, &durable->captures);
+    iso_pipeline_fork(durable->stream->pipeline);
+    if (iso_store_begin(durable->store, walk, durable, &durable->stream->app->error) != ISO_OK)
+        return durable->stream->app->error.status;
+    return durable->stream->options->memory ? tell_memory(durable, true) : ISO_OK;
 }
 
 enum iso_status app_durable_resume(struct app_durable *durable)
@@ -276,18 +307,10 @@ enum iso_status app_durable_resume(struct app_durable *durable)
         app_warn("state %s: of a run that came to its end, where everything became final: nothing more is read",
                  durable->options.state);
     app_durable_at(durable, "after-resume");
-    return ISO_OK;
+    return durable->finished ? ISO_OK : tell_memory(durable, true);
 }
 
 /* ---- records ---- */
-
-static enum iso_status append(struct app_durable *durable, enum iso_progress_record type)
-{
-    enum iso_status status = iso_store_append(durable->store, type, durable->record.bytes, durable->record.used,
-                                              &durable->stream->app->error);
-    durable->record.used = 0;
-    return status;
-}
 
 bool app_durable_has_declared(struct app_durable *durable, uint32_t input)
 {
@@ -317,6 +340,9 @@ enum iso_status app_durable_step(struct app_durable *durable, const struct iso_m
                                  uint64_t time)
 {
     app_durable_count(durable, messages, count);
+    if (durable->stream->options->memory && durable->progress.messages - durable->looked >= LOOK &&
+        tell_memory(durable, false) != ISO_OK)
+        return durable->stream->app->error.status;
     iso_progress_step(&durable->progress, messages, count, time, &durable->record);
     app_durable_at(durable, count ? "before-batch" : "before-idle-step");
     append(durable, ISO_PROGRESS_STEP);
@@ -420,6 +446,16 @@ static enum iso_status checkpoint(struct app_durable *durable, bool wait)
     return durable->stream->app->error.status;
 }
 
+/* The store's file grows while cleaned segments wait for a snapshot. */
+static bool is_much_held(const struct app_durable *durable)
+{
+    struct iso_pipeline_stats stats;
+    if (durable->fed < LEAST_INPUT / 4)
+        return false;
+    iso_pipeline_stats(durable->stream->pipeline, &stats);
+    return stats.engine.spilt.held >= LEAST_INPUT && stats.engine.spilt.held > stats.engine.spilt.disk / 2;
+}
+
 /* Bytes of input after which a snapshot is worth its price: so many times what it writes. */
 static uint64_t input_worth_a_snapshot(const struct app_durable *durable)
 {
@@ -436,7 +472,7 @@ static uint64_t input_worth_a_snapshot(const struct app_durable *durable)
 static bool is_snapshot_due(const struct app_durable *durable, uint64_t now)
 {
     return durable->fed >= input_worth_a_snapshot(durable) || iso_store_journal_bytes(durable->store) >= MOST_JOURNAL ||
-           (durable->fed && now - durable->fed_at >= SNAPSHOT_EVERY_MS);
+           (durable->fed && now - durable->fed_at >= SNAPSHOT_EVERY_MS) || is_much_held(durable);
 }
 
 static enum iso_status take_snapshot(struct app_durable *durable, uint64_t now)
@@ -450,6 +486,7 @@ static enum iso_status take_snapshot(struct app_durable *durable, uint64_t now)
     if (app_captures_settle(durable->stream, &durable->captures) != ISO_OK)
         return durable->stream->app->error.status;
     app_durable_at(durable, "after-captures-settled");
+    iso_pipeline_fork(durable->stream->pipeline);
     iso_store_snapshot(durable->store, walk, durable, &durable->stream->app->error);
     app_durable_at(durable, "after-snapshot");
     return durable->stream->app->error.status;
@@ -459,15 +496,29 @@ static void commit(struct app_durable *durable)
 {
     app_durable_at(durable, "before-commit");
     iso_store_commit(durable->store, &durable->stream->app->error);
+    durable->committing = true;
     durable->snapped = durable->forked;
     durable->snap_took = microseconds() - durable->forked;
     app_durable_at(durable, "after-commit");
 }
 
-static enum iso_status look_after(struct app_durable *durable, uint64_t now)
+/* How far the snapshot under way is. Once it is the one to restore, what its forerunner needed of the store is free. */
+static enum iso_store_progress look_at_snapshot(struct app_durable *durable)
 {
     struct iso_error *error = &durable->stream->app->error;
     enum iso_store_progress progress = iso_store_look(durable->store, false, error);
+    if (error->status == ISO_OK && progress == ISO_STORE_IDLE && durable->committing) {
+        durable->committing = false;
+        iso_pipeline_commit(durable->stream->pipeline);
+        app_durable_at(durable, "after-spill-freed");
+    }
+    return progress;
+}
+
+static enum iso_status look_after(struct app_durable *durable, uint64_t now)
+{
+    struct iso_error *error = &durable->stream->app->error;
+    enum iso_store_progress progress = look_at_snapshot(durable);
     if (error->status == ISO_OK && progress == ISO_STORE_WRITTEN && durable->told >= durable->pending)
         commit(durable);
     if (error->status == ISO_OK && progress == ISO_STORE_IDLE && is_snapshot_due(durable, now))
@@ -499,8 +550,8 @@ static void end_snapshot(struct app_durable *durable, uint64_t seconds)
     const struct iso_error *error = &durable->stream->app->error;
     uint64_t end = microseconds() + seconds * 500000;
     enum iso_store_progress progress;
-    while ((progress = iso_store_look(durable->store, false, &durable->stream->app->error)) != ISO_STORE_IDLE &&
-           error->status == ISO_OK && microseconds() < end) {
+    while ((progress = look_at_snapshot(durable)) != ISO_STORE_IDLE && error->status == ISO_OK &&
+           microseconds() < end) {
         if (progress == ISO_STORE_WRITTEN && durable->told >= durable->pending)
             commit(durable);
         nanosleep(&moment, NULL);

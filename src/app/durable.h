@@ -6,6 +6,11 @@
  * by batch at the times of then (catch_up.h): so the same lines are made once more, and those that are told already are
  * left out by their place in the output.
  *
+ * What does not fit into memory (--memory) is in files of the directory, spill-0 and so on, one a shard
+ * (spill/spill.h), which snapshots refer to. When something goes there depends on how much memory the process has; so
+ * that is in the journal too, and the engine takes nothing else for it. What goes, and what the retention loses where
+ * that is not enough, is then the same when it is done again.
+ *
  * How far the output got: of a regular file its own length says so, to the byte, even in the middle of a line. Of a
  * topic, what its broker acknowledged; of a pipe, what was written: a crash in the instant before that is noted lets
  * the last lines be told again, with the same ids. A snapshot is committed once what was told before it is safe.
@@ -47,7 +52,9 @@ struct app_durable {
     bool records_given;                /* those of --history FILE */
     struct app_captures_mark captures; /* at the last snapshot */
     pid_t process;
-    uint64_t crash_left; /* for tests: at which point the process dies */
+    uint64_t in_use, looked;     /* bytes of memory that the journal knows of; messages read by then */
+    bool committing;             /* a snapshot that was begun with will be the one to restore */
+    _Atomic uint64_t crash_left; /* for tests: at which point the process dies */
     const char *crash_point;
     uint64_t snapshots, longest_pause; /* microseconds, as what follows, on the monotonic clock */
     uint64_t opened;                   /* when this run began to remember */

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "iso/version.h"
 
-enum { FORMAT = 2 };
+enum { FORMAT = 3 };
 
 static void put_line(struct iso_text *text, const char *name, const char *value)
 {
@@ -23,7 +23,8 @@ static void put_number(struct iso_text *text, const char *name, uint64_t number)
     iso_text_put(text, "\n");
 }
 
-/* Everything that decides what verdicts are, and where they go. How bad records are treated may change. */
+/* Everything that decides what verdicts are, and where they go. How bad records are treated may change, and
+ * --memory: its changes are in the journal. */
 void app_configuration_put(struct iso_text *text, const struct app_stream_options *options, const char *record)
 {
     for (uint32_t i = 0; i < options->sources.count; i++)
@@ -35,7 +36,6 @@ void app_configuration_put(struct iso_text *text, const struct app_stream_option
     put_line(text, "initial-file", options->initial_file);
     put_number(text, "settle", options->settle);
     put_number(text, "retention", options->retention);
-    put_number(text, "memory", options->memory);
     put_number(text, "finality-timeout", options->finality_timeout);
     put_number(text, "idle-timeout", options->idle_timeout);
     put_number(text, "threads", options->threads);

@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aion/aion.h"
 #include "app/app.h"
 #include "app/options.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "spill/inspect.h"
 #include "state/progress.h"
 #include "store/store.h"
 
@@ -27,12 +29,19 @@ struct view {
     uint64_t position, messages;
     uint64_t waiting_transactions, waiting_records; /* of change streams */
     uint64_t record, dead_letter;                   /* bytes of files */
+    struct iso_archive_item item;                   /* at hand */
+    struct iso_spill_inspection spill;
+    struct stored {
+        char name[24];
+        uint64_t live, length, needed;
+    } stores[ISO_AION_SHARDS];
+    uint32_t store_count;
 };
 
 static void collect(void *context, const void *bytes, size_t size)
 {
     struct view *view = context;
-    if (view->content.used + size <= 1 << 20)
+    if (view->content.used + size <= 1 << 20 || iso_spill_inspects(&view->item))
         iso_text_put_bytes(&view->content, bytes, size);
 }
 
@@ -86,12 +95,25 @@ static void take_item(struct view *view, const struct iso_archive_item *item)
         show_input(view);
 }
 
+static void note_store(struct view *view)
+{
+    const struct iso_spill_inspection *spill = &view->spill;
+    if (view->store_count == ISO_AION_SHARDS)
+        return;
+    struct stored *stored = &view->stores[view->store_count++];
+    snprintf(stored->name, sizeof stored->name, "%.*s", (int)spill->name.used, spill->name.bytes);
+    stored->live = spill->live;
+    stored->length = spill->length;
+    stored->needed = spill->needed;
+}
+
 static void look(void *context, struct iso_archive *archive)
 {
     struct view *view = context;
-    struct iso_archive_item item;
-    while (iso_archive_next(archive, &item, collect, view)) {
-        take_item(view, &item);
+    while (iso_archive_next(archive, &view->item, collect, view)) {
+        take_item(view, &view->item);
+        if (iso_spill_inspect(&view->spill, &view->item, &view->content, archive->error))
+            note_store(view);
         view->content.used = 0;
     }
 }
@@ -120,10 +142,22 @@ static void show_rest(const struct view *view)
         iso_output_format(out, "dead letters: %" PRIu64 " bytes\n", view->dead_letter);
 }
 
+/* Nothing of it was ever needed: nothing is said. */
+static void show_stores(const struct view *view)
+{
+    for (uint32_t i = 0; i < view->store_count; i++) {
+        const struct stored *stored = &view->stores[i];
+        if (stored->live || stored->length)
+            iso_output_format(&view->app->out,
+                              "%s: %" PRIu64 " records out of memory; %" PRIu64 " bytes on disk, %" PRIu64 " needed\n",
+                              stored->name, stored->live, stored->length, stored->needed);
+    }
+}
+
 static void count_records(struct view *view, struct iso_store *store)
 {
-    static const char *const names[] = {"other records", "steps", "partitions",      "notes of what was told",
-                                        "checkpoints",   "ends",  "files of records"};
+    static const char *const names[] = {"other records", "steps", "partitions",       "notes of what was told",
+                                        "checkpoints",   "ends",  "files of records", "looks at memory"};
     enum { NAMES = sizeof names / sizeof *names };
     uint64_t counts[NAMES] = {0};
     struct iso_store_record record;
@@ -152,19 +186,35 @@ static void tell_freed(void *context, const char *name, uint64_t bytes)
     freed->bytes += bytes;
 }
 
-/* Only of a state that is whole: whoever looks into a damaged one needs all of it. */
-static void compact(struct app *app, struct iso_store *store)
+/* What stands behind the last segment that a restart may read. */
+static enum iso_status cut_stores(struct view *view, const char *path, struct freed *freed)
 {
+    struct app *app = view->app;
+    for (uint32_t i = 0; i < view->store_count && app->error.status == ISO_OK; i++) {
+        uint64_t bytes;
+        if (iso_spill_cut(path, view->stores[i].name, view->stores[i].needed, &bytes, &app->error) == ISO_OK && bytes)
+            tell_freed(freed, view->stores[i].name, bytes);
+    }
+    return app->error.status;
+}
+
+/* Only of a state that is whole: whoever looks into a damaged one needs all of it. */
+static void compact(struct view *view, const char *path, struct iso_store *store)
+{
+    struct app *app = view->app;
     struct freed freed = {.app = app};
-    if (iso_store_compact(store, tell_freed, &freed, &app->error) == ISO_OK)
+    uint64_t stores = 0;
+    for (uint32_t i = 0; i < view->store_count; i++)
+        stores += view->stores[i].needed;
+    if (iso_store_compact(store, tell_freed, &freed, &app->error) == ISO_OK && cut_stores(view, path, &freed) == ISO_OK)
         iso_output_format(&app->out, "freed: %" PRIu64 " bytes of %" PRIu64 " file%s; kept: %" PRIu64 " bytes\n",
                           freed.bytes, freed.files, app_plural(freed.files),
-                          iso_store_snapshot_bytes(store) + iso_store_journal_bytes(store));
+                          iso_store_snapshot_bytes(store) + iso_store_journal_bytes(store) + stores);
 }
 
 static enum iso_status run_on(struct app *app, const char *verb, const char *path)
 {
-    struct view view = {.app = app, .shows = !strcmp(verb, "show")};
+    struct view view = {.app = app, .shows = !strcmp(verb, "show"), .spill.folder = path};
     struct iso_store *store =
         iso_store_open(&(struct iso_store_options){.path = path, .must_exist = true}, &app->error);
     if (store && iso_store_examine(store, look, &view, &app->error) == ISO_OK) {
@@ -177,16 +227,18 @@ static enum iso_status run_on(struct app *app, const char *verb, const char *pat
             show_configuration(&view);
         if (view.shows)
             show_rest(&view);
+        show_stores(&view);
         count_records(&view, store);
     }
     if (app->error.status == ISO_OK)
         iso_output_text(&app->out, "every checksum fits\n");
     if (app->error.status == ISO_OK && !strcmp(verb, "compact"))
-        compact(app, store);
+        compact(&view, path, store);
     iso_store_close(store);
     iso_text_release(&view.content);
     iso_text_release(&view.configuration);
     iso_text_release(&view.places);
+    iso_spill_inspection_release(&view.spill);
     return app->error.status;
 }
 
@@ -211,9 +263,10 @@ const struct app_command app_state = {
     .summary = "look into the directory that watch --state keeps, or tidy it up",
     .usage = "show|verify|compact DIR",
     .intro = "show says whose state it is, how far it has come, and what a restart does again;\n"
-             "verify reads every byte of it and compares every checksum; compact does that, then\n"
-             "removes what crashes left there and no restart needs, and says what it freed. Not\n"
-             "while a run uses the directory. Status 4: damaged, or in use.",
+             "verify says in short whether it is whole; compact removes what crashes left there and\n"
+             "no restart needs, and says what it freed. All three read every byte, what is there for\n"
+             "want of memory too, and compare every checksum. Not while a run uses the directory.\n"
+             "Status 4: damaged, or in use.",
     .examples = "  isochron state show /var/lib/isochron\n"
                 "      Where each partition goes on, and with which options.\n",
     .options = options,

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/captures.h"
@@ -198,12 +199,32 @@ static enum iso_status open_outputs(struct app_stream *stream)
 /* What waits for its other half: two minutes and two million rows of a live run; a replay waits for its end. */
 enum { PATIENCE_MS = 120000, WAITING_ROWS = 2000000 };
 
-/* Where keys go for which there is no memory. A checkpoint would not have them: with one there is no such place. */
+/* Where keys go for which there is no memory. A state's is there also without a bound: there may be one in the next
+ * run, or have been in the last. */
 static const char *spill_folder(const struct app_stream_options *options)
 {
-    if (!options->memory || options->remembers)
+    if (options->state)
+        return options->state;
+    if (!options->memory)
         return NULL;
     return options->spill ? options->spill : app_temporary_folder();
+}
+
+/* For tests: ISOCHRON_SPILL_ALL=12 lets every key go as soon as it can, into segments of 2^12 bytes, so that little
+ * data goes through all that much does. */
+static void spill_all(struct iso_pipeline_options *settings)
+{
+    const char *text = getenv("ISOCHRON_SPILL_ALL");
+    unsigned bits = text ? (unsigned)atoi(text) : 0;
+    settings->spill_all = text != NULL;
+    settings->spill_segment_bits = bits >= 12 && bits <= 20 ? bits : 0;
+}
+
+static void at_point(void *context, const char *point)
+{
+    struct app_stream *stream = context;
+    if (stream->durable)
+        app_durable_at(stream->durable, point);
 }
 
 static void make_pipeline(struct app_stream *stream, const struct app_source_survey *survey, bool deadlines)
@@ -220,7 +241,10 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     settings.retention = options->retention ? options->retention : ISO_AION_FOREVER;
     settings.memory_limit = options->memory;
     settings.spill = spill_folder(options);
-    settings.memory_in_use = settings.spill ? app_memory_in_use : NULL;
+    settings.spill_stays = options->state != NULL;
+    spill_all(&settings);
+    settings.spill_at = options->state ? at_point : NULL;
+    settings.memory_in_use = settings.spill && !options->state ? app_memory_in_use : NULL; /* else app/durable.c says */
     settings.changes = survey->changes;
     stream->joins = survey->changes != NULL;
     settings.clients = survey->history_topics || options->history;
@@ -277,10 +301,11 @@ enum iso_status app_stream_open(struct app_stream *stream, struct app *app, cons
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "--history and --to-history join records with a change stream: "
                              "expected a --source of one");
-    if (options->spill && (!options->memory || options->remembers))
+    if (options->spill && (!options->memory || options->state))
         return iso_error_set(&app->error, ISO_BAD_INPUT, "%s",
-                             options->memory ? "--state and --spill: a checkpoint would not have what is in the store"
-                                             : "--spill: expected --memory BYTES, over which something goes there");
+                             options->state
+                                 ? "--state and --spill: what goes out of memory goes to the state's directory"
+                                 : "--spill: expected --memory BYTES, over which something goes there");
     if (app_properties(&stream->properties, &options->properties, &app->error) != ISO_OK ||
         open_outputs(stream) != ISO_OK || app_joined_open(stream) != ISO_OK)
         return app->error.status;
@@ -295,7 +320,7 @@ enum iso_status app_stream_open(struct app_stream *stream, struct app *app, cons
         app_source_add(stream, options->sources.items[i]);
     if (app->error.status == ISO_OK)
         set_initial(stream);
-    if (options->remembers || app->error.status != ISO_OK || app_joined_read(stream) != ISO_OK)
+    if (options->state || app->error.status != ISO_OK || app_joined_read(stream) != ISO_OK)
         return app->error.status;
     return app_joined_give(stream);
 }

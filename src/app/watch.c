@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/calm.h"
 #include "app/captures.h"
 #include "app/catch_up.h"
 #include "app/consume.h"
@@ -139,9 +140,10 @@ struct watcher {
     struct iso_message *batch; /* of a restart: what is left of one that holds messages of before */
     struct app_status status;
     volatile sig_atomic_t *stopped;
-    uint64_t left;     /* messages to read */
-    uint32_t declared; /* partitions that the pipeline knows of */
-    bool shown;        /* stderr is a terminal */
+    uint64_t left;        /* messages to read */
+    uint32_t declared;    /* partitions that the pipeline knows of */
+    bool shown;           /* stderr is a terminal */
+    struct app_calm calm; /* else */
     int64_t started, updated, flushed;
     int64_t looked, skew;  /* when it last looked whether time passes; what the pipeline's has beyond the clock's */
     int64_t deaf;          /* since when it is not known what the topics hold; 0: it is */
@@ -244,6 +246,37 @@ static void draw(struct watcher *watcher, int64_t now)
     app_progress_line(text);
 }
 
+/* Where stderr is no terminal. That nothing has come is told only where it is known that nothing is there. */
+static void tell_calmly(struct watcher *watcher, int64_t now)
+{
+    const struct iso_kafka_partition *partitions;
+    struct iso_pipeline_stats stats;
+    char text[400];
+    uint64_t behind = 0;
+    if (watcher->shown || watcher->deaf || now - watcher->updated < STATUS_MS)
+        return;
+    watcher->updated = now;
+    iso_pipeline_stats(watcher->stream.pipeline, &stats);
+    enum app_calm_line line = app_calm_due(&watcher->calm, stats.messages, now);
+    if (line == APP_CALM_NOTHING)
+        return;
+    uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
+    for (uint32_t i = 0; i < count; i++)
+        behind += iso_kafka_consumer_behind(watcher->consumer, i);
+    if (line == APP_CALM_PROGRESS) {
+        app_calm_progress(&watcher->calm, &stats, behind, now, text, sizeof text);
+        app_calm_note(&watcher->calm, stats.messages, now);
+        app_say("%s", text);
+        return;
+    }
+    app_calm_topics((const char *const *)watcher->stream.topics, watcher->stream.topic_count, count, text, sizeof text);
+    if (iso_kafka_consumer_awaits_topic(watcher->consumer))
+        app_say("%s: not all topics exist yet; waiting for them, 0 messages so far", text);
+    else
+        app_say("%s: nothing to read yet; waiting for messages, %" PRIu64 " so far, %" PRIu64 " on their way", text,
+                stats.messages, behind);
+}
+
 /* What was read and what was left out is on its way to the disk within a second, should this process be killed. */
 static void flush_captures(struct watcher *watcher, int64_t now, struct iso_error *error)
 {
@@ -307,6 +340,7 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
     if (!count)
         app_stream_flush(stream); /* caught up: whoever reads the verdicts is to see them */
     draw(watcher, now);
+    tell_calmly(watcher, now);
     app_status_update(&watcher->status, stream, watcher->consumer, (uint64_t)now);
     return error->status;
 }
@@ -438,6 +472,7 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
     }
     watcher->shown = app_say_draws() && !watch->stream.quiet;
     watcher->started = iso_kafka_now();
+    app_calm_init(&watcher->calm, watcher->started);
     if (watcher->consumer)
         declare_partitions(watcher, pipeline_time(watcher, watcher->started), error);
     while (error->status == ISO_OK && !*watcher->stopped && !is_finished(watcher))
@@ -470,7 +505,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
         status = iso_error_set(&app->error, ISO_BAD_INPUT,
                                "--state and --explain: what was told is known by its lines: expected --out too");
     watch.stream.served = watch.listen != NULL;
-    watch.stream.remembers = watch.durable.state != NULL;
+    watch.stream.state = watch.durable.state;
     if (status == ISO_OK && !done) {
         status = app_stream_open(&watcher.stream, app, &watch.stream, true, watch.until_eof || watch.messages);
         if (status == ISO_OK)

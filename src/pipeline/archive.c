@@ -104,3 +104,13 @@ void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipe
         archive_changes(archive, pipeline);
     iso_aion_archive(archive, pipeline->engine);
 }
+
+void iso_pipeline_fork(struct iso_pipeline *pipeline)
+{
+    iso_aion_fork(pipeline->engine);
+}
+
+void iso_pipeline_commit(struct iso_pipeline *pipeline)
+{
+    iso_aion_commit(pipeline->engine);
+}

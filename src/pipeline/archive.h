@@ -12,4 +12,8 @@
  * order, whose table of inputs is empty. */
 void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipeline);
 
+/* As iso_aion_fork and iso_aion_commit. */
+void iso_pipeline_fork(struct iso_pipeline *pipeline);
+void iso_pipeline_commit(struct iso_pipeline *pipeline);
+
 #endif

@@ -255,6 +255,6 @@ void pipeline_tell(struct iso_pipeline *pipeline, const struct iso_aion_event *e
     if (event->state == ISO_AION_FINAL)
         findings_add(&pipeline->findings, event, line->bytes + start, line->used - start);
     iso_text_put(line, "\n");
-    if (told && pipeline->failure.status == ISO_OK)
+    if (told && pipeline->failure.status == ISO_OK && iso_aion_failure(pipeline->engine)->status == ISO_OK)
         pipeline->options.sink(pipeline->options.sink_context, line->bytes, line->used, &pipeline->failure);
 }

@@ -28,6 +28,11 @@ struct iso_pipeline *iso_pipeline_new(const struct iso_pipeline_options *options
     engine.retention = options->retention;
     engine.memory_limit = options->memory_limit;
     engine.spill = options->spill;
+    engine.spill_stays = options->spill_stays;
+    engine.spill_at = options->spill_at;
+    engine.spill_context = options->context;
+    engine.spill_all = options->spill_all;
+    engine.spill_segment_bits = options->spill_segment_bits;
     engine.memory_in_use = options->memory_in_use;
     engine.emit = pipeline_emit;
     engine.context = pipeline;
@@ -422,6 +427,11 @@ enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now, st
     }
     iso_aion_end(pipeline->engine, now);
     return check_sink(pipeline, error);
+}
+
+void iso_pipeline_memory(struct iso_pipeline *pipeline, uint64_t limit, uint64_t in_use, bool anew)
+{
+    iso_aion_memory(pipeline->engine, limit, in_use, anew);
 }
 
 void iso_pipeline_stats(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats)

@@ -51,6 +51,10 @@ struct iso_pipeline_options {
     uint64_t idle_timeout_ms;         /* 0: every input is waited for */
     uint64_t retention, memory_limit; /* as in struct iso_aion_options, and so are these: */
     const char *spill;
+    bool spill_stays;
+    void (*spill_at)(void *context, const char *point); /* of `context` below */
+    bool spill_all;
+    unsigned spill_segment_bits;
     uint64_t (*memory_in_use)(void);
     const char *changes; /* kind of the change streams, all of one database; NULL: none, and no join */
     bool clients;        /* as in struct iso_join_options, if there are changes */
@@ -144,6 +148,9 @@ enum iso_status iso_pipeline_tick(struct iso_pipeline *pipeline, uint64_t now, s
 
 /* Nothing more will come: everything becomes final. */
 enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error);
+
+/* As iso_aion_memory. */
+void iso_pipeline_memory(struct iso_pipeline *pipeline, uint64_t limit, uint64_t in_use, bool anew);
 
 void iso_pipeline_stats(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);
 

@@ -1,89 +1,84 @@
 #define _GNU_SOURCE
-#include "spill/spill.h"
-
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "base/memory.h"
-#include "spill/table.h"
+#include "spill/spill_private.h"
 
-/* FIRST_READ: as much as nearly every record has. SLACK: so many records of garbage are never worth cleaning. */
-enum { SEGMENT = 1 << 20, UNIT = 16, FIRST_READ = 512, SLACK = 1 << 16 };
-
-struct header {
-    uint32_t size, check; /* of what follows; of all of it */
-    uint64_t digest;
-};
-
-struct iso_spill {
-    int file;
-    char *folder;
-    struct spill_table table;
-    struct segment {
-        uint32_t records, live; /* all; those that are not garbage. No records: the segment is free */
-    } * list;
-    uint32_t *free; /* segments, a stack */
-    uint32_t segments, segment_capacity, free_count;
-    uint32_t active, filled; /* the segment that is in `buffer`, and its bytes */
-    uint8_t *buffer;
-    uint8_t *found;  /* the record that was asked for last */
-    uint8_t *victim; /* the segment that is being cleaned */
-    bool cleaning;
-    uint64_t records; /* in all segments */
-    uint64_t read, written, moved;
-};
+enum { FIRST_READ = 512 }; /* as much as nearly every record has */
 
 /* ---- opening ---- */
 
-static enum iso_status failed(const struct iso_spill *spill, struct iso_error *error, const char *what)
+static void widen_stack(struct spill_stack *stack, uint32_t capacity)
 {
-    return iso_error_set(error, ISO_FAILED, "%s: the store of what does not fit into memory %s: %s", spill->folder,
-                         what, strerror(errno));
+    stack->list = iso_reallocate(stack->list, capacity * sizeof *stack->list);
+}
+
+void spill_widen_list(struct iso_spill *spill, uint32_t capacity)
+{
+    spill->segment_capacity = capacity;
+    spill->list = iso_reallocate(spill->list, capacity * sizeof *spill->list);
+    widen_stack(&spill->free, capacity);
+    widen_stack(&spill->freed, capacity);
+    widen_stack(&spill->waiting, capacity);
 }
 
 static void take_segment(struct iso_spill *spill)
 {
-    if (spill->free_count) {
-        spill->active = spill->free[--spill->free_count];
+    if (spill->free.count) {
+        spill->active = spill->free.list[--spill->free.count];
     } else {
-        if (spill->segments == spill->segment_capacity) {
-            spill->segment_capacity = spill->segment_capacity ? spill->segment_capacity * 2 : 64;
-            spill->list = iso_reallocate(spill->list, spill->segment_capacity * sizeof *spill->list);
-            spill->free = iso_reallocate(spill->free, spill->segment_capacity * sizeof *spill->free);
-        }
+        if (spill->segments == spill->segment_capacity)
+            spill_widen_list(spill, spill->segment_capacity ? spill->segment_capacity * 2 : 64);
         spill->active = spill->segments++;
     }
-    spill->list[spill->active] = (struct segment){0};
+    spill->list[spill->active] = (struct spill_segment){.serial = spill->serial++};
     spill->filled = 0;
 }
 
-enum iso_status iso_spill_open(const char *folder, struct iso_spill **opened, struct iso_error *error)
+void spill_allocate_buffers(struct iso_spill *spill)
+{
+    spill->buffer = iso_allocate(spill->segment);
+    spill->found = iso_allocate(sizeof(struct spill_header) + ISO_SPILL_MOST);
+}
+
+/* Where the serial numbers of this process begin: two that go on from one archive must not count alike. */
+static uint64_t first_serial(void)
+{
+    uint64_t serial;
+    struct timespec now;
+    if (getrandom(&serial, sizeof serial, GRND_NONBLOCK) == sizeof serial)
+        return serial;
+    clock_gettime(CLOCK_REALTIME, &now); /* early in the machine's life */
+    return ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec) * 0x9e3779b97f4a7c15u;
+}
+
+enum iso_status iso_spill_open(const struct iso_spill_options *options, struct iso_spill **opened,
+                               struct iso_error *error)
 {
     struct iso_spill *spill = iso_allocate_zeroed(1, sizeof *spill);
-    size_t length = strlen(folder);
-    char *path = iso_allocate(length + 32);
-    spill->folder = iso_copy_text(folder, length);
-    snprintf(path, length + 32, "%s/isochron-spill-XXXXXX", folder);
-    spill->file = mkostemp(path, O_CLOEXEC);
-    if (spill->file < 0 || unlink(path)) {
-        failed(spill, error, "cannot be made (--spill or TMPDIR names another folder)");
-        iso_free(path);
+    size_t length = strlen(options->folder), room = length + (options->name ? strlen(options->name) : 0) + 2;
+    spill->options = *options;
+    spill->file = -1;
+    spill->serial = first_serial();
+    spill->segment = 1u << (options->segment_bits ? options->segment_bits : SPILL_BITS);
+    spill->options.folder = iso_copy_text(options->folder, length);
+    spill->options.name = options->name ? iso_copy_text(options->name, strlen(options->name)) : NULL;
+    spill->path = iso_allocate(room);
+    snprintf(spill->path, room, "%s%s%s", options->folder, options->name ? "/" : "",
+             options->name ? options->name : "");
+    if (!options->name && spill_make_unnamed(spill, error) != ISO_OK) {
         iso_spill_free(spill);
         return ISO_FAILED;
     }
-    iso_free(path);
-    posix_fadvise(spill->file, 0, 0, POSIX_FADV_RANDOM);
-    spill->buffer = iso_allocate(SEGMENT);
-    spill->found = iso_allocate(sizeof(struct header) + ISO_SPILL_MOST);
-    take_segment(spill);
     *opened = spill;
     return ISO_OK;
 }
@@ -96,93 +91,65 @@ void iso_spill_free(struct iso_spill *spill)
         close(spill->file);
     spill_table_release(&spill->table);
     iso_free(spill->list);
-    iso_free(spill->free);
+    iso_free(spill->free.list);
+    iso_free(spill->freed.list);
+    iso_free(spill->waiting.list);
     iso_free(spill->buffer);
     iso_free(spill->found);
     iso_free(spill->victim);
-    iso_free(spill->folder);
+    iso_free(spill->path);
+    iso_free((char *)spill->options.folder);
+    iso_free((char *)spill->options.name);
     iso_free(spill);
-}
-
-/* ---- the file ---- */
-
-static enum iso_status read_at(struct iso_spill *spill, void *bytes, size_t size, uint64_t offset,
-                               struct iso_error *error)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t got = pread(spill->file, (uint8_t *)bytes + done, size - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) {
-            errno = got ? errno : EIO; /* shorter than what was written */
-            return failed(spill, error, "cannot be read");
-        }
-        done += (size_t)got;
-        spill->read += (uint64_t)got;
-    }
-    return ISO_OK;
-}
-
-static enum iso_status write_segment(struct iso_spill *spill, struct iso_error *error)
-{
-    memset(spill->buffer + spill->filled, 0, SEGMENT - spill->filled);
-    for (size_t done = 0; done < SEGMENT;) {
-        off_t offset = (off_t)spill->active * SEGMENT + (off_t)done;
-        ssize_t put = pwrite(spill->file, spill->buffer + done, SEGMENT - done, offset);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return failed(spill, error, "cannot be written");
-        done += (size_t)put;
-        spill->written += (uint64_t)put;
-    }
-    return ISO_OK;
 }
 
 /* ---- records ---- */
 
-static uint32_t space_of(uint32_t size)
+uint32_t spill_check_of(uint64_t serial, uint32_t within, uint64_t digest, const void *record, uint32_t size)
 {
-    return ((uint32_t)sizeof(struct header) + size + UNIT - 1) / UNIT * UNIT;
+    uint64_t seed = (serial + within) * 0x9e3779b97f4a7c15u ^ digest;
+    return (uint32_t)XXH3_64bits_withSeed(record, size, seed + size);
 }
 
-static uint32_t check_of(uint64_t digest, const void *record, uint32_t size)
+bool spill_is_record(const uint8_t *segment, uint32_t bytes, uint32_t within, uint64_t serial,
+                     struct spill_header *header)
 {
-    return (uint32_t)XXH3_64bits_withSeed(record, size, digest + size);
-}
-
-static uint64_t offset_of(const struct spill_slot *slot)
-{
-    return ((uint64_t)slot->place - 1) * UNIT;
+    if (within + sizeof *header > bytes)
+        return false;
+    memcpy(header, segment + within, sizeof *header);
+    return header->size <= ISO_SPILL_MOST && spill_space_of(header->size) <= bytes - within &&
+           spill_check_of(serial, within, header->digest, segment + within + sizeof *header, header->size) ==
+               header->check;
 }
 
 enum iso_status iso_spill_altered(const struct iso_spill *spill, struct iso_error *error)
 {
     errno = EBADMSG;
-    return failed(spill, error, "does not hold what was written to it");
+    return spill_failed(spill, error, "does not hold what was written to it");
 }
 
 /* Reads the record of a slot into `found`, header and all, and checks it. */
 static enum iso_status fetch(struct iso_spill *spill, const struct spill_slot *slot, struct iso_error *error)
 {
-    struct header header;
-    uint64_t offset = offset_of(slot);
-    uint32_t within = (uint32_t)(offset % SEGMENT), most = SEGMENT - within;
+    struct spill_header header;
+    uint64_t offset = spill_offset_of(slot);
+    uint32_t within = (uint32_t)(offset % spill->segment), most = spill->segment - within;
     uint32_t first = most < FIRST_READ ? most : FIRST_READ;
-    bool buffered = offset / SEGMENT == spill->active;
+    bool buffered = offset / spill->segment == spill->active;
     if (buffered)
         memcpy(spill->found, spill->buffer + within, first);
-    else if (read_at(spill, spill->found, first, offset, error) != ISO_OK)
+    else if (spill_read(spill, spill->found, first, offset, error) != ISO_OK)
         return ISO_FAILED;
     memcpy(&header, spill->found, sizeof header);
-    if (header.size > ISO_SPILL_MOST || space_of(header.size) > most)
+    if (header.size > ISO_SPILL_MOST || spill_space_of(header.size) > most)
         return iso_spill_altered(spill, error);
     uint32_t all = (uint32_t)sizeof header + header.size;
     if (all > first && buffered)
         memcpy(spill->found + first, spill->buffer + within + first, all - first);
-    else if (all > first && read_at(spill, spill->found + first, all - first, offset + first, error) != ISO_OK)
+    else if (all > first && spill_read(spill, spill->found + first, all - first, offset + first, error) != ISO_OK)
         return ISO_FAILED;
-    if (check_of(header.digest, spill->found + sizeof header, header.size) != header.check)
+    uint64_t serial = spill->list[offset / spill->segment].serial;
+    if (spill_check_of(serial, within, header.digest, spill->found + sizeof header, header.size) != header.check)
         return iso_spill_altered(spill, error);
     return ISO_OK;
 }
@@ -192,7 +159,7 @@ static enum iso_status fetch(struct iso_spill *spill, const struct spill_slot *s
 static enum iso_status find(struct iso_spill *spill, uint64_t digest, bool known, struct spill_slot **slot,
                             struct iso_error *error)
 {
-    struct header header;
+    struct spill_header header;
     *slot = spill_table_next(&spill->table, digest, NULL);
     if (known && *slot && !spill_table_next(&spill->table, digest, *slot))
         return ISO_OK;
@@ -213,30 +180,33 @@ static enum iso_status clean(struct iso_spill *spill, struct iso_error *error);
 /* Room for `space` bytes at the end of the log. */
 static enum iso_status make_room(struct iso_spill *spill, uint32_t space, struct iso_error *error)
 {
-    if (spill->filled + space <= SEGMENT)
+    if (spill->filled + space <= spill->segment)
         return ISO_OK;
-    if (write_segment(spill, error) != ISO_OK)
+    if (spill_write_segment(spill, error) != ISO_OK)
         return ISO_FAILED;
     take_segment(spill);
-    if ((uint64_t)spill->active * SEGMENT / UNIT > UINT32_MAX - 2 * SEGMENT) {
+    if ((uint64_t)(spill->active + 2) * (spill->segment / SPILL_UNIT) > UINT32_MAX) { /* places are numbers of units */
         errno = EFBIG;
-        return failed(spill, error, "cannot hold more");
+        return spill_failed(spill, error, "cannot hold more");
     }
     return spill->cleaning ? ISO_OK : clean(spill, error);
 }
 
 /* Adds a record for which there is room; says where it is. */
-static uint32_t append(struct iso_spill *spill, const struct header *header, const void *record)
+static uint32_t append(struct iso_spill *spill, uint64_t digest, const void *record, uint32_t size)
 {
+    struct spill_segment *segment = &spill->list[spill->active];
+    struct spill_header header = {.size = size, .digest = digest};
     uint8_t *at = spill->buffer + spill->filled;
-    uint32_t space = space_of(header->size), place = (uint32_t)((uint64_t)spill->active * (SEGMENT / UNIT));
-    place += spill->filled / UNIT + 1;
-    memcpy(at, header, sizeof *header);
-    memcpy(at + sizeof *header, record, header->size);
-    memset(at + sizeof *header + header->size, 0, space - sizeof *header - header->size);
+    uint32_t space = spill_space_of(size), place = (uint32_t)((uint64_t)spill->active * (spill->segment / SPILL_UNIT));
+    place += spill->filled / SPILL_UNIT + 1;
+    header.check = spill_check_of(segment->serial, spill->filled, digest, record, size);
+    memcpy(at, &header, sizeof header);
+    memcpy(at + sizeof header, record, size);
+    memset(at + sizeof header + size, 0, space - sizeof header - size);
     spill->filled += space;
-    spill->list[spill->active].records++;
-    spill->list[spill->active].live++;
+    segment->records++;
+    segment->live++;
     spill->records++;
     return place;
 }
@@ -252,20 +222,18 @@ static struct spill_slot *slot_at(struct iso_spill *spill, uint64_t digest, uint
 /* What lives in a segment goes to the end of the log. */
 static enum iso_status move_living(struct iso_spill *spill, uint32_t number, struct iso_error *error)
 {
-    struct header header;
-    uint32_t first = (uint32_t)((uint64_t)number * (SEGMENT / UNIT)) + 1, space;
-    for (uint32_t at = 0; spill->list[number].live && at + sizeof header <= SEGMENT; at += space) {
-        memcpy(&header, spill->victim + at, sizeof header);
-        space = space_of(header.size);
-        if (header.size > ISO_SPILL_MOST || space > SEGMENT - at ||
-            check_of(header.digest, spill->victim + at + sizeof header, header.size) != header.check)
+    struct spill_header header;
+    uint32_t first = (uint32_t)((uint64_t)number * (spill->segment / SPILL_UNIT)) + 1, space;
+    for (uint32_t at = 0; spill->list[number].live && at + sizeof header <= spill->segment; at += space) {
+        if (!spill_is_record(spill->victim, spill->segment, at, spill->list[number].serial, &header))
             return iso_spill_altered(spill, error);
-        struct spill_slot *slot = slot_at(spill, header.digest, first + at / UNIT);
+        space = spill_space_of(header.size);
+        struct spill_slot *slot = slot_at(spill, header.digest, first + at / SPILL_UNIT);
         if (!slot)
             continue;
         if (make_room(spill, space, error) != ISO_OK)
             return ISO_FAILED;
-        slot->place = append(spill, &header, spill->victim + at + sizeof header);
+        slot->place = append(spill, header.digest, spill->victim + at + sizeof header, header.size);
         spill->list[number].live--;
         spill->moved += space;
     }
@@ -277,7 +245,7 @@ static uint32_t emptiest(const struct iso_spill *spill)
 {
     uint32_t found = UINT32_MAX;
     for (uint32_t i = 0; i < spill->segments; i++) {
-        const struct segment *segment = &spill->list[i], *best = &spill->list[found == UINT32_MAX ? i : found];
+        const struct spill_segment *segment = &spill->list[i], *best = &spill->list[found == UINT32_MAX ? i : found];
         bool better = (uint64_t)segment->live * best->records <= (uint64_t)best->live * segment->records;
         if (i != spill->active && segment->records && better)
             found = i;
@@ -287,23 +255,25 @@ static uint32_t emptiest(const struct iso_spill *spill)
 
 static enum iso_status clean_segment(struct iso_spill *spill, uint32_t number, struct iso_error *error)
 {
-    if (spill->list[number].live && (read_at(spill, spill->victim, SEGMENT, (uint64_t)number * SEGMENT, error) ||
-                                     move_living(spill, number, error)))
+    if (spill->list[number].live &&
+        (spill_read(spill, spill->victim, spill->segment, (uint64_t)number * spill->segment, error) ||
+         move_living(spill, number, error)))
         return ISO_FAILED;
     spill->records -= spill->list[number].records;
     spill->list[number].records = 0;
-    spill->free[spill->free_count++] = number;
+    struct spill_stack *stack = spill->options.name ? &spill->freed : &spill->free;
+    stack->list[stack->count++] = number;
     return ISO_OK;
 }
 
-/* Frees segments while there is more garbage than what lives. */
+/* Frees segments while there is more garbage than what lives, and than a segment may hold. */
 static enum iso_status clean(struct iso_spill *spill, struct iso_error *error)
 {
     enum iso_status status = ISO_OK;
     spill->cleaning = true;
     if (!spill->victim)
-        spill->victim = iso_allocate(SEGMENT);
-    while (status == ISO_OK && spill->records > 2 * spill->table.used + SLACK)
+        spill->victim = iso_allocate(spill->segment);
+    while (status == ISO_OK && spill->records > 2 * spill->table.used + spill->segment / SPILL_UNIT)
         status = clean_segment(spill, emptiest(spill), error);
     spill->cleaning = false;
     return status;
@@ -311,19 +281,27 @@ static enum iso_status clean(struct iso_spill *spill, struct iso_error *error)
 
 /* ---- what callers see ---- */
 
+uint32_t iso_spill_most(const struct iso_spill *spill)
+{
+    return spill->segment / 4;
+}
+
 enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool replaces, const void *record,
                               uint32_t size, struct iso_error *error)
 {
-    struct header header = {.size = size, .check = check_of(digest, record, size), .digest = digest};
     struct spill_slot *slot = NULL;
-    assert(size <= ISO_SPILL_MOST);
-    if (make_room(spill, space_of(size), error) != ISO_OK ||
+    assert(size <= iso_spill_most(spill));
+    if (!spill->buffer) {
+        spill_allocate_buffers(spill);
+        take_segment(spill);
+    }
+    if (make_room(spill, spill_space_of(size), error) != ISO_OK ||
         (replaces && find(spill, digest, true, &slot, error) != ISO_OK))
         return ISO_FAILED;
     assert(!replaces || slot);
-    uint32_t place = append(spill, &header, record);
+    uint32_t place = append(spill, digest, record, size);
     if (slot) {
-        spill->list[offset_of(slot) / SEGMENT].live--;
+        spill->list[spill_offset_of(slot) / spill->segment].live--;
         slot->place = place;
     } else {
         spill_table_add(&spill->table, digest, place);
@@ -335,7 +313,7 @@ enum iso_status iso_spill_get(struct iso_spill *spill, uint64_t digest, const ui
                               struct iso_error *error)
 {
     struct spill_slot *slot;
-    struct header header;
+    struct spill_header header;
     *record = NULL;
     if (find(spill, digest, false, &slot, error) != ISO_OK)
         return ISO_FAILED;
@@ -347,13 +325,18 @@ enum iso_status iso_spill_get(struct iso_spill *spill, uint64_t digest, const ui
     return ISO_OK;
 }
 
+void iso_spill_fetch(const struct iso_spill *spill, uint64_t digest)
+{
+    __builtin_prefetch(spill_table_home(&spill->table, digest), 1);
+}
+
 enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struct iso_error *error)
 {
     struct spill_slot *slot;
     if (find(spill, digest, true, &slot, error) != ISO_OK)
         return ISO_FAILED;
     assert(slot);
-    spill->list[offset_of(slot) / SEGMENT].live--;
+    spill->list[spill_offset_of(slot) / spill->segment].live--;
     spill_table_remove(&spill->table, digest, slot);
     return ISO_OK;
 }
@@ -361,10 +344,10 @@ enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struc
 void iso_spill_stats(const struct iso_spill *spill, struct iso_spill_stats *stats)
 {
     stats->records += spill->table.used;
-    stats->disk += (uint64_t)spill->segments * SEGMENT;
+    stats->disk += (uint64_t)spill->segments * spill->segment;
+    stats->held += (uint64_t)(spill->freed.count + spill->waiting.count) * spill->segment;
     stats->read += spill->read;
     stats->written += spill->written;
     stats->moved += spill->moved;
-    stats->memory += spill_table_bytes(&spill->table) + 2 * SEGMENT + ISO_SPILL_MOST +
-                     (uint64_t)spill->segments * (sizeof *spill->list + sizeof *spill->free);
+    stats->memory += spill_table_bytes(&spill->table);
 }

@@ -1,23 +1,37 @@
-/* A store on disk for what does not fit into memory: records by 64-bit digest, put and got one at a time, in files that
- * nobody else sees and that are gone with the process.
+/* A store on disk for what does not fit into memory: records by 64-bit digest, put and got one at a time.
  *
  * A log with an index in memory (Bitcask; the cleaning is that of log-structured file systems, Rosenblum and
  * Ousterhout 1991):
  *
  *   table      tag -> place    8 bytes a slot, 9 to 12 bytes a record: 32 bits of the digest, and where its record
- * begins file       | segment | segment | ...   of 1 MiB, each filled from its start; records of 16 + n bytes, in units
- * of 16 buffer     the segment that is being filled: written at once when it is full
+ *                              begins
+ *   file       | segment | segment | ...   of 1 MiB, each filled from its start; records of 16 + n bytes, in units of
+ * 16 buffer     the segment that is being filled: written at once when it is full
  *
  * A put goes to the end of the log; what the digest's record was before is garbage, and so is one that is removed. When
  * garbage outweighs what lives, the segment with the least living bytes is read, what lives in it goes to the end of
  * the log, and the segment is free. A get is one pread (two if the record is long). Each record has a checksum over all
- * of it.
+ * of it, over its place, and over the serial number that its segment has for as long as it is not free; no two are
+ * equal in any store. So what an earlier life of the segment left there, another store's file or a block that was
+ * written elsewhere is no record.
  *
  * Why not LMDB or RocksDB: measured on this pattern (bench/spill_stores.c; aion/README.md has the figures).
  *
- * The file has no name: it is unlinked as soon as it is open, so that nothing is left behind by whatever death.
- * Errors: ISO_FAILED, naming the folder: the file cannot be made, disk full, read or write error, a record that is not
- * what was written. After an error from put the store must not be used any more. Threads: one at a time.
+ * A store without a name has a file that is unlinked as soon as it is open, so that nothing is left behind by whatever
+ * death. One with a name can be saved and restored (archive.c): an archive holds the table, the list of segments and
+ * the buffer, and refers to the segments in the file. So it grows with the number of records, not with their bytes.
+ * What an archive refers to must be there until a later one has taken its place on the device:
+ *
+ *   cleaned -> freed --iso_spill_fork--> waiting --iso_spill_commit--> free, written again
+ *
+ * iso_spill_fork is called at the moment for which the state is saved, and iso_spill_commit once that archive is the
+ * one that a restart begins with; the one before it may need the segments until then, and it itself counts them as
+ * free. An archive that is given up leaves them waiting. The file is on the device before the archive is complete: the
+ * walk syncs it, in whatever process it runs.
+ *
+ * Errors: ISO_FAILED, naming the file or its folder: it cannot be made, disk full, read or write error, a record that
+ * is not what was written, a file that is shorter than its archive says. After an error from put the store must not be
+ * used any more; nothing that an archive refers to was harmed. Threads: one at a time.
  */
 #ifndef ISO_SPILL_H
 #define ISO_SPILL_H
@@ -26,16 +40,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/archive.h"
 #include "iso/error.h"
 
 struct iso_spill;
 
-/* `folder` exists and can be written to. */
-enum iso_status iso_spill_open(const char *folder, struct iso_spill **spill, struct iso_error *error);
+struct iso_spill_options {
+    const char *folder; /* which exists and can be written to */
+    const char *name;   /* of a file in it that stays, made when there is something to write; NULL: it has none */
+    void (*at)(void *context, const char *point); /* for tests, as in store/store.h; or NULL */
+    void *context;
+    unsigned segment_bits; /* for tests: a segment has 2^this bytes, 12 to 20; 0: 20. An archive's own is kept */
+};
+
+enum iso_status iso_spill_open(const struct iso_spill_options *options, struct iso_spill **spill,
+                               struct iso_error *error);
 void iso_spill_free(struct iso_spill *spill);
 
-/* Bytes that a record may have. */
-enum { ISO_SPILL_MOST = 1 << 18 };
+/* Bytes that a record may have at most; that the buffers of a store take once something is put. */
+enum { ISO_SPILL_MOST = 1 << 18, ISO_SPILL_BUFFERS = (2 << 20) + ISO_SPILL_MOST };
+uint32_t iso_spill_most(const struct iso_spill *spill); /* a record of this one: a quarter of a segment */
 
 /* `replaces`: there is a record of this digest, which this one replaces. Otherwise there must be none. */
 enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool replaces, const void *record,
@@ -45,18 +69,27 @@ enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool rep
 enum iso_status iso_spill_get(struct iso_spill *spill, uint64_t digest, const uint8_t **record, uint32_t *size,
                               struct iso_error *error);
 
+/* Fetches the cache line that the next call for this digest looks at first. */
+void iso_spill_fetch(const struct iso_spill *spill, uint64_t digest);
+
 /* Forgets the record of a digest, which there is. */
 enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struct iso_error *error);
 
 /* Says in `error` that the store does not hold what was written to it; ISO_FAILED. */
 enum iso_status iso_spill_altered(const struct iso_spill *spill, struct iso_error *error);
 
+/* Of a store with a name. Restoring: into a new one, of the same name. */
+void iso_spill_archive(struct iso_archive *archive, struct iso_spill *spill);
+void iso_spill_fork(struct iso_spill *spill);
+void iso_spill_commit(struct iso_spill *spill);
+
 struct iso_spill_stats {
     uint64_t records;
     uint64_t disk;          /* bytes of the file */
+    uint64_t held;          /* bytes of that in which nothing lives, but which an archive may refer to */
     uint64_t read, written; /* bytes so far; written: with what cleaning moved */
     uint64_t moved;         /* bytes of that */
-    uint64_t memory;        /* bytes of table and buffers */
+    uint64_t memory;        /* bytes of the table; they follow from what was put and removed */
 };
 
 /* Adds to what is there. */

@@ -75,6 +75,12 @@ struct spill_slot *spill_table_next(struct spill_table *table, uint64_t digest, 
     return NULL;
 }
 
+const struct spill_slot *spill_table_home(const struct spill_table *table, uint64_t digest)
+{
+    const struct table *part = &table->tables[digest >> 32 & (SPILL_TABLES - 1)];
+    return part->size ? &part->slots[home_of(part, (uint32_t)digest)] : NULL;
+}
+
 /* Without tombstones: what stood behind moves up, as far as its home allows. */
 void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill_slot *slot)
 {
@@ -95,4 +101,20 @@ void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill
     part->slots[gap] = (struct spill_slot){0};
     part->used--;
     table->used--;
+}
+
+void spill_table_archive(struct iso_archive *archive, struct spill_table *table)
+{
+    ISO_ARCHIVE_VALUE(archive, table->used);
+    uint64_t used = 0;
+    for (uint32_t i = 0; i < SPILL_TABLES; i++) {
+        struct table *part = &table->tables[i];
+        ISO_ARCHIVE_ANY(archive, "spill slots", ISO_ARCHIVE_HEAP, part->slots, part->size, part->size);
+        part->used = 0;
+        for (uint32_t s = 0; s < part->size; s++)
+            part->used += part->slots[s].place != 0;
+        iso_archive_expect(archive, part->used <= part->size / 6 * 5);
+        used += part->used;
+    }
+    iso_archive_expect(archive, used == table->used);
 }

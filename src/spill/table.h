@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/archive.h"
+
 enum { SPILL_TABLES = 256 };
 
 struct spill_slot {
@@ -32,6 +34,12 @@ void spill_table_add(struct spill_table *table, uint64_t digest, uint32_t place)
  */
 struct spill_slot *spill_table_next(struct spill_table *table, uint64_t digest, struct spill_slot *after);
 
+/* Where the search for a digest begins, or NULL. */
+const struct spill_slot *spill_table_home(const struct spill_table *table, uint64_t digest);
+
 void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill_slot *slot);
+
+/* Saves it; restores it into an empty one. What places mean is for the store to compare. */
+void spill_table_archive(struct iso_archive *archive, struct spill_table *table);
 
 #endif

@@ -12,7 +12,8 @@
  *   CHECK:     position and digest of the output                              at each checkpoint
  *   FINISH:    time                                                           before the end of the input is declared
  *   RECORDS:   digest of the file of clients' records                         before these are given, ahead of all
- * steps
+ *                                                                             steps
+ *   MEMORY:    the bound of memory, bytes in use, whether by a new process    before the pipeline is told
  *
  * Numbers are 7 bits a byte, the low ones first. Times are those that the pipeline is given, in milliseconds.
  */
@@ -32,7 +33,8 @@ enum iso_progress_record {
     ISO_PROGRESS_TOLD,
     ISO_PROGRESS_CHECK,
     ISO_PROGRESS_FINISH,
-    ISO_PROGRESS_RECORDS
+    ISO_PROGRESS_RECORDS,
+    ISO_PROGRESS_MEMORY
 };
 
 /* One input's place. */

@@ -32,7 +32,7 @@ kind_of() { # EVIDENCE
 judge() { # PATH LEVEL
     local status evidence=$scratch/evidence.jsonl started row
     rm -f "$evidence"
-    "$ISOCHRON" check --engine polygraph --json --timeout 60 --level "$2" --evidence "$evidence" "$corpus/$1" \
+    "$ISOCHRON" check --engine polygraph --json --timeout 500 --level "$2" --evidence "$evidence" "$corpus/$1" \
         >"$scratch/verdict.json" 2>"$scratch/errors"
     status=$?
     if [ $status = 2 ]; then

@@ -86,8 +86,9 @@ survives() {
 
 "$isochron" gen --txns "${TXNS:-400}" --ops 4 --keys 40 --watermarks 20 --anomaly lost-update:3 --anomaly stale-read:5 --seed 3 --expected /dev/null \
     -o "$work/history"
-start_broker dgraph-cdc:1 dgraph-clients:1 ticdc-cdc:1 ticdc-clients:1 debezium-dbz.public.t:1 debezium-dbz.transaction:1 debezium-clients:1 untimed:1 bad:1
-for kind in dgraph ticdc debezium; do feeds $kind; done
+start_broker dgraph-cdc:1 dgraph-clients:1 ticdc-cdc:1 ticdc-clients:1 debezium-dbz.public.t:1 debezium-dbz.transaction:1 debezium-clients:1 in-band-dbz.public.t:1 in-band-dbz.transaction:1 \
+    in-band-dbz.message:1 yugabyte-cdc:1 yugabyte-clients:1 untimed:1 bad:1
+for kind in dgraph ticdc debezium in-band yugabyte; do feeds $kind; done
 dead= packed=
 survives "Dgraph joined with a topic" --source dgraph:dgraph-cdc --source history:dgraph-clients
 packed=.zst
@@ -97,6 +98,9 @@ survives "TiCDC joined with a topic, any order" --source ticdc:ticdc-cdc,value=v
 debezium=(--source debezium:debezium-dbz.public.t,value=v --source debezium:debezium-dbz.transaction)
 survives "Debezium joined with a topic" "${debezium[@]}" --source history:debezium-clients
 survives "Debezium alone" "${debezium[@]}"
+survives "PostgreSQL with snapshots, in-band" --source debezium:in-band-dbz.public.t,value=v --source debezium:in-band-dbz.transaction \
+    --source debezium:in-band-dbz.message
+survives "YugabyteDB joined with a topic" --source yugabyte:yugabyte-cdc,value=v --source history:yugabyte-clients
 
 # Records that are bad are left out once each, packed and plain.
 jq -c 'select(.tid)' "$work/history" | awk '{ print } NR % 20 == 0 { print "{\"tid\":" }' | kcat -b "$address" -P -t bad -p 0 2>/dev/null

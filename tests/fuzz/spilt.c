@@ -3,15 +3,18 @@
  *
  * An input's first byte says what it is. Even: a record. Odd: changes, of three bytes each (a place in two, a value),
  * to one that was written. Its other bits: of a key or of a segment, a register or a list. */
+#include <stddef.h>
+
 #include "aion/record.h"
+#include "base/memory.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { VERSIONS = 20, SERIAL = 3, LARGEST = 4096 };
+enum { VERSIONS = 20, SERIAL = 3, MOST_INPUT = 4096, LARGEST = 1 << 17 };
 enum what { SEGMENT = 2, LIST = 4 }; /* bits of the first byte */
 
 struct record {
-    uint8_t bytes[LARGEST];
     uint32_t size;
+    uint8_t bytes[LARGEST];
 };
 
 struct target {
@@ -28,7 +31,7 @@ static void open_target(struct target *target, bool list)
     target->name = iso_atoms_add_string(&target->atoms, "table/row 1", 11);
     target->shard = iso_aion_shard_new(&options);
     uint32_t number = iso_aion_shard_key(target->shard, &target->atoms, target->name, 1);
-    iso_aion_shard_set_use(target->shard, number, list ? ISO_KEY_LIST : ISO_KEY_REGISTER);
+    iso_aion_shard_set_use(target->shard, number, list ? ISO_KEY_LIST : ISO_KEY_SCALAR);
     target->key = &target->shard->keys[number];
 }
 
@@ -54,7 +57,7 @@ static void write_versions(struct target *target, bool list)
                                    .tid = (iso_atom)i,
                                    .flags = ISO_COMMITTED | ISO_HAS_STS | ISO_HAS_CTS};
         iso_atom value = i % 3 == 0   ? iso_atoms_add_string(&target->atoms, "a value of some bytes", 20 - i % 7)
-                         : i % 3 == 1 ? iso_atoms_add_unsigned(&target->atoms, UINT64_MAX - i)
+                         : i % 3 == 1 ? iso_atoms_add_integer(&target->atoms, UINT64_MAX - i, false)
                                       : (iso_atom)i;
         aion_batch_reserve(&batch, 1);
         struct aion_step *step = &batch.steps[batch.step_count++];
@@ -69,4 +72,108 @@ static void write_versions(struct target *target, bool list)
     iso_aion_shard_apply(target->shard, &batch);
     batch.atoms = NULL;
     aion_batch_release(&batch);
+}
+
+/* ---- what was written ---- */
+
+static void keep(struct record *record, const struct aion_bytes *bytes)
+{
+    FUZZ_CHECK(bytes->size <= LARGEST);
+    memcpy(record->bytes, bytes->bytes, bytes->size);
+    record->size = (uint32_t)bytes->size;
+}
+
+static void write_record(const struct target *target, bool segment, struct record *record)
+{
+    struct aion_bytes bytes = {0};
+    uint32_t count = 0;
+    if (segment) {
+        const struct aion_entry *versions = aion_run_chunk(&target->shard->pool, &target->key->versions, 0, &count);
+        aion_segment_write(target->shard, target->key, SERIAL, versions, count, &bytes);
+    } else {
+        aion_record_write(target->shard, target->key, &bytes);
+    }
+    keep(record, &bytes);
+    iso_free(bytes.bytes);
+}
+
+static const struct record *written(uint8_t what)
+{
+    static struct record records[4];
+    struct record *record = &records[what / 2 % 4];
+    if (!record->size) {
+        struct target target;
+        open_target(&target, what & LIST);
+        write_versions(&target, what & LIST);
+        write_record(&target, what & SEGMENT, record);
+        close_target(&target);
+    }
+    return record;
+}
+
+/* ---- reading ---- */
+
+/* Whether it was taken. What was is written again, and that must be taken too and come out the same. */
+static bool read_key(const struct record *record, bool list, struct record *again)
+{
+    struct target target;
+    open_target(&target, list);
+    aion_record_is_of(record->bytes, record->size, &target.atoms, target.name);
+    bool taken = aion_record_read(target.shard, target.key, record->bytes, record->size);
+    if (taken)
+        write_record(&target, false, again);
+    close_target(&target);
+    return taken;
+}
+
+static bool read_segment(const struct record *record)
+{
+    struct target target;
+    struct aion_run run = {0};
+    open_target(&target, false);
+    aion_segment_agrees(record->bytes, record->size, 100, &target.atoms, 7);
+    bool taken = aion_segment_read(target.shard, target.key, SERIAL, record->bytes, record->size, &run);
+    aion_run_release(&target.shard->pool, &run);
+    close_target(&target);
+    return taken;
+}
+
+static void read_back(const struct record *record, uint8_t what, bool unaltered)
+{
+    static struct record first, second;
+    if (what & SEGMENT) {
+        FUZZ_CHECK(read_segment(record) || !unaltered);
+    } else if (read_key(record, what & LIST, &first)) {
+        FUZZ_CHECK(read_key(&first, what & LIST, &second));
+        FUZZ_CHECK(first.size == second.size && !memcmp(first.bytes, second.bytes, first.size));
+        FUZZ_CHECK(!unaltered || (first.size == record->size && !memcmp(first.bytes, record->bytes, first.size)));
+    } else {
+        FUZZ_CHECK(!unaltered);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct record record;
+    if (!size || size > MOST_INPUT)
+        return 0;
+    uint8_t what = *data++;
+    size--;
+    if (what % 2) {
+        record.size = written(what)->size;
+        memcpy(record.bytes, written(what)->bytes, record.size);
+        for (; size >= 3; data += 3, size -= 3)
+            record.bytes[(data[0] | (size_t)data[1] << 8) % record.size] = data[2];
+    } else {
+        memcpy(record.bytes, data, size);
+        record.size = (uint32_t)size;
+    }
+    bool unaltered = what % 2 && !memcmp(record.bytes, written(what)->bytes, record.size);
+    /* One of exactly its size, so that reading past its end shows. */
+    struct record *exact = malloc(offsetof(struct record, bytes) + record.size);
+    FUZZ_CHECK(exact);
+    memcpy(exact, &record, offsetof(struct record, bytes) + record.size);
+    read_back(exact, what, unaltered);
+    free(exact);
+    return 0;
 }

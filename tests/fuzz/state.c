@@ -1,15 +1,17 @@
 /* The files of a state directory: whatever stands in them, reading ends, and in no more than an error.
  *
  * An input's first byte says what it is. Even: a journal, its head put right or not. Odd: changes, of four bytes each
- * (a place in three, a value), to a saved engine, which is then restored without its checksums being compared, and
- * gone through item by item with them. */
+ * (a place in three, a value), to a saved engine or, with the next bit, to a pipeline amid joined streams, which is
+ * then restored without its checksums being compared, and gone through item by item with them. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "aion/archive.h"
+#include "pipeline/archive.h"
 #include "store/journal.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/midway.h"
 #include "tests/support/random_history.h"
 
 enum { LARGEST = 1 << 20 };
@@ -50,35 +52,47 @@ static void add_all(struct iso_aion *engine, uint64_t seed)
     free(plain);
 }
 
-static void save(struct saved *saved)
+static void walk_engine(struct iso_archive *archive)
+{
+    struct iso_aion *engine = new_engine();
+    for (uint64_t seed = 1; seed < 40 && !archive->restoring; seed++)
+        add_all(engine, seed);
+    iso_aion_archive(archive, engine);
+    iso_aion_free(engine);
+}
+
+static void walk_pipeline(struct iso_archive *archive)
+{
+    struct iso_pipeline *pipeline = midway_new();
+    if (!archive->restoring)
+        midway_fill(pipeline);
+    iso_pipeline_archive(archive, pipeline);
+    iso_pipeline_free(pipeline);
+}
+
+static void save(struct saved *saved, void (*walk)(struct iso_archive *))
 {
     struct iso_archive archive;
     struct iso_error error = {.status = ISO_OK};
-    struct iso_aion *engine = new_engine();
-    for (uint64_t seed = 1; seed < 40; seed++)
-        add_all(engine, seed);
     int file = in_memory((const uint8_t *)"", 0);
     iso_archive_save(&archive, file, "state", &error);
-    iso_aion_archive(&archive, engine);
+    walk(&archive);
     FUZZ_CHECK(iso_archive_close(&archive) == ISO_OK);
     ssize_t size = pread(file, saved->bytes, LARGEST, 0);
     FUZZ_CHECK(size > 0 && size < LARGEST);
     saved->size = (size_t)size;
     close(file);
-    iso_aion_free(engine);
 }
 
-static void restore(const struct saved *changed)
+static void restore(const struct saved *changed, void (*walk)(struct iso_archive *))
 {
     struct iso_archive archive;
     struct iso_error error = {.status = ISO_OK};
-    struct iso_aion *engine = new_engine();
     int file = in_memory(changed->bytes, changed->size);
     iso_archive_restore(&archive, file, "state", &error);
     archive.unchecked = true;
-    iso_aion_archive(&archive, engine);
+    walk(&archive);
     FUZZ_CHECK(iso_archive_close(&archive) == error.status);
-    iso_aion_free(engine);
     close(file);
 }
 
@@ -97,18 +111,21 @@ static void go_through(const struct saved *changed, bool is_changed)
     close(file);
 }
 
-static void change(const uint8_t *data, size_t size)
+static void change(bool engine, const uint8_t *data, size_t size)
 {
-    static struct saved saved, changed;
-    if (!saved.size)
-        save(&saved);
-    changed = saved;
+    static struct saved both[2], changed;
+    struct saved *saved = &both[engine];
+    void (*walk)(struct iso_archive *) = engine ? walk_engine : walk_pipeline;
+    if (!saved->size)
+        save(saved, walk);
+    changed.size = saved->size;
+    memcpy(changed.bytes, saved->bytes, saved->size);
     for (; size >= 4; data += 4, size -= 4) {
         size_t at = (data[0] | (size_t)data[1] << 8 | (size_t)data[2] << 16) % changed.size;
         changed.bytes[at] = data[3];
     }
-    restore(&changed);
-    go_through(&changed, memcmp(changed.bytes, saved.bytes, saved.size) != 0);
+    restore(&changed, walk);
+    go_through(&changed, memcmp(changed.bytes, saved->bytes, saved->size) != 0);
 }
 
 static void read_journal(const uint8_t *data, size_t size, bool headed)
@@ -136,7 +153,7 @@ static void read_journal(const uint8_t *data, size_t size, bool headed)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size && data[0] % 2)
-        change(data + 1, size - 1);
+        change(!(data[0] & 2), data + 1, size - 1);
     else if (size)
         read_journal(data + 1, size - 1, data[0] & 2);
     return 0;

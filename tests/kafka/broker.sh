@@ -31,17 +31,9 @@ java_run() {
     exec java -cp "$cache/*" -Xmx512m -XX:+UseSerialGC "-Dlog4j.configuration=file:$directory/log4j.properties" "$@"
 }
 
-# Two ports that nobody listens on now.
-free_ports() {
-    python3 -c 'import socket
-sockets = [socket.socket() for _ in range(2)]
-for s in sockets: s.bind(("127.0.0.1", 0))
-print(*(s.getsockname()[1] for s in sockets))'
-}
-
 configure() {
     mkdir -p "$directory"
-    set -- $(free_ports)
+    set -- $("$here/../support/free_ports.py" 2)
     echo "127.0.0.1:$1" >"$directory/address"
     cat >"$directory/log4j.properties" <<END
 log4j.rootLogger=WARN, stderr
@@ -85,7 +77,7 @@ start() {
     until answers; do
         tries=$((tries + 1))
         kill -0 "$(cat "$directory/pid")" 2>/dev/null || fail "the broker ended, see $directory/log"
-        [ $tries -lt 60 ] || fail "the broker does not answer, see $directory/log"
+        [ $tries -lt 300 ] || fail "the broker does not answer, see $directory/log"
         sleep 0.3
     done
     cat "$directory/address"

@@ -103,12 +103,11 @@ client() { # number
     }'
 }
 
-# Waits until Kafka has everything: a row of now has come out at the other end.
+# Waits until Kafka has everything: a row of now, in the transaction $drained, has come out at the other end.
 drain() {
     sql shop -e "REPLACE INTO kv VALUES (0, $(date +%s%N))"
-    local id
-    id=$(sql shop -N -e 'SELECT @@gtid_binlog_pos')
-    until kcat -C -b "$address" -t maria.transaction -o -20 -e -q 2>/dev/null | grep -q "\"END\",\"id\":\"$id\""; do
+    drained=$(sql shop -N -e 'SELECT @@gtid_binlog_pos')
+    until kcat -C -b "$address" -t maria.transaction -o -20 -e -q 2>/dev/null | grep -q "\"END\",\"id\":\"$drained\""; do
         sleep 0.2
     done
     sleep 0.5
@@ -133,11 +132,12 @@ result $? "MariaDB, Kafka and Connect with Debezium run" || exit 1
 echo "# after $SECONDS s"
 
 before=$(transactions)
-watch live --wait-for-topics
+watch_live live --wait-for-topics
 live=$watcher
 run_sessions 1 4
 drain
-sleep 3 # Connect writes its offsets down: killed before the first time it would take its snapshot again
+# Killed before it has written an offset behind its snapshot, Connect would take that again.
+until grep -aq "\"$drained\"" "$work/connect/offsets"; do sleep 0.2; done
 run_sessions 5 8 &
 sessions=$!
 sleep 0.3
@@ -151,8 +151,7 @@ is whole '0 ["holds",[]]' "$verdict_and_counts" "the change stream is sound, kil
 is whole '0 true' '.reads_judged > 300' "with before images as reads"
 is whole "0 $(($(transactions) - before))" '.transactions' "and every transaction of the binlog was judged"
 watcher=$live
-kill -TERM $watcher
-finish live
+end_live live whole
 is live '0 ["holds",[]]' "$verdict_and_counts" "what was watched while it ran says the same"
 
 watch killed

@@ -8,22 +8,17 @@
 # synced to disk: the server is thrown away.
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
+
 fail() {
     echo "server.sh: $*" >&2
     exit 4
 }
 
-free_port() {
-    python3 -c 'import socket
-s = socket.socket()
-s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])'
-}
-
 configure() {
     mkdir -p "$directory"
     [ "$(id -u)" != 0 ] || chown nobody "$directory"
-    free_port >"$directory/port"
+    "$here/../support/free_ports.py" >"$directory/port"
     cat >"$directory/my.cnf" <<END
 [mariadbd]
 user=$user
@@ -54,7 +49,7 @@ start() {
     tries=0
     until mariadb --no-defaults -S "$directory/socket" -u root -e 'SELECT 1' >/dev/null 2>&1; do
         tries=$((tries + 1))
-        [ $tries -lt 100 ] || fail "MariaDB does not answer, see $directory/log"
+        [ $tries -lt 1500 ] || fail "MariaDB does not answer, see $directory/log"
         sleep 0.2
     done
     if $fresh; then

@@ -8,6 +8,8 @@
 # a password, on 127.0.0.1 only. Nothing is synced to disk: the cluster is thrown away.
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
+
 fail() {
     echo "cluster.sh: $*" >&2
     exit 4
@@ -25,19 +27,12 @@ unprivileged() {
     fi
 }
 
-free_port() {
-    python3 -c 'import socket
-s = socket.socket()
-s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])'
-}
-
 configure() {
     mkdir -p "$directory"
     [ "$(id -u)" != 0 ] || chown postgres "$directory"
     unprivileged "$programs/initdb" -D "$directory/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync \
         >"$directory/log" 2>&1 || fail "initdb failed, see $directory/log"
-    port=$(free_port)
+    port=$("$here/../support/free_ports.py")
     cat >>"$directory/data/postgresql.conf" <<END
 listen_addresses = '127.0.0.1'
 port = $port
@@ -56,7 +51,7 @@ END
 
 start() {
     [ -f "$directory/address" ] || configure
-    unprivileged "$programs/pg_ctl" -D "$directory/data" -l "$directory/data/log" -w -t 30 start >>"$directory/log" 2>&1 ||
+    unprivileged "$programs/pg_ctl" -D "$directory/data" -l "$directory/data/log" -w -t 300 start >>"$directory/log" 2>&1 ||
         fail "PostgreSQL does not start, see $directory/data/log"
     cat "$directory/address"
 }

@@ -79,12 +79,12 @@ until kcat -L -b "$address" 2>/dev/null | grep -q '"band.message"'; do sleep 0.2
 
 # Client records on a topic, watched while they come.
 sources_of rr
-watch live.joined --source history:rr.clients --wait-for-topics
+watch_live live.joined --source history:rr.clients --wait-for-topics
 live_joined=$watcher
-watch live.cdc --wait-for-topics
+watch_live live.cdc --wait-for-topics
 live_cdc=$watcher
 sources_of band
-watch live.band --source debezium:band.message --wait-for-topics
+watch_live live.band --source debezium:band.message --wait-for-topics
 live_band=$watcher
 run rr --kafka "$address" --topic rr.clients --lost 2
 result $? "sessions run on PostgreSQL and record themselves on a topic"
@@ -97,7 +97,7 @@ run avro -o "$work/avro.clients"
 
 # Connect dies in the middle of a run that is watched, and starts again.
 sources_of dead
-watch live.dead --wait-for-topics
+watch_live live.dead --wait-for-topics
 live_dead=$watcher
 run dead -o "$work/dead.clients" --pause 1000 &
 workload_dead=$!
@@ -121,19 +121,19 @@ is rr.joined '0 true' ".transactions > $committed and .transactions <= $committe
 judge rr.cdc
 is rr.cdc '0 ["holds",[]]' "$verdict_and_counts" "and from the change stream alone"
 is rr.cdc '0 true' '.reads_judged > 100' "where before images are reads"
+sources_of band
+judge band.joined --source debezium:band.message
 for mode in joined cdc band; do
     watcher=live_$mode
     watcher=${!watcher}
-    kill -TERM $watcher
-    finish live.$mode
+    [ $mode = band ] && judged=band.joined || judged=rr.$mode
+    end_live live.$mode $judged
     is live.$mode '0 ["holds",[]]' "$verdict_and_counts" "what was watched while it ran says the same ($mode)"
 done
 is live.joined '0 true' ".transactions > $committed * 9 / 10" "of nearly all: what came last waits for what would come later"
 is live.cdc "0 $(jq .transactions "$work/rr.cdc")" .transactions "and of all, from the change stream alone"
 is live.band '0 true' ".transactions > $(tally band committed) * 9 / 10" "and of nearly all in-band"
 
-sources_of band
-judge band.joined --source debezium:band.message
 is band.joined '0 ["holds",[]]' "$verdict_and_counts" "in-band records hold"
 committed=$(($(tally band committed) + $(tally first committed))) unknown=$(tally band unknown)
 is band.joined '0 true' ".transactions > $committed and .transactions <= $committed + $unknown + 2" "each committed transaction brought its own"
@@ -178,8 +178,7 @@ is dead.joined "0 $(($(tally dead committed) + 2))" .transactions "and all was j
 judge dead.cdc
 is dead.cdc '0 ["holds",[]]' "$verdict_and_counts" "nor does it from the change stream alone"
 watcher=$live_dead
-kill -TERM $watcher
-finish live.dead
+end_live live.dead dead.cdc
 is live.dead '0 ["holds",[]]' "$verdict_and_counts" "nor for what was watched the while"
 is live.dead "0 $(jq .transactions "$work/dead.cdc")" .transactions "of which nothing is missing"
 

@@ -11,7 +11,7 @@
  *  - a stream with a short retention: nothing may be told that chronos does not tell, and what is missing is
  * counted. A disagreement is shrunk and printed.
  *
- * aion_chronos [--histories N] [--seed S] [--level si|ser|both]
+ * aion_chronos [--histories N] [--seed S] [--level si|ser]
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,6 +22,7 @@
 #include "chronos/chronos.h"
 #include "history/index.h"
 #include "tests/oracle/timestamp_oracle.h"
+#include "tests/support/arguments.h"
 #include "tests/support/random.h"
 #include "tests/support/random_history.h"
 #include "tests/support/shrink.h"
@@ -555,35 +556,21 @@ static bool run_level(enum iso_level level, uint64_t histories, uint64_t seed)
     return !failed && covered;
 }
 
-static int usage(void)
-{
-    fputs("usage: aion_chronos [--histories N] [--seed S] [--level si|ser|both]\n", stderr);
-    return 2;
-}
-
 int main(int argc, char **argv)
 {
     uint64_t histories = DEFAULT_HISTORIES, seed = 1;
-    const char *level = "both";
-    for (int i = 1; i < argc; i += 2) {
-        if (i + 1 == argc)
-            return usage();
-        if (!strcmp(argv[i], "--histories"))
-            histories = strtoull(argv[i + 1], NULL, 10);
-        else if (!strcmp(argv[i], "--seed"))
-            seed = strtoull(argv[i + 1], NULL, 10);
-        else if (!strcmp(argv[i], "--level"))
-            level = argv[i + 1];
-        else
-            return usage();
-    }
-    bool both = !strcmp(level, "both"), good = true;
-    if (!both && strcmp(level, "si") && strcmp(level, "ser"))
-        return usage();
+    const char *level = NULL;
+    const struct argument known[] = {
+        {"--histories", .number = &histories}, {"--seed", .number = &seed}, {"--level", .text = &level}, {0}};
+    bool good = true, any = false;
+    if (!arguments_read(known, argc, argv))
+        return 2;
     printf("# seed %" PRIu64 ", %" PRIu64 " histories a level\n", seed, histories);
-    if (both || !strcmp(level, "si"))
-        good &= run_level(ISO_SI, histories, seed);
-    if (both || !strcmp(level, "ser"))
-        good &= run_level(ISO_SER, histories, seed);
-    return good ? 0 : 1;
+    for (int i = ISO_SI; i <= ISO_SER; i++) {
+        if (level && strcmp(level, iso_level_name((enum iso_level)i)))
+            continue;
+        good &= run_level((enum iso_level)i, histories, seed);
+        any = true;
+    }
+    return good && any ? 0 : 1;
 }

@@ -11,6 +11,7 @@
 #include "aion/aion.h"
 #include "chronos/chronos.h"
 #include "io/read.h"
+#include "tests/support/arguments.h"
 #include "tests/support/random.h"
 
 #define RECORDINGS "tests/data/recordings/"
@@ -187,7 +188,11 @@ static bool compare_captured(const char *name, const char *initial_file, uint32_
 
 int main(int argc, char **argv)
 {
-    uint32_t shuffles = argc == 3 && !strcmp(argv[1], "--shuffles") ? (uint32_t)atoi(argv[2]) : 2;
+    uint64_t number = 2;
+    const struct argument known[] = {{"--shuffles", .number = &number}, {0}};
+    if (!arguments_read(known, argc, argv))
+        return 2;
+    uint32_t shuffles = (uint32_t)number;
     bool good = compare_known(shuffles);
     good &= compare_captured("dgraph/clean.history.jsonl.zst", NULL, shuffles);
     good &= compare_captured("dgraph/best-effort.history.jsonl.zst", NULL, shuffles);

@@ -5,6 +5,10 @@
  * both tell, event by event and with every member, and what they count in the end, memory in use included, must be
  * equal. Small random histories of every kind, and large ones of a simulated store, whose runs have directories.
  *
+ * Half of them have a store on disk, into which everything goes that can, or what is over a limit of memory. Then the
+ * other engine is often killed, too: it is given up some calls behind the point where it was saved, and its files, in
+ * which it has written meanwhile, are what the restored one gets. That does the calls again.
+ *
  * aion_restored [--histories N] [--large N] [--seed S]
  */
 #define _GNU_SOURCE
@@ -18,20 +22,38 @@
 #include "aion/archive.h"
 #include "base/text.h"
 #include "generate/generate.h"
+#include "spill/spill.h"
+#include "tests/support/arguments.h"
 #include "tests/support/plain_history.h"
 #include "tests/support/random.h"
 #include "tests/support/random_history.h"
 
 enum { DEFAULT_HISTORIES = 6000, DEFAULT_LARGE = 4, LARGE = 3000, MAX_REPORTS = 3 };
 
+/* Calls since the state was saved, to be done again. */
+struct call {
+    enum { ADD, RESOLVE, TICK, WATERMARK, MEMORY } what;
+    uint64_t a, b, c, now;
+};
+
 struct run {
     const struct iso_history *history;
     struct iso_aion_options options;
     struct iso_aion *engine;
-    struct random script, saves; /* what is called; when it is saved */
-    uint32_t save_percent;       /* 0: never */
+    struct random script, kills; /* what is called; when it is saved and restored */
+    uint32_t save_percent;
+    bool restores;
     struct iso_text log;
-    uint64_t now, restored, events;
+    uint64_t now, restored, again, events, evicted;
+    char folder[64]; /* of the store; "": none */
+    struct saved {
+        int file; /* 0: none */
+        uint32_t call;
+        size_t log;
+        uint64_t events;
+    } pending, committed; /* an archive that may be given up; the one to restore */
+    struct call *calls;
+    uint32_t call_count, call_capacity;
 };
 
 /* ---- what is told ---- */
@@ -95,51 +117,132 @@ static void write_stats(struct run *run)
     const uint64_t *numbers = (const uint64_t *)(const void *)&stats;
     memset(&stats, 0, sizeof stats);
     iso_aion_stats(run->engine, &stats);
+    run->evicted = stats.spilt.evicted;
+    stats.spilt.disk = stats.spilt.held = stats.spilt.read = stats.spilt.written = 0; /* where records are may differ */
     for (size_t i = 0; i < sizeof stats / sizeof *numbers; i++)
         put_number(&run->log, numbers[i]);
     iso_text_put(&run->log, "\n");
 }
 
+/* ---- calls ---- */
+
+static void call_engine(struct run *run, const struct call *call)
+{
+    const struct iso_history *history = run->history;
+    struct iso_error error = {.status = ISO_OK};
+    uint32_t taken;
+    switch (call->what) {
+    case ADD:
+        iso_aion_block(run->engine, history);
+        iso_aion_add(run->engine, (uint32_t)call->a, (uint32_t)call->b, call->now, &taken, &error);
+        put_number(&run->log, taken);
+        iso_text_put(&run->log, error.text);
+        iso_text_put(&run->log, "\n");
+        break;
+    case RESOLVE:
+        put_number(&run->log,
+                   iso_aion_resolve(run->engine, &history->atoms, history->tid[call->a], call->b, call->c, call->now));
+        break;
+    case TICK:
+        iso_aion_tick(run->engine, call->now);
+        break;
+    case WATERMARK:
+        iso_aion_watermark(run->engine, call->a, call->now);
+        break;
+    case MEMORY:
+        iso_aion_memory(run->engine, call->a, call->b, call->c);
+        break;
+    }
+}
+
 /* ---- saving and restoring ---- */
 
-static void maybe_restore(struct run *run)
+static void forget(struct saved *saved)
+{
+    if (saved->file)
+        close(saved->file);
+    *saved = (struct saved){0};
+}
+
+static void save(struct run *run)
 {
     struct iso_error error = {.status = ISO_OK};
     struct iso_archive archive;
-    if (!run->save_percent || !random_percent(&run->saves, run->save_percent))
-        return;
-    int file = memfd_create("state", MFD_CLOEXEC);
-    iso_archive_save(&archive, file, "state", &error);
+    forget(&run->pending);
+    run->pending = (struct saved){memfd_create("state", MFD_CLOEXEC), run->call_count, run->log.used, run->events};
+    iso_archive_save(&archive, run->pending.file, "state", &error);
     iso_aion_archive(&archive, run->engine);
-    iso_archive_close(&archive);
-    iso_aion_free(run->engine);
-    run->engine = iso_aion_new(&run->options);
-    if (random_percent(&run->saves, 50))
-        iso_aion_initial(run->engine, run->history); /* what is restored takes its place */
-    if (lseek(file, 0, SEEK_SET) < 0)
+    if (iso_archive_close(&archive) != ISO_OK)
         abort();
-    iso_archive_restore(&archive, file, "state", &error);
+}
+
+static void commit(struct run *run)
+{
+    if (!run->pending.file)
+        return;
+    forget(&run->committed);
+    run->committed = run->pending;
+    run->pending = (struct saved){0};
+    iso_aion_commit(run->engine);
+}
+
+/* What was done since the archive is lost, and done again. */
+static void restore(struct run *run)
+{
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_archive archive;
+    const struct saved *saved = &run->committed;
+    if (!saved->file)
+        return;
+    iso_aion_free(run->engine);
+    forget(&run->pending);
+    run->engine = iso_aion_new(&run->options);
+    if (random_percent(&run->kills, 50))
+        iso_aion_initial(run->engine, run->history); /* what is restored takes its place */
+    if (lseek(saved->file, 0, SEEK_SET) < 0)
+        abort();
+    iso_archive_restore(&archive, saved->file, "state", &error);
     iso_aion_archive(&archive, run->engine);
     if (iso_archive_close(&archive) != ISO_OK) {
         printf("not ok - %s\n", error.text);
         exit(1);
     }
-    close(file);
     iso_aion_block(run->engine, run->history);
+    run->log.used = saved->log;
+    run->events = saved->events;
+    for (uint32_t i = saved->call; i < run->call_count; i++)
+        call_engine(run, &run->calls[i]);
     run->restored++;
+    run->again += run->call_count - saved->call;
+}
+
+/* Between two calls. */
+static void maybe_restore(struct run *run)
+{
+    if (!run->restores)
+        return;
+    if (random_percent(&run->kills, run->save_percent)) {
+        iso_aion_fork(run->engine);
+        save(run);
+    }
+    if (run->pending.file && random_percent(&run->kills, 60))
+        commit(run);
+    if (random_percent(&run->kills, run->save_percent))
+        restore(run);
 }
 
 /* ---- the script ---- */
 
-static void add(struct run *run, uint32_t first, uint32_t count)
+static void perform(struct run *run, struct call call)
 {
-    struct iso_error error = {.status = ISO_OK};
-    uint32_t taken;
     maybe_restore(run);
-    iso_aion_add(run->engine, first, count, run->now, &taken, &error);
-    put_number(&run->log, taken);
-    iso_text_put(&run->log, error.text);
-    iso_text_put(&run->log, "\n");
+    call.now = run->now;
+    if (run->call_count == run->call_capacity) {
+        run->call_capacity = run->call_capacity ? run->call_capacity * 2 : 64;
+        run->calls = realloc(run->calls, run->call_capacity * sizeof *run->calls);
+    }
+    run->calls[run->call_count++] = call;
+    call_engine(run, &call);
 }
 
 static void resolve_some(struct run *run)
@@ -149,21 +252,30 @@ static void resolve_some(struct run *run)
     bool committed = random_percent(&run->script, 50);
     if (iso_status_of(history, t) != ISO_UNKNOWN || !(history->flags[t] & ISO_HAS_STS))
         return;
-    maybe_restore(run);
     uint64_t cts = history->sts[t] + 1 + random_below(&run->script, 9);
-    put_number(&run->log, iso_aion_resolve(run->engine, &history->atoms, history->tid[t], committed, cts, run->now));
+    perform(run, (struct call){.what = RESOLVE, .a = t, .b = committed, .c = cts});
 }
 
 static void let_time_pass(struct run *run, uint64_t time)
 {
     run->now += random_below(&run->script, 20);
     uint32_t back = random_below(&run->script, 20);
-    maybe_restore(run);
     if (random_percent(&run->script, 50))
-        iso_aion_tick(run->engine, run->now);
-    maybe_restore(run);
+        perform(run, (struct call){.what = TICK});
     if (random_percent(&run->script, 30) && time > back)
-        iso_aion_watermark(run->engine, time - back, run->now);
+        perform(run, (struct call){.what = WATERMARK, .a = time - back});
+}
+
+/* The process has so much more than the engine's own, or another limit. */
+static void look_at_memory(struct run *run)
+{
+    uint64_t limit = run->options.memory_limit;
+    if (!limit || !random_percent(&run->script, 2))
+        return;
+    bool anew = random_percent(&run->script, 20);
+    if (anew)
+        limit += random_below(&run->script, (uint32_t)limit / 4);
+    perform(run, (struct call){.what = MEMORY, .a = limit, .b = limit - random_below(&run->script, 400000), .c = anew});
 }
 
 static void run_script(struct run *run)
@@ -185,25 +297,28 @@ static void run_script(struct run *run)
     for (uint32_t i = 0; i < count; i += group) {
         uint32_t most = count - i < 200 ? count - i : 200;
         group = grouped ? 1 + random_below(&run->script, most) : 1;
-        add(run, order[i], group);
+        perform(run, (struct call){.what = ADD, .a = order[i], .b = group});
         if (random_percent(&run->script, 10))
-            add(run, order[random_below(&run->script, i + 1)], 1);
+            perform(run, (struct call){.what = ADD, .a = order[random_below(&run->script, i + 1)], .b = 1});
+        look_at_memory(run);
         if (random_percent(&run->script, 30))
             resolve_some(run);
         let_time_pass(run, history->flags[order[i]] & ISO_HAS_CTS ? history->cts[order[i]] : 0);
     }
     maybe_restore(run);
     iso_aion_end(run->engine, run->now);
-    maybe_restore(run);
     write_stats(run);
     iso_aion_free(run->engine);
+    forget(&run->pending);
+    forget(&run->committed);
+    free(run->calls);
     free(order);
 }
 
 /* ---- cases ---- */
 
 struct total {
-    uint64_t cases, restored, events;
+    uint64_t cases, restored, again, events, evicted;
     uint32_t failed;
 };
 
@@ -225,6 +340,36 @@ static struct iso_aion_options draw_options(struct random *random, enum iso_leve
     return options;
 }
 
+/* The one that is restored has files with names. */
+static void draw_store(struct random *random, struct run *run, bool large)
+{
+    const char *folder = getenv("TMPDIR");
+    if (!random_percent(random, large ? 70 : 20))
+        return;
+    snprintf(run->folder, sizeof run->folder, "%s/iso-restored-XXXXXX", folder && *folder ? folder : "/tmp");
+    if (!mkdtemp(run->folder))
+        abort();
+    run->options.spill = run->folder;
+    run->options.spill_stays = run->restores;
+    run->options.spill_segment_bits = 12; /* so that there are many, and some are cleaned */
+    run->options.spill_all = random_percent(random, large ? 40 : 80);
+    if (run->options.memory_limit)
+        run->options.memory_limit += (uint64_t)run->options.shards * ISO_SPILL_BUFFERS;
+}
+
+static void remove_folder(struct run *run)
+{
+    char path[96];
+    if (!*run->folder)
+        return;
+    for (uint32_t s = 0; s < run->options.shards; s++) {
+        snprintf(path, sizeof path, "%s/spill-%u", run->folder, s);
+        unlink(path);
+    }
+    if (rmdir(run->folder))
+        abort();
+}
+
 static void compare(const struct iso_history *history, enum iso_level level, uint64_t seed, struct total *total)
 {
     bool large = history->transaction_count > PLAIN_TRANSACTIONS;
@@ -232,14 +377,20 @@ static void compare(const struct iso_history *history, enum iso_level level, uin
     struct run runs[2];
     struct iso_aion_options options = draw_options(&random, level, large);
     for (int i = 0; i < 2; i++) {
-        runs[i] = (struct run){.history = history, .options = options, .script = random, .saves = {seed + 7}};
+        struct random store = {seed + 3};
+        runs[i] =
+            (struct run){.history = history, .options = options, .script = random, .kills = {seed + 9}, .restores = i};
         runs[i].options.context = &runs[i];
-        runs[i].save_percent = i == 0 ? 0 : large ? 2 : 15;
+        runs[i].save_percent = large ? 2 : 20;
+        draw_store(&store, &runs[i], large);
         run_script(&runs[i]);
+        remove_folder(&runs[i]);
     }
     bool same = runs[0].log.used == runs[1].log.used && !memcmp(runs[0].log.bytes, runs[1].log.bytes, runs[0].log.used);
     total->cases++;
     total->restored += runs[1].restored;
+    total->again += runs[1].again;
+    total->evicted += runs[1].evicted;
     total->events += runs[0].events;
     if (!same && total->failed++ < MAX_REPORTS)
         printf("not ok - %s: a restored engine goes on differently, seed %" PRIu64 "%s\n", iso_level_name(level), seed,
@@ -303,25 +454,22 @@ int main(int argc, char **argv)
 {
     uint64_t histories = DEFAULT_HISTORIES, large = DEFAULT_LARGE, seed = 1;
     struct total total = {0};
-    for (int i = 1; i + 1 < argc; i += 2) {
-        uint64_t number = strtoull(argv[i + 1], NULL, 10);
-        if (!strcmp(argv[i], "--histories"))
-            histories = number;
-        else if (!strcmp(argv[i], "--large"))
-            large = number;
-        else if (!strcmp(argv[i], "--seed"))
-            seed = number;
-    }
+    const struct argument known[] = {
+        {"--histories", .number = &histories}, {"--large", .number = &large}, {"--seed", .number = &seed}, {0}};
+    if (!arguments_read(known, argc, argv))
+        return 2;
     printf("# seed %" PRIu64 "\n", seed);
     for (int level = ISO_SI; level <= ISO_SER; level++) {
         small_cases(level, histories, seed, &total);
         large_cases(level, large, seed, &total);
     }
-    printf("# %" PRIu64 " cases, restored %" PRIu64 " times, %" PRIu64 " events\n", total.cases, total.restored,
-           total.events);
+    printf("# %" PRIu64 " cases, restored %" PRIu64 " times, %" PRIu64 " calls done again, %" PRIu64 " events, %" PRIu64
+           " keys went to a store\n",
+           total.cases, total.restored, total.again, total.events, total.evicted);
     if (!total.failed)
         printf("ok - a restored engine goes on as the saved one would have\n");
-    bool covered = total.restored > total.cases && total.events > total.cases;
+    bool covered = total.restored > total.cases && total.again > total.cases && total.events > total.cases &&
+                   total.evicted > total.cases;
     printf("%s - everything occurred\n", covered ? "ok" : "not ok");
     return total.failed || !covered;
 }

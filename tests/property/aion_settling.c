@@ -17,6 +17,7 @@
 #include "aion/aion.h"
 #include "chronos/chronos.h"
 #include "history/copy.h"
+#include "tests/support/arguments.h"
 #include "tests/support/random.h"
 
 enum { TRANSACTIONS = 3000, KEYS = 60, SESSIONS = 12, TICK = 10, MOST_FOUND = 200000 };
@@ -366,12 +367,9 @@ static bool report(const struct total *total)
 int main(int argc, char **argv)
 {
     uint64_t streams = 12, seed = 1;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--streams"))
-            streams = strtoull(argv[i + 1], NULL, 10);
-        else if (!strcmp(argv[i], "--seed"))
-            seed = strtoull(argv[i + 1], NULL, 10);
-    }
+    const struct argument known[] = {{"--streams", .number = &streams}, {"--seed", .number = &seed}, {0}};
+    if (!arguments_read(known, argc, argv))
+        return 2;
     struct found *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
     bool good = true;
     for (int level = ISO_SI; level <= ISO_SER; level++) {

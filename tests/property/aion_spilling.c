@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "aion/aion.h"
+#include "tests/support/arguments.h"
 #include "tests/support/random.h"
 #include "tests/support/temporary.h"
 
@@ -350,12 +351,9 @@ static bool run_level(enum iso_level level, uint64_t histories, uint64_t seed)
 int main(int count, char **arguments)
 {
     uint64_t histories = DEFAULT_HISTORIES, seed = 1;
-    for (int i = 1; i + 1 < count; i += 2) {
-        if (!strcmp(arguments[i], "--histories"))
-            histories = strtoull(arguments[i + 1], NULL, 10);
-        else if (!strcmp(arguments[i], "--seed"))
-            seed = strtoull(arguments[i + 1], NULL, 10);
-    }
+    const struct argument known[] = {{"--histories", .number = &histories}, {"--seed", .number = &seed}, {0}};
+    if (!arguments_read(known, count, arguments))
+        return 2;
     printf("1..4\n");
     bool si = run_level(ISO_SI, histories, seed), ser = run_level(ISO_SER, histories, seed);
     return si && ser ? 0 : 1;

@@ -1,7 +1,7 @@
 /* chronos against the oracle: the exact set of violations, with kinds, values and writers, and the counts, on random
  * small histories, with one thread and with two. A disagreement is shrunk and printed with both sets.
  *
- * chronos_oracle [--histories N] [--seed S] [--level si|ser|both]
+ * chronos_oracle [--histories N] [--seed S] [--level si|ser]
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include "history/snapshot.h"
 #include "tests/oracle/plain_times.h"
 #include "tests/oracle/timestamp_oracle.h"
+#include "tests/support/arguments.h"
 #include "tests/support/random_history.h"
 #include "tests/support/shrink.h"
 
@@ -242,36 +243,21 @@ static bool run_level(enum iso_level level, uint64_t histories, uint64_t seed)
     return good && covered;
 }
 
-static int usage(void)
-{
-    fputs("usage: chronos_oracle [--histories N] [--seed S] [--level si|ser|both]\n", stderr);
-    return 2;
-}
-
 int main(int argc, char **argv)
 {
     uint64_t histories = DEFAULT_HISTORIES, seed = 1;
-    const char *level = "both";
-    for (int i = 1; i < argc; i += 2) {
-        if (i + 1 == argc)
-            return usage();
-        if (!strcmp(argv[i], "--histories"))
-            histories = strtoull(argv[i + 1], NULL, 10);
-        else if (!strcmp(argv[i], "--seed"))
-            seed = strtoull(argv[i + 1], NULL, 10);
-        else if (!strcmp(argv[i], "--level"))
-            level = argv[i + 1];
-        else
-            return usage();
-    }
-    bool both = !strcmp(level, "both");
-    if (!both && strcmp(level, "si") && strcmp(level, "ser"))
-        return usage();
+    const char *level = NULL;
+    const struct argument known[] = {
+        {"--histories", .number = &histories}, {"--seed", .number = &seed}, {"--level", .text = &level}, {0}};
+    bool good = true, any = false;
+    if (!arguments_read(known, argc, argv))
+        return 2;
     printf("# seed %" PRIu64 ", %" PRIu64 " histories a level\n", seed, histories);
-    bool good = true;
-    if (both || !strcmp(level, "si"))
-        good &= run_level(ISO_SI, histories, seed);
-    if (both || !strcmp(level, "ser"))
-        good &= run_level(ISO_SER, histories, seed);
-    return good ? 0 : 1;
+    for (int i = ISO_SI; i <= ISO_SER; i++) {
+        if (level && strcmp(level, iso_level_name((enum iso_level)i)))
+            continue;
+        good &= run_level((enum iso_level)i, histories, seed);
+        any = true;
+    }
+    return good && any ? 0 : 1;
 }

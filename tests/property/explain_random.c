@@ -11,6 +11,7 @@
 #include "chronos/chronos.h"
 #include "explain/argument.h"
 #include "io/report.h"
+#include "tests/support/arguments.h"
 #include "tests/support/capture.h"
 #include "tests/support/random_history.h"
 #include "tests/support/test.h"
@@ -166,12 +167,9 @@ int main(int count, char **arguments)
 {
     struct statistics statistics = {0};
     uint64_t histories = DEFAULT_HISTORIES, seed = 1;
-    for (int i = 1; i + 1 < count; i += 2) {
-        if (!strcmp(arguments[i], "--histories"))
-            histories = strtoull(arguments[i + 1], NULL, 10);
-        else if (!strcmp(arguments[i], "--seed"))
-            seed = strtoull(arguments[i + 1], NULL, 10);
-    }
+    const struct argument known[] = {{"--histories", .number = &histories}, {"--seed", .number = &seed}, {0}};
+    if (!arguments_read(known, count, arguments))
+        return 2;
     for (uint64_t i = 0; i < histories; i++)
         check_seed(seed + i, &statistics);
     printf("1..1\n%s 1 - %" PRIu64 " violations of %" PRIu64 " histories are argued to their end\n",

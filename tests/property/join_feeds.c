@@ -28,6 +28,7 @@
 #include "connectors/yugabyte/yugabyte.h"
 #include "pipeline/archive.h"
 #include "pipeline/pipeline.h"
+#include "tests/support/arguments.h"
 #include "tests/support/carriage.h"
 #include "tests/support/feed_debezium.h"
 #include "tests/support/feed_dgraph.h"
@@ -676,26 +677,19 @@ int main(int argc, char **argv)
 {
     uint64_t histories = DEFAULT_HISTORIES, seed = 1;
     const char *only = NULL;
-    uint32_t restores = DEFAULT_RESTORES;
+    uint64_t restores = DEFAULT_RESTORES; /* per cent */
     bool good = true;
     struct statistics all = {0};
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--histories"))
-            histories = strtoull(argv[i + 1], NULL, 10);
-        else if (!strcmp(argv[i], "--seed"))
-            seed = strtoull(argv[i + 1], NULL, 10);
-        else if (!strcmp(argv[i], "--format"))
-            only = argv[i + 1];
-        else if (!strcmp(argv[i], "--restores"))
-            restores = (uint32_t)strtoul(argv[i + 1], NULL, 10);
-        else {
-            fputs("usage: join_feeds [--histories N] [--seed S] [--format F] [--restores PERCENT]\n", stderr);
-            return 2;
-        }
-    }
+    const struct argument known[] = {{"--histories", .number = &histories},
+                                     {"--seed", .number = &seed},
+                                     {"--format", .text = &only},
+                                     {"--restores", .number = &restores},
+                                     {0}};
+    if (!arguments_read(known, argc, argv))
+        return 2;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (!only || !strcmp(only, formats[i].name))
-            good &= run_format(&formats[i], histories, seed, restores, &all);
+            good &= run_format(&formats[i], histories, seed, (uint32_t)restores, &all);
     if (!only)
         good &= covers(&all);
     return good ? 0 : 1;

@@ -42,7 +42,7 @@ static const char *judge(const char *path, const char *format, enum iso_model mo
     iso_polygraph_result_init(&result);
     iso_polygraph_options_init(&options);
     options.model = model;
-    options.timeout = 60;
+    options.timeout = 500;
     enum iso_status status = iso_format_guess(path, &guessed, &error);
     if (!strcmp(format, "viper") && guessed == ISO_FORMAT_COBRA)
         format = "cobra"; /* Viper's clients write Cobra's logs too */

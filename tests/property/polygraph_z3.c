@@ -283,7 +283,7 @@ int main(int argc, char **argv)
         return 4;
     int wrong = ask_all(file, said, histories, seed);
     fclose(file);
-    snprintf(command, sizeof command, "z3 -t:2000 -smt2 '%s'", path);
+    snprintf(command, sizeof command, "z3 -t:60000 -smt2 '%s'", path);
     FILE *answers = popen(command, "r");
     wrong += answers ? compare_all(answers, said, histories) : 1;
     if (answers)

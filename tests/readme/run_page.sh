@@ -38,9 +38,9 @@ done <"$work/page/notes"
 mkfifo "$work/broker.in"
 "$work/bin/embedded-broker" <"$work/broker.in" >"$work/address" &
 exec 3>"$work/broker.in"
-for _ in $(seq 400); do [ -s "$work/address" ] && break; sleep 0.05; done
+for _ in $(seq 2400); do [ -s "$work/address" ] && break; sleep 0.05; done
 address=$(cat "$work/address")
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$("$here/../support/free_ports.py")
 
 cd "$work/page" || exit 4
 {
@@ -48,7 +48,7 @@ cd "$work/page" || exit 4
     sed -E -e "s/localhost:9092/$address/g; s/(127\.0\.0\.1|localhost):8080/127.0.0.1:$port/g" \
         -e "s|^(} >)([0-9]+\.actual 2>&1; status=\\$\?; echo \\\$status >)([0-9]+\.status)|\1$work/page/\2$work/page/\3|" script
 } >run
-LC_ALL=C.UTF-8 HOME="$work/empty" PATH="$work/bin:$PATH" setsid timeout --kill-after=5 120 bash run </dev/null >"$work/out" 2>&1 3>&- &
+LC_ALL=C.UTF-8 HOME="$work/empty" PATH="$work/bin:$PATH" setsid timeout --kill-after=5 500 bash run </dev/null >"$work/out" 2>&1 3>&- &
 shell=$!
 wait $shell
 

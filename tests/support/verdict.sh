@@ -12,6 +12,27 @@ watch() { # output options...
     watcher=$!
 }
 
+# One that says how far it is.
+watch_live() { # output options...
+    local output=$1 listen
+    shift
+    listen=$("$here/../support/free_ports.py")
+    echo "$listen" >"$work/$output.listen"
+    watch "$output" --listen "$listen" "$@"
+}
+
+# Ends $watcher, a live one, once it has read as many messages as the judge of the same sources.
+end_live() { # output judged
+    local messages
+    messages=$(jq .stream.messages "$work/$2")
+    while kill -0 "$watcher" && [ "$(curl -s "http://127.0.0.1:$(cat "$work/$1.listen")/metrics" |
+        awk '$1 == "isochron_messages_total" { print $2 }')" -lt "$messages" ]; do
+        sleep 0.2
+    done
+    kill -TERM "$watcher"
+    finish "$1"
+}
+
 finish() { # output: waits for the last watcher
     wait $watcher 2>/dev/null
     echo $? >"$work/$1.status"

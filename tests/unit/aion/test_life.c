@@ -1,6 +1,7 @@
 /* The life of a verdict: tentative, final, retracted; watermarks, deadlines, unknown outcomes, repeats,
  * memory. */
 #include "aion/aion.h"
+#include "base/rng.h"
 #include "tests/support/history.h"
 #include "tests/support/test.h"
 
@@ -443,6 +444,40 @@ static void test_sessions_that_ended_let_go(void **state)
     stop(&f);
 }
 
+/* Keys that have some versions in the retention, by chance now more, now fewer: each has many at some time, and it must
+ * not keep the room for them. */
+static void test_a_steady_stream_takes_steady_memory(void **state)
+{
+    enum { KEYS = 400, VERSIONS = 17, WINDOW = KEYS * VERSIONS, LOOK = 3 * WINDOW, UNTIL = 80 * WINDOW };
+    struct fixture f;
+    uint64_t first = 0, last = 0;
+    struct iso_rng random;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    f.options.retention = 10 * WINDOW;
+    open_engine(&f);
+    iso_rng_seed(&random, 1);
+    for (uint32_t i = 1; i <= UNTIL; i++) {
+        iso_history_clear(&f.block);
+        f.block.clock = ISO_CLOCK_SCALAR;
+        iso_history_input(&f.block, "topic[0]");
+        iso_aion_block(f.engine, &f.block);
+        begin(&f, i, 10ull * i, 10ull * i + 1, ISO_COMMITTED);
+        f.block.session[0] = ISO_NONE;
+        iso_history_operation(&f.block, ISO_WRITE, (uint32_t)iso_rng_below(&random, KEYS), i);
+        assert_int_equal(arrive(&f), ISO_OK);
+        if (i % 100)
+            continue;
+        iso_aion_watermark(f.engine, 10ull * i, 0);
+        if (i > LOOK && i <= 2 * LOOK)
+            first = stats_of(&f).bytes > first ? stats_of(&f).bytes : first;
+        if (i > UNTIL - LOOK)
+            last = stats_of(&f).bytes > last ? stats_of(&f).bytes : last;
+    }
+    assert_in_range(last, 1, first + first / 10);
+    stop(&f);
+}
+
 static void test_memory_limit(void **state)
 {
     struct fixture f;
@@ -612,6 +647,7 @@ int main(void)
         cmocka_unit_test(test_reads_at_the_last_two_timestamps),
         cmocka_unit_test(test_what_was_dropped_is_undecided),
         cmocka_unit_test(test_sessions_that_ended_let_go),
+        cmocka_unit_test(test_a_steady_stream_takes_steady_memory),
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_shared_cts_waits_for_the_watermark),
         cmocka_unit_test(test_overtaken_writer_is_waited_for),

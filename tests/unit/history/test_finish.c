@@ -367,7 +367,7 @@ static void what_is_a_snapshot(void **state)
  * too: what grows with the square of the snapshots takes minutes here. */
 static void many_snapshots_beside_a_long_transaction(void **state)
 {
-    enum { SNAPSHOTS = 200000, SECONDS = 40 };
+    enum { SNAPSHOTS = 200000, SECONDS = 100 };
     struct iso_history history;
     struct iso_error error = {.status = ISO_OK};
     (void)state;

@@ -181,7 +181,7 @@ static void a_broker_that_is_away_costs_records_and_no_time(void **state)
 {
     (void)state;
     struct iso_error error = {0};
-    const char *properties[] = {"bootstrap.servers", "127.0.0.1:1", "message.timeout.ms", "1000", NULL};
+    const char *properties[] = {"bootstrap.servers", "127.0.0.1:1", "message.timeout.ms", "5000", NULL};
     const struct iso_recorder_options options = {.buffer_bytes = 12800};
     struct iso_recorder *recorder = iso_recorder_new_kafka("records", properties, &options, &error);
     assert_non_null(recorder);
@@ -195,7 +195,7 @@ static void a_broker_that_is_away_costs_records_and_no_time(void **state)
         waits += 1000 * (end.tv_sec - start.tv_sec) + (end.tv_nsec - start.tv_nsec) / 1000000 > 500;
         assert_true(counts(recorder).waiting_bytes <= options.buffer_bytes);
     }
-    assert_true(waits <= 2); /* had it waited for the broker, each buffer would have taken a second */
+    assert_true(waits <= 2); /* had it waited for the broker, each buffer would have taken five seconds */
     assert_true(iso_recorder_flush(recorder, 60));
     struct iso_recorder_statistics seen = counts(recorder);
     assert_true(seen.dropped_full > 0);

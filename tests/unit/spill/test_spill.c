@@ -54,6 +54,11 @@ static void expect(struct iso_spill *spill, uint64_t digest, uint32_t turn)
     assert_memory_equal(record, wanted, size);
 }
 
+static enum iso_status open_unnamed(const char *place, struct iso_spill **spill, struct iso_error *error)
+{
+    return iso_spill_open(&(struct iso_spill_options){.folder = place}, spill, error);
+}
+
 static void keeps_what_was_put(void **state)
 {
     static uint8_t record[LARGE];
@@ -63,7 +68,7 @@ static void keeps_what_was_put(void **state)
     struct iso_spill *spill;
     uint64_t random = 42;
     (void)state;
-    assert_int_equal(iso_spill_open(folder(), &spill, &error), ISO_OK);
+    assert_int_equal(open_unnamed(folder(), &spill, &error), ISO_OK);
     for (uint32_t turn = 1; turn <= PUTS; turn++) {
         uint32_t number = (uint32_t)(test_random(&random) % DIGESTS);
 
@@ -125,7 +130,7 @@ static void notices_damage(void **state)
     uint32_t size;
     (void)state;
     for (off_t at = 0; at < 40; at += 3) { /* its size, its checksum, its digest, its content */
-        assert_int_equal(iso_spill_open(folder(), &spill, &error), ISO_OK);
+        assert_int_equal(open_unnamed(folder(), &spill, &error), ISO_OK);
         put_many(spill, 400, &error);
         assert_int_equal(error.status, ISO_OK);
         uint8_t byte;
@@ -147,7 +152,7 @@ static void notices_a_short_file(void **state)
     const uint8_t *record;
     uint32_t size;
     (void)state;
-    assert_int_equal(iso_spill_open(folder(), &spill, &error), ISO_OK);
+    assert_int_equal(open_unnamed(folder(), &spill, &error), ISO_OK);
     put_many(spill, 400, &error);
     assert_int_equal(ftruncate(file_of_store(), 0), 0);
     assert_int_equal(iso_spill_get(spill, digest_of(1), &record, &size, &error), ISO_FAILED);
@@ -161,7 +166,7 @@ static void tells_of_a_full_disk(void **state)
     struct rlimit limit, small;
     struct iso_spill *spill;
     (void)state;
-    assert_int_equal(iso_spill_open(folder(), &spill, &error), ISO_OK);
+    assert_int_equal(open_unnamed(folder(), &spill, &error), ISO_OK);
     signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &limit);
     small = limit;
@@ -180,7 +185,7 @@ static void needs_a_folder(void **state)
     struct iso_error error = {.status = ISO_OK};
     struct iso_spill *spill = NULL;
     (void)state;
-    assert_int_equal(iso_spill_open("/nowhere/at/all", &spill, &error), ISO_FAILED);
+    assert_int_equal(open_unnamed("/nowhere/at/all", &spill, &error), ISO_FAILED);
     assert_null(spill);
     assert_non_null(strstr(error.text, "/nowhere/at/all"));
 }

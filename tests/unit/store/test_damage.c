@@ -20,7 +20,7 @@ struct place {
     uint8_t *bytes; /* of the snapshot */
     size_t size;
     size_t item[MOST_ITEMS + 1]; /* where each begins; the end */
-    uint32_t items;
+    uint32_t items, tried;
 };
 
 static void walk(void *context, struct iso_archive *archive)
@@ -52,12 +52,32 @@ static enum iso_status restore(struct iso_store *store, struct iso_error *error)
     return error->status;
 }
 
-/* Altered like this it is refused, and the file named. */
-static void refuses(const struct place *place, const char *what, size_t at)
+/* As `state verify` does. */
+static void examine(void *context, struct iso_archive *archive)
 {
-    struct iso_error error;
-    if (restore(place->store, &error) == ISO_FAILED && strstr(error.text, "/snapshot-1: ") &&
-        (strstr(error.text, "damaged at byte") || strstr(error.text, "written by another version")))
+    struct iso_archive_item item;
+    (void)context;
+    while (iso_archive_next(archive, &item, NULL, NULL))
+        continue;
+}
+
+static bool is_refusal(const struct iso_error *error)
+{
+    return error->status == ISO_FAILED && strstr(error->text, "/snapshot-1: ") &&
+           (strstr(error->text, "damaged at byte") || strstr(error->text, "written by another version"));
+}
+
+/* Altered like this it is refused, and the file named: when it is verified, and, tried each eighth time, restored. */
+static void refuses(struct place *place, const char *what, size_t at)
+{
+    struct iso_error error = {.status = ISO_OK};
+    iso_store_examine(place->store, examine, NULL, &error);
+    bool refused = is_refusal(&error);
+    if (refused && place->tried++ % 8 == 0) {
+        restore(place->store, &error);
+        refused = is_refusal(&error);
+    }
+    if (refused)
         return;
     print_error("%s at byte %zu of %zu: status %d, %s\n", what, at, place->size, (int)error.status, error.text);
     fail();
@@ -115,7 +135,7 @@ static int tear_down(void **state)
 
 /* ---- bytes ---- */
 
-static void alter(const struct place *place, int file, size_t at, const char *what)
+static void alter(struct place *place, int file, size_t at, const char *what)
 {
     uint8_t altered = place->bytes[at] ^ (uint8_t)(1u << at % 8);
     assert_int_equal(pwrite(file, &altered, 1, (off_t)at), 1);
@@ -133,7 +153,7 @@ static void every_member_of_every_head(void **state)
 #define MEMBER(name) {#name, offsetof(struct iso_archive_item, name), sizeof(((struct iso_archive_item *)0)->name)}
         MEMBER(name), MEMBER(element), MEMBER(number), MEMBER(count), MEMBER(capacity), MEMBER(content), MEMBER(head),
     };
-    const struct place *place = *state;
+    struct place *place = *state;
     int file = open(place->snapshot, O_RDWR);
     for (uint32_t i = 0; i < place->items; i++)
         for (size_t m = 0; m < sizeof members / sizeof *members; m++)
@@ -145,7 +165,7 @@ static void every_member_of_every_head(void **state)
 /* Content: its first and last byte and one in its middle. */
 static void content_of_every_item(void **state)
 {
-    const struct place *place = *state;
+    struct place *place = *state;
     int file = open(place->snapshot, O_RDWR);
     uint32_t tried = 0;
     for (uint32_t i = 0; i < place->items; i++) {
@@ -162,7 +182,7 @@ static void content_of_every_item(void **state)
 
 static void every_length_of_an_item(void **state)
 {
-    const struct place *place = *state;
+    struct place *place = *state;
     for (uint32_t i = place->items; i-- > 0;) {
         size_t from = place->item[i], to = place->item[i + 1], head = sizeof(struct iso_archive_item);
         const size_t lengths[] = {to - 1, from + head + (to - from - head) / 2, from + head - 1, from + 1, from};
@@ -190,7 +210,7 @@ static size_t put_items(const struct place *place, uint8_t *bytes, size_t used, 
 
 static void items_out_of_order(void **state)
 {
-    const struct place *place = *state;
+    struct place *place = *state;
     uint8_t *bytes = malloc(2 * LARGEST);
     for (uint32_t i = 0; i < place->items; i++) {
         size_t used = put_items(place, bytes, 0, 0, i);

@@ -1,0 +1,96 @@
+/* The store's file. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "spill/spill_private.h"
+
+static void at(const struct iso_spill *spill, const char *point)
+{
+    if (spill->options.at)
+        spill->options.at(spill->options.context, point);
+}
+
+enum iso_status spill_failed(const struct iso_spill *spill, struct iso_error *error, const char *what)
+{
+    return iso_error_set(error, ISO_FAILED, "%s: the store of what does not fit into memory %s: %s", spill->path, what,
+                         strerror(errno));
+}
+
+enum iso_status spill_make_unnamed(struct iso_spill *spill, struct iso_error *error)
+{
+    size_t room = strlen(spill->options.folder) + 32;
+    char *path = iso_allocate(room);
+    snprintf(path, room, "%s/isochron-spill-XXXXXX", spill->options.folder);
+    spill->file = mkostemp(path, O_CLOEXEC);
+    if (spill->file < 0 || unlink(path))
+        spill_failed(spill, error, "cannot be made (--spill or TMPDIR names another folder)");
+    else
+        posix_fadvise(spill->file, 0, 0, POSIX_FADV_RANDOM);
+    iso_free(path);
+    return error->status;
+}
+
+enum iso_status spill_open_named(struct iso_spill *spill, int flags, struct iso_error *error)
+{
+    at(spill, "before-spill-opened");
+    spill->file = open(spill->path, flags | O_RDWR | O_CLOEXEC, 0600);
+    if (spill->file < 0)
+        return spill_failed(spill, error, flags & O_CREAT ? "cannot be made" : "cannot be opened");
+    at(spill, "after-spill-opened");
+    posix_fadvise(spill->file, 0, 0, POSIX_FADV_RANDOM);
+    return ISO_OK;
+}
+
+enum iso_status spill_read(struct iso_spill *spill, void *bytes, size_t size, uint64_t offset, struct iso_error *error)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t got = pread(spill->file, (uint8_t *)bytes + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            errno = got ? errno : EIO; /* shorter than what was written */
+            return spill_failed(spill, error, "cannot be read");
+        }
+        done += (size_t)got;
+        spill->read += (uint64_t)got;
+    }
+    return ISO_OK;
+}
+
+/* A file that is made now and has a name may be one that was left there: no archive refers to anything in it. */
+enum iso_status spill_write_segment(struct iso_spill *spill, struct iso_error *error)
+{
+    memset(spill->buffer + spill->filled, 0, spill->segment - spill->filled);
+    if (spill->file < 0 && spill_open_named(spill, O_CREAT | O_TRUNC, error) != ISO_OK)
+        return error->status;
+    at(spill, "before-spill-write");
+    for (size_t done = 0; done < spill->segment;) {
+        off_t offset = (off_t)spill->active * spill->segment + (off_t)done;
+        ssize_t put = pwrite(spill->file, spill->buffer + done, spill->segment - done, offset);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return spill_failed(spill, error, "cannot be written");
+        done += (size_t)put;
+        spill->written += (uint64_t)put;
+    }
+    at(spill, "after-spill-write");
+    return ISO_OK;
+}
+
+enum iso_status spill_sync(struct iso_spill *spill, struct iso_error *error)
+{
+    if (spill->file < 0)
+        return ISO_OK;
+    at(spill, "before-spill-sync");
+    if (fdatasync(spill->file))
+        return spill_failed(spill, error, "cannot be synced");
+    at(spill, "after-spill-sync");
+    return ISO_OK;
+}

@@ -1,0 +1,74 @@
+/* What the files of the store share. */
+#ifndef ISO_SPILL_PRIVATE_H
+#define ISO_SPILL_PRIVATE_H
+
+#include "spill/spill.h"
+#include "spill/table.h"
+
+enum { SPILL_BITS = 20, SPILL_LEAST_BITS = 12, SPILL_UNIT = 16 };
+
+/* Before each record. */
+struct spill_header {
+    uint32_t size, check; /* of what follows; of all of it */
+    uint64_t digest;
+};
+
+/* Part of an archive. */
+struct spill_segment {
+    uint32_t records, live; /* all; those that are not garbage. No records: the segment is free, or active */
+    uint64_t serial;
+};
+
+/* Numbers of segments, a stack, of the list's capacity. */
+struct spill_stack {
+    uint32_t *list, count;
+};
+
+struct iso_spill {
+    struct iso_spill_options options; /* folder and name are the store's own */
+    char *path;                       /* for messages: the file's, or if it has no name, the folder's */
+    int file;                         /* -1: there is none yet */
+    uint32_t segment;                 /* bytes of one */
+    struct spill_table table;
+    struct spill_segment *list;
+    struct spill_stack free, freed, waiting;
+    uint32_t segments, segment_capacity;
+    uint64_t serial;         /* of the next segment */
+    uint32_t active, filled; /* the segment that is in `buffer`, and its bytes */
+    uint8_t *buffer;         /* NULL: nothing was ever put */
+    uint8_t *found;          /* the record that was asked for last */
+    uint8_t *victim;         /* the segment that is being cleaned */
+    bool cleaning;
+    uint64_t records; /* in all segments */
+    uint64_t read, written, moved;
+};
+
+static inline uint32_t spill_space_of(uint32_t size)
+{
+    return ((uint32_t)sizeof(struct spill_header) + size + SPILL_UNIT - 1) / SPILL_UNIT * SPILL_UNIT;
+}
+
+static inline uint64_t spill_offset_of(const struct spill_slot *slot)
+{
+    return ((uint64_t)slot->place - 1) * SPILL_UNIT;
+}
+
+/* The checksum of a record `within` bytes into the segment of this serial number. */
+uint32_t spill_check_of(uint64_t serial, uint32_t within, uint64_t digest, const void *record, uint32_t size);
+
+/* Does a whole record stand there in the bytes of a segment? */
+bool spill_is_record(const uint8_t *segment, uint32_t bytes, uint32_t within, uint64_t serial,
+                     struct spill_header *header);
+
+void spill_allocate_buffers(struct iso_spill *spill);
+void spill_widen_list(struct iso_spill *spill, uint32_t capacity);
+
+/* file.c */
+enum iso_status spill_failed(const struct iso_spill *spill, struct iso_error *error, const char *what);
+enum iso_status spill_make_unnamed(struct iso_spill *spill, struct iso_error *error);
+enum iso_status spill_open_named(struct iso_spill *spill, int flags, struct iso_error *error);
+enum iso_status spill_read(struct iso_spill *spill, void *bytes, size_t size, uint64_t offset, struct iso_error *error);
+enum iso_status spill_write_segment(struct iso_spill *spill, struct iso_error *error);
+enum iso_status spill_sync(struct iso_spill *spill, struct iso_error *error);
+
+#endif
