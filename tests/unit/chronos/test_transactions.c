@@ -98,14 +98,14 @@ static void refusals(void **state)
     chronos_expect_refusal(
         ISO_SI, "1 a 1 - | w x 1\n2 a - -\n",
         "test:1: committed transaction 1 has no commit timestamp (cts), and writes; timestamps cannot "
-        "judge it");
+        "judge it, --engine polygraph can");
     chronos_expect_refusal(
         ISO_SER, "1 a 1 - | w x 1\n",
         "test:1: committed transaction 1 has no commit timestamp (cts), and writes; timestamps cannot "
-        "judge it");
+        "judge it, --engine polygraph can");
     chronos_expect_refusal(ISO_SER, "1 a 1 2 | w x 1\nt a - - | r x 1\n",
                            "test:2: committed transaction t has no timestamp, neither sts nor cts; timestamps cannot "
-                           "judge it");
+                           "judge it, --engine polygraph can");
     chronos_expect(ISO_SER, "1 a - 2 | w x 1\n2 b - 3 | r x 1\n3 a - - aborted | w x 2\n4 a - - unknown | w x 2\n", "");
 }
 
