@@ -3,10 +3,11 @@
  * A log with an index in memory (Bitcask; the cleaning is that of log-structured file systems, Rosenblum and
  * Ousterhout 1991):
  *
- *   table      tag -> place    8 bytes a slot, 9 to 12 bytes a record: 32 bits of the digest, and where its record
- *                              begins
- *   file       | segment | segment | ...   of 1 MiB, each filled from its start; records of 16 + n bytes, in units of
- * 16 buffer     the segment that is being filled: written at once when it is full
+ *   table    tag -> place             8 bytes a slot, 9 to 12 bytes a record: 32 bits of the digest, and where its
+ *                                     record begins
+ *   file     | segment | segment | ...  of 1 MiB, each filled from its start with records of 16 + n bytes, in units
+ *                                     of 16
+ *   buffer   the segment that is being filled: written at once when it is full
  *
  * A put goes to the end of the log; what the digest's record was before is garbage, and so is one that is removed. When
  * garbage outweighs what lives, the segment with the least living bytes is read, what lives in it goes to the end of
