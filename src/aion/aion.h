@@ -121,6 +121,10 @@ void iso_aion_free(struct iso_aion *engine);
  * given, and from nothing else. */
 void iso_aion_memory(struct iso_aion *engine, uint64_t limit, uint64_t in_use, bool anew);
 
+/* The limit that would be enough for what the process has now, if the one that there is is not, after all went to the
+ * store that can; else 0. */
+uint64_t iso_aion_memory_needed(const struct iso_aion *engine);
+
 /* Initial values: `initial_*` of a history (its transactions do not matter). Before anything is added. */
 void iso_aion_initial(struct iso_aion *engine, const struct iso_history *history);
 

@@ -160,6 +160,7 @@ struct aion_budget {
     uint64_t beside;  /* anonymous bytes of the process beside those, when they were looked at last */
     uint32_t looked;  /* transactions accepted by then, wraps */
     uint64_t useless; /* bytes in use after an eviction that found too few keys: not tried again below */
+    uint64_t needed;  /* bytes of the process, after the last look; 0: the limit is enough */
     struct iso_error failure;
 };
 

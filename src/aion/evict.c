@@ -212,8 +212,8 @@ ISO_FETCH fetch_going(const struct iso_aion_shard *shard, uint32_t hand)
     }
 }
 
-/* Bytes of what goes with keys: what else is in use does not change here. */
-static uint64_t bytes_with_keys(const struct iso_aion_shard *shard)
+/* What else is in use does not change here. */
+uint64_t iso_aion_shard_key_bytes(const struct iso_aion_shard *shard)
 {
     return shard->pool.in_use + aion_values_bytes(&shard->values) + (uint64_t)shard->keys_in_use * sizeof *shard->keys +
            (uint64_t)shard->rares_in_use * sizeof *shard->rares +
@@ -222,12 +222,12 @@ static uint64_t bytes_with_keys(const struct iso_aion_shard *shard)
 
 void iso_aion_shard_evict(struct iso_aion_shard *shard, uint64_t bytes)
 {
-    uint64_t before = bytes_with_keys(shard), goal = before > bytes ? before - bytes : 0;
+    uint64_t before = iso_aion_shard_key_bytes(shard), goal = before > bytes ? before - bytes : 0;
     pin_waiting(shard, true);
     shard->thorough = true;
     shard->eager = !goal;
     for (uint64_t left = 2 * (uint64_t)shard->key_count; left && shard->failure.status == ISO_OK; left--) {
-        if (bytes_with_keys(shard) <= goal)
+        if (iso_aion_shard_key_bytes(shard) <= goal)
             break;
         shard->evict_hand = shard->evict_hand + 1 < shard->key_count ? shard->evict_hand + 1 : 0;
         fetch_going(shard, shard->evict_hand);

@@ -177,5 +177,6 @@ iso_atom iso_aion_shard_key_atom(const struct iso_aion_shard *shard, uint32_t ke
 /* Adds what this shard counts. */
 void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_stats *stats);
 uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard);
+uint64_t iso_aion_shard_key_bytes(const struct iso_aion_shard *shard); /* of that, what goes with keys (evict.c) */
 
 #endif

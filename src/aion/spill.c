@@ -6,14 +6,19 @@
  * margin, is the engine's. Over it keys go until a fortieth of it is free. The margin is for what comes between two
  * looks, and for the change that comes once keys go: memory of the kinds that there are fewer of then is no room for
  * those that there are more of.
+ *
+ * What does not go with keys (who was seen, sessions, what waits) and the process's rest may leave nothing. To let all
+ * keys go then, at every watermark, would have each come back at once: the engine would do nothing else. An eighth of
+ * the limit is for keys whatever there is beside them, and the process takes what it takes; that is for whoever set the
+ * limit to know (iso_aion_memory_needed).
  */
 #include <stdio.h>
 
 #include "aion/engine_private.h"
 #include "spill/spill.h"
 
-/* LOOK: transactions between two looks at the process; MARGIN: a share of the limit. */
-enum { LOOK = 1024, MARGIN = 10, STRIDE = 40 };
+/* LOOK: transactions between two looks at the process; MARGIN, LEAST: shares of the limit. */
+enum { LOOK = 1024, MARGIN = 10, STRIDE = 40, LEAST = 8 };
 
 static uint64_t less(uint64_t left, uint64_t right)
 {
@@ -76,6 +81,35 @@ static void evict(struct iso_aion *engine, uint64_t bytes)
     pin_ties(engine, false);
 }
 
+/* Bytes that no eviction frees, and what keys have whatever there is beside them. */
+static uint64_t least(const struct iso_aion *engine, uint64_t in_use)
+{
+    uint64_t with_keys = 0;
+    for (uint32_t s = 0; s < engine->shards; s++)
+        with_keys += iso_aion_shard_key_bytes(engine->shard[s]);
+    return less(in_use, with_keys) + engine->budget.limit / LEAST;
+}
+
+static void fit(struct iso_aion *engine)
+{
+    struct aion_budget *budget = &engine->budget;
+    uint64_t in_use = aion_bytes(engine), room = allowed(engine, in_use), floor = least(engine, in_use);
+    uint64_t most = room > floor ? room : floor;
+    budget->useless = in_use > most ? budget->useless : 0;
+    if (in_use > most && in_use >= budget->useless) {
+        evict(engine, in_use - most + most / STRIDE);
+        in_use = aion_bytes(engine);
+        budget->useless = in_use > most ? in_use + most / STRIDE : 0;
+    }
+    uint64_t rest = in_use > floor ? in_use : floor;
+    budget->needed = rest > room ? (rest + budget->beside) / (MARGIN - 1) * MARGIN : 0;
+}
+
+uint64_t iso_aion_memory_needed(const struct iso_aion *engine)
+{
+    return engine->budget.needed;
+}
+
 void aion_spill(struct iso_aion *engine)
 {
     struct aion_budget *budget = &engine->budget;
@@ -84,13 +118,7 @@ void aion_spill(struct iso_aion *engine)
     if (engine->options.spill_all) {
         evict(engine, UINT64_MAX);
     } else if (budget->limit) {
-        uint64_t in_use = aion_bytes(engine), most = allowed(engine, in_use);
-        budget->useless = in_use > most ? budget->useless : 0;
-        if (in_use > most && in_use >= budget->useless) {
-            evict(engine, in_use - most + most / STRIDE);
-            in_use = aion_bytes(engine);
-            budget->useless = in_use > most ? in_use + most / STRIDE : 0;
-        }
+        fit(engine);
     }
     for (uint32_t s = 0; s < engine->shards; s++)
         aion_note_failure(engine, s);

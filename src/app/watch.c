@@ -24,6 +24,9 @@ enum { POLL_MS = 50, STATUS_MS = 250, FLUSH_MS = 1000, DEAF_MS = 3000, DEAF_AT_F
  * the next is asked for; and the producer's queue, of 100,000 messages, never fills up. */
 enum { WAITING_HIGH = 10000, WAITING_LOW = 1000 };
 
+/* By how many percent the process may be above --memory before that is told. */
+enum { ABOVE_PERCENT = 5 };
+
 /* While catching up, a partition gets no further ahead of the slowest than so many messages: what lies above the
  * watermark has to be kept, and looked at again for whatever comes below it. A partition that lags by fewer messages
  * than BEHIND_FEW lags because it has nothing to say, and nobody waits for it. */
@@ -151,6 +154,7 @@ struct watcher {
     int64_t looked, skew;  /* when it last looked whether time passes; what the pipeline's has beyond the clock's */
     int64_t deaf;          /* since when it is not known what the topics hold; 0: it is */
     bool told_deaf, heard; /* it was known, once */
+    bool told_memory;      /* that --memory is not enough */
 };
 
 static void declare_partitions(struct watcher *watcher, uint64_t now, struct iso_error *error)
@@ -332,6 +336,22 @@ static enum iso_status take_batch(struct watcher *watcher, const struct iso_mess
     return error->status;
 }
 
+/* Once, when the process is above --memory and nothing is left that could go to the store. */
+static void tell_memory(struct watcher *watcher)
+{
+    uint64_t limit = watcher->stream.options->memory, needed = iso_pipeline_memory_needed(watcher->stream.pipeline);
+    if (watcher->told_memory || needed <= limit)
+        return;
+    uint64_t in_use = app_memory_in_use();
+    if (in_use <= limit + limit / 100 * ABOVE_PERCENT)
+        return;
+    watcher->told_memory = true;
+    app_warn("--memory %" PRIu64 " is not enough: the process has %" PRIu64
+             " bytes, and all went to the store that can. "
+             "What comes at this rate and with this retention needs %" PRIu64 " at least, or a smaller --retention",
+             limit, in_use, needed);
+}
+
 static enum iso_status step(struct watcher *watcher, struct iso_error *error)
 {
     const struct iso_message *messages;
@@ -361,6 +381,7 @@ static enum iso_status step(struct watcher *watcher, struct iso_error *error)
         app_stream_flush(stream); /* caught up: whoever reads the verdicts is to see them */
     draw(watcher, now);
     tell_calmly(watcher, now);
+    tell_memory(watcher);
     app_status_update(&watcher->status, stream, watcher->consumer, (uint64_t)now);
     return error->status;
 }

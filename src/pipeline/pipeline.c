@@ -434,6 +434,11 @@ void iso_pipeline_memory(struct iso_pipeline *pipeline, uint64_t limit, uint64_t
     iso_aion_memory(pipeline->engine, limit, in_use, anew);
 }
 
+uint64_t iso_pipeline_memory_needed(const struct iso_pipeline *pipeline)
+{
+    return iso_aion_memory_needed(pipeline->engine);
+}
+
 void iso_pipeline_stats(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats)
 {
     *stats = pipeline->stats;

@@ -151,6 +151,7 @@ enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now, st
 
 /* As iso_aion_memory. */
 void iso_pipeline_memory(struct iso_pipeline *pipeline, uint64_t limit, uint64_t in_use, bool anew);
+uint64_t iso_pipeline_memory_needed(const struct iso_pipeline *pipeline); /* as iso_aion_memory_needed */
 
 void iso_pipeline_stats(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);
 

@@ -177,19 +177,21 @@ static enum iso_status find(struct iso_spill *spill, uint64_t digest, bool known
 
 static enum iso_status clean(struct iso_spill *spill, struct iso_error *error);
 
-/* Room for `space` bytes at the end of the log. */
+/* Room for `space` bytes at the end of the log. What cleaning moves there may fill a segment once more. */
 static enum iso_status make_room(struct iso_spill *spill, uint32_t space, struct iso_error *error)
 {
-    if (spill->filled + space <= spill->segment)
-        return ISO_OK;
-    if (spill_write_segment(spill, error) != ISO_OK)
-        return ISO_FAILED;
-    take_segment(spill);
-    if ((uint64_t)(spill->active + 2) * (spill->segment / SPILL_UNIT) > UINT32_MAX) { /* places are numbers of units */
-        errno = EFBIG;
-        return spill_failed(spill, error, "cannot hold more");
+    while (spill->filled + space > spill->segment) {
+        if (spill_write_segment(spill, error) != ISO_OK)
+            return ISO_FAILED;
+        take_segment(spill);
+        if ((uint64_t)(spill->active + 2) * (spill->segment / SPILL_UNIT) > UINT32_MAX) { /* places number units */
+            errno = EFBIG;
+            return spill_failed(spill, error, "cannot hold more");
+        }
+        if (!spill->cleaning && clean(spill, error) != ISO_OK)
+            return ISO_FAILED;
     }
-    return spill->cleaning ? ISO_OK : clean(spill, error);
+    return ISO_OK;
 }
 
 /* Adds a record for which there is room; says where it is. */

@@ -141,10 +141,13 @@ static void json_of_violations(void **state)
     *strstr(text, ",\"seconds\"") = 0;
     assert_string_equal(list,
                         "\"violations\":[{\"axiom\":\"NOCONFLICT\",\"tids\":[\"1\",\"2\"],\"key\":\"x\",\"sts\":\"1\","
-                        "\"cts\":\"18446744073709551614\",\"at\":[{\"file\":\"h \\\"1\\\".jsonl\",\"line\":1,\"op\":0},"
+                        "\"cts\":\"18446744073709551614\",\"times\":{\"other\":{\"sts\":\"3\",\"cts\":\"4\"}},"
+                        "\"at\":[{\"file\":\"h \\\"1\\\".jsonl\",\"line\":1,\"op\":0},"
                         "{\"file\":\"h \\\"1\\\".jsonl\",\"line\":2,\"op\":2}]},"
                         "{\"axiom\":\"EXT\",\"kind\":\"stale\",\"tids\":[\"2\"],\"key\":\"x\",\"expected\":\"5\","
                         "\"actual\":\"6\",\"writer_expected\":\"1\",\"writer_actual\":null,\"sts\":\"3\",\"cts\":\"4\","
+                        "\"times\":{\"look\":\"3\",\"inclusive\":true,\"expected\":{\"sts\":\"1\","
+                        "\"cts\":\"18446744073709551614\"}},"
                         "\"at\":[{\"file\":\"h \\\"1\\\".jsonl\",\"line\":2,\"op\":1}]}]");
     free(text);
 }

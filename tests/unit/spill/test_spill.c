@@ -97,6 +97,43 @@ static void keeps_what_was_put(void **state)
     iso_spill_free(spill);
 }
 
+/* Once many records were removed, one put cleans many segments: what is moved may fill the one that it was to go to. */
+static void cleans_many_segments_at_once(void **state)
+{
+    enum { BITS = 12, MOST = 1 << (BITS - 2), KEYS = 3000, ROUNDS = 20 };
+    static uint8_t record[MOST];
+    static uint32_t sizes[KEYS];
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_spill_stats stats = {0};
+    struct iso_spill_options options = {.folder = folder(), .segment_bits = BITS};
+    struct iso_spill *spill;
+    const uint8_t *found;
+    uint64_t random = 43;
+    (void)state;
+    assert_int_equal(iso_spill_open(&options, &spill, &error), ISO_OK);
+    for (uint32_t turn = 0; turn < ROUNDS * KEYS; turn++) {
+        uint32_t number = turn % KEYS, size = 0;
+        assert_int_equal(iso_spill_get(spill, number, &found, &size, &error), ISO_OK);
+        assert_int_equal(found ? size : 0, sizes[number]);
+        memset(record, (int)(number + sizes[number]), sizes[number]);
+        if (found)
+            assert_memory_equal(found, record, size);
+        size = 1 + (uint32_t)(test_random(&random) % MOST);
+        memset(record, (int)(number + size), size);
+        assert_int_equal(iso_spill_put(spill, number, sizes[number], record, size, &error), ISO_OK);
+        sizes[number] = size;
+        for (uint32_t i = 0; number == KEYS - 1 && i < KEYS; i++) {
+            if (test_random(&random) % 3 == 0)
+                continue;
+            assert_int_equal(iso_spill_remove(spill, i, &error), ISO_OK);
+            sizes[i] = 0;
+        }
+    }
+    iso_spill_stats(spill, &stats);
+    assert_true(stats.moved > 0);
+    iso_spill_free(spill);
+}
+
 /* The store's file, which has no name. */
 static int file_of_store(void)
 {
@@ -193,9 +230,9 @@ static void needs_a_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_what_was_put),   cmocka_unit_test(notices_damage),
-        cmocka_unit_test(notices_a_short_file), cmocka_unit_test(tells_of_a_full_disk),
-        cmocka_unit_test(needs_a_folder),
+        cmocka_unit_test(keeps_what_was_put),   cmocka_unit_test(cleans_many_segments_at_once),
+        cmocka_unit_test(notices_damage),       cmocka_unit_test(notices_a_short_file),
+        cmocka_unit_test(tells_of_a_full_disk), cmocka_unit_test(needs_a_folder),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
