@@ -21,6 +21,7 @@ umask 022
 
 mask() {
     sed -E -e 's/"(load|sort|check|total)":[0-9.]+/"\1":T/g' -e 's/"peak_rss_bytes":[0-9]+/"peak_rss_bytes":N/' \
+           -e 's/^(isochron: .*) in [0-9.]+ s($|;)/\1 in T s\2/' \
            -e 's/(; engine [a-z]+), [0-9.]+ s$/\1, T s/' -e 's/"steps":\{[^}]*\}/"steps":{}/' \
            -e 's/"time":"[0-9TZ:.-]+"/"time":"T"/' -e "s|$DATA|DATA|g"
 }
