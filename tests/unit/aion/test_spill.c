@@ -125,6 +125,37 @@ static void stays_within_a_bound(void **state)
     stop(&bound);
 }
 
+static uint64_t much_memory(void)
+{
+    return 100000000;
+}
+
+/* What the process has beside the engine is above the limit: keys have their share all the same. Were all of them to go
+ * at each watermark, they would all come back before the next. */
+static void keys_keep_a_share(void **state)
+{
+    enum { FEW = 300, LIMIT = 20000000 };
+    static struct fixture f;
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_aion_stats stats;
+    (void)state;
+    start(&f, ISO_SI);
+    f.options.memory_limit = LIMIT;
+    f.options.memory_in_use = much_memory;
+    f.options.retention = 100;
+    f.engine = iso_aion_new(&f.options);
+    for (uint32_t i = 0; i < FEW * 100; i++) {
+        update(&f, i % FEW, name_of(&f, i % FEW), true);
+        if (i % 50 == 49)
+            assert_int_equal(take(&f, &error), ISO_OK);
+    }
+    iso_aion_stats(f.engine, &stats);
+    assert_int_equal(stats.keys, FEW);
+    assert_int_equal(stats.spilt.evicted, 0);
+    assert_true(iso_aion_memory_needed(f.engine) > LIMIT);
+    stop(&f);
+}
+
 /* What aion_mix makes `mixed` of. */
 static uint64_t unmix(uint64_t mixed)
 {
@@ -186,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stays_within_a_bound),
+        cmocka_unit_test(keys_keep_a_share),
         cmocka_unit_test(tells_equal_digests_apart),
         cmocka_unit_test(says_where_it_cannot_spill),
     };
