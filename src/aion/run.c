@@ -310,9 +310,10 @@ void aion_run_drop(struct aion_pool *pool, struct aion_run *run, uint32_t count)
         refs[whole].first = entries[0].time;
         if (whole)
             drop_chunks(pool, run, 0, whole);
-        return;
+        left = 0;
     }
-    narrow(pool, run, left);
+    if (aion_run_chunks(run) == 1)
+        narrow(pool, run, left);
 }
 
 void aion_run_release(struct aion_pool *pool, struct aion_run *run)
