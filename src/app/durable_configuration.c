@@ -63,18 +63,29 @@ static void first_difference(const struct iso_text *a, const struct iso_text *b,
     line[end - start] = 0;
 }
 
-static void archive_version(struct iso_archive *archive)
+struct version {
+    uint32_t format, order;
+    char version[24];
+};
+static const struct version ours = {.format = FORMAT, .order = 0x01020304, .version = ISO_VERSION};
+
+void app_configuration_check_version(const void *bytes, size_t size, const char *name, struct iso_error *error)
 {
-    struct {
-        uint32_t format, order;
-        char version[24];
-    } expected = {.format = FORMAT, .order = 0x01020304, .version = ISO_VERSION}, found = expected;
-    iso_archive_value(archive, "isochron state", &found, sizeof found);
-    if (memcmp(&found, &expected, sizeof found))
-        iso_error_set(archive->error, ISO_FAILED,
+    struct version found = {0};
+    memcpy(&found, bytes, size < sizeof found ? size : sizeof found);
+    if (size != sizeof found || memcmp(&found, &ours, sizeof found))
+        iso_error_set(error, ISO_FAILED,
                       "%s: written by isochron %.23s in format %u; this is " ISO_VERSION
                       " with format %u: end its run with that version, or begin with a new directory",
-                      archive->name, found.version, found.format, expected.format);
+                      name, found.version, found.format, ours.format);
+}
+
+static void archive_version(struct iso_archive *archive)
+{
+    struct version found = ours;
+    iso_archive_value(archive, APP_CONFIGURATION_VERSION, &found, sizeof found);
+    if (archive->error->status == ISO_OK)
+        app_configuration_check_version(&found, sizeof found, archive->name, archive->error);
 }
 
 void app_configuration_archive(struct iso_archive *archive, const struct iso_text *configuration)

@@ -5,6 +5,7 @@
 
 #include "aion/aion.h"
 #include "app/app.h"
+#include "app/durable_configuration.h"
 #include "app/options.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -111,6 +112,8 @@ static void look(void *context, struct iso_archive *archive)
 {
     struct view *view = context;
     while (iso_archive_next(archive, &view->item, collect, view)) {
+        if (is(&view->item, APP_CONFIGURATION_VERSION))
+            app_configuration_check_version(view->content.bytes, view->content.used, archive->name, archive->error);
         take_item(view, &view->item);
         if (iso_spill_inspect(&view->spill, &view->item, &view->content, archive->error))
             note_store(view);
