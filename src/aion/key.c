@@ -92,6 +92,22 @@ void iso_aion_shard_fetch(const struct iso_aion_shard *shard, uint64_t digest, e
     iso_spill_fetch(shard->store, digest);
 }
 
+enum { FETCH_STRIDE = 4 };
+
+void iso_aion_shard_keys(struct iso_aion_shard *shard, const struct iso_atoms *atoms, struct aion_wanted *wanted,
+                         uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t what = 0; what < AION_FETCHES; what++) {
+            uint32_t ahead = i + (AION_FETCHES - what) * FETCH_STRIDE;
+            if (ahead < count)
+                iso_aion_shard_fetch(shard, wanted[ahead].digest, (enum aion_fetch)what);
+        }
+        wanted[i].number = iso_aion_shard_key(shard, atoms, wanted[i].name, wanted[i].digest);
+        wanted[i].use = iso_aion_shard_use(shard, wanted[i].number);
+    }
+}
+
 void aion_key_free(struct iso_aion_shard *shard, uint32_t number, uint64_t digest)
 {
     struct aion_key *key = &shard->keys[number];
