@@ -36,9 +36,7 @@ static uint32_t add_key(struct iso_aion_shard *shard, const struct iso_atoms *at
     const uint8_t *record = NULL;
     uint32_t number = new_key(shard), size;
     struct aion_key *key = &shard->keys[number];
-    *key = (struct aion_key){.newest_value = shard->initial,
-                             .atom = aion_values_take(&shard->values, atoms, name),
-                             .flags = AION_KEY_TOUCHED};
+    *key = (struct aion_key){.newest_value = shard->initial, .atom = aion_values_take(&shard->values, atoms, name)};
     aion_index_add(&shard->key_index, digest, number);
     if (shard->store)
         iso_spill_get(shard->store, digest, &record, &size, &shard->failure);
@@ -60,7 +58,8 @@ uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms
          aion_index_at(&shard->key_index, at, digest, &number); at++) {
         if (number == UINT32_MAX || !aion_atoms_same(&shard->values.atoms, shard->keys[number].atom, atoms, key))
             continue;
-        shard->keys[number].flags |= AION_KEY_TOUCHED;
+        uint32_t *flags = &shard->keys[number].flags;
+        *flags += (*flags & AION_KEY_ASKED) == AION_KEY_ASKED ? 0 : AION_KEY_ASKED_ONCE;
         shard->stats.spilt.hits += shard->store != NULL;
         return number;
     }
