@@ -149,6 +149,7 @@ static void move_key(struct iso_aion_shard *shard, uint32_t from, uint32_t to)
 void aion_keys_shrink(struct iso_aion_shard *shard)
 {
     uint32_t to = 0;
+    aion_index_shrink(&shard->key_index);
     bool few = shard->key_count - shard->keys_in_use < SHRINK_FROM || shard->keys_in_use > shard->key_count / 8 * 7;
     if (few && !shard->eager)
         return;
