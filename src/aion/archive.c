@@ -7,7 +7,6 @@
 #include "aion/engine_private.h"
 #include "base/memory.h"
 #include "history/archive.h"
-#include "history/index.h"
 
 void aion_pool_archive(struct iso_archive *archive, struct aion_pool *pool)
 {
@@ -75,13 +74,24 @@ static void archive_seen(struct iso_archive *archive, struct aion_seen *seen)
     ISO_ARCHIVE_VALUE(archive, seen->used);
 }
 
-static void archive_sessions(struct iso_archive *archive, struct iso_aion *engine)
+static void archive_sessions(struct iso_archive *archive, struct aion_sessions *sessions)
 {
-    iso_atoms_archive(archive, &engine->session_atoms);
-    iso_atom_index_archive(archive, engine->session_index);
-    ISO_ARCHIVE_ANY(archive, "sessions", ISO_ARCHIVE_COLUMN, engine->sessions, engine->session_count,
-                    engine->session_capacity);
-    ISO_ARCHIVE_VALUE(archive, engine->session_hand);
+    aion_values_archive(archive, &sessions->names);
+    ISO_ARCHIVE_ANY(archive, "sessions", ISO_ARCHIVE_COLUMN, sessions->list, sessions->count, sessions->capacity);
+    ISO_ARCHIVE_ANY(archive, "free sessions", ISO_ARCHIVE_TWIN, sessions->free, sessions->count, sessions->capacity);
+    ISO_ARCHIVE_VALUE(archive, sessions->free_count);
+    iso_archive_expect(archive, sessions->free_count <= sessions->count);
+    sessions->slots = iso_archive_slots(archive, "sessions->slots", sessions->slots, &sessions->slot_mask);
+    ISO_ARCHIVE_VALUE(archive, sessions->hand);
+    ISO_ARCHIVE_VALUE(archive, sessions->due);
+    ISO_ARCHIVE_VALUE(archive, sessions->different);
+    ISO_ARCHIVE_ANY(archive, "past", ISO_ARCHIVE_COLUMN, sessions->past, sessions->past_count, sessions->past_count);
+    iso_archive_expect(archive, sessions->past_count % AION_PAST_SET == 0 &&
+                                    !(sessions->past_count & (sessions->past_count - 1)));
+}
+
+static void archive_members(struct iso_archive *archive, struct iso_aion *engine)
+{
     ISO_ARCHIVE_ANY(archive, "members", ISO_ARCHIVE_COLUMN, engine->members, engine->member_count,
                     engine->member_capacity);
     ISO_ARCHIVE_ANY(archive, "free_members", ISO_ARCHIVE_TWIN, engine->free_members, engine->member_count,
@@ -146,7 +156,8 @@ void iso_aion_archive(struct iso_archive *archive, struct iso_aion *engine)
     archive_seen(archive, &engine->seen);
     aion_values_archive(archive, &engine->values);
     aion_pool_archive(archive, &engine->pool);
-    archive_sessions(archive, engine);
+    archive_sessions(archive, &engine->sessions);
+    archive_members(archive, engine);
     archive_unknown(archive, engine);
     archive_apart(archive, &engine->apart);
     ISO_ARCHIVE_ANY(archive, "ties", ISO_ARCHIVE_HEAP, engine->ties, engine->tie_count, engine->tie_capacity);
