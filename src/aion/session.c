@@ -188,7 +188,9 @@ static bool is_clear(const struct iso_aion *engine, const struct aion_session *s
                      const struct aion_entrant *entrant)
 {
     const struct aion_member *member = &engine->members[entrant->member];
-    uint64_t start = engine->options.level == ISO_SI ? member->sts : member->cts;
+    uint64_t start = member->sts;
+    if (engine->options.level == ISO_SER) /* a point stands behind what shares its timestamp */
+        start = member->cts + (member->point && member->cts < UINT64_MAX);
     return entrant->sno >= session->lost && start >= session->below;
 }
 
