@@ -27,7 +27,7 @@
 #include "tests/support/arguments.h"
 #include "tests/support/random.h"
 
-enum { DEFAULT_HISTORIES = 4000, TRANSACTIONS = 160, NAMES = 6, MAX_REPORTS = 3, SILENT = 400 };
+enum { DEFAULT_HISTORIES = 1500, TRANSACTIONS = 160, NAMES = 6, MAX_REPORTS = 3, SILENT = 400 };
 
 struct transaction {
     uint64_t sts, cts, sno; /* sno: once it was taken */
