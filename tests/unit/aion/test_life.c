@@ -524,28 +524,30 @@ static void test_a_session_that_is_not_known(void **state)
     stop(&f);
 }
 
-/* A member that waits for its turn keeps its session, though all else of it is long gone. */
+/* A member that waits for its turn keeps its session, though memory is so short that the floor has passed it. */
 static void test_who_waits_keeps_the_session(void **state)
 {
     struct fixture f;
     (void)state;
-    start(&f, ISO_SI, 0);
-    f.options.retention = 10;
+    start(&f, ISO_SI, 1000);
+    f.options.retention = 500;
+    f.options.memory_limit = 1;
     f.options.settle_ms = 1000;
-    f.options.settle_distance = 1000;
+    f.options.settle_distance = 100000;
+    f.options.settle_untimed = true;
     open_engine(&f);
-    placed(&f, 1, 77, 1, 10, 20);
-    iso_aion_watermark(f.engine, 100, 0);
-    placed(&f, 2, 77, 2, 310, 320);
-    placed(&f, 3, 77, 3, 315, 330);
+    placed(&f, 1, 77, 1, 600, 700);
+    placed(&f, 2, 78, 1, 900, 1000);
+    iso_aion_tick(f.engine, 1000);
     assert_int_equal(stats_of(&f).waiting, 2);
-    iso_aion_watermark(f.engine, 305, 0);
-    placed(&f, 4, 78, 1, 306, 307);
-    iso_aion_watermark(f.engine, 400, 0);
+    f.now = 1000;
+    placed(&f, 3, 79, 1, 1001, 1002);
+    placed(&f, 4, 77, 2, 650, 1100);
+    iso_aion_end(f.engine, 1000);
     assert_int_equal(f.count, 1);
-    assert_int_equal(f.events[0].tid, 3);
-    assert_int_equal(f.events[0].other, 2);
-    assert_int_equal(stats_of(&f).sessions, 2);
+    assert_int_equal(f.events[0].tid, 4);
+    assert_int_equal(f.events[0].other, 1);
+    assert_int_equal(stats_of(&f).sessions, 3);
     assert_int_equal(stats_of(&f).sessions_undecided, 0);
     stop(&f);
 }
