@@ -41,6 +41,12 @@ void aion_values_archive(struct iso_archive *archive, struct aion_values *values
     ISO_ARCHIVE_VALUE(archive, values->free_text);
 }
 
+void aion_index_archive(struct iso_archive *archive, struct aion_index *index)
+{
+    index->slots = iso_archive_slots(archive, "index", index->slots, &index->mask);
+    ISO_ARCHIVE_VALUE(archive, index->used);
+}
+
 void aion_queue_archive(struct iso_archive *archive, struct aion_queue *queue)
 {
     ISO_ARCHIVE_ANY(archive, "queue", ISO_ARCHIVE_HEAP, queue->turns, queue->end, queue->capacity);
@@ -81,7 +87,7 @@ static void archive_sessions(struct iso_archive *archive, struct aion_sessions *
     ISO_ARCHIVE_ANY(archive, "free sessions", ISO_ARCHIVE_TWIN, sessions->free, sessions->count, sessions->capacity);
     ISO_ARCHIVE_VALUE(archive, sessions->free_count);
     iso_archive_expect(archive, sessions->free_count <= sessions->count);
-    sessions->slots = iso_archive_slots(archive, "sessions->slots", sessions->slots, &sessions->slot_mask);
+    aion_index_archive(archive, &sessions->by_name);
     ISO_ARCHIVE_VALUE(archive, sessions->hand);
     ISO_ARCHIVE_VALUE(archive, sessions->due);
     ISO_ARCHIVE_VALUE(archive, sessions->different);

@@ -3,6 +3,7 @@
 #define ISO_AION_ENGINE_PRIVATE_H
 
 #include "aion/aion.h"
+#include "aion/index.h"
 #include "aion/queue.h"
 #include "aion/run.h"
 #include "aion/settle.h"
@@ -138,8 +139,7 @@ struct aion_sessions {
     uint32_t *free; /* a stack */
     uint32_t count, capacity, free_count;
     struct aion_values names;
-    uint64_t *slots; /* by name: 0 free, else hash << 32 | place in `list` + 1 */
-    uint32_t slot_mask;
+    struct aion_index by_name;
     uint32_t hand; /* whose turn it was to let go last */
     uint64_t due;  /* steps that the hand owes */
     uint64_t different;

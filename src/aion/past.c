@@ -4,8 +4,6 @@
  * it starts below one (`below`), and its place if it has none (`arrived`). A table of sets, doubled until it has its
  * full size; from then on the one of a set whose positions are lowest makes room.
  */
-#include <string.h>
-
 #include "aion/engine_private.h"
 #include "base/memory.h"
 
@@ -32,8 +30,7 @@ static void grow(struct aion_sessions *sessions)
 {
     struct aion_past *old = sessions->past;
     uint32_t old_count = sessions->past_count, count = old_count ? old_count * 2 : FIRST;
-    sessions->past = iso_column_grow(NULL, 0, count * sizeof *old);
-    memset(sessions->past, 0, count * sizeof *old);
+    sessions->past = iso_column_zeroed(count * sizeof *old);
     sessions->past_count = count;
     for (uint32_t i = 0; i < old_count; i++) {
         if (old[i].name)

@@ -11,77 +11,24 @@
  * what comes of those is judged by that, so that it is undecided only where it would be, or would make others, wrong.
  * One that ended before these is a new session when its name comes again.
  */
-#include <string.h>
-
 #include "aion/engine_private.h"
 #include "base/memory.h"
 
 /* Steps of the hand for a session that begins, beside one for each of its transactions: more than one, so that it
  * keeps up also where each has but one. */
-enum { STEPS = 2, FIRST_SLOTS = 64 };
-
-static uint32_t hash_of(uint64_t digest)
-{
-    return (uint32_t)(digest >> 32);
-}
-
-/* ---- by name ---- */
-
-static void put_slot(struct aion_sessions *sessions, uint64_t content)
-{
-    uint32_t slot = (uint32_t)(content >> 32) & sessions->slot_mask;
-    while (sessions->slots[slot])
-        slot = (slot + 1) & sessions->slot_mask;
-    sessions->slots[slot] = content;
-}
-
-static void grow_slots(struct aion_sessions *sessions)
-{
-    uint32_t old_count = sessions->slots ? sessions->slot_mask + 1 : 0, count = old_count ? old_count * 2 : FIRST_SLOTS;
-    uint64_t *old = sessions->slots;
-    sessions->slots = iso_column_grow(NULL, 0, count * sizeof *old);
-    memset(sessions->slots, 0, count * sizeof *old);
-    sessions->slot_mask = count - 1;
-    for (uint32_t i = 0; i < old_count; i++) {
-        if (old[i])
-            put_slot(sessions, old[i]);
-    }
-    iso_column_free(old, old_count * sizeof *old);
-}
+enum { STEPS = 2 };
 
 /* Its number + 1; 0: there is none of this name. */
 static uint32_t find(const struct aion_sessions *sessions, uint64_t digest, const struct iso_atoms *atoms,
                      iso_atom name)
 {
-    if (!sessions->slots)
-        return 0;
-    uint64_t content;
-    for (uint32_t slot = hash_of(digest) & sessions->slot_mask; (content = sessions->slots[slot]);
-         slot = (slot + 1) & sessions->slot_mask) {
-        const struct aion_session *session = &sessions->list[(uint32_t)content - 1];
-        if (content >> 32 == hash_of(digest) && aion_atoms_same(&sessions->names.atoms, session->name, atoms, name))
-            return (uint32_t)content;
+    const struct aion_index *index = &sessions->by_name;
+    uint32_t number;
+    for (uint32_t at = aion_index_first(index, digest); aion_index_at(index, at, digest, &number); at++) {
+        if (number != UINT32_MAX && aion_atoms_same(&sessions->names.atoms, sessions->list[number].name, atoms, name))
+            return number + 1;
     }
     return 0;
-}
-
-/* What stood behind moves up. */
-static void empty_slot(struct aion_sessions *sessions, uint64_t digest, uint32_t number)
-{
-    uint32_t mask = sessions->slot_mask, slot = hash_of(digest) & mask;
-    while ((uint32_t)sessions->slots[slot] != number + 1)
-        slot = (slot + 1) & mask;
-    for (uint32_t next = slot;;) {
-        next = (next + 1) & mask;
-        uint64_t content = sessions->slots[next];
-        if (!content)
-            break;
-        if (((next - (uint32_t)(content >> 32)) & mask) >= ((next - slot) & mask)) {
-            sessions->slots[slot] = content;
-            slot = next;
-        }
-    }
-    sessions->slots[slot] = 0;
 }
 
 /* ---- beginning ---- */
@@ -104,12 +51,10 @@ static uint32_t begin(struct iso_aion *engine, uint64_t digest, const struct iso
 {
     struct aion_sessions *sessions = &engine->sessions;
     struct aion_past past = {.below = engine->floor};
-    uint32_t number = new_number(sessions), live = sessions->count - sessions->free_count;
+    uint32_t number = new_number(sessions);
     if (!aion_past_take(sessions, digest, &past))
         sessions->different++;
-    if (!sessions->slots || live >= sessions->slot_mask / 4 * 3)
-        grow_slots(sessions);
-    put_slot(sessions, (uint64_t)hash_of(digest) << 32 | (number + 1));
+    aion_index_add(&sessions->by_name, digest, number);
     sessions->list[number] = (struct aion_session){.arrived = past.arrived,
                                                    .lost = past.lost,
                                                    .below = past.below,
@@ -141,7 +86,7 @@ static void forget(struct iso_aion *engine, uint32_t number)
     digest = digest ? digest : 1;
     aion_session_empty(engine, session);
     aion_past_note(sessions, &(struct aion_past){digest, session->arrived, session->lost, session->below});
-    empty_slot(sessions, digest, number);
+    aion_index_remove(&sessions->by_name, digest, number);
     aion_values_drop(&sessions->names, session->name);
     session->name = ISO_ABSENT;
     session->life += session->life == UINT32_MAX ? 2 : 1;
@@ -182,8 +127,7 @@ void aion_sessions_trim(struct iso_aion *engine)
 uint64_t aion_sessions_bytes(const struct aion_sessions *sessions)
 {
     return (uint64_t)(sessions->count - sessions->free_count) * sizeof *sessions->list +
-           aion_values_bytes(&sessions->names) +
-           (sessions->slots ? ((uint64_t)sessions->slot_mask + 1) * sizeof *sessions->slots : 0) +
+           aion_values_bytes(&sessions->names) + aion_index_bytes(&sessions->by_name) +
            (uint64_t)sessions->past_count * sizeof *sessions->past;
 }
 
@@ -192,7 +136,6 @@ void aion_sessions_release(struct aion_sessions *sessions)
     iso_column_free(sessions->list, sessions->capacity * sizeof *sessions->list);
     iso_column_free(sessions->free, sessions->capacity * sizeof *sessions->free);
     iso_column_free(sessions->past, sessions->past_count * sizeof *sessions->past);
-    if (sessions->slots)
-        iso_column_free(sessions->slots, ((size_t)sessions->slot_mask + 1) * sizeof *sessions->slots);
+    aion_index_release(&sessions->by_name);
     aion_values_release(&sessions->names);
 }
