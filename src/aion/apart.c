@@ -25,6 +25,7 @@ void aion_apart_add(struct iso_aion *engine, const struct aion_turn *turn, const
     if (entrant) {
         added.subject = new_entrant(apart);
         apart->entrants[added.subject] = *entrant;
+        engine->sessions.list[entrant->session].waiting++;
     }
     aion_queue_add(&apart->queue, &added);
 }
@@ -34,7 +35,9 @@ static void go(struct iso_aion *engine, const struct aion_turn *turn)
     struct aion_apart *apart = &engine->apart;
     if (turn->subject == ISO_NONE)
         return;
-    aion_session_add(engine, &apart->entrants[turn->subject]);
+    const struct aion_entrant *entrant = &apart->entrants[turn->subject];
+    engine->sessions.list[entrant->session].waiting--;
+    aion_session_add(engine, entrant);
     apart->free[apart->free_count++] = turn->subject;
 }
 

@@ -7,7 +7,6 @@
 #include "aion/engine_private.h"
 #include "base/memory.h"
 #include "history/archive.h"
-#include "history/index.h"
 
 void aion_pool_archive(struct iso_archive *archive, struct aion_pool *pool)
 {
@@ -40,6 +39,12 @@ void aion_values_archive(struct iso_archive *archive, struct aion_values *values
     ISO_ARCHIVE_VALUE(archive, values->used);
     ISO_ARCHIVE_VALUE(archive, values->garbage);
     ISO_ARCHIVE_VALUE(archive, values->free_text);
+}
+
+void aion_index_archive(struct iso_archive *archive, struct aion_index *index)
+{
+    index->slots = iso_archive_slots(archive, "index", index->slots, &index->mask);
+    ISO_ARCHIVE_VALUE(archive, index->used);
 }
 
 void aion_queue_archive(struct iso_archive *archive, struct aion_queue *queue)
@@ -75,13 +80,24 @@ static void archive_seen(struct iso_archive *archive, struct aion_seen *seen)
     ISO_ARCHIVE_VALUE(archive, seen->used);
 }
 
-static void archive_sessions(struct iso_archive *archive, struct iso_aion *engine)
+static void archive_sessions(struct iso_archive *archive, struct aion_sessions *sessions)
 {
-    iso_atoms_archive(archive, &engine->session_atoms);
-    iso_atom_index_archive(archive, engine->session_index);
-    ISO_ARCHIVE_ANY(archive, "sessions", ISO_ARCHIVE_COLUMN, engine->sessions, engine->session_count,
-                    engine->session_capacity);
-    ISO_ARCHIVE_VALUE(archive, engine->session_hand);
+    aion_values_archive(archive, &sessions->names);
+    ISO_ARCHIVE_ANY(archive, "sessions", ISO_ARCHIVE_COLUMN, sessions->list, sessions->count, sessions->capacity);
+    ISO_ARCHIVE_ANY(archive, "free sessions", ISO_ARCHIVE_TWIN, sessions->free, sessions->count, sessions->capacity);
+    ISO_ARCHIVE_VALUE(archive, sessions->free_count);
+    iso_archive_expect(archive, sessions->free_count <= sessions->count);
+    aion_index_archive(archive, &sessions->by_name);
+    ISO_ARCHIVE_VALUE(archive, sessions->hand);
+    ISO_ARCHIVE_VALUE(archive, sessions->due);
+    ISO_ARCHIVE_VALUE(archive, sessions->different);
+    ISO_ARCHIVE_ANY(archive, "past", ISO_ARCHIVE_COLUMN, sessions->past, sessions->past_count, sessions->past_count);
+    iso_archive_expect(archive, sessions->past_count % AION_PAST_SET == 0 &&
+                                    !(sessions->past_count & (sessions->past_count - 1)));
+}
+
+static void archive_members(struct iso_archive *archive, struct iso_aion *engine)
+{
     ISO_ARCHIVE_ANY(archive, "members", ISO_ARCHIVE_COLUMN, engine->members, engine->member_count,
                     engine->member_capacity);
     ISO_ARCHIVE_ANY(archive, "free_members", ISO_ARCHIVE_TWIN, engine->free_members, engine->member_count,
@@ -146,7 +162,8 @@ void iso_aion_archive(struct iso_archive *archive, struct iso_aion *engine)
     archive_seen(archive, &engine->seen);
     aion_values_archive(archive, &engine->values);
     aion_pool_archive(archive, &engine->pool);
-    archive_sessions(archive, engine);
+    archive_sessions(archive, &engine->sessions);
+    archive_members(archive, engine);
     archive_unknown(archive, engine);
     archive_apart(archive, &engine->apart);
     ISO_ARCHIVE_ANY(archive, "ties", ISO_ARCHIVE_HEAP, engine->ties, engine->tie_count, engine->tie_capacity);

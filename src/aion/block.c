@@ -3,7 +3,6 @@
 
 #include "aion/engine_private.h"
 #include "base/memory.h"
-#include "history/index.h"
 #include "history/snapshot.h"
 
 /* Keys have other numbers now, or none. */
@@ -154,18 +153,7 @@ struct aion_block_key *aion_block_find_key(struct iso_aion *engine, struct aion_
     return entry;
 }
 
-static void new_session(struct iso_aion *engine)
-{
-    if (engine->session_count == engine->session_capacity) {
-        size_t old = engine->session_capacity, next = iso_column_capacity(old, old + 1);
-        engine->sessions =
-            iso_column_grow(engine->sessions, old * sizeof *engine->sessions, next * sizeof *engine->sessions);
-        engine->session_capacity = (uint32_t)next;
-    }
-    memset(&engine->sessions[engine->session_count++], 0, sizeof *engine->sessions);
-}
-
-uint32_t aion_block_find_session(struct iso_aion *engine, struct aion_block *block, uint32_t session)
+struct aion_block_session *aion_block_find_session(struct aion_block *block, uint32_t session)
 {
     const struct iso_history *history = block->history;
     if (session >= block->session_count) {
@@ -175,10 +163,8 @@ uint32_t aion_block_find_session(struct iso_aion *engine, struct aion_block *blo
         memset(block->sessions + old, 0, (next - old) * sizeof *block->sessions);
         block->session_count = (uint32_t)next;
     }
-    iso_atom atom = iso_atoms_copy(&engine->session_atoms, &history->atoms, history->session_atom[session]);
-    uint32_t number = iso_atom_index_get(engine->session_index, atom, engine->session_count);
-    if (number == engine->session_count)
-        new_session(engine);
-    block->sessions[session] = number + 1;
-    return number;
+    struct aion_block_session *entry = &block->sessions[session];
+    uint64_t digest = aion_atom_digest(&history->atoms, history->session_atom[session]);
+    entry->digest = digest ? digest : 1;
+    return entry;
 }

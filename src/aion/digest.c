@@ -30,13 +30,13 @@ uint64_t aion_tid_digest(const struct iso_history *history, uint32_t t)
 }
 
 /* What stands before the operations. */
-uint64_t aion_content_start(struct iso_aion *engine, struct aion_block *block, uint32_t t)
+uint64_t aion_content_start(struct aion_block *block, uint32_t t)
 {
     const struct iso_history *history = block->history;
     uint8_t flags = history->flags[t];
     uint64_t digest = aion_fold(flags & (ISO_STATUS_MASK | ISO_HAS_STS | ISO_HAS_CTS | ISO_HAS_SNO), 1);
     if (history->session[t] != ISO_NONE)
-        digest = aion_fold(digest, aion_block_session(engine, block, history->session[t]) + 1);
+        digest = aion_fold(digest, aion_block_session_digest(block, history->session[t]));
     if (flags & ISO_HAS_SNO)
         digest = aion_fold(digest, history->sno[t]);
     if (flags & ISO_HAS_STS)

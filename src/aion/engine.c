@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "history/index.h"
 #include "spill/spill.h"
 
 enum { FETCH_AHEAD = 8, FETCH_STRIDE = 2 };
@@ -42,8 +41,7 @@ struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
     aion_settle_init(&engine->settle, wait_of(options), options->settle_distance, options->settle_untimed);
     aion_pool_init(&engine->pool);
     aion_values_init(&engine->values);
-    iso_atoms_init(&engine->session_atoms);
-    engine->session_index = iso_atom_index_new();
+    aion_values_init(&engine->sessions.names);
     iso_history_init(&engine->held_history);
     aion_block_set(&engine->held, &engine->held_history);
     aion_spill_open(engine);
@@ -66,9 +64,7 @@ void iso_aion_free(struct iso_aion *engine)
     aion_seen_release(&engine->seen);
     aion_values_release(&engine->values);
     aion_pool_release(&engine->pool);
-    iso_atoms_release(&engine->session_atoms);
-    iso_atom_index_free(engine->session_index);
-    iso_column_free(engine->sessions, engine->session_capacity * sizeof *engine->sessions);
+    aion_sessions_release(&engine->sessions);
     iso_column_free(engine->members, engine->member_capacity * sizeof *engine->members);
     iso_column_free(engine->free_members, engine->member_capacity * sizeof *engine->free_members);
     iso_free(engine->touches);
@@ -317,7 +313,7 @@ uint64_t aion_bytes(const struct iso_aion *engine)
 {
     uint64_t bytes = engine->pool.in_use + aion_values_bytes(&engine->values) +
                      (uint64_t)(engine->member_count - engine->free_member_count) * sizeof *engine->members +
-                     (uint64_t)engine->session_count * sizeof *engine->sessions +
+                     aion_sessions_bytes(&engine->sessions) +
                      (engine->seen.slots ? (engine->seen.mask + 1) * sizeof *engine->seen.slots : 0);
     for (uint32_t s = 0; s < engine->shards; s++)
         bytes += iso_aion_shard_bytes(engine->shard[s]);
@@ -353,6 +349,7 @@ static void advance(struct iso_aion *engine)
     aion_apart_go(engine, task.until, task.start);
     run_task(engine, task);
     aion_ties_settle(engine);
+    aion_sessions_sweep(engine);
     aion_spill(engine);
     fit_memory(engine);
 }
@@ -400,7 +397,7 @@ void iso_aion_end(struct iso_aion *engine, uint64_t now)
 void iso_aion_stats(const struct iso_aion *engine, struct iso_aion_stats *stats)
 {
     *stats = engine->stats;
-    stats->sessions = engine->session_count;
+    stats->sessions = engine->sessions.different;
     stats->open_unknown = engine->held_open;
     stats->waiting = aion_queue_count(&engine->apart.queue);
     stats->waiting_from = stats->waiting ? engine->apart.queue.turns[engine->apart.queue.first].time : UINT64_MAX;

@@ -3,6 +3,7 @@
 #define ISO_AION_ENGINE_PRIVATE_H
 
 #include "aion/aion.h"
+#include "aion/index.h"
 #include "aion/queue.h"
 #include "aion/run.h"
 #include "aion/settle.h"
@@ -10,14 +11,18 @@
 #include "aion/values.h"
 #include "base/fetch.h"
 
-struct iso_atom_index;
-
 /* A key of a block: where the engine knows it. */
 struct aion_block_key {
     uint32_t number; /* in its shard, + 1; 0: not looked up yet */
     uint8_t shard, use;
     uint16_t stamp;  /* of the transaction that named it last, see aion_block_stamp */
     uint64_t digest; /* 0: not known yet */
+};
+
+/* A session of a block. */
+struct aion_block_session {
+    uint64_t digest;       /* of its name; 0: not known yet */
+    uint32_t number, life; /* where the engine keeps it, + 1, and which of those it kept there; 0: not looked up yet */
 };
 
 /* A history that transactions are taken from. */
@@ -28,7 +33,7 @@ struct aion_block {
     uint32_t found;     /* keys that have been looked up */
     uint32_t ready;     /* all keys of the transactions to come below this one have been */
     uint16_t stamp;     /* of the transaction at hand */
-    uint32_t *sessions; /* the engine's session, + 1 */
+    struct aion_block_session *sessions;
     uint32_t session_count;
     uint32_t *breach; /* by transaction, or NULL */
     uint32_t breach_count;
@@ -115,8 +120,37 @@ struct aion_session {
     struct aion_run members;
     uint32_t pinned;  /* + 1; a member without an entry that the first entries hold */
     uint64_t arrived; /* transactions of any status: the sno where none is given */
-    bool dropped;     /* entries before the first one existed */
+    uint64_t latest;  /* timestamp of all that came: once the floor is above it the session may be forgotten */
+    uint64_t lost;    /* sno of the last one that is not known any more: what comes to stand before is undecided */
+    uint64_t below;   /* the positions of all that is not known any more, or may not be, are below this */
+    uint32_t name;    /* value of `names`; ISO_ABSENT: nobody's */
+    uint32_t waiting; /* members on their way (apart.c) */
+    uint32_t life;    /* how many were kept here, wraps; never 0 */
 };
+
+/* What is left of a session that was forgotten. */
+struct aion_past {
+    uint64_t name; /* digest; 0: free */
+    uint64_t arrived, lost, below;
+};
+
+/* All that are known (sessions.c), and those that ended lately (past.c). */
+struct aion_sessions {
+    struct aion_session *list;
+    uint32_t *free; /* a stack */
+    uint32_t count, capacity, free_count;
+    struct aion_values names;
+    struct aion_index by_name;
+    uint32_t hand; /* whose turn it was to let go last */
+    uint64_t due;  /* steps that the hand owes */
+    uint64_t different;
+    struct aion_past *past; /* sets of AION_PAST_SET */
+    uint32_t past_count;
+};
+enum { AION_PAST_SET = 8, AION_PAST_MOST = 1 << 15 };
+
+void aion_past_note(struct aion_sessions *sessions, const struct aion_past *past);
+bool aion_past_take(struct aion_sessions *sessions, uint64_t name, struct aion_past *past); /* false: not known */
 
 /* ---- one transaction and one key (front.c) ---- */
 
@@ -189,11 +223,7 @@ struct iso_aion {
     struct aion_seen seen;
     struct aion_values values; /* tids of sessions and ties */
     struct aion_pool pool;     /* runs of sessions */
-    struct iso_atoms session_atoms;
-    struct iso_atom_index *session_index;
-    struct aion_session *sessions;
-    uint32_t session_count, session_capacity;
-    uint32_t session_hand; /* whose turn it was to let go last */
+    struct aion_sessions sessions;
     struct aion_member *members;
     uint32_t member_count, member_capacity;
     uint32_t *free_members; /* a stack */
@@ -239,7 +269,7 @@ void aion_block_fetch_keys(struct iso_aion *engine, struct aion_block *block, ui
 struct aion_block_key *aion_block_find_key(struct iso_aion *engine, struct aion_block *block, uint32_t key);
 void aion_block_want_keys(struct iso_aion *engine, struct aion_block *block, uint32_t first, uint32_t end);
 void aion_block_take_keys(struct iso_aion *engine, struct aion_block *block); /* once the shards have found them */
-uint32_t aion_block_find_session(struct iso_aion *engine, struct aion_block *block, uint32_t session);
+struct aion_block_session *aion_block_find_session(struct aion_block *block, uint32_t session);
 
 static inline struct aion_block_key *aion_block_key(struct iso_aion *engine, struct aion_block *block, uint32_t key)
 {
@@ -248,16 +278,17 @@ static inline struct aion_block_key *aion_block_key(struct iso_aion *engine, str
     return aion_block_find_key(engine, block, key);
 }
 
-static inline uint32_t aion_block_session(struct iso_aion *engine, struct aion_block *block, uint32_t session)
+/* The digest of a session's name. */
+static inline uint64_t aion_block_session_digest(struct aion_block *block, uint32_t session)
 {
-    if (session < block->session_count && block->sessions[session])
-        return block->sessions[session] - 1;
-    return aion_block_find_session(engine, block, session);
+    if (session < block->session_count && block->sessions[session].digest)
+        return block->sessions[session].digest;
+    return aion_block_find_session(block, session)->digest;
 }
 
 /* digest.c */
 uint64_t aion_tid_digest(const struct iso_history *history, uint32_t transaction); /* never 0 */
-uint64_t aion_content_start(struct iso_aion *engine, struct aion_block *block, uint32_t transaction);
+uint64_t aion_content_start(struct aion_block *block, uint32_t transaction);
 uint64_t aion_content_rare(const struct iso_history *history, uint64_t digest, uint64_t key, uint32_t operation);
 uint64_t aion_event_id(const struct iso_aion_event *event);
 
@@ -283,11 +314,28 @@ static inline uint64_t aion_content_fold(const struct iso_history *history, uint
     return aion_content_fold_plain(digest, key, kind, value);
 }
 
+/* sessions.c. A session keeps its number as long as something waits to enter it, or until the next sweep. */
+uint32_t aion_session_find(struct iso_aion *engine, struct aion_block *block, uint32_t session); /* or begins it */
+void aion_sessions_sweep(struct iso_aion *engine); /* some of them; nothing is in flight but what is apart */
+void aion_sessions_trim(struct iso_aion *engine);  /* all of them */
+uint64_t aion_sessions_bytes(const struct aion_sessions *sessions);
+void aion_sessions_release(struct aion_sessions *sessions);
+
+static inline uint32_t aion_block_session(struct iso_aion *engine, struct aion_block *block, uint32_t session)
+{
+    if (session < block->session_count) {
+        const struct aion_block_session *known = &block->sessions[session];
+        if (known->number && engine->sessions.list[known->number - 1].life == known->life)
+            return known->number - 1;
+    }
+    return aion_session_find(engine, block, session);
+}
+
 /* session.c */
 uint32_t aion_member_new(struct iso_aion *engine, const struct aion_block *block, const struct aion_accepted *accepted);
 void aion_session_add(struct iso_aion *engine, const struct aion_entrant *entrant);
-
-void aion_sessions_trim(struct iso_aion *engine); /* all of them */
+void aion_session_trim(struct iso_aion *engine, struct aion_session *session);
+void aion_session_empty(struct iso_aion *engine, struct aion_session *session); /* lets go of all */
 
 /* engine.c: the shards, all at once. What waits goes up to cts `until`, and what started at or below `start`. */
 void aion_run_batches(struct iso_aion *engine, bool tell);

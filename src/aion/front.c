@@ -91,7 +91,7 @@ static enum iso_status survey_operations(struct iso_aion *engine, struct aion_bl
     const uint32_t *keys = history->key, *value = history->value;
     uint16_t stamp = aion_block_stamp(block);
     uint32_t end = history->first_operation[t + 1];
-    *survey = (struct survey){aion_content_start(engine, block, t), true};
+    *survey = (struct survey){aion_content_start(block, t), true};
     for (uint32_t o = history->first_operation[t]; o < end; o++) {
         struct aion_block_key *key = keys[o] < block->key_count ? &block->keys[keys[o]] : NULL;
         if (!key || key->use != ISO_KEY_SCALAR || kind[o] > ISO_WRITE || aion_value_is_entry(value[o])) {
@@ -214,14 +214,24 @@ static void judge_alone(const struct aion_taking *taking, const struct aion_acce
         aion_session_add(engine, &entrant);
 }
 
-static uint64_t place_in_session(struct iso_aion *engine, struct aion_block *block, uint32_t t, bool resolved)
+/* What there is of a commit, or of a start. */
+static uint64_t last_moment(const struct aion_times *times)
+{
+    return times->cts > times->sts ? times->cts : times->sts;
+}
+
+static uint64_t place_in_session(struct iso_aion *engine, struct aion_block *block, uint32_t t,
+                                 const struct aion_times *times, bool resolved)
 {
     const struct iso_history *history = block->history;
     uint32_t session = history->session[t];
     if (session == ISO_NONE)
         return 0;
-    struct aion_session *entry = &engine->sessions[aion_block_session(engine, block, session)];
-    uint64_t arrived = resolved ? 0 : entry->arrived++;
+    uint32_t number = aion_block_session(engine, block, session); /* the list may move */
+    struct aion_session *entry = &engine->sessions.list[number];
+    uint64_t arrived = resolved ? 0 : entry->arrived++, moment = last_moment(times);
+    entry->latest = moment > entry->latest ? moment : entry->latest;
+    engine->sessions.due++;
     if (history->finished) /* without snos the order of the file rules, whatever the order of arrival */
         return history->sno ? history->sno[t] : t;
     return history->flags[t] & ISO_HAS_SNO || history->places_known ? history->sno[t] : arrived;
@@ -248,7 +258,7 @@ static bool is_refused(struct iso_aion *engine, struct aion_block *block, uint32
 {
     const struct iso_history *history = block->history;
     uint64_t tid = aion_tid_digest(history, t);
-    uint64_t stamp = times->cts > times->sts ? times->cts : times->sts;
+    uint64_t stamp = last_moment(times);
     if (iso_status_of(history, t) == ISO_COMMITTED && stamp < engine->floor) {
         engine->stats.beyond_retention++;
         return true;
@@ -280,7 +290,7 @@ enum iso_status aion_accept(struct iso_aion *engine, struct aion_block *block, u
         return status;
     *accepted =
         (struct aion_accepted){.times = times,
-                               .sno = place_in_session(engine, block, t, resolved),
+                               .sno = place_in_session(engine, block, t, &times, resolved),
                                .transaction = t,
                                .number = engine->accepted++,
                                .plain = survey.plain && state == ISO_COMMITTED && !aion_is_foreign(engine, flags)};

@@ -1,4 +1,4 @@
-/* The keys of a shard by the digests of their names: open addressing, in which what goes leaves no trace.
+/* Keys of a shard, and sessions, by the digests of their names: open addressing, in which what goes leaves no trace.
  *
  * A slot holds 32 bits of the digest and a number; whether the names are equal is for the caller to say. 8 bytes a
  * slot, at most three quarters full. Threads: one at a time.

@@ -7,6 +7,10 @@
  *
  * A member belongs to its entry and goes with it, but for one: what the first entries that are left hold as
  * the largest position before them is kept as the session's `pinned`.
+ *
+ * Of entries that went two things are known: the last of their snos (`lost`) and where their positions end (`below`).
+ * A member that comes to stand before `lost` may be what they broke the order with, and one that starts below `below`
+ * may break it itself: that is undecided, unless what is left shows that it does.
  */
 #include "aion/engine_private.h"
 #include "base/memory.h"
@@ -93,9 +97,17 @@ static bool has_much_below_floor(const struct iso_aion *engine, const struct aio
     return entries[count - 1].hold < engine->floor;
 }
 
+/* The entries up to and including this one go. */
+static void lose(const struct iso_aion *engine, struct aion_session *session, const struct aion_entry *last)
+{
+    uint64_t below = last->hold + (engine->options.level == ISO_SER && last->hold < UINT64_MAX);
+    session->lost = last->time > session->lost ? last->time : session->lost;
+    session->below = below > session->below ? below : session->below;
+}
+
 /* Lets go of what lies below the floor, but for the last entry there: it holds the largest position of all of
  * them. Of a long session once that is much: what is counted each time is let go too. */
-static void trim(struct iso_aion *engine, struct aion_session *session)
+void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
 {
     bool is_long = aion_run_chunks(&session->members) > 1;
     if (is_long && !has_much_below_floor(engine, &session->members))
@@ -120,8 +132,9 @@ static void trim(struct iso_aion *engine, struct aion_session *session)
                 free_member(engine, entry->transaction);
         }
     }
+    aion_run_before(&engine->pool, &session->members, &last);
+    lose(engine, session, aion_run_get(&engine->pool, &session->members, last));
     aion_run_drop(&engine->pool, &session->members, count - 1);
-    session->dropped = true;
     if (session->pinned && pin != session->pinned)
         free_member(engine, session->pinned - 1);
     session->pinned = pin;
@@ -129,10 +142,19 @@ static void trim(struct iso_aion *engine, struct aion_session *session)
         unpin(engine, session);
 }
 
-void aion_sessions_trim(struct iso_aion *engine)
+void aion_session_empty(struct iso_aion *engine, struct aion_session *session)
 {
-    for (uint32_t s = 0; s < engine->session_count; s++)
-        trim(engine, &engine->sessions[s]);
+    struct aion_place place = aion_run_begin();
+    const struct aion_entry *entry;
+    if (session->members.count)
+        lose(engine, session, aion_run_last(&engine->pool, &session->members));
+    for (; (entry = aion_run_get(&engine->pool, &session->members, place));
+         aion_run_next(&engine->pool, &session->members, &place))
+        free_member(engine, entry->transaction);
+    if (session->pinned)
+        free_member(engine, session->pinned - 1);
+    session->pinned = 0;
+    aion_run_release(&engine->pool, &session->members);
 }
 
 /* ---- judging ---- */
@@ -158,16 +180,29 @@ static struct iso_aion_party party_of(const struct iso_aion *engine, const struc
     return (struct iso_aion_party){&engine->values.atoms, member->tid, member->origin, member->sts, member->cts};
 }
 
-static void judge(struct iso_aion *engine, struct aion_member *member, const struct aion_member *latest)
+/* False: it does not follow, and that is told. */
+static bool judge(struct iso_aion *engine, struct aion_member *member, const struct aion_member *latest)
 {
     if (follows(engine, member, latest))
-        return;
+        return true;
     struct iso_aion_event event = aion_event_of(engine, ISO_SESSION);
     event.transaction = party_of(engine, member);
     event.other = party_of(engine, latest);
     engine->stats.counts[ISO_SESSION] += !member->told;
     member->told = true;
     aion_emit(engine, &event);
+    return false;
+}
+
+/* Would it follow what is not known any more, and stand behind it? */
+static bool is_clear(const struct iso_aion *engine, const struct aion_session *session,
+                     const struct aion_entrant *entrant)
+{
+    const struct aion_member *member = &engine->members[entrant->member];
+    uint64_t start = member->sts;
+    if (engine->options.level == ISO_SER) /* a point stands behind what shares its timestamp */
+        start = member->cts + (member->point && member->cts < UINT64_MAX);
+    return entrant->sno >= session->lost && start >= session->below;
 }
 
 /* The entries behind `place` that hold nothing larger now have `number` before them. */
@@ -195,14 +230,15 @@ static void insert(struct iso_aion *engine, struct aion_session *session, struct
 {
     struct aion_place before = place;
     uint32_t number = entrant->member, latest = number;
+    bool in_order = true;
     if (session->members.count && aion_run_before(&engine->pool, &session->members, &before)) {
         uint32_t earlier = aion_run_get(&engine->pool, &session->members, before)->detail;
-        judge(engine, &engine->members[number], &engine->members[earlier]);
+        in_order = judge(engine, &engine->members[number], &engine->members[earlier]);
         if (!is_larger(engine, &engine->members[number], &engine->members[earlier]))
             latest = earlier;
-    } else if (session->dropped) {
-        engine->stats.sessions_undecided++;
     }
+    if (entrant->sno < session->lost || (in_order && !is_clear(engine, session, entrant)))
+        engine->stats.sessions_undecided++;
     struct aion_entry entry = {.time = entrant->sno,
                                .hold = engine->members[latest].cts,
                                .transaction = number,
@@ -277,22 +313,13 @@ static struct aion_place place_of(const struct iso_aion *engine, const struct ai
     return place;
 }
 
-/* A hand goes round the sessions, one for each member that comes, so that one which has ended lets go too. */
-static void sweep_one(struct iso_aion *engine)
-{
-    engine->session_hand = engine->session_hand + 1 < engine->session_count ? engine->session_hand + 1 : 0;
-    struct aion_session *session = &engine->sessions[engine->session_hand];
-    if (session->members.count > 1)
-        trim(engine, session);
-}
-
 void aion_session_add(struct iso_aion *engine, const struct aion_entrant *entrant)
 {
-    struct aion_session *session = &engine->sessions[entrant->session];
-    sweep_one(engine);
-    if (append(engine, session, entrant) || insert_near(engine, session, entrant))
+    struct aion_session *session = &engine->sessions.list[entrant->session];
+    if (is_clear(engine, session, entrant) &&
+        (append(engine, session, entrant) || insert_near(engine, session, entrant)))
         return;
     if (aion_run_full(&engine->pool, &session->members))
-        trim(engine, session);
+        aion_session_trim(engine, session);
     insert(engine, session, place_of(engine, session, entrant), entrant);
 }

@@ -4,7 +4,6 @@
 #include "aion/archive_private.h"
 #include "aion/shard_private.h"
 #include "base/memory.h"
-#include "history/archive.h"
 
 /* A new shard may hold initial values: what is restored takes their place. */
 static void forget(struct iso_aion_shard *shard)
@@ -19,8 +18,7 @@ static void forget(struct iso_aion_shard *shard)
 
 static void archive_keys(struct iso_archive *archive, struct iso_aion_shard *shard)
 {
-    shard->key_index.slots = iso_archive_slots(archive, "key_index", shard->key_index.slots, &shard->key_index.mask);
-    ISO_ARCHIVE_VALUE(archive, shard->key_index.used);
+    aion_index_archive(archive, &shard->key_index);
     ISO_ARCHIVE_ANY(archive, "keys", ISO_ARCHIVE_COLUMN, shard->keys, shard->key_count, shard->key_capacity);
     uint32_t rares = shard->rares ? shard->rare_count : 0;
     ISO_ARCHIVE_ANY(archive, "rares", ISO_ARCHIVE_COLUMN, shard->rares, rares, shard->rare_capacity);

@@ -89,6 +89,7 @@ static void put_verdicts(struct app_status *status, const struct iso_pipeline_st
     uint64_t flips = 0;
     count(status, ISO_METRIC_READS_JUDGED, engine->reads_judged);
     count(status, ISO_METRIC_READS_UNJUDGED, engine->reads_unjudged + engine->reads_undecided);
+    count(status, ISO_METRIC_SESSIONS_UNDECIDED, engine->sessions_undecided);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         iso_metrics_count(metrics, ISO_METRIC_VIOLATIONS, iso_axiom_name((enum iso_axiom)axiom), NULL,
                           engine->counts[axiom]);

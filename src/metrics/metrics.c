@@ -38,6 +38,11 @@ static const struct iso_metric_row rows[ISO_METRICS] = {
                                    ISO_COUNTER,
                                    {NULL},
                                    "Reads that could not be judged, since something they rest on is not known."},
+    [ISO_METRIC_SESSIONS_UNDECIDED] = {"isochron_sessions_undecided_total",
+                                       ISO_COUNTER,
+                                       {NULL},
+                                       "Transactions whose place in their session could not be judged, since what it "
+                                       "rests on had been forgotten."},
     [ISO_METRIC_VIOLATIONS] = {"isochron_violations_total",
                                ISO_COUNTER,
                                {"axiom"},

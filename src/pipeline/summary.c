@@ -101,6 +101,8 @@ static void put_stream(struct iso_text *text, const struct iso_pipeline_stats *s
     put_count(text, "retracted", stats->retracted);
     put_count(text, "flipped", engine->flipped);
     put_count(text, "undecided", engine->reads_undecided + engine->writes_undecided + engine->sessions_undecided);
+    if (engine->sessions_undecided)
+        put_count(text, "sessions_undecided", engine->sessions_undecided);
     put_count(text, "beyond_retention", engine->beyond_retention);
     iso_text_put(text, "}");
 }

@@ -420,31 +420,149 @@ static uint64_t pass_sessions(struct fixture *fixture, uint32_t from, uint32_t t
     return most;
 }
 
-/* A session that has ended, and to which nobody adds any more, keeps its last member only, however many it had. */
-static void test_sessions_that_ended_let_go(void **state)
+/* A session that has ended is forgotten; only the last of them are remembered. */
+static void test_sessions_that_ended_are_forgotten(void **state)
 {
-    enum { ROUND = 100000, ENDED = 250 /* bytes */ };
-    static const uint32_t lasts[] = {400, 20};
+    enum { ROUND = 100000, ENOUGH = 5 * ROUND };
+    static const uint32_t lasts[] = {400, 20, 2};
     struct fixture f;
     (void)state;
-    for (int i = 0; i < 2; i++) {
-        if (i)
-            stop(&f);
+    for (int i = 0; i < 3; i++) {
         start(&f, ISO_SI, 0);
         f.options.retention = 1000 + 10 * lasts[i];
         open_engine(&f);
-        uint64_t bytes = pass_sessions(&f, 1, ROUND, lasts[i]), sessions = stats_of(&f).sessions;
-        uint64_t grown = pass_sessions(&f, ROUND, 6 * ROUND, lasts[i]) - bytes;
-        assert_in_range(grown / (stats_of(&f).sessions - sessions), 1, ENDED);
+        pass_sessions(&f, 1, ROUND, lasts[i]);
+        uint64_t bytes = pass_sessions(&f, ROUND, 2 * ROUND, lasts[i]), sessions = stats_of(&f).sessions;
+        uint64_t more = pass_sessions(&f, 2 * ROUND, ENOUGH, lasts[i]);
+        assert_int_equal(stats_of(&f).sessions - sessions, (ENOUGH - 2 * ROUND) / lasts[i]);
+        assert_in_range(more, 1, bytes + (lasts[i] > 2 ? (2 << 20) : 4096)); /* what is remembered */
         assert_int_equal(f.count, 0);
+        assert_int_equal(stats_of(&f).sessions_undecided, 0);
+        stop(&f);
     }
+}
 
-    /* What it keeps tells who breaks its order, long after. */
-    uint64_t now = 60ull * ROUND;
-    in_session(&f, 6 * ROUND, FIRST_SHORT + 2, 55 * 10, now, ISO_COMMITTED);
+/* One of session `session` with a place, that commits at `cts`. */
+static void placed(struct fixture *fixture, uint32_t tid, uint32_t session, uint64_t sno, uint64_t sts, uint64_t cts)
+{
+    iso_history_begin(&fixture->block, tid, session, ISO_COMMITTED, iso_origin(0, tid));
+    iso_history_set_sts(&fixture->block, (struct iso_stamp){.physical = sts});
+    iso_history_set_cts(&fixture->block, (struct iso_stamp){.physical = cts});
+    iso_history_set_sno(&fixture->block, sno);
+    iso_history_operation(&fixture->block, ISO_WRITE, tid, 1);
+    assert_int_equal(arrive(fixture), ISO_OK);
+}
+
+/* Sessions 77 and 78 end at 20 and 25, and are forgotten by 1000. */
+static void start_with_the_past(struct fixture *fixture)
+{
+    start(fixture, ISO_SI, 0);
+    fixture->options.retention = 100;
+    open_engine(fixture);
+    placed(fixture, 1, 77, 5, 10, 20);
+    placed(fixture, 2, 78, 5, 15, 25);
+    iso_aion_watermark(fixture->engine, 1000, 0);
+}
+
+/* What comes late in a session that ended is right, or undecided where it may be wrong or make others wrong. */
+static void test_a_session_comes_back(void **state)
+{
+    static const struct late {
+        uint64_t sno, sts;
+        bool undecided;
+    } lates[] = {
+        {6, 950, false}, /* behind it, above the floor */
+        {6, 20, false},  /* below the floor, but not below its end */
+        {6, 19, true},   /* too early */
+        {5, 950, false}, /* came behind its equal */
+        {4, 950, true},  /* too early for the one that stands behind it */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof lates / sizeof *lates; i++) {
+        struct fixture f;
+        start_with_the_past(&f);
+        placed(&f, 3, 77, lates[i].sno, lates[i].sts, 1001);
+        assert_int_equal(stats_of(&f).sessions_undecided, lates[i].undecided);
+        assert_int_equal(stats_of(&f).sessions, 2);
+        placed(&f, 4, 77, 7, 1001, 1002);
+        placed(&f, 5, 77, 8, 950, 1003); /* and what it is judged by then is known */
+        assert_int_equal(stats_of(&f).sessions_undecided, lates[i].undecided);
+        assert_int_equal(f.count, 1);
+        assert_int_equal(f.events[0].tid, 5);
+        assert_int_equal(f.events[0].other, 4);
+        stop(&f);
+    }
+}
+
+/* A session of which nothing is known may be one that was forgotten long ago. */
+static void test_a_session_that_is_not_known(void **state)
+{
+    enum { OTHERS = 120000, END = 1000 + 10 * OTHERS };
+    struct fixture f;
+    (void)state;
+    start_with_the_past(&f);
+    placed(&f, 3, 79, 1, 901, 1001);
+    assert_int_equal(stats_of(&f).sessions_undecided, 0);
+    placed(&f, 4, 80, 1, 900, 1002);
+    assert_int_equal(stats_of(&f).sessions_undecided, 1);
+    for (uint32_t i = 0; i < OTHERS; i++) {
+        iso_history_clear(&f.block);
+        f.block.clock = ISO_CLOCK_SCALAR;
+        iso_history_input(&f.block, "topic[0]");
+        iso_aion_block(f.engine, &f.block);
+        placed(&f, 100 + i, 100 + i, 1, 1000 + 10 * i, 1001 + 10 * i);
+        iso_aion_watermark(f.engine, 1000 + 10 * i, 0);
+    }
+    assert_int_equal(stats_of(&f).sessions, OTHERS + 4);
+    assert_int_equal(stats_of(&f).sessions_undecided, 1);
+    placed(&f, 5, 77, 6, 20, END);
+    assert_int_equal(stats_of(&f).sessions_undecided, 2);
+    placed(&f, 6, 78, 1, END - 50, END + 1); /* its name is new */
+    assert_int_equal(stats_of(&f).sessions_undecided, 2);
+    assert_int_equal(stats_of(&f).sessions, OTHERS + 6);
+    assert_int_equal(f.count, 0);
+    stop(&f);
+}
+
+/* A member that waits for its turn keeps its session, though memory is so short that the floor has passed it. */
+static void test_who_waits_keeps_the_session(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start(&f, ISO_SI, 1000);
+    f.options.retention = 500;
+    f.options.memory_limit = 1;
+    f.options.settle_ms = 1000;
+    f.options.settle_distance = 100000;
+    f.options.settle_untimed = true;
+    open_engine(&f);
+    placed(&f, 1, 77, 1, 600, 700);
+    placed(&f, 2, 78, 1, 900, 1000);
+    iso_aion_tick(f.engine, 1000);
+    assert_int_equal(stats_of(&f).waiting, 2);
+    f.now = 1000;
+    placed(&f, 3, 79, 1, 1001, 1002);
+    placed(&f, 4, 77, 2, 650, 1100);
+    iso_aion_end(f.engine, 1000);
     assert_int_equal(f.count, 1);
-    assert_int_equal(f.events[0].axiom, ISO_SESSION);
-    assert_int_equal(f.events[0].other, 58);
+    assert_int_equal(f.events[0].tid, 4);
+    assert_int_equal(f.events[0].other, 1);
+    assert_int_equal(stats_of(&f).sessions, 3);
+    assert_int_equal(stats_of(&f).sessions_undecided, 0);
+    stop(&f);
+}
+
+/* A repeat is one also where its session was forgotten, and another has its place. */
+static void test_a_repeat_outlives_its_session(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start_with_the_past(&f);
+    in_session(&f, 7, 90, 500, 0, ISO_ABORTED);
+    iso_aion_watermark(f.engine, 2000, 0);
+    in_session(&f, 8, 91, 2001, 2002, ISO_COMMITTED);
+    in_session(&f, 7, 90, 500, 0, ISO_ABORTED);
+    assert_int_equal(stats_of(&f).repeats, 1);
     stop(&f);
 }
 
@@ -650,7 +768,11 @@ int main(void)
         cmocka_unit_test(test_session_not_told_again_for_an_earlier_predecessor),
         cmocka_unit_test(test_reads_at_the_last_two_timestamps),
         cmocka_unit_test(test_what_was_dropped_is_undecided),
-        cmocka_unit_test(test_sessions_that_ended_let_go),
+        cmocka_unit_test(test_sessions_that_ended_are_forgotten),
+        cmocka_unit_test(test_a_session_comes_back),
+        cmocka_unit_test(test_a_session_that_is_not_known),
+        cmocka_unit_test(test_who_waits_keeps_the_session),
+        cmocka_unit_test(test_a_repeat_outlives_its_session),
         cmocka_unit_test(test_a_steady_stream_takes_steady_memory),
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_shared_cts_waits_for_the_watermark),
