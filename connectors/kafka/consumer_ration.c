@@ -145,10 +145,14 @@ static void shelve_error(struct iso_kafka_consumer *consumer, uint32_t index, co
             supply->empty_at = consumer->gaps[index].next = raw->offset;
         return;
     }
+    if (supply->full && raw->offset > consumer->gaps[index].next)
+        return; /* behind messages that are fetched again, and so is this */
     consumer->counters.errors++;
     kafka_consumer_doubt(consumer);
-    if (!kafka_consumer_heals(raw->err) && !supply->failure)
-        supply->failure = iso_copy_text(text, strlen(text));
+    if (kafka_consumer_heals(raw->err) || supply->failure)
+        return;
+    supply->failure = iso_copy_text(text, strlen(text));
+    supply->full = true;
 }
 
 static void shelve(struct iso_kafka_consumer *consumer, uint32_t index, const rd_kafka_message_t *raw)

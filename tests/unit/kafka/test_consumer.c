@@ -590,7 +590,7 @@ int main(void)
         EITHER_WAY(one_partition_is_held_and_let_go),
         cmocka_unit_test_setup_teardown(what_waits_is_bounded, start_with_little, stop),
         cmocka_unit_test_setup_teardown(full_queues_do_not_slow_it_down, start, stop),
-        EITHER_WAY(slow_topic_pauses_the_consumer),
+        cmocka_unit_test_setup_teardown(slow_topic_pauses_the_consumer, start, stop),
         EITHER_WAY(brokers_down_and_back),
         EITHER_WAY(leaders_change_and_answers_are_slow),
         EITHER_WAY(fetch_errors_that_heal),
