@@ -79,13 +79,18 @@ struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consume
 {
     struct iso_kafka_consumer *consumer = iso_allocate_zeroed(1, sizeof *consumer);
     consumer->inputs = inputs;
+    const char *settings[sizeof defaults / sizeof *defaults + 2 * RATION_PROPERTIES] = {NULL};
+    char texts[RATION_PROPERTIES][RATION_TEXT];
+    memcpy(settings, defaults, sizeof defaults);
+    if (options->memory)
+        kafka_consumer_ration_properties(options->memory, texts, settings + sizeof defaults / sizeof *defaults - 1);
     consumer->bell = -1;
     if (options->start == ISO_KAFKA_STORED && !iso_kafka_properties_get(options->properties, "group.id")) {
         iso_error_set(error, ISO_BAD_INPUT,
                       "stored offsets belong to a consumer group: expected the property group.id");
         goto out;
     }
-    if (iso_kafka_client_open(&consumer->client, RD_KAFKA_CONSUMER, options->properties, defaults,
+    if (iso_kafka_client_open(&consumer->client, RD_KAFKA_CONSUMER, options->properties, settings,
                               kafka_consumer_listen, error) != ISO_OK)
         goto out;
     kafka_consumer_set_hearing(consumer, options->properties);
@@ -96,6 +101,8 @@ struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consume
     consumer->raw_partition = iso_allocate(BATCH_MESSAGES * sizeof *consumer->raw_partition);
     if (!kafka_consumer_open_bell(consumer))
         iso_error_set(error, ISO_FAILED, "no file descriptor is left: %s", strerror(errno));
+    else if (options->memory)
+        kafka_consumer_ration_open(consumer, options->memory);
     if (error->status == ISO_OK)
         name_topics(consumer, options, error);
     if (error->status == ISO_OK)
@@ -112,7 +119,10 @@ static void release_batch(struct iso_kafka_consumer *consumer)
     for (uint32_t i = 0; i < consumer->raw_count; i++)
         rd_kafka_message_destroy(consumer->raw[i]);
     consumer->raw_count = 0;
+    consumer->filled = 0;
     consumer->header_count = 0;
+    for (uint32_t i = 0; consumer->ration.queue && i < consumer->partition_count; i++)
+        iso_kafka_shelf_clean(&consumer->supplies[i].shelf);
 }
 
 void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
@@ -127,9 +137,12 @@ void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
         if (consumer->topics[i].handle)
             rd_kafka_topic_destroy(consumer->topics[i].handle);
         iso_free(consumer->topics[i].name);
+        iso_free(consumer->topics[i].index_of);
     }
     for (uint32_t i = 0; i < consumer->partition_count; i++)
-        rd_kafka_queue_destroy(consumer->supplies[i].queue);
+        if (consumer->supplies[i].queue)
+            rd_kafka_queue_destroy(consumer->supplies[i].queue);
+    kafka_consumer_ration_close(consumer);
     iso_kafka_client_close(&consumer->client);
     if (consumer->bell >= 0)
         close(consumer->bell);
@@ -148,50 +161,48 @@ void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
     iso_free(consumer);
 }
 
-/* A client, a connection or a leader changed: holes are to be doubted again. */
-static void doubt(struct iso_kafka_consumer *consumer)
+void kafka_consumer_doubt(struct iso_kafka_consumer *consumer)
 {
     for (uint32_t i = 0; i < consumer->partition_count; i++)
         consumer->gaps[i].confirmed = 0;
     kafka_consumer_doubt_hearing(consumer);
 }
 
-/* Offset `found` came where `next` was due. True: the offsets between do not exist. False: they are asked for again. */
+/* Offset `found` came where `gaps->next` was due. True: the offsets between do not exist. False: they are asked for
+ * again. */
 static bool is_real_hole(struct iso_kafka_consumer *consumer, uint32_t index, int64_t found)
 {
-    struct iso_kafka_partition *partition = &consumer->partitions[index];
     struct gaps *gaps = &consumer->gaps[index];
     rd_kafka_topic_t *topic = consumer->topics[consumer->topic_of[index]].handle;
-    bool asked = gaps->sought == partition->next;
+    bool asked = gaps->sought == gaps->next;
     if (!asked && gaps->confirmed < CONFIRMED_GAPS &&
-        rd_kafka_seek(topic, partition->partition, partition->next, 0) == RD_KAFKA_RESP_ERR_NO_ERROR) {
-        gaps->sought = partition->next;
+        rd_kafka_seek(topic, consumer->partitions[index].partition, gaps->next, 0) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        gaps->sought = gaps->next;
         gaps->skipped_batch = consumer->batch;
         consumer->counters.seeks++;
         return false;
     }
     gaps->confirmed++;
-    consumer->counters.missing += (uint64_t)(found - partition->next);
+    consumer->counters.missing += (uint64_t)(found - gaps->next);
     return true;
 }
 
-/* Whether the partition has now come to `offset`, which was not there before. */
-static bool arrives(struct iso_kafka_consumer *consumer, uint32_t index, int64_t offset)
+bool kafka_consumer_arrives(struct iso_kafka_consumer *consumer, uint32_t index, int64_t offset)
 {
-    struct iso_kafka_partition *partition = &consumer->partitions[index];
-    if (consumer->gaps[index].skipped_batch == consumer->batch)
+    struct gaps *gaps = &consumer->gaps[index];
+    if (gaps->skipped_batch == consumer->batch)
         return false;
-    if (offset < partition->next) {
+    if (offset < gaps->next) {
         consumer->counters.repeats++;
         return false;
     }
-    if (offset > partition->next && !is_real_hole(consumer, index, offset))
+    if (offset > gaps->next && !is_real_hole(consumer, index, offset))
         return false;
-    consumer->gaps[index].sought = -1;
+    gaps->sought = -1;
     return true;
 }
 
-static bool heals(rd_kafka_resp_err_t failure)
+bool kafka_consumer_heals(rd_kafka_resp_err_t failure)
 {
     switch (failure) {
     case RD_KAFKA_RESP_ERR__TRANSPORT:
@@ -222,15 +233,15 @@ static enum iso_status take_error(struct iso_kafka_consumer *consumer, uint32_t 
     struct iso_kafka_partition *partition = &consumer->partitions[index];
     if (raw->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
         consumer->supplies[index].heard = true;
-        if (raw->offset >= partition->next && arrives(consumer, index, raw->offset)) {
-            partition->next = raw->offset;
+        if (raw->offset >= partition->next && kafka_consumer_arrives(consumer, index, raw->offset)) {
+            partition->next = consumer->gaps[index].next = raw->offset;
             partition->at_end = true;
         }
         return ISO_OK;
     }
     consumer->counters.errors++;
-    doubt(consumer);
-    if (heals(raw->err))
+    kafka_consumer_doubt(consumer);
+    if (kafka_consumer_heals(raw->err))
         return ISO_OK;
     return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 " offset %" PRId64 ": %s", partition->topic,
                          partition->partition, partition->next, rd_kafka_message_errstr(raw));
@@ -257,9 +268,10 @@ static uint32_t take_headers(struct iso_kafka_consumer *consumer, const rd_kafka
     return count;
 }
 
-static void fill(struct iso_kafka_consumer *consumer, const struct iso_kafka_partition *partition,
-                 const rd_kafka_message_t *raw, struct iso_message *message)
+void kafka_consumer_fill(struct iso_kafka_consumer *consumer, uint32_t index, const rd_kafka_message_t *raw,
+                         struct iso_message *message)
 {
+    const struct iso_kafka_partition *partition = &consumer->partitions[index];
     rd_kafka_timestamp_type_t type;
     int64_t timestamp = rd_kafka_message_timestamp(raw, &type);
     *message = (struct iso_message){
@@ -278,34 +290,53 @@ static void fill(struct iso_kafka_consumer *consumer, const struct iso_kafka_par
     };
 }
 
-/* Whether `message` was filled. */
-static bool take(struct iso_kafka_consumer *consumer, uint32_t index, const rd_kafka_message_t *raw,
-                 struct iso_message *message)
+void kafka_consumer_hand_out(struct iso_kafka_consumer *consumer, uint32_t index, const struct iso_message *message)
 {
-    if (!arrives(consumer, index, raw->offset))
-        return false;
     struct iso_kafka_partition *partition = &consumer->partitions[index];
-    consumer->supplies[index].heard = true;
-    if (consumer->until_eof && raw->offset >= partition->end) {
-        partition->next = partition->end;
-        partition->at_end = true;
-        return false;
-    }
-    fill(consumer, partition, raw, message);
-    partition->next = raw->offset + 1;
+    partition->next = message->offset + 1;
     partition->at_end = consumer->until_eof && partition->next >= partition->end;
     consumer->counters.messages++;
     consumer->counters.bytes += message->key.size + message->payload.size;
-    return true;
 }
 
-static void resolve_headers(struct iso_kafka_consumer *consumer, uint32_t count)
+static void take(struct iso_kafka_consumer *consumer, uint32_t index, const rd_kafka_message_t *raw)
+{
+    struct iso_kafka_partition *partition = &consumer->partitions[index];
+    struct gaps *gaps = &consumer->gaps[index];
+    struct iso_message *message = &consumer->messages[consumer->filled];
+    if (!kafka_consumer_arrives(consumer, index, raw->offset))
+        return;
+    gaps->next = raw->offset + 1;
+    consumer->supplies[index].heard = true;
+    if (consumer->until_eof && raw->offset >= partition->end) {
+        gaps->next = partition->next = partition->end;
+        partition->at_end = true;
+        return;
+    }
+    kafka_consumer_fill(consumer, index, raw, message);
+    kafka_consumer_hand_out(consumer, index, message);
+    consumer->filled++;
+}
+
+static void resolve_headers(struct iso_kafka_consumer *consumer)
 {
     uint32_t first = 0;
-    for (uint32_t i = 0; consumer->header_count && i < count; i++) {
+    for (uint32_t i = 0; consumer->header_count && i < consumer->filled; i++) {
         consumer->messages[i].headers = consumer->headers + first;
         first += consumer->messages[i].header_count;
     }
+}
+
+static enum iso_status take_all(struct iso_kafka_consumer *consumer, struct iso_error *error)
+{
+    for (uint32_t i = 0; i < consumer->raw_count && error->status == ISO_OK; i++) {
+        if (!consumer->raw[i]->err)
+            take(consumer, consumer->raw_partition[i], consumer->raw[i]);
+        else
+            take_error(consumer, consumer->raw_partition[i], consumer->raw[i], error);
+    }
+    resolve_headers(consumer);
+    return error->status;
 }
 
 /* Healthy again: whatever was wrong with a broker is history once its messages arrive. */
@@ -329,7 +360,6 @@ static bool is_refresh_due(const struct iso_kafka_consumer *consumer)
 enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int timeout_ms,
                                         const struct iso_message **messages, uint32_t *count, struct iso_error *error)
 {
-    uint32_t filled = 0;
     uint64_t errors = consumer->client.errors;
     release_batch(consumer);
     consumer->batch++;
@@ -338,7 +368,7 @@ enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int
     rd_kafka_poll(consumer->client.handle, 0);
     if (consumer->client.errors != errors) {
         consumer->counters.errors += consumer->client.errors - errors;
-        doubt(consumer);
+        kafka_consumer_doubt(consumer);
     }
     if (consumer->client.fatal)
         return iso_error_set(error, ISO_FAILED, "Kafka broker %s: %s", consumer->client.brokers,
@@ -347,17 +377,13 @@ enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int
         kafka_consumer_find(consumer, false, error);
     kafka_consumer_hear(consumer);
     kafka_consumer_fetch(consumer, timeout_ms);
-    for (uint32_t i = 0; i < consumer->raw_count; i++) {
-        uint32_t index = consumer->raw_partition[i];
-        if (!consumer->raw[i]->err)
-            filled += take(consumer, index, consumer->raw[i], &consumer->messages[filled]);
-        else if (take_error(consumer, index, consumer->raw[i], error) != ISO_OK)
-            break;
-    }
-    resolve_headers(consumer, filled);
-    if (filled)
+    if (consumer->ration.queue)
+        kafka_consumer_failures(consumer, error);
+    else
+        take_all(consumer, error);
+    if (consumer->filled)
         forget_trouble(&consumer->client);
-    *count = filled;
+    *count = consumer->filled;
     return error->status;
 }
 

@@ -12,7 +12,9 @@
  * after the other. That is for speed and memory: nothing may rest on it. Back-pressure: the caller reports how much
  * waits downstream; above `high_water` nothing is handed out, at `low_water` it goes on. A single partition can be held
  * likewise. What is held stays in its queue, and librdkafka stops asking for more once that is full; polling goes on
- * meanwhile, so that connections live. Partitions and topics that appear later are found by asking the broker every
+ * meanwhile, so that connections live. Memory: without a bound (`memory`) each partition may have fetched what
+ * librdkafka's own properties say; with one, what waits is copied to shelves, and partitions take turns
+ * (consumer_ration.c). Partitions and topics that appear later are found by asking the broker every
  * `refresh_seconds`; they start at their beginning, since they held nothing before. A broker that goes away is waited
  * for; what cannot heal (a topic deleted, an offset removed by retention, a corrupt message, no permission) is
  * ISO_FAILED with topic, partition and offset.
@@ -60,6 +62,7 @@ struct iso_kafka_consumer_options {
     unsigned connect_seconds;       /* 0: 10 */
     unsigned refresh_seconds;       /* 0: 10 */
     uint64_t high_water, low_water; /* of the backlog; 0: never pause */
+    uint64_t memory; /* bytes for messages that wait, of all partitions; 0: librdkafka's bound, for each of them */
 };
 
 struct iso_kafka_partition {
@@ -77,8 +80,10 @@ struct iso_kafka_counters {
     uint64_t missing;         /* offsets that do not exist */
     uint64_t seeks;           /* back to a hole */
     uint64_t pauses;
-    uint64_t holds;  /* times that a partition was held */
-    uint64_t errors; /* that healed or may heal */
+    uint64_t holds;        /* times that a partition was held */
+    uint64_t rests;        /* times that one was not fetched, for want of memory */
+    uint64_t most_waiting; /* bytes on shelves, at most so far */
+    uint64_t errors;       /* that healed or may heal */
 };
 
 struct iso_kafka_consumer;

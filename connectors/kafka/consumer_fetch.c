@@ -28,8 +28,7 @@ rd_kafka_queue_t *kafka_consumer_queue(struct iso_kafka_consumer *consumer)
     return queue;
 }
 
-/* Messages that the broker is known to have from offset `next` on (until_eof: up to the end that was set). */
-static uint64_t waiting_from(const struct iso_kafka_consumer *consumer, uint32_t index, int64_t next)
+uint64_t kafka_consumer_waiting(const struct iso_kafka_consumer *consumer, uint32_t index, int64_t next)
 {
     const struct iso_kafka_partition *partition = &consumer->partitions[index];
     int64_t low, high = partition->end;
@@ -68,31 +67,42 @@ static bool take_run(struct iso_kafka_consumer *consumer, uint32_t index)
         supply->next = last->offset + !last->err;
         supply->time = last->err ? supply->time : rd_kafka_message_timestamp(last, &type);
     }
-    consumer->turn = index + 1;
     supply->done = got < (ssize_t)room;
     size_t queued = rd_kafka_queue_length(supply->queue);
     if (queued >= FEW_MESSAGES)
         return true;
-    uint64_t waiting = waiting_from(consumer, index, supply->next);
+    uint64_t waiting = kafka_consumer_waiting(consumer, index, supply->next);
     if (waiting > queued)
         kafka_waker_ask(&consumer->waker, consumer->partitions[index].topic, consumer->partitions[index].partition);
     return !supply->done || waiting <= RUN_MESSAGES;
 }
 
+/* The same from the partition's shelf. */
+static bool take_shelved(struct iso_kafka_consumer *consumer, uint32_t index)
+{
+    uint32_t room = BATCH_MESSAGES - consumer->filled;
+    room = room < RUN_MESSAGES ? room : RUN_MESSAGES;
+    bool done = kafka_consumer_unshelve(consumer, index, room) < room;
+    consumer->supplies[index].done = done;
+    return !done || kafka_consumer_waiting(consumer, index, consumer->partitions[index].next) <= RUN_MESSAGES;
+}
+
 /* True: it ended because of a partition whose next messages are on their way. */
 static bool gather(struct iso_kafka_consumer *consumer)
 {
+    bool rationed = consumer->ration.queue != NULL;
     for (uint32_t i = 0; i < consumer->partition_count; i++) {
         const struct iso_kafka_partition *partition = &consumer->partitions[i];
         struct supply *supply = &consumer->supplies[i];
         supply->next = partition->next;
         supply->done = consumer->paused || supply->held || (consumer->until_eof && partition->next >= partition->end);
     }
-    while (consumer->raw_count < BATCH_MESSAGES) {
+    while ((rationed ? consumer->filled : consumer->raw_count) < BATCH_MESSAGES) {
         int64_t index = choose(consumer);
         if (index == NO_PARTITION)
             return false;
-        if (!take_run(consumer, (uint32_t)index))
+        consumer->turn = (uint32_t)index + 1;
+        if (rationed ? !take_shelved(consumer, (uint32_t)index) : !take_run(consumer, (uint32_t)index))
             return true;
     }
     return false;
@@ -111,10 +121,12 @@ void kafka_consumer_fetch(struct iso_kafka_consumer *consumer, int timeout_ms)
 {
     int64_t deadline = iso_kafka_now() + timeout_ms;
     for (;;) {
-        bool awaited = gather(consumer);
+        bool more = consumer->ration.queue && kafka_consumer_stock(consumer), awaited = gather(consumer);
         int64_t left = deadline - iso_kafka_now();
-        if (consumer->raw_count || left <= 0)
+        if (consumer->raw_count || consumer->filled || left <= 0)
             return;
+        if (more)
+            continue;
         wait_for_bell(consumer, (int)(awaited && left > ASK_AGAIN_MS ? ASK_AGAIN_MS : left));
     }
 }
@@ -138,5 +150,5 @@ void iso_kafka_consumer_hold(struct iso_kafka_consumer *consumer, uint32_t index
 
 uint64_t iso_kafka_consumer_behind(const struct iso_kafka_consumer *consumer, uint32_t index)
 {
-    return waiting_from(consumer, index, consumer->partitions[index].next);
+    return kafka_consumer_waiting(consumer, index, consumer->partitions[index].next);
 }

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "connectors/kafka/consumer.h"
+#include "connectors/kafka/shelf.h"
 #include "connectors/kafka/waker.h"
 
 enum {
@@ -19,6 +20,7 @@ enum {
 
 /* What the gap detector knows of a partition, beside its public part. */
 struct gaps {
+    int64_t next;           /* the offset that librdkafka has to give next */
     int64_t sought;         /* `next` when it sought back to a hole; -1: no hole is being asked about */
     uint32_t confirmed;     /* holes in a row that were real */
     uint64_t skipped_batch; /* the rest of this batch's messages of the partition came before the seek */
@@ -26,13 +28,30 @@ struct gaps {
 
 /* A partition's messages that are fetched and not handed out. */
 struct supply {
-    rd_kafka_queue_t *queue;
-    int64_t time; /* of the message handed out last, as Kafka has it; 0: none yet */
-    int64_t next; /* the offset behind what this batch has of it */
-    int64_t due;  /* what the partition had when its broker was heard again: everything below is still to be read */
-    bool heard;   /* it answered: with a message, or that it has none */
-    bool held;    /* by the caller's choice */
-    bool done;    /* nothing more of it in this batch */
+    rd_kafka_queue_t *queue; /* NULL: they come through the one of all */
+    int64_t time;            /* of the message handed out last, as Kafka has it; 0: none yet */
+    int64_t next;            /* the offset behind what this batch has of it */
+    int64_t due; /* what the partition had when its broker was heard again: everything below is still to be read */
+    bool heard;  /* it answered: with a message, or that it has none */
+    bool held;   /* by the caller's choice */
+    bool done;   /* nothing more of it in this batch */
+
+    /* Where what is fetched is bounded (consumer_ration.c): */
+    struct iso_kafka_shelf shelf;
+    int64_t end_then; /* when it was started */
+    int64_t empty_at; /* the offset at which the broker had no more, behind what is on the shelf; -1: it has more */
+    char *failure;    /* what is wrong with it behind that; NULL: nothing */
+    bool full;        /* nothing more goes onto the shelf */
+    bool rests;       /* librdkafka was told so */
+};
+
+/* A bound for what is fetched, of all partitions. */
+struct ration {
+    rd_kafka_queue_t *queue; /* librdkafka's, of all partitions; NULL: each has its own, and there is no such bound */
+    uint64_t budget;         /* bytes on shelves, of all */
+    uint64_t used;           /* of it */
+    uint64_t share;          /* of the budget, of a partition of which the broker has more */
+    size_t block;            /* of a shelf's */
 };
 
 /* Whether brokers answer. */
@@ -50,6 +69,8 @@ struct topic {
     char *name;
     rd_kafka_topic_t *handle;
     int32_t partition_count; /* started so far */
+    uint32_t capacity;
+    uint32_t *index_of; /* a partition's index among all */
 };
 
 struct iso_kafka_consumer {
@@ -75,6 +96,7 @@ struct iso_kafka_consumer {
     uint64_t high_water, low_water;
 
     struct hearing hearing;
+    struct ration ration;
     struct kafka_waker waker;
     int bell;                 /* readable once a queue that was empty has got something; -1: not open */
     uint32_t turn;            /* the partition to look at first */
@@ -82,6 +104,7 @@ struct iso_kafka_consumer {
     rd_kafka_message_t **raw; /* the batch as librdkafka gave it */
     uint32_t *raw_partition;  /* as `raw`: index of the partition */
     uint32_t raw_count;
+    uint32_t filled; /* messages of the batch */
     struct iso_message *messages;
     struct iso_header *headers;
     uint32_t header_count, header_capacity;
@@ -97,10 +120,37 @@ void kafka_consumer_set_hearing(struct iso_kafka_consumer *consumer, const struc
 void kafka_consumer_doubt_hearing(struct iso_kafka_consumer *consumer);
 void kafka_consumer_hear(struct iso_kafka_consumer *consumer);
 
-/* consumer_fetch.c. A new partition's queue, which the partition owns. */
+/* consumer.c. Whether the partition has now come to `offset`, which was not there before. */
+bool kafka_consumer_arrives(struct iso_kafka_consumer *consumer, uint32_t index, int64_t offset);
+/* A client, a connection or a leader changed: holes are to be doubted again. */
+void kafka_consumer_doubt(struct iso_kafka_consumer *consumer);
+/* An error that may go away by itself. */
+bool kafka_consumer_heals(rd_kafka_resp_err_t failure);
+/* As a message of this consumer's. */
+void kafka_consumer_fill(struct iso_kafka_consumer *consumer, uint32_t index, const rd_kafka_message_t *raw,
+                         struct iso_message *message);
+/* The message goes to the caller. */
+void kafka_consumer_hand_out(struct iso_kafka_consumer *consumer, uint32_t index, const struct iso_message *message);
+
+/* consumer_fetch.c. Messages that the broker is known to have from offset `next` on (until_eof: up to the end). */
+uint64_t kafka_consumer_waiting(const struct iso_kafka_consumer *consumer, uint32_t index, int64_t next);
+/* A new partition's queue, which the partition owns. */
 bool kafka_consumer_open_bell(struct iso_kafka_consumer *consumer);
 rd_kafka_queue_t *kafka_consumer_queue(struct iso_kafka_consumer *consumer);
 /* The next batch into `raw`; waits up to `timeout_ms` for the first message. */
 void kafka_consumer_fetch(struct iso_kafka_consumer *consumer, int timeout_ms);
+
+/* consumer_ration.c. `bytes`: of messages that wait. The properties for it follow the others in the list. */
+enum { RATION_PROPERTIES = 5, RATION_TEXT = 24 };
+void kafka_consumer_ration_properties(uint64_t bytes, char texts[RATION_PROPERTIES][RATION_TEXT],
+                                      const char *pairs[2 * RATION_PROPERTIES]);
+void kafka_consumer_ration_open(struct iso_kafka_consumer *consumer, uint64_t bytes);
+void kafka_consumer_ration_close(struct iso_kafka_consumer *consumer); /* before the handle is */
+/* What librdkafka has goes onto shelves, as far as there is room. True: it may have more. */
+bool kafka_consumer_stock(struct iso_kafka_consumer *consumer);
+/* A run of messages from a shelf to the batch. */
+uint32_t kafka_consumer_unshelve(struct iso_kafka_consumer *consumer, uint32_t index, uint32_t most);
+/* What was wrong with a partition, once all before it was handed out. */
+enum iso_status kafka_consumer_failures(struct iso_kafka_consumer *consumer, struct iso_error *error);
 
 #endif

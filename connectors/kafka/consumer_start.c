@@ -188,9 +188,20 @@ static enum iso_status resolve(struct iso_kafka_consumer *consumer, const struct
     return ISO_OK;
 }
 
-static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *consumer, uint32_t topic,
+/* Of the topic's next partition. */
+static void add_index(struct topic *topic, uint32_t index)
+{
+    if ((uint32_t)topic->partition_count == topic->capacity) {
+        topic->capacity = topic->capacity ? topic->capacity * 2 : 16;
+        topic->index_of = iso_reallocate(topic->index_of, topic->capacity * sizeof *topic->index_of);
+    }
+    topic->index_of[topic->partition_count++] = index;
+}
+
+static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *consumer, uint32_t topic, int64_t next,
                                                  rd_kafka_queue_t *queue)
 {
+    add_index(&consumer->topics[topic], consumer->partition_count);
     if (consumer->partition_count == consumer->partition_capacity) {
         uint32_t capacity = consumer->partition_capacity ? consumer->partition_capacity * 2 : 16;
         consumer->partitions = iso_reallocate(consumer->partitions, capacity * sizeof *consumer->partitions);
@@ -200,8 +211,8 @@ static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *cons
         consumer->partition_capacity = capacity;
     }
     consumer->topic_of[consumer->partition_count] = topic;
-    consumer->gaps[consumer->partition_count] = (struct gaps){.sought = -1};
-    consumer->supplies[consumer->partition_count] = (struct supply){.queue = queue};
+    consumer->gaps[consumer->partition_count] = (struct gaps){.next = next, .sought = -1};
+    consumer->supplies[consumer->partition_count] = (struct supply){.queue = queue, .empty_at = -1};
     return &consumer->partitions[consumer->partition_count++];
 }
 
@@ -217,20 +228,21 @@ static enum iso_status start_partition(struct iso_kafka_consumer *consumer, uint
     if (input == ISO_INPUTS_MAX)
         return iso_error_set(error, ISO_BAD_INPUT, "topic %s: more than %d partitions in all", topic->name,
                              ISO_INPUTS_MAX);
-    rd_kafka_queue_t *queue = kafka_consumer_queue(consumer);
-    if (rd_kafka_consume_start_queue(topic->handle, number, offset, queue) < 0) {
-        rd_kafka_queue_destroy(queue);
+    rd_kafka_queue_t *own = consumer->ration.queue ? NULL : kafka_consumer_queue(consumer);
+    if (rd_kafka_consume_start_queue(topic->handle, number, offset, own ? own : consumer->ration.queue) < 0) {
+        if (own)
+            rd_kafka_queue_destroy(own);
         return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 " offset %" PRId64 ": %s", topic->name,
                              number, offset, rd_kafka_err2str(rd_kafka_last_error()));
     }
-    topic->partition_count++;
-    *add_partition(consumer, topic_index, queue) =
+    *add_partition(consumer, topic_index, offset, own) =
         (struct iso_kafka_partition){.input = input,
                                      .topic = consumer->inputs->list[input].topic,
                                      .partition = number,
                                      .next = offset,
                                      .end = consumer->until_eof ? end : -1,
                                      .at_end = consumer->until_eof && offset >= end};
+    consumer->supplies[consumer->partition_count - 1].end_then = end;
     return ISO_OK;
 }
 

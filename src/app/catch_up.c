@@ -5,15 +5,10 @@
 
 #include "app/joined.h"
 #include "base/memory.h"
+#include "connectors/kafka/shelf.h"
 
 /* At least what a poll of the consumer gives. */
-enum { POLL_MS = 100, SHELF_FULL = 8192, BATCH_LIMIT = 1 << 16 };
-
-/* Copied messages of one input, from `first` on. */
-struct shelf {
-    struct iso_message **list;
-    uint32_t first, count, capacity;
-};
+enum { POLL_MS = 100, SHELF_FULL = 8192, SHELF_BLOCK = 16384, BATCH_LIMIT = 1 << 16 };
 
 struct catcher {
     struct app_durable *durable;
@@ -21,12 +16,12 @@ struct catcher {
     struct iso_error *error;
     struct iso_kafka_consumer *consumer; /* NULL: nothing has to be read again */
     volatile sig_atomic_t *stopped;
-    struct shelf *shelves; /* by input */
+    struct iso_kafka_shelf *shelves; /* by input: messages that came early */
     uint32_t shelf_count;
-    struct iso_message **taken; /* of the step at hand */
-    struct iso_message *batch;
-    struct iso_text again; /* its record, made once more */
-    bool ended;            /* the end of the input was done again */
+    uint64_t memory;                    /* bytes on them, with those that one step needs beside; 0: no bound */
+    struct iso_message *polled, *batch; /* what a poll gave; the step at hand */
+    struct iso_text again;              /* its record, made once more */
+    bool ended;                         /* the end of the input was done again */
 };
 
 static enum iso_status damaged(const struct catcher *catcher)
@@ -35,39 +30,7 @@ static enum iso_status damaged(const struct catcher *catcher)
                          catcher->durable->options.state);
 }
 
-/* ---- messages that came early ---- */
-
-static uint8_t *copy_bytes(uint8_t *at, struct iso_bytes *bytes)
-{
-    if (!bytes->data)
-        return at;
-    memcpy(at, bytes->data, bytes->size);
-    bytes->data = at;
-    return at + bytes->size;
-}
-
-/* In one block of memory. The topic's name is the table of inputs'. */
-static struct iso_message *copy_message(const struct iso_message *message)
-{
-    size_t heads = message->header_count * sizeof *message->headers, size = message->key.size + message->payload.size;
-    for (uint32_t i = 0; i < message->header_count; i++)
-        size += message->headers[i].name.size + message->headers[i].value.size;
-    struct iso_message *copy = iso_allocate(sizeof *copy + heads + size + 1);
-    struct iso_header *headers = (struct iso_header *)(copy + 1);
-    uint8_t *at = (uint8_t *)(headers + message->header_count);
-    *copy = *message;
-    copy->headers = headers;
-    at = copy_bytes(at, &copy->key);
-    at = copy_bytes(at, &copy->payload);
-    for (uint32_t i = 0; i < message->header_count; i++) {
-        headers[i] = message->headers[i];
-        at = copy_bytes(at, &headers[i].name);
-        at = copy_bytes(at, &headers[i].value);
-    }
-    return copy;
-}
-
-static struct shelf *shelf_of(struct catcher *catcher, uint32_t input)
+static struct iso_kafka_shelf *shelf_of(struct catcher *catcher, uint32_t input)
 {
     if (input >= catcher->shelf_count) {
         uint32_t count = (uint32_t)iso_column_capacity(catcher->shelf_count, (size_t)input + 1);
@@ -78,30 +41,12 @@ static struct shelf *shelf_of(struct catcher *catcher, uint32_t input)
     return &catcher->shelves[input];
 }
 
-static void put_on_shelf(struct catcher *catcher, const struct iso_message *message)
-{
-    struct shelf *shelf = shelf_of(catcher, message->input);
-    if (shelf->first + shelf->count == shelf->capacity && shelf->first) {
-        memmove(shelf->list, shelf->list + shelf->first, shelf->count * sizeof *shelf->list);
-        shelf->first = 0;
-    }
-    if (shelf->count == shelf->capacity) {
-        shelf->capacity = (uint32_t)iso_column_capacity(shelf->capacity, (size_t)shelf->count + 1);
-        shelf->list = iso_reallocate(shelf->list, shelf->capacity * sizeof *shelf->list);
-    }
-    shelf->list[shelf->first + shelf->count++] = copy_message(message);
-}
-
 static void release(struct catcher *catcher)
 {
-    for (uint32_t i = 0; i < catcher->shelf_count; i++) {
-        struct shelf *shelf = &catcher->shelves[i];
-        for (uint32_t m = 0; m < shelf->count; m++)
-            iso_free(shelf->list[shelf->first + m]);
-        iso_free(shelf->list);
-    }
+    for (uint32_t i = 0; i < catcher->shelf_count; i++)
+        iso_kafka_shelf_release(&catcher->shelves[i]);
     iso_free(catcher->shelves);
-    iso_free(catcher->taken);
+    iso_free(catcher->polled);
     iso_free(catcher->batch);
     iso_text_release(&catcher->again);
     iso_kafka_consumer_free(catcher->consumer);
@@ -109,21 +54,28 @@ static void release(struct catcher *catcher)
 
 /* ---- reading ---- */
 
-/* No partition runs far ahead of those that the next steps need. */
-static enum iso_status read_more(struct catcher *catcher)
+static bool is_full(const struct iso_kafka_shelf *shelf, uint64_t share)
+{
+    return shelf->count >= SHELF_FULL || (share && shelf->bytes >= share);
+}
+
+/* What the next step needs is of `input`; no other partition runs far ahead of it. */
+static enum iso_status read_more(struct catcher *catcher, uint32_t input)
 {
     const struct iso_message *messages;
     const struct iso_kafka_partition *partitions;
     uint32_t count, partition_count = iso_kafka_consumer_partitions(catcher->consumer, &partitions);
+    uint64_t share = catcher->memory / (partition_count ? partition_count : 1);
     for (uint32_t i = 0; i < partition_count; i++)
-        iso_kafka_consumer_hold(catcher->consumer, i, shelf_of(catcher, partitions[i].input)->count >= SHELF_FULL);
+        iso_kafka_consumer_hold(catcher->consumer, i,
+                                partitions[i].input != input && is_full(shelf_of(catcher, partitions[i].input), share));
     if (iso_kafka_consumer_poll(catcher->consumer, POLL_MS, &messages, &count, catcher->error) != ISO_OK)
         return catcher->error->status;
-    memcpy(catcher->batch, messages, count * sizeof *messages);
-    if (app_durable_compare(catcher->durable, catcher->batch, &count) != ISO_OK)
+    memcpy(catcher->polled, messages, count * sizeof *messages);
+    if (app_durable_compare(catcher->durable, catcher->polled, &count) != ISO_OK)
         return catcher->error->status;
     for (uint32_t i = 0; i < count; i++)
-        put_on_shelf(catcher, &catcher->batch[i]);
+        iso_kafka_shelf_put(shelf_of(catcher, catcher->polled[i].input), &catcher->polled[i], SHELF_BLOCK);
     return ISO_OK;
 }
 
@@ -143,7 +95,7 @@ static enum iso_status await(struct catcher *catcher, uint32_t input, uint64_t n
     const struct iso_inputs_entry *entry = &iso_pipeline_inputs(catcher->pipeline)->list[input];
     while (shelf_of(catcher, input)->count < need && !*catcher->stopped) {
         bool ended = has_ended(catcher, input);
-        if (read_more(catcher) != ISO_OK)
+        if (read_more(catcher, input) != ISO_OK)
             return catcher->error->status;
         if (ended && shelf_of(catcher, input)->count < need && has_ended(catcher, input))
             return iso_error_set(catcher->error, ISO_FAILED,
@@ -162,11 +114,9 @@ static enum iso_status take_run(struct catcher *catcher, uint64_t input, uint64_
         return damaged(catcher);
     if (await(catcher, (uint32_t)input, need) != ISO_OK || *catcher->stopped)
         return catcher->error->status;
-    struct shelf *shelf = shelf_of(catcher, (uint32_t)input);
-    memcpy(catcher->taken + *count, shelf->list + shelf->first, need * sizeof *shelf->list);
-    shelf->first += (uint32_t)need;
-    shelf->count -= (uint32_t)need;
-    *count += (uint32_t)need;
+    struct iso_kafka_shelf *shelf = shelf_of(catcher, (uint32_t)input);
+    for (; need; need--)
+        iso_kafka_shelf_take(shelf, &catcher->batch[(*count)++]);
     return ISO_OK;
 }
 
@@ -174,8 +124,6 @@ static enum iso_status feed(struct catcher *catcher, const struct iso_store_reco
                             uint64_t time)
 {
     struct iso_progress *progress = &catcher->durable->progress;
-    for (uint32_t i = 0; i < count; i++)
-        catcher->batch[i] = *catcher->taken[i];
     app_durable_count(catcher->durable, catcher->batch, count);
     catcher->again.used = 0;
     iso_progress_step(progress, catcher->batch, count, time, &catcher->again);
@@ -204,8 +152,8 @@ static enum iso_status do_step(struct catcher *catcher, const struct iso_store_r
     }
     if (catcher->error->status == ISO_OK && !*catcher->stopped)
         feed(catcher, record, count, time);
-    for (uint32_t i = 0; i < count; i++)
-        iso_free(catcher->taken[i]);
+    for (uint32_t i = 0; i < catcher->shelf_count; i++)
+        iso_kafka_shelf_clean(&catcher->shelves[i]);
     return catcher->error->status;
 }
 
@@ -345,9 +293,10 @@ enum iso_status app_catch_up(struct app_durable *durable, const struct iso_kafka
     struct catcher catcher = {.durable = durable,
                               .pipeline = durable->stream->pipeline,
                               .error = &durable->stream->app->error,
-                              .stopped = stopped};
+                              .stopped = stopped,
+                              .memory = settings->memory};
     struct iso_store_record record;
-    catcher.taken = iso_allocate(BATCH_LIMIT * sizeof *catcher.taken);
+    catcher.polled = iso_allocate(SHELF_FULL * sizeof *catcher.polled);
     catcher.batch = iso_allocate(BATCH_LIMIT * sizeof *catcher.batch);
     durable->catching_up = true;
     if (number_inputs(&catcher) && catcher.error->status == ISO_OK)

@@ -27,6 +27,9 @@ enum { WAITING_HIGH = 10000, WAITING_LOW = 1000 };
 /* By how many percent the process may be above --memory before that is told. */
 enum { ABOVE_PERCENT = 5 };
 
+/* The part of --memory that messages may take which were read and wait for their turn. */
+enum { WAITING_PART = 6 };
+
 /* While catching up, a partition gets no further ahead of the slowest than so many messages: what lies above the
  * watermark has to be kept, and looked at again for whatever comes below it. A partition that lags by fewer messages
  * than BEHIND_FEW lags because it has nothing to say, and nobody waits for it. */
@@ -431,6 +434,7 @@ static enum iso_status open_consumer(struct watcher *watcher, const struct watch
         .wait_for_topics = watch->wait_for_topics,
         .high_water = WAITING_HIGH,
         .low_water = WAITING_LOW,
+        .memory = watch->stream.memory / WAITING_PART,
     };
     if (app_consume_from(watch->from, &settings, error) != ISO_OK)
         return error->status;

@@ -1,7 +1,7 @@
 /* Whatever the brokers do, the final verdicts are those of the same messages without brokers, or the run ends with an
  * error that names what is lost. A stream of transactions with planted stale reads, over three partitions, is published
- * in portions, and between them a fault of one kind strikes. Each run is a process of its own. Arguments: seeds of each
- * kind (default 1).
+ * in portions, and between them a fault of one kind strikes. Half of the runs bound what waits. Each run is a process
+ * of its own. Arguments: seeds of each kind (default 1).
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -18,7 +18,16 @@
 #include "pipeline/pipeline.h"
 #include "tests/support/random.h"
 
-enum { PARTITIONS = 3, BROKERS = 3, PORTIONS = 6, PORTION = 60, KEYS = 12, AT_ONCE = 6, PATIENCE_MS = 240000 };
+enum {
+    PARTITIONS = 3,
+    BROKERS = 3,
+    PORTIONS = 6,
+    PORTION = 60,
+    KEYS = 12,
+    AT_ONCE = 6,
+    PATIENCE_MS = 240000,
+    LITTLE_MEMORY = 4096
+};
 enum { TRANSACTIONS = PORTIONS * PORTION, MESSAGES = TRANSACTIONS + PORTIONS * PARTITIONS };
 
 /* ---- the stream ---- */
@@ -260,7 +269,8 @@ static void open_world(struct world *world, const struct kind *kind, struct iso_
                                                  .topic_count = 1,
                                                  .refresh_seconds = 1,
                                                  .high_water = 500,
-                                                 .low_water = 100};
+                                                 .low_water = 100,
+                                                 .memory = random_below(&world->random, 2) * LITTLE_MEMORY};
     world->mock = iso_kafka_mock_new(BROKERS, &world->error);
     iso_kafka_properties_set(&world->properties, "bootstrap.servers", iso_kafka_mock_address(world->mock));
     iso_kafka_mock_topic(world->mock, "t", PARTITIONS, &world->error);

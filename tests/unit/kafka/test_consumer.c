@@ -19,7 +19,11 @@ struct world {
     struct iso_inputs inputs;
     struct iso_error error;
     uint64_t seen[16][2]; /* by partition: count and the next number that is due */
+    uint64_t memory;      /* of consumers */
 };
+
+/* Little enough that every partition is fetched by parts. */
+enum { LITTLE_MEMORY = 60000 };
 
 static int start(void **state)
 {
@@ -30,6 +34,13 @@ static int start(void **state)
     iso_inputs_init(&world->inputs);
     *state = world;
     return 0;
+}
+
+static int start_with_little(void **state)
+{
+    int outcome = start(state);
+    ((struct world *)*state)->memory = LITTLE_MEMORY;
+    return outcome;
 }
 
 static int stop(void **state)
@@ -107,6 +118,7 @@ static struct iso_kafka_consumer *open_consumer(struct world *world, struct iso_
     options.properties = &world->properties;
     options.topics = options.topics ? options.topics : topics;
     options.topic_count = 1;
+    options.memory = world->memory;
     return iso_kafka_consumer_new(&options, &world->inputs, &world->error);
 }
 
@@ -326,6 +338,34 @@ static void one_partition_is_held_and_let_go(void **state)
     iso_kafka_consumer_free(consumer);
 }
 
+/* However much the broker has, and however long nobody takes what was read. */
+static void what_waits_is_bounded(void **state)
+{
+    enum { MESSAGES = 20000 };
+    struct world *world = *state;
+    const struct iso_message *messages;
+    uint32_t got;
+    produce(world, "t", 0, MESSAGES);
+    struct iso_kafka_consumer *consumer =
+        open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true, .high_water = 1});
+    const struct iso_kafka_counters *counters = iso_kafka_consumer_counters(consumer);
+    iso_kafka_consumer_backlog(consumer, 1);
+    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+         counters->rests < PARTITIONS && iso_kafka_now() < deadline;) {
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 20, &messages, &got, &world->error), ISO_OK);
+        assert_int_equal(got, 0);
+    }
+    assert_int_equal(counters->rests, PARTITIONS); /* and none went on */
+    iso_kafka_consumer_backlog(consumer, 0);
+    consume(world, consumer, MESSAGES);
+    assert_true(iso_kafka_consumer_finished(consumer));
+    assert_int_equal(counters->missing, 0);
+    assert_true(counters->rests > 10 * PARTITIONS);
+    printf("# at most %llu bytes waited\n", (unsigned long long)counters->most_waiting);
+    assert_in_range(counters->most_waiting, LITTLE_MEMORY / 4, LITTLE_MEMORY * 3 / 2);
+    iso_kafka_consumer_free(consumer);
+}
+
 /* A reader slower than the broker, whose queues are full most of the time: librdkafka must not sleep a second whenever
  * they are. It would do so two dozen times; a busy machine may hold everything up now and then. */
 static void full_queues_do_not_slow_it_down(void **state)
@@ -528,26 +568,34 @@ static void wrong_properties(void **state)
     iso_kafka_properties_release(&properties);
 }
 
+/* With librdkafka's queues, and with a bound for all that waits. */
+#define EITHER_WAY(test)                                                                                               \
+    cmocka_unit_test_setup_teardown(test, start, stop),                                                                \
+    {                                                                                                                  \
+#test "_in_little_memory", test, start_with_little, stop, NULL                                                 \
+    }
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(all_partitions_once_until_the_end, start, stop),
-        cmocka_unit_test_setup_teardown(starts_at_end_and_at_positions, start, stop),
+        EITHER_WAY(all_partitions_once_until_the_end),
+        EITHER_WAY(starts_at_end_and_at_positions),
         cmocka_unit_test_setup_teardown(stored_offset_that_is_gone, start, stop),
-        cmocka_unit_test_setup_teardown(position_to_compare, start, stop),
+        EITHER_WAY(position_to_compare),
         cmocka_unit_test_setup_teardown(starts_where_the_group_has_committed, start, stop),
         cmocka_unit_test_setup_teardown(committed_offset_that_is_gone, start, stop),
         cmocka_unit_test_setup_teardown(stored_offsets_without_a_group, start, stop),
-        cmocka_unit_test_setup_teardown(pausing_and_resuming_loses_nothing, start, stop),
+        EITHER_WAY(pausing_and_resuming_loses_nothing),
         cmocka_unit_test_setup_teardown(partitions_are_read_side_by_side, start, stop),
-        cmocka_unit_test_setup_teardown(one_partition_is_held_and_let_go, start, stop),
+        EITHER_WAY(one_partition_is_held_and_let_go),
+        cmocka_unit_test_setup_teardown(what_waits_is_bounded, start_with_little, stop),
         cmocka_unit_test_setup_teardown(full_queues_do_not_slow_it_down, start, stop),
         cmocka_unit_test_setup_teardown(slow_topic_pauses_the_consumer, start, stop),
-        cmocka_unit_test_setup_teardown(brokers_down_and_back, start, stop),
-        cmocka_unit_test_setup_teardown(leaders_change_and_answers_are_slow, start, stop),
-        cmocka_unit_test_setup_teardown(fetch_errors_that_heal, start, stop),
-        cmocka_unit_test_setup_teardown(offsets_that_are_not_known_yet, start, stop),
-        cmocka_unit_test_setup_teardown(topic_read_before_its_first_message, start, stop),
+        EITHER_WAY(brokers_down_and_back),
+        EITHER_WAY(leaders_change_and_answers_are_slow),
+        EITHER_WAY(fetch_errors_that_heal),
+        EITHER_WAY(offsets_that_are_not_known_yet),
+        EITHER_WAY(topic_read_before_its_first_message),
         cmocka_unit_test_setup_teardown(broker_that_never_answers, start, stop),
         cmocka_unit_test_setup_teardown(wrong_properties, start, stop),
     };

@@ -115,7 +115,7 @@ static enum iso_status consume(struct iso_kafka_consumer *consumer, uint32_t cou
     return error->status;
 }
 
-static void run(const char *check_crcs, bool damaged, char *seen, struct iso_error *error)
+static void run(const char *check_crcs, bool damaged, uint64_t memory, char *seen, struct iso_error *error)
 {
     static const char *const topics[] = {"t"};
     struct iso_kafka_properties properties = {0};
@@ -133,8 +133,9 @@ static void run(const char *check_crcs, bool damaged, char *seen, struct iso_err
     if (check_crcs)
         iso_kafka_properties_set(&properties, "check.crcs", check_crcs);
     struct iso_kafka_consumer *consumer = iso_kafka_consumer_new(
-        &(struct iso_kafka_consumer_options){.properties = &properties, .topics = topics, .topic_count = 1}, &inputs,
-        error);
+        &(struct iso_kafka_consumer_options){
+            .properties = &properties, .topics = topics, .topic_count = 1, .memory = memory},
+        &inputs, error);
     assert_non_null(consumer);
     consume(consumer, 3, seen, error);
     iso_kafka_consumer_free(consumer);
@@ -149,23 +150,34 @@ static void whole_batches_are_read(void **state)
     struct iso_error error = {0};
     char seen[256] = "";
     (void)state;
-    run(NULL, false, seen, &error);
+    run(NULL, false, 0, seen, &error);
     assert_string_equal(error.text, "");
     assert_string_equal(seen, "one two three ");
 }
 
-static void damaged_batch_stops_the_consumer(void **state)
+static void stops_at_damage(uint64_t memory)
 {
     static const char place[] = "topic t partition 0 offset 1: ";
     struct iso_error error = {0};
     char seen[256] = "";
-    (void)state;
-    run(NULL, true, seen, &error);
+    run(NULL, true, memory, seen, &error);
     assert_int_equal(error.status, ISO_FAILED);
     assert_memory_equal(error.text, place, sizeof place - 1);
     assert_non_null(strstr(error.text, "CRC32C"));
     assert_null(strstr(seen, "two"));
     printf("# %s\n", error.text);
+}
+
+static void damaged_batch_stops_the_consumer(void **state)
+{
+    (void)state;
+    stops_at_damage(0);
+}
+
+static void damaged_batch_stops_it_in_little_memory(void **state)
+{
+    (void)state;
+    stops_at_damage(1);
 }
 
 /* Checking is a property like any other. */
@@ -174,7 +186,7 @@ static void unchecked_batch_is_read(void **state)
     struct iso_error error = {0};
     char seen[256] = "";
     (void)state;
-    run("false", true, seen, &error);
+    run("false", true, 0, seen, &error);
     assert_string_equal(error.text, "");
     assert_string_equal(seen, "one two three ");
 }
@@ -184,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_batches_are_read),
         cmocka_unit_test(damaged_batch_stops_the_consumer),
+        cmocka_unit_test(damaged_batch_stops_it_in_little_memory),
         cmocka_unit_test(unchecked_batch_is_read),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
