@@ -65,10 +65,13 @@ done
 durable+=(--threads 1)
 # damaged NAME PATTERN COMMAND...: the state, once the command has been done to it, is refused by a run and by verify.
 damaged() {
-    local name=$1 pattern=$2 status
+    local name=$1 pattern=$2 status needed=0 commit
     shift 2
-    rm -rf "$work/state" "$work/lines"
-    crashed after-commit:3
+    for ((commit = 3; commit < 30 && needed <= 4096; commit++)); do # how much is in the file by then is the threads' choice
+        rm -rf "$work/state" "$work/lines"
+        crashed after-commit:$commit
+        needed=$("$isochron" state show "$work/state" | sed -n 's/^spill-0: .* \([0-9]*\) needed$/\1/p')
+    done
     "$@"
     "$isochron" state verify "$work/state" >"$work/told" 2>&1
     [ $? = 4 ] && grep -q "$pattern" "$work/told"

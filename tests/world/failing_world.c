@@ -1,10 +1,9 @@
 /* A world that fails on demand: loaded before a program (LD_PRELOAD), it makes the n-th call of one kind go wrong.
  *
- *   FAILING_CALL=KIND    which calls are counted; KIND is the name of a row of `kinds`
- *   FAILING_AT=N         the one that goes wrong, from 1; 0: none, they are only counted
- *   FAILING_HOW=fail|short|interrupt
- *                        an error; half of the bytes; EINTR
- *   FAILING_COUNT=FILE   how many there were is written there when the process ends
+ *   FAILING_CALL=KIND    which calls may go wrong; KIND is the name of a row of `kinds`; unset: none, they are only
+ * counted FAILING_AT=N         the one that goes wrong, from 1 FAILING_HOW=fail|short|interrupt an error; half of the
+ * bytes; EINTR FAILING_COUNT=FILE   how many there were of each kind is written there when the process ends: lines
+ * "KIND N"
  *
  * Only what the program's own code calls is counted, not what libraries do for themselves: the caller's address says
  * which. Sockets are the exception: there it is the Kafka client that calls. Threads: any, the count is atomic.
@@ -14,7 +13,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -27,6 +25,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "tests/world/own_code.h"
 
 enum kind {
     OPEN,
@@ -79,27 +79,15 @@ static struct {
     enum how how;
     uint64_t at;
     const char *count_file;
-    uintptr_t begin, end;        /* of the program's own code */
-    atomic_uint_fast64_t *calls; /* of children too */
+    struct own_code own;
+    atomic_uint_fast64_t *calls; /* of each kind; of children too */
 } world = {.kind = KINDS};
-
-/* The program itself is the first object that is listed. */
-static int find_program(struct dl_phdr_info *object, size_t size, void *context)
-{
-    (void)size, (void)context;
-    for (int i = 0; i < object->dlpi_phnum; i++)
-        if (object->dlpi_phdr[i].p_type == PT_LOAD && object->dlpi_phdr[i].p_flags & PF_X) {
-            world.begin = object->dlpi_addr + object->dlpi_phdr[i].p_vaddr;
-            world.end = world.begin + object->dlpi_phdr[i].p_memsz;
-        }
-    return 1;
-}
 
 __attribute__((constructor)) static void begin(void)
 {
     const char *kind = getenv("FAILING_CALL"), *how = getenv("FAILING_HOW"), *at = getenv("FAILING_AT");
-    dl_iterate_phdr(find_program, NULL);
-    world.calls = mmap(NULL, sizeof *world.calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    own_code_find(&world.own);
+    world.calls = mmap(NULL, KINDS * sizeof *world.calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (world.calls == MAP_FAILED)
         abort();
     world.count_file = getenv("FAILING_COUNT");
@@ -115,17 +103,17 @@ __attribute__((destructor)) static void end(void)
     FILE *file = world.count_file ? fopen(world.count_file, "w") : NULL;
     if (!file)
         return;
-    fprintf(file, "%lu\n", (unsigned long)*world.calls);
+    for (int i = 0; i < KINDS; i++)
+        fprintf(file, "%s %lu\n", kinds[i].name, (unsigned long)world.calls[i]);
     fclose(file);
 }
 
 /* Whether the call that returns to `caller` is the one that goes wrong. */
 static bool goes_wrong(enum kind kind, const void *caller)
 {
-    bool own = (uintptr_t)caller >= world.begin && (uintptr_t)caller < world.end;
-    if (kind != world.kind || !(own || kind == SEND || kind == RECEIVE))
+    if (!world.calls || !(kind == SEND || kind == RECEIVE || own_code_has(&world.own, caller)))
         return false;
-    return atomic_fetch_add(world.calls, 1) + 1 == world.at;
+    return atomic_fetch_add(&world.calls[kind], 1) + 1 == world.at && kind == world.kind;
 }
 
 static bool fails(enum kind kind, const void *caller)

@@ -8,31 +8,20 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <time.h>
 
+#include "tests/world/own_code.h"
+
 enum { FIELD = 16 };
 
 static struct {
     const volatile char *shifts;
-    uintptr_t begin, end; /* of the program's own code */
+    struct own_code own;
 } world;
-
-/* The program itself is the first object that is listed. */
-static int find_program(struct dl_phdr_info *object, size_t size, void *context)
-{
-    (void)size, (void)context;
-    for (int i = 0; i < object->dlpi_phnum; i++)
-        if (object->dlpi_phdr[i].p_type == PT_LOAD && object->dlpi_phdr[i].p_flags & PF_X) {
-            world.begin = object->dlpi_addr + object->dlpi_phdr[i].p_vaddr;
-            world.end = world.begin + object->dlpi_phdr[i].p_memsz;
-        }
-    return 1;
-}
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -42,13 +31,13 @@ __attribute__((constructor)) static void begin(void)
     if (mapped == MAP_FAILED)
         abort();
     world.shifts = mapped;
-    dl_iterate_phdr(find_program, NULL);
+    own_code_find(&world.own);
 }
 
 static time_t shift(int field, const void *caller)
 {
     char text[FIELD + 1] = "";
-    if (!world.shifts || (uintptr_t)caller < world.begin || (uintptr_t)caller >= world.end)
+    if (!world.shifts || !own_code_has(&world.own, caller))
         return 0;
     for (int i = 0; i < FIELD; i++)
         text[i] = world.shifts[field * FIELD + i];

@@ -14,7 +14,7 @@ if nm "$isochron" | grep -q ' [TW] __interceptor_read$' || ldd "$isochron" | gre
     exit
 fi
 export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0
-"${CC:-gcc}" -std=c11 -O1 -fPIC -shared -Wall -Wextra -Werror tests/world/jumping_clock.c -o "$work/jumping_clock.so" || exit 4
+"${CC:-gcc}" -std=c11 -O1 -fPIC -shared -Wall -Wextra -Werror -I. tests/world/jumping_clock.c -o "$work/jumping_clock.so" || exit 4
 start_broker forward:1 backward:1
 
 clocks() { printf '%-16s%-16s' "$1" "$2" | dd of="$work/shifts" conv=notrunc status=none; } # WALL MONOTONIC

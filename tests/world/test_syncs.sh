@@ -1,0 +1,58 @@
+#!/bin/bash
+# In what order `watch --state` hands to the device what it writes (tests/world/witness.c): nothing counts before what it rests on is
+# there, and nothing is removed before its successor counts. No crash of a process shows this, only the loss of power does. TAP on
+# stdout.
+set -u
+cd "$(dirname "$0")/../.." || exit 4
+. tests/durable/begin.sh
+trap 'stop_broker; rm -rf "$work"' EXIT
+
+# Sanitizers that are linked into the program mind who comes before them.
+if nm "$isochron" | grep -q ' [TW] __interceptor_read$' || ldd "$isochron" | grep -q libtsan; then
+    plan 1
+    echo "ok 1 - what goes to the device # skip under this sanitizer it cannot be seen"
+    exit
+fi
+export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0
+"${CC:-gcc}" -std=c11 -O1 -fPIC -shared -Wall -Wextra -Werror -I. tests/world/witness.c -o "$work/witness.so" || exit 4
+
+start_broker t:2
+"$isochron" gen --txns 3000 --ops 4 --keys 1500 --watermarks 40 --anomaly lost-update:15 --anomaly stale-read:400 -X batch.num.messages=40 \
+    --to kafka:t -X bootstrap.servers="$address" --quiet
+
+# seen OPTIONS...: a run that a witness sees. Each key goes to the store as soon as it can.
+seen() {
+    LD_PRELOAD=$work/witness.so WITNESS=$work/seen ISOCHRON_SPILL_ALL=12 exec "$isochron" watch --source history:t --final-only \
+        --finality-timeout 0 --memory 4000000000 --state "$work/state" --shutdown-timeout 300 --checkpoint-interval 0 --snapshot-after 40000 --out file:"$work/lines" \
+        -X fetch.message.max.bytes=12000 -X bootstrap.servers="$address" "$@" >/dev/null 2>"$work/said"
+}
+judge() { awk -v state="$work/state" -v lines="$work/lines" -f tests/world/syncs.awk "$1"; }
+
+(seen --until-eof --quiet)
+[ $? = 1 ] && judge "$work/seen" >"$work/judged" && [ "$(wc -l <"$work/judged")" = 1 ] &&
+    awk '{ exit !($1 >= 2 && $3 >= 2 && $5 >= 3) }' "$work/judged"
+result $? "a run to its end: $(tail -1 "$work/judged")" || head -5 "$work/judged" "$work/said" | sed 's/^/# /'
+
+# What shows that this can fail: the same without one kind of sync.
+for kind in 'state/snapshot-[0-9]*.new' 'state/spill-0' 'state/journal-[0-9]*' state lines; do
+    grep -v "^synced $work/$kind\$" "$work/seen" >"$work/less"
+    judge "$work/less" >"$work/judged"
+    [ "$(wc -l <"$work/judged")" -gt 1 ]
+    result $? "without syncs of $kind it is told: $(head -1 "$work/judged" | sed "s|$work/||g")"
+done
+
+# One that is stopped has its last checkpoint on the device when it ends.
+rm -rf "$work/state" "$work/lines" "$work/seen"
+seen &
+watched=$!
+for ((i = 0; i < 2400; i++)); do
+    grep -q "^rename .*snapshot-2" "$work/seen" 2>/dev/null && break
+    sleep 0.05
+done
+kill -TERM $watched
+wait $watched
+status=$?
+judge "$work/seen" >"$work/judged"
+[ $status = 1 ] && [ "$(wc -l <"$work/judged")" = 1 ]
+result $? "SIGTERM: $(tail -1 "$work/judged")" || { echo "# status $status"; head -5 "$work/judged" "$work/said" | sed 's/^/# /'; }
+plan "$number"
