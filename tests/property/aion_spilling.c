@@ -184,7 +184,7 @@ static void open_engines(struct stream *stream, enum iso_level level)
     bool threads = random_percent(&stream->random, 10);
     for (int i = 0; i < 2; i++) {
         options.context = &stream->engines[i].told;
-        options.spill = i ? temporary_folder() : NULL;
+        options.spill = i ? temporary_folder_in_memory() : NULL;
         options.spill_all = i;
         options.run = i && threads ? iso_team_run : NULL;
         options.runner = stream->team;
