@@ -175,13 +175,13 @@ static void evict_key(struct iso_aion_shard *shard, struct aion_key *key)
 /* ---- fetching ahead of the hand ---- */
 
 /* Keys between two steps of fetching. */
-enum { FETCH_STRIDE = 6, FETCH_VERSIONS = 4 };
+enum { FETCH_STRIDE = 6, FETCH_VERSIONS = 5 };
 
 static const struct aion_key *going(const struct iso_aion_shard *shard, uint32_t number)
 {
     const struct aion_key *key = &shard->keys[number < shard->key_count ? number : 0];
     bool stays = key->flags & (AION_KEY_FREE | AION_KEY_PINNED | AION_KEY_ALONE | AION_KEY_ASKED);
-    return stays || !key->versions.at ? NULL : key;
+    return (stays && key->versions.count < FETCH_VERSIONS) || !key->versions.at ? NULL : key;
 }
 
 /* What the first versions of a run name. */

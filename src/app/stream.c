@@ -16,6 +16,7 @@
 #include "app/rounds.h"
 #include "app/source.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "explain/brief.h"
 #include "io/read.h"
 
@@ -234,7 +235,10 @@ static void make_pipeline(struct app_stream *stream, const struct app_source_sur
     iso_pipeline_options_init(&settings);
     settings.level = (enum iso_level)options->level;
     settings.session_order = !options->no_session_order;
+    stream->team = iso_team_new((uint32_t)options->threads);
     settings.shards = (uint32_t)options->threads;
+    settings.run = iso_team_run;
+    settings.runner = stream->team;
     settings.finality_timeout_ms = deadlines ? options->finality_timeout * 1000 : 0;
     settings.idle_timeout_ms = options->idle_timeout * 1000;
     settings.settle_ms = options->settle;
@@ -346,6 +350,7 @@ enum iso_status app_stream_close(struct app_stream *stream)
     iso_free(stream->kept);
     iso_text_release(&stream->verdict);
     iso_pipeline_free(stream->pipeline);
+    iso_team_free(stream->team);
     for (uint32_t i = 0; i < stream->registry_count; i++)
         iso_registry_free(stream->registries[i]);
     for (uint32_t i = 0; i < stream->topic_count; i++)

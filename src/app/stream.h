@@ -170,7 +170,7 @@ struct app_stream_options {
          .help = "A property of librdkafka, or the name of a file of them. Secrets go\ninto a file."},                                                                     \
     {                                                                                                                                                                      \
         .type = APP_NUMBER, .name = "threads", .argument = "N", .offset = APP_STREAM_PLACE(owner, threads),                                                                \
-        .least = 1, .most = 64, .help = "Shards of the engine (1)."                                                                                                        \
+        .least = 1, .most = 64, .help = "Shards of the engine, a thread each (1)."                                                                                         \
     }
 
 struct app_durable;
@@ -179,6 +179,7 @@ struct app_stream {
     struct app *app;
     const struct app_stream_options *options;
     struct iso_pipeline *pipeline;
+    struct iso_team *team; /* of the engine's shards */
     struct iso_kafka_properties properties;
     uint32_t topic_count;
     char **topics;

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 
 /* Looks before sleeping. */
-enum { PATIENCE = 2000 };
+enum { PATIENCE = 100 };
 
 struct member {
     struct iso_team *team;

@@ -22,6 +22,8 @@ struct iso_pipeline *iso_pipeline_new(const struct iso_pipeline_options *options
     engine.level = options->level;
     engine.session_order = options->session_order;
     engine.shards = options->shards;
+    engine.run = options->run;
+    engine.runner = options->runner;
     engine.finality_timeout_ms = options->finality_timeout_ms;
     engine.settle_ms = options->settle_ms;
     engine.settle_untimed = !options->finality_timeout_ms;

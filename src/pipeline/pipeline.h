@@ -23,7 +23,7 @@
  * as doubtful, and is no reason for "violated".
  *
  * Memory: one batch of decoded messages, the engine's state, at most twice max_violations verdicts.
- * Threads: one at a time; the engine's shards run on the caller's thread.
+ * Threads: one at a time; the engine's shards run where the caller says.
  */
 #ifndef ISO_PIPELINE_H
 #define ISO_PIPELINE_H
@@ -46,6 +46,8 @@ struct iso_pipeline_options {
     enum iso_level level;
     bool session_order;
     uint32_t shards;
+    iso_aion_run run; /* of the shards, as in struct iso_aion_options; or NULL */
+    void *runner;
     uint64_t finality_timeout_ms;     /* 0: no deadlines */
     uint64_t settle_ms;               /* as in struct iso_aion_options; without deadlines untimed */
     uint64_t idle_timeout_ms;         /* 0: every input is waited for */

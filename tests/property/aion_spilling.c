@@ -5,7 +5,7 @@
  * Streams of some hundred transactions on few keys, so that there are many versions of each: overlapping writers, reads
  * of the right version, of an older one and of nothing that was ever written, transactions that started long ago,
  * aborted ones, unknown ones whose outcome is told later, values that are numbers and texts, a key that is a list.
- * Arrival in groups, out of order; watermarks that lag; a retention or none; one to three shards.
+ * Arrival in groups, out of order; watermarks that lag; a retention or none; one to three shards, some on threads.
  *
  * aion_spilling [--histories N] [--seed S]
  */
@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "aion/aion.h"
+#include "base/team.h"
 #include "tests/support/arguments.h"
 #include "tests/support/random.h"
 #include "tests/support/temporary.h"
@@ -50,6 +51,7 @@ struct stream {
     uint64_t sts[TRANSACTIONS], cts[TRANSACTIONS];
     bool unknown[TRANSACTIONS], arrived[TRANSACTIONS];
     uint64_t retention;
+    struct iso_team *team; /* for the shards of the engine with a store */
 };
 
 static uint64_t fold(uint64_t digest, const void *bytes, size_t size)
@@ -179,10 +181,13 @@ static void open_engines(struct stream *stream, enum iso_level level)
     options.settle_ms = random_percent(&stream->random, 50) ? 0 : 100;
     options.settle_untimed = true;
     options.emit = note;
+    bool threads = random_percent(&stream->random, 10);
     for (int i = 0; i < 2; i++) {
         options.context = &stream->engines[i].told;
         options.spill = i ? temporary_folder_in_memory() : NULL;
         options.spill_all = i;
+        options.run = i && threads ? iso_team_run : NULL;
+        options.runner = stream->team;
         options.retention = i ? stream->retention : ISO_AION_FOREVER;
         stream->engines[i].aion = iso_aion_new(&options);
         iso_aion_block(stream->engines[i].aion, &stream->block);
@@ -291,6 +296,7 @@ static bool is_part(struct engine *one, struct engine *other)
 /* ---- many ---- */
 
 struct totals {
+    struct iso_team *team;
     uint64_t events, evicted, misses, cut, joined, old_reads, undecided;
 };
 
@@ -298,6 +304,7 @@ static bool agree(uint64_t seed, enum iso_level level, struct totals *totals)
 {
     struct stream *stream = calloc(1, sizeof *stream);
     stream->random = (struct random){seed * 2 + level};
+    stream->team = totals->team;
     stream->retention = random_percent(&stream->random, 50) ? ISO_AION_FOREVER : random_below(&stream->random, 400);
     for (uint32_t t = 0; t < TRANSACTIONS; t++)
         stream->order[t] = t;
@@ -331,10 +338,11 @@ static bool agree(uint64_t seed, enum iso_level level, struct totals *totals)
 
 static bool run_level(enum iso_level level, uint64_t histories, uint64_t seed)
 {
-    struct totals totals = {0};
+    struct totals totals = {.team = iso_team_new(3)};
     uint32_t differ = 0;
     for (uint64_t i = 0; i < histories && differ < REPORTS; i++)
         differ += !agree(seed + i, level, &totals);
+    iso_team_free(totals.team);
     const char *name = level == ISO_SI ? "si" : "ser";
     printf("%s - %s: %" PRIu64 " streams are told of alike with and without a store\n", differ ? "not ok" : "ok", name,
            histories);
