@@ -63,10 +63,10 @@ static bool store_versions(struct iso_aion_shard *shard, struct aion_key *key, u
     aion_fetch_versions(shard, versions, count, false);
     aion_fetch_versions(shard, versions, count, true);
     struct aion_entry cut = {.time = versions->time, .hold = versions->time, .detail = serial};
-    aion_segment_write(shard, key, serial, versions, count, &shard->record);
+    uint64_t behind = count < all ? versions[count].time : aion_run_chunk(&shard->pool, &key->versions, 1, &all)->time;
+    struct iso_spill_record record = aion_segment_write(shard, key, serial, versions, count, behind, &shard->record);
     if (shard->record.size > iso_spill_most(shard->store) ||
-        iso_spill_put(shard->store, digest_of(shard, key, serial), false, shard->record.bytes,
-                      (uint32_t)shard->record.size, &shard->failure) != ISO_OK)
+        iso_spill_put(shard->store, digest_of(shard, key, serial), false, &record, &shard->failure) != ISO_OK)
         return false;
     for (uint32_t i = 0; i < count; i++)
         aion_entry_forget(shard, key, &versions[i]);
@@ -88,7 +88,8 @@ void aion_cut(struct iso_aion_shard *shard, struct aion_key *key)
 
 /* ---- coming back ---- */
 
-/* Segments that no read to come may need: what stands behind them is below the floor. */
+/* Segments that no read to come may need: what stands behind them is below the floor. The store may have dropped some
+ * of them by itself (lapse.c). */
 void aion_cuts_trim(struct iso_aion_shard *shard, struct aion_key *key)
 {
     struct aion_run *cuts = &shard->rares[key->rare].cuts;
@@ -100,7 +101,7 @@ void aion_cuts_trim(struct iso_aion_shard *shard, struct aion_key *key)
         if (cuts->count > 1)
             next = aion_run_get(&shard->pool, cuts, place);
         if (next->time >= shard->floor ||
-            iso_spill_remove(shard->store, digest_of(shard, key, serial), &shard->failure) != ISO_OK)
+            iso_spill_remove(shard->store, digest_of(shard, key, serial), false, &shard->failure) != ISO_OK)
             return;
         aion_run_drop(&shard->pool, cuts, 1);
         key->flags |= AION_KEY_DROPPED | AION_KEY_CHANGED;
@@ -124,7 +125,7 @@ static bool read_segments(struct iso_aion_shard *shard, const struct aion_key *k
             iso_spill_altered(shard->store, &shard->failure);
             return false;
         }
-        if (iso_spill_remove(shard->store, digest, &shard->failure) != ISO_OK)
+        if (iso_spill_remove(shard->store, digest, true, &shard->failure) != ISO_OK)
             return false;
     }
     return true;
@@ -136,6 +137,9 @@ void aion_join_all(struct iso_aion_shard *shard, struct aion_key *key)
     struct aion_run whole = {0};
     struct aion_place place = aion_run_begin();
     const struct aion_entry *version;
+    aion_cuts_trim(shard, key); /* of what is left then all is there */
+    if (!(key->flags & AION_KEY_CUT))
+        return;
     if (!read_segments(shard, key, &whole)) {
         while ((version = aion_run_get(&shard->pool, &whole, place))) {
             aion_entry_forget(shard, key, version);

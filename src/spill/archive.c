@@ -40,7 +40,8 @@ static void archive_name(struct iso_archive *archive, const struct iso_spill *sp
 
 static void archive_list(struct iso_archive *archive, struct iso_spill *spill)
 {
-    struct spill_state state = {spill->active, spill->filled, spill->segment, 0, spill->records};
+    struct spill_state state = {spill->active,  spill->filled, spill->segment, 0,
+                                spill->records, spill->order,  spill->floor};
     uint64_t count = spill->segments, capacity = count;
     spill->list = iso_archive_column(archive, SPILL_ITEM_SEGMENTS, ISO_ARCHIVE_HEAP, spill->list, &count, &capacity,
                                      sizeof *spill->list);
@@ -59,6 +60,8 @@ static void archive_list(struct iso_archive *archive, struct iso_spill *spill)
     spill->active = state.active;
     spill->filled = state.filled;
     spill->records = state.records;
+    spill->order = state.order;
+    spill->floor = state.floor;
     if (count) {
         spill_widen_list(spill, (uint32_t)count);
         spill_allocate_buffers(spill);
@@ -98,9 +101,10 @@ static void compare(struct iso_archive *archive, struct iso_spill *spill)
     }
     for (uint32_t i = 0; i < spill->segments; i++) {
         const struct spill_segment *segment = &spill->list[i];
-        uint32_t most = (i == spill->active ? spill->filled : spill->segment) / SPILL_UNIT;
+        uint32_t most = i == spill->active ? spill->filled : spill->segment;
         iso_archive_expect(archive, live[i] == segment->live && segment->live <= segment->records);
-        iso_archive_expect(archive, segment->records <= most);
+        iso_archive_expect(archive, segment->used <= most && segment->lapsing <= segment->used);
+        iso_archive_expect(archive, segment->records <= segment->used / SPILL_UNIT && segment->order < spill->order);
         records += segment->records;
     }
     iso_archive_expect(archive, records == spill->records);

@@ -73,10 +73,12 @@ static void keeps_what_was_put(void **state)
         uint32_t number = (uint32_t)(test_random(&random) % DIGESTS);
 
         uint32_t size = record_of(digest_of(number), turn, record);
-        assert_int_equal(iso_spill_put(spill, digest_of(number), turns[number], record, size, &error), ISO_OK);
+        assert_int_equal(iso_spill_put(spill, digest_of(number), turns[number],
+                                       &(struct iso_spill_record){.bytes = record, .size = size}, &error),
+                         ISO_OK);
         turns[number] = turn;
         if (turn % 7 == 0) {
-            assert_int_equal(iso_spill_remove(spill, digest_of(number), &error), ISO_OK);
+            assert_int_equal(iso_spill_remove(spill, digest_of(number), true, &error), ISO_OK);
             turns[number] = 0;
         }
         if (turn % 16 == 0) {
@@ -120,12 +122,14 @@ static void cleans_many_segments_at_once(void **state)
             assert_memory_equal(found, record, size);
         size = 1 + (uint32_t)(test_random(&random) % MOST);
         memset(record, (int)(number + size), size);
-        assert_int_equal(iso_spill_put(spill, number, sizes[number], record, size, &error), ISO_OK);
+        assert_int_equal(iso_spill_put(spill, number, sizes[number],
+                                       &(struct iso_spill_record){.bytes = record, .size = size}, &error),
+                         ISO_OK);
         sizes[number] = size;
         for (uint32_t i = 0; number == KEYS - 1 && i < KEYS; i++) {
             if (test_random(&random) % 3 == 0)
                 continue;
-            assert_int_equal(iso_spill_remove(spill, i, &error), ISO_OK);
+            assert_int_equal(iso_spill_remove(spill, i, true, &error), ISO_OK);
             sizes[i] = 0;
         }
     }
@@ -156,7 +160,8 @@ static void put_many(struct iso_spill *spill, uint32_t count, struct iso_error *
 {
     static uint8_t record[4096];
     for (uint32_t i = 0; i < count && error->status == ISO_OK; i++)
-        iso_spill_put(spill, digest_of(i * 4 + 1), false, record, sizeof record, error);
+        iso_spill_put(spill, digest_of(i * 4 + 1), false,
+                      &(struct iso_spill_record){.bytes = record, .size = sizeof record}, error);
 }
 
 static void notices_damage(void **state)
