@@ -40,8 +40,14 @@ static void archive_name(struct iso_archive *archive, const struct iso_spill *sp
 
 static void archive_list(struct iso_archive *archive, struct iso_spill *spill)
 {
-    struct spill_state state = {spill->active,  spill->filled, spill->segment, 0,
-                                spill->records, spill->order,  spill->floor};
+    struct spill_state state = {.active = spill->active,
+                                .filled = spill->filled,
+                                .segment = spill->segment,
+                                .records = spill->records,
+                                .order = spill->order,
+                                .floor = spill->floor,
+                                .used = spill->used,
+                                .living = spill->living};
     uint64_t count = spill->segments, capacity = count;
     spill->list = iso_archive_column(archive, SPILL_ITEM_SEGMENTS, ISO_ARCHIVE_HEAP, spill->list, &count, &capacity,
                                      sizeof *spill->list);
@@ -62,6 +68,8 @@ static void archive_list(struct iso_archive *archive, struct iso_spill *spill)
     spill->records = state.records;
     spill->order = state.order;
     spill->floor = state.floor;
+    spill->used = state.used;
+    spill->living = state.living;
     if (count) {
         spill_widen_list(spill, (uint32_t)count);
         spill_allocate_buffers(spill);

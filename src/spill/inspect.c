@@ -104,10 +104,9 @@ static void inspect(struct iso_spill_inspection *inspection, const struct spill_
     put_path(&path, inspection->folder, &inspection->name);
     reader.file.path = path.bytes;
     inspection->needed = (uint64_t)spill_segments_needed(reader.list, count, state->active) * state->segment;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         inspection->live += reader.list[i].live;
-        inspection->living += spill_living_of(&reader.list[i], state->floor);
-    }
+    inspection->living = state->living;
     reader.segment = iso_allocate(reader.file.segment);
     if (inspection->needed)
         read_file(inspection, &reader, count, state->active, error);

@@ -319,13 +319,17 @@ static enum iso_status clean_segment(struct iso_spill *spill, uint32_t number, s
 static enum iso_status clean(struct iso_spill *spill, struct iso_error *error)
 {
     enum iso_status status = ISO_OK;
+    struct survey seen = survey(spill);
     spill->cleaning = true;
     if (!spill->victim)
         spill->victim = iso_allocate(spill->segment);
-    for (struct survey seen = survey(spill); status == ISO_OK && seen.emptiest != UINT32_MAX &&
-                                             seen.used > 2 * seen.living + (uint64_t)SPILL_SLACK * spill->segment;
-         seen = survey(spill))
+    while (status == ISO_OK && seen.emptiest != UINT32_MAX &&
+           seen.used > 2 * seen.living + (uint64_t)SPILL_SLACK * spill->segment) {
         status = clean_segment(spill, seen.emptiest, error);
+        seen = survey(spill);
+    }
+    spill->used = seen.used;
+    spill->living = seen.living;
     spill->cleaning = false;
     return status;
 }
@@ -401,9 +405,8 @@ void iso_spill_advance(struct iso_spill *spill, uint64_t floor)
 
 void iso_spill_stats(const struct iso_spill *spill, struct iso_spill_stats *stats)
 {
-    struct survey seen = survey(spill);
-    stats->used += seen.used;
-    stats->living += seen.living;
+    stats->used += spill->used;
+    stats->living += spill->living;
     stats->cut += spill->cut;
     stats->records += spill->table.used;
     stats->disk += (uint64_t)spill->segments * spill->segment;

@@ -52,6 +52,7 @@ struct iso_spill {
     bool cleaning;
     uint64_t records; /* in all segments */
     uint64_t read, written, moved, cut;
+    uint64_t used, living; /* bytes, when a segment was filled last */
 };
 
 static inline uint32_t spill_space_of(uint32_t size)
