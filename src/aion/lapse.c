@@ -2,7 +2,7 @@
  *
  * What goes is what would go if the key were in memory: of versions those before the newest below the floor (trim.c),
  * of a list their elements stay, as part of its base; spare writes below it; segments (cut.c) behind which a version
- * below it stands.
+ * below it stands. Where that would not make the record shorter, it stays as it is.
  */
 #include "aion/record_private.h"
 
@@ -257,6 +257,8 @@ bool aion_record_cut(const struct iso_aion_shard *shard, struct iso_spill_record
     if (parts.cursor.at != parts.cursor.end || !(parts.spares.gone || parts.cuts.gone || parts.versions.gone))
         return false;
     put_parts(shard, &parts, first, bytes);
+    if (bytes->size >= record->size) /* the first base of a short list needs more than what goes */
+        return false;
     record->bytes = bytes->bytes;
     record->size = (uint32_t)bytes->size;
     return true;

@@ -241,6 +241,7 @@ static enum iso_status move_record(struct iso_spill *spill, struct spill_slot *s
     uint32_t size = record->size, number = (uint32_t)(spill_offset_of(slot) / spill->segment);
     if (spill->list[number].lapsing && spill->options.cut)
         spill->options.cut(spill->options.owner, record);
+    assert(record->size <= size);
     spill->cut += record->size < size;
     if (make_room(spill, spill_space_of(record->size), error) != ISO_OK)
         return ISO_FAILED;

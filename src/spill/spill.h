@@ -20,7 +20,8 @@
  * another one. What that means is its owner's. A segment sums up what lapses in it, and the highest of those numbers:
  * once the floor is above that, the sum is garbage like any other. The record that is moved then goes through `cut`,
  * which leaves what is still needed of it, or nothing. Sizes of records that have become garbage are not known any
- * more: of a segment's bytes, the share lives that its living records are of all that were put there.
+ * more: of a segment's bytes that have not lapsed, the share lives that its living records are of all that were put
+ * there.
  *
  *   all bytes of records <= 2 * living ones + SPILL_SLACK segments      whenever a segment has been filled
  *
@@ -58,8 +59,8 @@
 struct iso_spill;
 
 /* What is put; of it `lapsing` bytes are not needed once the floor is above `until`. Cutting makes of one what is left
- * of it, and says what of that will lapse later; size 0: nothing is left, it is removed. Its bytes, which may be others
- * than those that came, stay until the next is cut. The store is not to be used meanwhile. */
+ * of it, not more, and says what of that will lapse later; size 0: nothing is left, it is removed. Its bytes, which may
+ * be others than those that came, stay until the next is cut. The store is not to be used meanwhile. */
 struct iso_spill_record {
     const void *bytes;
     uint32_t size, lapsing;
