@@ -231,7 +231,7 @@ static bool cut_segment(const struct iso_aion_shard *shard, struct cursor *curso
     uint64_t behind = take(cursor);
     if (cursor->at && behind < shard->floor)
         record->size = 0;
-    else
+    else if (cursor->at)
         lapse(record, record->size, behind);
     return !record->size;
 }
@@ -254,7 +254,11 @@ bool aion_record_cut(const struct iso_aion_shard *shard, struct iso_spill_record
     if (parts.flags & RARE)
         take_rare(&parts, record);
     take_versions(&parts, record);
-    if (parts.cursor.at != parts.cursor.end || !(parts.spares.gone || parts.cuts.gone || parts.versions.gone))
+    if (parts.cursor.at != parts.cursor.end) { /* what was put is whole: whoever reads it will tell */
+        record->lapsing = 0;
+        return false;
+    }
+    if (!parts.spares.gone && !parts.cuts.gone && !parts.versions.gone)
         return false;
     put_parts(shard, &parts, first, bytes);
     if (bytes->size >= record->size) /* the first base of a short list needs more than what goes */

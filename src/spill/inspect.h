@@ -17,7 +17,7 @@ struct spill_segment;
 
 struct spill_state {
     uint32_t active, filled, segment, zero;
-    uint64_t records, order, floor, used, living;
+    uint64_t order, floor, used, living;
 };
 
 struct iso_spill_inspection {

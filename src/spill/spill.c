@@ -222,7 +222,6 @@ static uint32_t append(struct iso_spill *spill, uint64_t digest, const struct is
     add_lapsing(spill, segment, record, space);
     segment->records++;
     segment->live++;
-    spill->records++;
     return place;
 }
 
@@ -308,7 +307,6 @@ static enum iso_status clean_segment(struct iso_spill *spill, uint32_t number, s
         (spill_read(spill, spill->victim, spill->segment, (uint64_t)number * spill->segment, error) ||
          move_living(spill, number, error)))
         return ISO_FAILED;
-    spill->records -= spill->list[number].records;
     spill->list[number].records = 0;
     struct spill_stack *stack = spill->options.name ? &spill->freed : &spill->free;
     stack->list[stack->count++] = number;

@@ -50,7 +50,6 @@ struct iso_spill {
     uint8_t *found;          /* the record that was asked for last */
     uint8_t *victim;         /* the segment that is being cleaned */
     bool cleaning;
-    uint64_t records; /* in all segments */
     uint64_t read, written, moved, cut;
     uint64_t used, living; /* bytes, when a segment was filled last */
 };
