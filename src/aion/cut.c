@@ -18,13 +18,14 @@ static uint64_t digest_of(const struct iso_aion_shard *shard, const struct aion_
 
 /* ---- going ---- */
 
-/* A number for the next segment, for which there is no record; false: the store fails. */
-static bool next_serial(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t *serial)
+/* A number for the next segment, which begins at `time`, for which there is no record; false: the store fails. The
+ * first one's is any: below it may stand those of segments that lapse. */
+static bool next_serial(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t time, uint32_t *serial)
 {
     const struct aion_run *cuts = &shard->rares[key->rare].cuts;
     const uint8_t *record = NULL;
     uint32_t size;
-    *serial = cuts->count ? aion_run_last(&shard->pool, cuts)->detail : 0;
+    *serial = cuts->count ? aion_run_last(&shard->pool, cuts)->detail : (uint32_t)(aion_mix(time) >> 43);
     do {
         ++*serial;
         if (iso_spill_get(shard->store, digest_of(shard, key, *serial), &record, &size, &shard->failure) != ISO_OK)
@@ -33,12 +34,15 @@ static bool next_serial(struct iso_aion_shard *shard, const struct aion_key *key
     return true;
 }
 
-/* So many versions at the front may go: a chunk, if two versions behind it are below `passed`; or where everything is
- * to go, all but two. */
+/* A segment of fewer versions would leave more behind in memory than it takes out. */
+enum { LEAST = 3 };
+
+/* So many versions at the front may go: a chunk, if two versions behind it are below `passed`; or of the only one all
+ * but two. */
 static uint32_t count_old(const struct iso_aion_shard *shard, const struct aion_key *key)
 {
-    uint32_t chunks = aion_run_chunks(&key->versions), count, old = 0;
-    if (aion_key_is_list(key) || key->versions.count < 3 || (chunks < 2 && !shard->eager))
+    uint32_t chunks = aion_run_chunks(&key->versions), least = shard->eager ? 3 : LEAST + 2, count, old = 0;
+    if (aion_key_is_list(key) || key->versions.count < least)
         return 0;
     const struct aion_entry *versions = aion_run_chunk(&shard->pool, &key->versions, chunks < 2 ? 0 : 1, &count);
     if (chunks >= 2 && (count < 2 || versions[1].time >= shard->passed))
@@ -49,7 +53,7 @@ static uint32_t count_old(const struct iso_aion_shard *shard, const struct aion_
     }
     while (old < count && versions[old].time < shard->passed)
         old++;
-    return old > 2 ? old - 2 : 0;
+    return old >= least ? old - 2 : 0;
 }
 
 /* Of the first chunk. */
@@ -57,9 +61,9 @@ static bool store_versions(struct iso_aion_shard *shard, struct aion_key *key, u
 {
     uint32_t all, serial;
     aion_rare_of(shard, key);
-    if (!next_serial(shard, key, &serial))
-        return false;
     const struct aion_entry *versions = aion_run_chunk(&shard->pool, &key->versions, 0, &all);
+    if (!next_serial(shard, key, versions->time, &serial))
+        return false;
     aion_fetch_versions(shard, versions, count, false);
     aion_fetch_versions(shard, versions, count, true);
     struct aion_entry cut = {.time = versions->time, .hold = versions->time, .detail = serial};
@@ -88,23 +92,21 @@ void aion_cut(struct iso_aion_shard *shard, struct aion_key *key)
 
 /* ---- coming back ---- */
 
-/* Segments that no read to come may need: what stands behind them is below the floor. The store may have dropped some
- * of them by itself (lapse.c). */
+/* Segments that no read to come may need: what stands behind them is below the floor. Each is in the store until that
+ * drops it by itself (lapse.c); a record of the key that has them still is good, too. */
 void aion_cuts_trim(struct iso_aion_shard *shard, struct aion_key *key)
 {
     struct aion_run *cuts = &shard->rares[key->rare].cuts;
     while (cuts->count) {
         struct aion_place place = aion_run_begin();
         const struct aion_entry *next = aion_run_get(&shard->pool, &key->versions, place);
-        uint32_t serial = aion_run_get(&shard->pool, cuts, place)->detail;
         aion_run_next(&shard->pool, cuts, &place);
         if (cuts->count > 1)
             next = aion_run_get(&shard->pool, cuts, place);
-        if (next->time >= shard->floor ||
-            iso_spill_remove(shard->store, digest_of(shard, key, serial), false, &shard->failure) != ISO_OK)
+        if (next->time >= shard->floor)
             return;
         aion_run_drop(&shard->pool, cuts, 1);
-        key->flags |= AION_KEY_DROPPED | AION_KEY_CHANGED;
+        key->flags |= AION_KEY_DROPPED;
     }
     key->flags &= ~AION_KEY_CUT;
 }
@@ -125,7 +127,7 @@ static bool read_segments(struct iso_aion_shard *shard, const struct aion_key *k
             iso_spill_altered(shard->store, &shard->failure);
             return false;
         }
-        if (iso_spill_remove(shard->store, digest, true, &shard->failure) != ISO_OK)
+        if (iso_spill_remove(shard->store, digest, &shard->failure) != ISO_OK)
             return false;
     }
     return true;

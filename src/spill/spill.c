@@ -384,14 +384,12 @@ void iso_spill_fetch(const struct iso_spill *spill, uint64_t digest)
     __builtin_prefetch(spill_table_home(&spill->table, digest), 1);
 }
 
-enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, bool certain, struct iso_error *error)
+enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struct iso_error *error)
 {
     struct spill_slot *slot;
-    if (find(spill, digest, certain, &slot, error) != ISO_OK)
+    if (find(spill, digest, true, &slot, error) != ISO_OK)
         return ISO_FAILED;
-    assert(slot || !certain);
-    if (!slot)
-        return ISO_OK;
+    assert(slot);
     spill->list[spill_offset_of(slot) / spill->segment].live--;
     spill_table_remove(&spill->table, digest, slot);
     return ISO_OK;

@@ -96,8 +96,8 @@ enum iso_status iso_spill_get(struct iso_spill *spill, uint64_t digest, const ui
 /* Fetches the cache line that the next call for this digest looks at first. */
 void iso_spill_fetch(const struct iso_spill *spill, uint64_t digest);
 
-/* Forgets the record of a digest. `certain`: there is one, so that it need not be read; else there may be one. */
-enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, bool certain, struct iso_error *error);
+/* Forgets the record of a digest, which there is. */
+enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struct iso_error *error);
 
 /* What lapses below `floor` may go from now on. Going back is ignored. */
 void iso_spill_advance(struct iso_spill *spill, uint64_t floor);
