@@ -65,12 +65,16 @@ done
 durable+=(--threads 1)
 # damaged NAME PATTERN COMMAND...: the state, once the command has been done to it, is refused by a run and by verify.
 damaged() {
-    local name=$1 pattern=$2 status needed=0 commit
+    local name=$1 pattern=$2 status needed=0 commit=3 try
     shift 2
-    for ((commit = 3; commit < 30 && needed <= 4096; commit++)); do # how much is in the file by then is the threads' choice
+    for ((try = 0; try < 30 && needed <= 4096; try++)); do # what is in the file by then, and how many commits there are, is the threads' choice
         rm -rf "$work/state" "$work/lines"
-        crashed after-commit:$commit
-        needed=$("$isochron" state show "$work/state" | sed -n 's/^spill-0: .* \([0-9]*\) needed$/\1/p')
+        if crashed after-commit:$commit; then
+            needed=$("$isochron" state show "$work/state" | sed -n 's/^spill-0: .* \([0-9]*\) needed$/\1/p')
+            commit=$((commit + 1))
+        else
+            commit=3 needed=0
+        fi
     done
     "$@"
     "$isochron" state verify "$work/state" >"$work/told" 2>&1
