@@ -51,7 +51,7 @@ static void archive_list(struct iso_archive *archive, struct iso_spill *spill)
     if (archive->error->status == ISO_OK)
         spill->segment = state.segment;
     iso_archive_expect(archive, count <= UINT32_MAX / (spill->segment / SPILL_UNIT) && count == capacity);
-    iso_archive_expect(archive, count ? state.active < count : !state.records);
+    iso_archive_expect(archive, count ? state.active < count : !state.records && !state.filled);
     iso_archive_expect(archive, state.filled <= spill->segment && state.filled % SPILL_UNIT == 0);
     if (archive->error->status != ISO_OK)
         return;
