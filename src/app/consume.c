@@ -6,24 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A signal handler has nothing else to write to. */
-static volatile sig_atomic_t stopped;
+/* A signal handler has nothing else to write to, and to read from. */
+static volatile sig_atomic_t stopped, patience;
 
+/* The time runs from here on: the batch at hand may wait for a reader of its output that reads no more. */
 static void on_signal(int number)
 {
     (void)number;
     stopped = 1;
-}
-
-volatile sig_atomic_t *app_catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, before;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, NULL, &before);
-    if (before.sa_handler != SIG_IGN) /* as under nohup */
-        sigaction(SIGHUP, &action, NULL);
-    return &stopped;
+    alarm((unsigned)patience);
 }
 
 static void on_alarm(int number)
@@ -35,11 +26,18 @@ static void on_alarm(int number)
     _exit(ISO_FAILED);
 }
 
-void app_end_within(uint64_t seconds)
+volatile sig_atomic_t *app_catch_signals(uint64_t seconds)
 {
-    struct sigaction action = {.sa_handler = on_alarm};
-    sigaction(SIGALRM, &action, NULL);
-    alarm((unsigned)seconds);
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, before;
+    struct sigaction ending = {.sa_handler = on_alarm};
+    patience = (sig_atomic_t)seconds;
+    sigaction(SIGALRM, &ending, NULL);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, NULL, &before);
+    if (before.sa_handler != SIG_IGN) /* as under nohup */
+        sigaction(SIGHUP, &action, NULL);
+    return &stopped;
 }
 
 enum iso_status app_consume_from(const char *text, struct iso_kafka_consumer_options *options, struct iso_error *error)

@@ -14,10 +14,8 @@ enum iso_status app_consume_from(const char *text, struct iso_kafka_consumer_opt
 enum iso_status app_properties(struct iso_kafka_properties *properties, const struct app_texts *texts,
                                struct iso_error *error);
 
-/* From now on SIGINT, SIGTERM and (unless it is ignored) SIGHUP set the flag, a second one ends the process. */
-volatile sig_atomic_t *app_catch_signals(void);
-
-/* Ends the process with status 4 if it has not ended by itself after so long. */
-void app_end_within(uint64_t seconds);
+/* From now on SIGINT, SIGTERM and (unless it is ignored) SIGHUP set the flag, a second one ends the process; so does
+ * one, with status 4, if the process has not ended by itself `seconds` later (0: it takes the time that it takes). */
+volatile sig_atomic_t *app_catch_signals(uint64_t seconds);
 
 #endif

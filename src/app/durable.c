@@ -67,14 +67,21 @@ static void at_point(void *context, const char *point)
     app_durable_at(context, point);
 }
 
-/* What cannot be read again, or is written at a run's end alone. */
-static enum iso_status refuse_others(const struct app_stream *stream)
+static bool is_standard(const char *path)
+{
+    return path && !strcmp(path, "-");
+}
+
+/* What cannot be read or written again, or is written at a run's end alone. */
+static enum iso_status refuse_others(const struct app_stream *stream, const char *record)
 {
     const struct app_stream_options *options = stream->options;
-    const char *other = options->to_history                                  ? "--to-history"
-                        : options->history && !strcmp(options->history, "-") ? "--history -"
-                        : options->round && options->memory                  ? "--round and --memory"
-                                                                             : NULL;
+    const char *other = options->to_history                 ? "--to-history"
+                        : is_standard(options->history)     ? "--history -"
+                        : is_standard(record)               ? "--record -"
+                        : is_standard(options->dead_letter) ? "--dead-letter -"
+                        : options->round && options->memory ? "--round and --memory"
+                                                            : NULL;
     if (!other)
         return ISO_OK;
     return iso_error_set(&stream->app->error, ISO_BAD_INPUT,
@@ -89,7 +96,7 @@ enum iso_status app_durable_open(struct app_durable *durable, struct app_stream 
     const char *crash = getenv("ISOCHRON_CRASH");
     *durable =
         (struct app_durable){.stream = stream, .options = *options, .process = getpid(), .opened = microseconds()};
-    if (refuse_others(stream) != ISO_OK)
+    if (refuse_others(stream, options->record) != ISO_OK)
         return error->status;
     app_configuration_put(&durable->configuration, stream->options, options->record);
     if (crash) {

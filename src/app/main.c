@@ -72,14 +72,16 @@ int main(int count, char **arguments)
     struct app app = {.command = NULL};
     struct iso_error closing = {.status = ISO_OK};
     fill_closed_descriptors();
-    signal(SIGPIPE, SIG_IGN); /* a reader that went away is a write error like others */
+    signal(SIGPIPE, SIG_IGN); /* a reader that went away is a write error like others, */
+    signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow (ulimit -f) */
     app_say_format(app_say_format_wished());
     iso_output_to(&app.out, STDOUT_FILENO, "standard output");
     enum iso_status status = dispatch(&app, count, arguments);
     if (app.error.status != ISO_OK)
         app_complain("%s", app.error.text);
     if (iso_output_close(&app.out, &closing) != ISO_OK) {
-        app_complain("%s", closing.text);
+        if (app.error.status != ISO_FAILED) /* which may well have been that */
+            app_complain("%s", closing.text);
         status = ISO_FAILED;
     }
     app_release(&app);

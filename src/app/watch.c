@@ -501,7 +501,7 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
     double started = app_seconds();
     watcher->started = watcher->looked = iso_kafka_now();
     if (watch->durable.state)
-        watcher->stopped = app_catch_signals();
+        watcher->stopped = app_catch_signals(watch->shutdown_timeout);
     if (open_consumer(watcher, watch) != ISO_OK)
         return error->status;
     if (watcher->consumer)
@@ -510,7 +510,7 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
     if (error->status != ISO_OK)
         return error->status;
     if (!watcher->stopped)
-        watcher->stopped = app_catch_signals();
+        watcher->stopped = app_catch_signals(watch->shutdown_timeout);
     watcher->left = watch->messages ? watch->messages : UINT64_MAX;
     if (stream->durable) {
         uint64_t read = watcher->durable.progress.messages;
@@ -526,8 +526,6 @@ static enum iso_status watch_topics(struct watcher *watcher, const struct watch 
     while (error->status == ISO_OK && !*watcher->stopped && !is_finished(watcher))
         if (step(watcher, error) != ISO_OK)
             break;
-    if (*watcher->stopped)
-        app_end_within(watch->shutdown_timeout);
     if (watcher->shown)
         fputs("\r\033[K", stderr);
     stream->complete = is_finished(watcher);

@@ -185,6 +185,23 @@ gives 1 "" "and it goes on"
 grep '"final"' "$work/all" | sort | cmp -s - "$work/expected"
 result $? "to the same final verdicts"
 
+# Its output is full, and nobody reads it: it ends in time all the same.
+"$isochron" gen --txns 8000 --ops 4 --keys 150 --watermarks 40 --anomaly stale-read:800 --to kafka:unread --quiet --expected /dev/null \
+    -X bootstrap.servers="$address"
+mkfifo "$work/unread"
+exec 7<>"$work/unread"
+waiting='import fcntl, termios, struct; print(struct.unpack("i", fcntl.ioctl(0, termios.FIONREAD, b"    "))[0])'
+timeout --foreground --signal=KILL 300 "$isochron" watch --source history:unread --finality-timeout 0 --shutdown-timeout 1 -X bootstrap.servers="$address" \
+    >"$work/unread" 2>"$work/said" 7>&- &
+for ((i = 0; i < 1200; i++)); do
+    [ "$(python3 -c "$waiting" <&7)" -lt 65536 ] || break
+    sleep 0.05
+done
+kill -TERM $!
+wait $!
+gives 4 "not done within --shutdown-timeout" "SIGTERM ends a run in time whose output nobody reads"
+exec 7>&-
+
 # Standard output as a pipe: what was noted as told is not told again.
 state=$work/piped
 for crash in after-note:1 after-catch-up after-end never; do
@@ -211,6 +228,11 @@ for crash in after-note:1 after-feed:1 after-finish:1 never; do
 done
 kcat -b "$address" -C -t verdicts -o beginning -e -q 2>/dev/null | grep '"final"' | sort -u | cmp -s - "$work/expected"
 result $? "a topic gets every final verdict"
+
+# A file that may not grow.
+state=$work/limited
+(ulimit -f 16 && watch)
+gives 4 "File too large" "a limit of file sizes"
 
 # A disk that is full.
 disk=$work/disk

@@ -437,6 +437,33 @@ static void needs_its_file(void **state)
     assert_non_null(strstr(error.text, fixture->path));
 }
 
+/* An archive whose checksums fit and whose parts do not: bytes of a segment, of which there is none. */
+static void refuses_a_buffer_of_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_archive archive;
+    struct spill_state stored = {.filled = 16, .segment = 1 << BITS};
+    uint64_t count = 16, none = 0, length = strlen("store");
+    char name[] = "store", bytes[16] = "";
+    int descriptor = memfd_create("archive", MFD_CLOEXEC);
+    iso_archive_save(&archive, descriptor, "archive", &error);
+    iso_archive_column(&archive, SPILL_ITEM_NAME, ISO_ARCHIVE_HEAP, name, &length, &length, 1);
+    iso_archive_column(&archive, SPILL_ITEM_SEGMENTS, ISO_ARCHIVE_HEAP, NULL, &none, &none, 16);
+    iso_archive_value(&archive, SPILL_ITEM_STATE, &stored, sizeof stored);
+    iso_archive_column(&archive, "spill buffer", ISO_ARCHIVE_HEAP, bytes, &count, &count, 1);
+    assert_int_equal(iso_archive_close(&archive), ISO_OK);
+    lseek(descriptor, 0, SEEK_SET);
+    iso_spill_free(fixture->spill);
+    fixture->spill = open_store(fixture, BITS);
+    iso_archive_restore(&archive, descriptor, "archive", &error);
+    iso_spill_archive(&archive, fixture->spill);
+    iso_archive_close(&archive);
+    close(descriptor);
+    assert_int_equal(error.status, ISO_FAILED);
+    assert_non_null(strstr(error.text, "its parts do not fit each other"));
+}
+
 /* A disk that is full fails a put; what was saved before can be gone on with once it is not. */
 static void goes_on_after_a_full_disk(void **state)
 {
@@ -471,6 +498,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(notices_any_byte, set_up, tear_down),
         cmocka_unit_test_setup_teardown(notices_another_time_and_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(needs_its_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(refuses_a_buffer_of_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(goes_on_after_a_full_disk, set_up, tear_down),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
