@@ -83,6 +83,7 @@ struct iso_kafka_counters {
     uint64_t holds;        /* times that a partition was held */
     uint64_t rests;        /* times that one was not fetched, for want of memory */
     uint64_t most_waiting; /* bytes on shelves, at most so far */
+    uint64_t looks;        /* times that messages which were read before were looked at again, answered or not */
     uint64_t errors;       /* that healed or may heal */
 };
 

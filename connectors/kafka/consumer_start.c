@@ -207,10 +207,12 @@ static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *cons
         consumer->partitions = iso_reallocate(consumer->partitions, capacity * sizeof *consumer->partitions);
         consumer->gaps = iso_reallocate(consumer->gaps, capacity * sizeof *consumer->gaps);
         consumer->supplies = iso_reallocate(consumer->supplies, capacity * sizeof *consumer->supplies);
+        consumer->memories = iso_reallocate(consumer->memories, capacity * sizeof *consumer->memories);
         consumer->topic_of = iso_reallocate(consumer->topic_of, capacity * sizeof *consumer->topic_of);
         consumer->partition_capacity = capacity;
     }
     consumer->topic_of[consumer->partition_count] = topic;
+    consumer->memories[consumer->partition_count] = (struct memory){.anchor.offset = -1, .candidate.offset = -1};
     consumer->gaps[consumer->partition_count] = (struct gaps){.next = next, .sought = -1};
     consumer->supplies[consumer->partition_count] = (struct supply){.queue = queue, .empty_at = -1};
     return &consumer->partitions[consumer->partition_count++];
