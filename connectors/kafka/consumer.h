@@ -16,8 +16,8 @@
  * librdkafka's own properties say; with one, what waits is copied to shelves, and partitions take turns
  * (consumer_ration.c). Partitions and topics that appear later are found by asking the broker every
  * `refresh_seconds`; they start at their beginning, since they held nothing before. A broker that goes away is waited
- * for; what cannot heal (a topic deleted, an offset removed by retention, a corrupt message, no permission) is
- * ISO_FAILED with topic, partition and offset.
+ * for; a topic that is another under the same name is noticed (consumer_same.c); what cannot heal (a topic deleted, an
+ * offset removed by retention, a corrupt message, no permission) is ISO_FAILED with topic, partition and offset.
  *
  * Ownership: messages belong to the consumer until the next poll. Threads: one, the owner's; librdkafka's threads
  * fetch and decompress in the background and touch nothing here but the client's log line, under its lock.
