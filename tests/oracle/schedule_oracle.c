@@ -6,12 +6,16 @@
 
 enum { KEYS = 16, ELEMENTS = 64, TRANSACTIONS = 16 };
 
-/* Everything that decides what may follow. Compared byte by byte, so it is always zeroed first. */
+struct key {
+    uint32_t value, length;
+    uint32_t list[ELEMENTS];
+};
+
+/* Everything that decides what may follow. Of its keys there are as many as the history has, and of a list's elements
+ * as many as it is long: the others are not copied, compared or even zeroed, since millions of states are. */
 struct state {
     uint32_t begun, done; /* sets of transactions */
-    uint32_t value[KEYS];
-    uint32_t length[KEYS];
-    uint32_t list[KEYS][ELEMENTS];
+    struct key key[KEYS];
 };
 
 struct oracle {
@@ -19,36 +23,54 @@ struct oracle {
     enum iso_model model;
     uint64_t drift;
     uint32_t committed; /* the set that must be done in the end */
-    struct state *seen;
+    uint32_t width;     /* words of a state that is remembered */
+    uint32_t *seen;
     uint32_t seen_count, seen_capacity;
     uint32_t *slots, slot_mask;
 };
 
+static void copy_state(const struct iso_history *history, const struct state *from, struct state *to)
+{
+    to->begun = from->begun;
+    to->done = from->done;
+    for (uint32_t k = 0; k < history->key_count; k++) {
+        to->key[k].value = from->key[k].value;
+        to->key[k].length = from->key[k].length;
+        memcpy(to->key[k].list, from->key[k].list, from->key[k].length * sizeof *from->key[k].list);
+    }
+}
+
+static void append(struct key *key, uint32_t element)
+{
+    assert(key->length < ELEMENTS);
+    key->list[key->length++] = element;
+}
+
 static void apply(const struct iso_history *history, uint32_t o, struct state *state)
 {
-    uint32_t key = history->key[o];
-    if (iso_kind_of(history, o) == ISO_APPEND) {
-        assert(state->length[key] < ELEMENTS);
-        state->list[key][state->length[key]++] = history->value[o];
-    } else if (iso_kind_writes(history->kind[o])) {
-        state->value[key] = history->value[o];
-    }
+    struct key *key = &state->key[history->key[o]];
+    if (iso_kind_of(history, o) == ISO_APPEND)
+        append(key, history->value[o]);
+    else if (iso_kind_writes(history->kind[o]))
+        key->value = history->value[o];
 }
 
 /* Runs the transaction alone, on a copy of what it sees at its begin. */
 static bool reads_fit(const struct iso_history *history, uint32_t t, const struct state *state)
 {
-    struct state view = *state;
+    struct state view;
+    copy_state(history, state, &view);
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        uint32_t key = history->key[o], value = history->value[o];
-        if (iso_kind_of(history, o) == ISO_READ && view.value[key] != value)
+        const struct key *key = &view.key[history->key[o]];
+        uint32_t value = history->value[o];
+        if (iso_kind_of(history, o) == ISO_READ && key->value != value)
             return false;
         if (iso_kind_of(history, o) == ISO_READ_LIST) {
             uint64_t first = history->list_first[value], length = history->list_first[value + 1] - first;
-            if (length != view.length[key])
+            if (length != key->length)
                 return false;
             for (uint64_t i = 0; i < length; i++) {
-                if (history->element[first + i] != view.list[key][i])
+                if (history->element[first + i] != key->list[i])
                     return false;
             }
         }
@@ -103,39 +125,66 @@ static bool may_begin(const struct oracle *oracle, uint32_t t, const struct stat
     return iso_status_of(history, t) != ISO_COMMITTED || reads_fit(history, t, state);
 }
 
-static uint64_t hash_state(const struct state *state)
+/* The words that tell it from others; the rest of them is zero. */
+static void pack(const struct oracle *oracle, const struct state *state, uint32_t *words)
 {
-    const uint32_t *words = (const uint32_t *)(const void *)state;
+    uint32_t used = 0;
+    words[used++] = state->begun;
+    words[used++] = state->done;
+    for (uint32_t k = 0; k < oracle->history->key_count; k++) {
+        const struct key *key = &state->key[k];
+        words[used++] = key->value;
+        words[used++] = key->length;
+        memcpy(words + used, key->list, key->length * sizeof *words);
+        used += key->length;
+    }
+    assert(used <= oracle->width);
+    memset(words + used, 0, (oracle->width - used) * sizeof *words);
+}
+
+static uint64_t hash_words(const uint32_t *words, uint32_t count)
+{
     uint64_t hash = 1;
-    for (size_t i = 0; i < sizeof *state / sizeof *words; i++)
+    for (uint32_t i = 0; i < count; i++)
         hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u, hash ^= hash >> 29;
     return hash;
+}
+
+/* The slot of those words, or the free one in which they may go. */
+static uint32_t *slot_of(const struct oracle *oracle, const uint32_t *words)
+{
+    uint32_t slot = (uint32_t)hash_words(words, oracle->width) & oracle->slot_mask;
+    for (; oracle->slots[slot]; slot = (slot + 1) & oracle->slot_mask) {
+        const uint32_t *other = oracle->seen + (size_t)(oracle->slots[slot] - 1) * oracle->width;
+        if (memcmp(other, words, oracle->width * sizeof *words) == 0)
+            break;
+    }
+    return &oracle->slots[slot];
+}
+
+static void make_room(struct oracle *oracle)
+{
+    oracle->seen_capacity = oracle->seen_capacity ? 2 * oracle->seen_capacity : 64;
+    oracle->seen = realloc(oracle->seen, oracle->seen_capacity * oracle->width * sizeof *oracle->seen);
+    oracle->slot_mask = 4 * oracle->seen_capacity - 1;
+    free(oracle->slots);
+    oracle->slots = calloc(oracle->slot_mask + 1, sizeof *oracle->slots);
+    assert(oracle->seen && oracle->slots);
+    for (uint32_t i = 0; i < oracle->seen_count; i++)
+        *slot_of(oracle, oracle->seen + (size_t)i * oracle->width) = i + 1;
 }
 
 /* True if the state is new. */
 static bool remember(struct oracle *oracle, const struct state *state)
 {
-    if (oracle->seen_count == oracle->seen_capacity) {
-        oracle->seen_capacity = oracle->seen_capacity ? 2 * oracle->seen_capacity : 64;
-        oracle->seen = realloc(oracle->seen, oracle->seen_capacity * sizeof *oracle->seen);
-        oracle->slot_mask = 4 * oracle->seen_capacity - 1;
-        free(oracle->slots);
-        oracle->slots = calloc(oracle->slot_mask + 1, sizeof *oracle->slots);
-        assert(oracle->seen && oracle->slots);
-        for (uint32_t i = 0; i < oracle->seen_count; i++) {
-            uint32_t slot = (uint32_t)hash_state(&oracle->seen[i]) & oracle->slot_mask;
-            while (oracle->slots[slot])
-                slot = (slot + 1) & oracle->slot_mask;
-            oracle->slots[slot] = i + 1;
-        }
-    }
-    uint32_t slot = (uint32_t)hash_state(state) & oracle->slot_mask;
-    for (; oracle->slots[slot]; slot = (slot + 1) & oracle->slot_mask) {
-        if (memcmp(&oracle->seen[oracle->slots[slot] - 1], state, sizeof *state) == 0)
-            return false;
-    }
-    oracle->seen[oracle->seen_count++] = *state;
-    oracle->slots[slot] = oracle->seen_count;
+    if (oracle->seen_count == oracle->seen_capacity)
+        make_room(oracle);
+    uint32_t *words = oracle->seen + (size_t)oracle->seen_count * oracle->width;
+    pack(oracle, state, words);
+    uint32_t *slot = slot_of(oracle, words);
+    if (*slot)
+        return false;
+    *slot = ++oracle->seen_count;
     return true;
 }
 
@@ -147,10 +196,11 @@ static bool search(struct oracle *oracle, const struct state *state)
     if (!remember(oracle, state))
         return false;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        struct state next = *state;
+        struct state next;
         bool open = (state->begun >> t & 1) && !(state->done >> t & 1);
         if (open ? oracle->model == ISO_MODEL_GSI && !times_allow(oracle, t, state) : !may_begin(oracle, t, state))
             continue;
+        copy_state(history, state, &next);
         next.begun |= (uint32_t)1 << t;
         if (open || iso_model_is_serial(oracle->model)) {
             next.done |= (uint32_t)1 << t;
@@ -163,20 +213,28 @@ static bool search(struct oracle *oracle, const struct state *state)
     return false;
 }
 
+/* As many words as a state of it can have. */
+static uint32_t width_of(const struct iso_history *history)
+{
+    uint32_t width = 2 + 2 * history->key_count + history->initial_count;
+    for (uint32_t o = 0; o < history->first_operation[history->transaction_count]; o++)
+        width += iso_kind_of(history, o) == ISO_APPEND;
+    return width;
+}
+
 bool schedule_oracle_holds(const struct iso_history *history, enum iso_model model, uint64_t drift)
 {
     assert(history->transaction_count <= TRANSACTIONS && history->key_count <= KEYS);
-    struct oracle oracle = {.history = history, .model = model, .drift = drift};
-    struct state start;
-    memset(&start, 0, sizeof start);
+    struct oracle oracle = {.history = history, .model = model, .drift = drift, .width = width_of(history)};
+    struct state start = {0};
     for (uint32_t key = 0; key < history->key_count; key++)
-        start.value[key] = history->initial_value;
+        start.key[key].value = history->initial_value;
     for (uint32_t i = 0; i < history->initial_count; i++) {
-        uint32_t key = history->initial_key[i];
+        struct key *key = &start.key[history->initial_key[i]];
         if (history->initial_is_append[i])
-            start.list[key][start.length[key]++] = history->initial_of_key[i];
+            append(key, history->initial_of_key[i]);
         else
-            start.value[key] = history->initial_of_key[i];
+            key->value = history->initial_of_key[i];
     }
     for (uint32_t t = 0; t < history->transaction_count; t++)
         oracle.committed |= (uint32_t)(iso_status_of(history, t) == ISO_COMMITTED) << t;

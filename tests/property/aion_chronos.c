@@ -401,7 +401,7 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
     choose_settling(&stream, &options);
     options.retention = shortage ? random_below(&stream.random, 6) : ISO_AION_FOREVER;
     options.spill_all = random_percent(&stream.random, 50);
-    options.spill = options.spill_all ? temporary_folder() : NULL;
+    options.spill = options.spill_all ? temporary_folder_in_memory() : NULL;
     options.origin_is_index = true;
     options.emit = collect;
     options.context = comparison;

@@ -27,6 +27,7 @@
 #include "tests/support/plain_history.h"
 #include "tests/support/random.h"
 #include "tests/support/random_history.h"
+#include "tests/support/temporary.h"
 
 enum { DEFAULT_HISTORIES = 6000, DEFAULT_LARGE = 4, LARGE = 3000, MAX_REPORTS = 3 };
 
@@ -45,7 +46,7 @@ struct run {
     bool restores;
     struct iso_text log;
     uint64_t now, restored, again, events, evicted;
-    char folder[64]; /* of the store; "": none */
+    char folder[256]; /* of the store; "": none */
     struct saved {
         int file; /* 0: none */
         uint32_t call;
@@ -343,10 +344,9 @@ static struct iso_aion_options draw_options(struct random *random, enum iso_leve
 /* The one that is restored has files with names. */
 static void draw_store(struct random *random, struct run *run, bool large)
 {
-    const char *folder = getenv("TMPDIR");
     if (!random_percent(random, large ? 70 : 20))
         return;
-    snprintf(run->folder, sizeof run->folder, "%s/iso-restored-XXXXXX", folder && *folder ? folder : "/tmp");
+    snprintf(run->folder, sizeof run->folder, "%s/iso-restored-XXXXXX", temporary_folder_in_memory());
     if (!mkdtemp(run->folder))
         abort();
     run->options.spill = run->folder;
@@ -359,7 +359,7 @@ static void draw_store(struct random *random, struct run *run, bool large)
 
 static void remove_folder(struct run *run)
 {
-    char path[96];
+    char path[sizeof run->folder + 32];
     if (!*run->folder)
         return;
     for (uint32_t s = 0; s < run->options.shards; s++) {

@@ -181,7 +181,7 @@ static void open_engines(struct stream *stream, enum iso_level level)
     options.emit = note;
     for (int i = 0; i < 2; i++) {
         options.context = &stream->engines[i].told;
-        options.spill = i ? temporary_folder() : NULL;
+        options.spill = i ? temporary_folder_in_memory() : NULL;
         options.spill_all = i;
         options.retention = i ? stream->retention : ISO_AION_FOREVER;
         stream->engines[i].aion = iso_aion_new(&options);

@@ -97,7 +97,7 @@ static uint32_t scan(struct run *run, uint32_t at, const char *name)
 static bool is_confirmed(struct run *run, const char *text, size_t length, struct iso_evidence *evidence)
 {
     struct iso_error error = {.status = ISO_OK};
-    if (ftruncate(run->descriptor, 0) != 0 || pwrite(run->descriptor, text, length, 0) != (ssize_t)length)
+    if (pwrite(run->descriptor, text, length, 0) != (ssize_t)length || ftruncate(run->descriptor, (off_t)length) != 0)
         abort();
     enum iso_status status = iso_evidence_read(run->path, &run->history, evidence, &error);
     if (status == ISO_OK)

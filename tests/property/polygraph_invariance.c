@@ -343,7 +343,7 @@ int main(int argc, char **argv)
     unsigned histories = argc > 1 ? (unsigned)atoi(argv[1]) : 1000;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     struct run run = {0};
-    snprintf(run.folder, sizeof run.folder, "%s/polygraph-invariance-XXXXXX", temporary_folder());
+    snprintf(run.folder, sizeof run.folder, "%s/polygraph-invariance-XXXXXX", temporary_folder_in_memory());
     if (!mkdtemp(run.folder))
         return 4;
     bool good = run_all(&run, histories, seed) == 0;

@@ -204,23 +204,26 @@ struct tally {
     unsigned holds, violated, empty, refused, by_graph, by_solver, lemmas; /* empty: nothing is judged */
 };
 
-/* Verified in the form in which it is written and read back; by a file in memory, since millions are. */
+/* Verified in the form in which it is written and read back; by one file in memory, since millions are. */
 static bool is_confirmed(const struct iso_history *history, const struct iso_evidence *evidence,
                          struct iso_error *error)
 {
-    char path[32];
+    static int descriptor;
+    static char path[32];
     struct iso_evidence again;
     struct iso_output output;
-    int descriptor = memfd_create("evidence", 0);
+    if (!descriptor)
+        descriptor = memfd_create("evidence", MFD_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    bool fine = lseek(descriptor, 0, SEEK_SET) == 0;
     iso_output_to(&output, descriptor, path);
     iso_evidence_write(&output, history, evidence);
-    bool fine = descriptor >= 0 && iso_output_close(&output, error) == ISO_OK;
+    fine = iso_output_close(&output, error) == ISO_OK && fine &&
+           ftruncate(descriptor, lseek(descriptor, 0, SEEK_CUR)) == 0; /* what is left of the one before */
     iso_evidence_init(&again);
     fine = fine && iso_evidence_read(path, history, &again, error) == ISO_OK &&
            iso_verify(history, &again, error) == ISO_OK;
     iso_evidence_release(&again);
-    close(descriptor);
     return fine;
 }
 

@@ -1,5 +1,6 @@
 /* Buffered output: what arrives, how errors are kept, which file is left. */
 #define _GNU_SOURCE
+#include "tests/support/temporary.h"
 #include "tests/support/test.h"
 
 #include <errno.h>
@@ -117,8 +118,7 @@ static char *in_folder(const char *name)
 static int make_folder(void **state)
 {
     (void)state;
-    const char *base = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-    snprintf(folder, sizeof folder, "%s/isochron-output-XXXXXX", base);
+    snprintf(folder, sizeof folder, "%s/isochron-output-XXXXXX", temporary_folder());
     return mkdtemp(folder) ? 0 : -1;
 }
 

@@ -13,6 +13,7 @@
 
 #include "iso/polygraph.h"
 #include "tests/support/blackbox_workload.h"
+#include "tests/support/sanitized.h"
 #include "verify/verify.h"
 
 struct fixture {
@@ -63,18 +64,6 @@ static double seconds(void)
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
-
-/* Sanitizers make everything slower by an order of magnitude, and keep memory that was freed. */
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#define SANITIZED 1
-#elif defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 /* What runs long stops soon after the time is up: measured as the thread's own time, since the machine may be
  * busy. */

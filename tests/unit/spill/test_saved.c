@@ -12,6 +12,7 @@
 
 #include "spill/inspect.h"
 #include "spill/spill.h"
+#include "tests/support/temporary.h"
 #include "tests/support/test.h"
 
 enum { DIGESTS = 300, BITS = 12, STEPS = 60000, LARGEST = 1000, BLOCK = 512 };
@@ -28,7 +29,7 @@ struct saved {
 };
 
 struct fixture {
-    char folder[64], path[96];
+    char folder[TEST_PATH], path[2 * TEST_PATH];
     struct iso_spill *spill;
     uint32_t turns[DIGESTS], turn; /* of each record; 0: there is none */
     struct saved pending, committed;
@@ -217,8 +218,7 @@ static void change(struct fixture *fixture)
 static int set_up(void **state)
 {
     struct fixture *fixture = calloc(1, sizeof *fixture);
-    const char *folder = getenv("TMPDIR");
-    snprintf(fixture->folder, sizeof fixture->folder, "%.32s/iso-saved-XXXXXX", folder && *folder ? folder : "/tmp");
+    snprintf(fixture->folder, sizeof fixture->folder, "%s/iso-saved-XXXXXX", temporary_folder());
     assert_non_null(mkdtemp(fixture->folder));
     snprintf(fixture->path, sizeof fixture->path, "%s/store", fixture->folder);
     fixture->random = 4711;

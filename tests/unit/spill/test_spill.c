@@ -10,15 +10,10 @@
 #include <unistd.h>
 
 #include "spill/spill.h"
+#include "tests/support/temporary.h"
 #include "tests/support/test.h"
 
 enum { DIGESTS = 20000, PUTS = 150000, LARGE = 40000 };
-
-static const char *folder(void)
-{
-    const char *name = getenv("TMPDIR");
-    return name && *name ? name : "/tmp";
-}
 
 /* The record of a digest at a turn; mostly some tens of bytes. */
 static uint32_t record_of(uint64_t digest, uint32_t turn, uint8_t *record)
@@ -68,7 +63,7 @@ static void keeps_what_was_put(void **state)
     struct iso_spill *spill;
     uint64_t random = 42;
     (void)state;
-    assert_int_equal(open_unnamed(folder(), &spill, &error), ISO_OK);
+    assert_int_equal(open_unnamed(temporary_folder(), &spill, &error), ISO_OK);
     for (uint32_t turn = 1; turn <= PUTS; turn++) {
         uint32_t number = (uint32_t)(test_random(&random) % DIGESTS);
 
@@ -105,7 +100,7 @@ static void cleans_many_segments_at_once(void **state)
     static uint32_t sizes[KEYS];
     struct iso_error error = {.status = ISO_OK};
     struct iso_spill_stats stats = {0};
-    struct iso_spill_options options = {.folder = folder(), .segment_bits = BITS};
+    struct iso_spill_options options = {.folder = temporary_folder(), .segment_bits = BITS};
     struct iso_spill *spill;
     const uint8_t *found;
     uint64_t random = 43;
@@ -167,7 +162,7 @@ static void notices_damage(void **state)
     uint32_t size;
     (void)state;
     for (off_t at = 0; at < 40; at += 3) { /* its size, its checksum, its digest, its content */
-        assert_int_equal(open_unnamed(folder(), &spill, &error), ISO_OK);
+        assert_int_equal(open_unnamed(temporary_folder(), &spill, &error), ISO_OK);
         put_many(spill, 400, &error);
         assert_int_equal(error.status, ISO_OK);
         uint8_t byte;
@@ -175,7 +170,7 @@ static void notices_damage(void **state)
         byte ^= 0x40;
         assert_int_equal(pwrite(file_of_store(), &byte, 1, at), 1);
         assert_int_equal(iso_spill_get(spill, digest_of(1), &record, &size, &error), ISO_FAILED);
-        assert_non_null(strstr(error.text, folder()));
+        assert_non_null(strstr(error.text, temporary_folder()));
         assert_non_null(strstr(error.text, "not hold what was written"));
         error.status = ISO_OK;
         iso_spill_free(spill);
@@ -189,7 +184,7 @@ static void notices_a_short_file(void **state)
     const uint8_t *record;
     uint32_t size;
     (void)state;
-    assert_int_equal(open_unnamed(folder(), &spill, &error), ISO_OK);
+    assert_int_equal(open_unnamed(temporary_folder(), &spill, &error), ISO_OK);
     put_many(spill, 400, &error);
     assert_int_equal(ftruncate(file_of_store(), 0), 0);
     assert_int_equal(iso_spill_get(spill, digest_of(1), &record, &size, &error), ISO_FAILED);
@@ -203,7 +198,7 @@ static void tells_of_a_full_disk(void **state)
     struct rlimit limit, small;
     struct iso_spill *spill;
     (void)state;
-    assert_int_equal(open_unnamed(folder(), &spill, &error), ISO_OK);
+    assert_int_equal(open_unnamed(temporary_folder(), &spill, &error), ISO_OK);
     signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &limit);
     small = limit;
@@ -213,7 +208,7 @@ static void tells_of_a_full_disk(void **state)
     setrlimit(RLIMIT_FSIZE, &limit);
     assert_int_equal(error.status, ISO_FAILED);
     assert_non_null(strstr(error.text, "cannot be written"));
-    assert_non_null(strstr(error.text, folder()));
+    assert_non_null(strstr(error.text, temporary_folder()));
     iso_spill_free(spill);
 }
 
