@@ -94,6 +94,7 @@ struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consume
                               kafka_consumer_listen, error) != ISO_OK)
         goto out;
     kafka_consumer_set_hearing(consumer, options->properties);
+    kafka_consumer_set_same(consumer, options->properties);
     kafka_waker_init(&consumer->waker, consumer->client.handle);
     copy_options(consumer, options);
     consumer->raw = iso_allocate(BATCH_MESSAGES * sizeof *consumer->raw);
@@ -129,6 +130,7 @@ void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
 {
     if (!consumer)
         return;
+    kafka_witness_release(&consumer->witness);
     kafka_waker_release(&consumer->waker);
     release_batch(consumer);
     for (uint32_t i = 0; i < consumer->partition_count; i++)
@@ -153,6 +155,7 @@ void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
     iso_free(consumer->partitions);
     iso_free(consumer->gaps);
     iso_free(consumer->supplies);
+    iso_free(consumer->memories);
     iso_free(consumer->topic_of);
     iso_free(consumer->raw);
     iso_free(consumer->raw_partition);
@@ -165,6 +168,7 @@ void kafka_consumer_doubt(struct iso_kafka_consumer *consumer)
 {
     for (uint32_t i = 0; i < consumer->partition_count; i++)
         consumer->gaps[i].confirmed = 0;
+    consumer->same.sign = true;
     kafka_consumer_doubt_hearing(consumer);
 }
 
@@ -182,6 +186,7 @@ static bool is_real_hole(struct iso_kafka_consumer *consumer, uint32_t index, in
         consumer->counters.seeks++;
         return false;
     }
+    consumer->same.sign = consumer->same.sign || !gaps->confirmed;
     gaps->confirmed++;
     consumer->counters.missing += (uint64_t)(found - gaps->next);
     return true;
@@ -297,6 +302,8 @@ void kafka_consumer_hand_out(struct iso_kafka_consumer *consumer, uint32_t index
     partition->at_end = consumer->until_eof && partition->next >= partition->end;
     consumer->counters.messages++;
     consumer->counters.bytes += message->key.size + message->payload.size;
+    if (consumer->memories[index].candidate.offset < 0)
+        kafka_consumer_remember(consumer, index, message);
 }
 
 static void take(struct iso_kafka_consumer *consumer, uint32_t index, const rd_kafka_message_t *raw)
@@ -376,6 +383,8 @@ enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int
     if (is_refresh_due(consumer))
         kafka_consumer_find(consumer, false, error);
     kafka_consumer_hear(consumer);
+    if (kafka_consumer_same(consumer, error) != ISO_OK)
+        return error->status;
     kafka_consumer_fetch(consumer, timeout_ms);
     if (consumer->ration.queue)
         kafka_consumer_failures(consumer, error);

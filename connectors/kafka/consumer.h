@@ -16,8 +16,8 @@
  * librdkafka's own properties say; with one, what waits is copied to shelves, and partitions take turns
  * (consumer_ration.c). Partitions and topics that appear later are found by asking the broker every
  * `refresh_seconds`; they start at their beginning, since they held nothing before. A broker that goes away is waited
- * for; what cannot heal (a topic deleted, an offset removed by retention, a corrupt message, no permission) is
- * ISO_FAILED with topic, partition and offset.
+ * for; a topic that is another under the same name is noticed (consumer_same.c); what cannot heal (a topic deleted, an
+ * offset removed by retention, a corrupt message, no permission) is ISO_FAILED with topic, partition and offset.
  *
  * Ownership: messages belong to the consumer until the next poll. Threads: one, the owner's; librdkafka's threads
  * fetch and decompress in the background and touch nothing here but the client's log line, under its lock.
@@ -83,6 +83,7 @@ struct iso_kafka_counters {
     uint64_t holds;        /* times that a partition was held */
     uint64_t rests;        /* times that one was not fetched, for want of memory */
     uint64_t most_waiting; /* bytes on shelves, at most so far */
+    uint64_t looks;        /* times that messages which were read before were looked at again, answered or not */
     uint64_t errors;       /* that healed or may heal */
 };
 

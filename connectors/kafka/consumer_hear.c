@@ -54,6 +54,7 @@ void kafka_consumer_doubt_hearing(struct iso_kafka_consumer *consumer)
 void iso_kafka_consumer_doubt(struct iso_kafka_consumer *consumer)
 {
     kafka_consumer_doubt_hearing(consumer);
+    consumer->same.sign = true;
     consumer->hearing.asked = 0;
 }
 

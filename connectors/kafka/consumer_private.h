@@ -7,6 +7,7 @@
 #include "connectors/kafka/consumer.h"
 #include "connectors/kafka/shelf.h"
 #include "connectors/kafka/waker.h"
+#include "connectors/kafka/witness.h"
 
 enum {
     BATCH_MESSAGES = 4096,
@@ -43,6 +44,23 @@ struct supply {
     char *failure;    /* what is wrong with it behind that; NULL: nothing */
     bool full;        /* nothing more goes onto the shelf */
     bool rests;       /* librdkafka was told so */
+};
+
+/* Messages of a partition that were read, to see later that it still has them. */
+struct remembered {
+    int64_t offset; /* -1: none */
+    uint64_t digest;
+};
+struct memory {
+    struct remembered anchor, candidate;
+    struct remembered promised; /* the candidate when the anchor was asked about */
+    uint32_t place;             /* the anchor's in the question */
+    bool asked;
+};
+struct same {
+    int64_t every_ms; /* the anchors are asked about */
+    int64_t asked;    /* when they last were */
+    bool sign;        /* that a topic may be another */
 };
 
 /* A bound for what is fetched, of all partitions. */
@@ -84,6 +102,7 @@ struct iso_kafka_consumer {
     struct iso_kafka_partition *partitions;
     struct gaps *gaps;       /* as `partitions` */
     struct supply *supplies; /* as `partitions` */
+    struct memory *memories; /* as `partitions` */
     uint32_t *topic_of;      /* as `partitions` */
 
     enum iso_kafka_start start;
@@ -97,6 +116,8 @@ struct iso_kafka_consumer {
 
     struct hearing hearing;
     struct ration ration;
+    struct same same;
+    struct kafka_witness witness;
     struct kafka_waker waker;
     int bell;                 /* readable once a queue that was empty has got something; -1: not open */
     uint32_t turn;            /* the partition to look at first */
@@ -139,6 +160,11 @@ bool kafka_consumer_open_bell(struct iso_kafka_consumer *consumer);
 rd_kafka_queue_t *kafka_consumer_queue(struct iso_kafka_consumer *consumer);
 /* The next batch into `raw`; waits up to `timeout_ms` for the first message. */
 void kafka_consumer_fetch(struct iso_kafka_consumer *consumer, int timeout_ms);
+
+/* consumer_same.c. Once; of a message that is handed out; at each poll. */
+void kafka_consumer_set_same(struct iso_kafka_consumer *consumer, const struct iso_kafka_properties *properties);
+void kafka_consumer_remember(struct iso_kafka_consumer *consumer, uint32_t index, const struct iso_message *message);
+enum iso_status kafka_consumer_same(struct iso_kafka_consumer *consumer, struct iso_error *error);
 
 /* consumer_ration.c. `bytes`: of messages that wait. The properties for it follow the others in the list. */
 enum { RATION_PROPERTIES = 5, RATION_TEXT = 24 };

@@ -198,8 +198,7 @@ static void add_index(struct topic *topic, uint32_t index)
     topic->index_of[topic->partition_count++] = index;
 }
 
-static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *consumer, uint32_t topic, int64_t next,
-                                                 rd_kafka_queue_t *queue)
+static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *consumer, uint32_t topic, int64_t next)
 {
     add_index(&consumer->topics[topic], consumer->partition_count);
     if (consumer->partition_count == consumer->partition_capacity) {
@@ -207,16 +206,18 @@ static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *cons
         consumer->partitions = iso_reallocate(consumer->partitions, capacity * sizeof *consumer->partitions);
         consumer->gaps = iso_reallocate(consumer->gaps, capacity * sizeof *consumer->gaps);
         consumer->supplies = iso_reallocate(consumer->supplies, capacity * sizeof *consumer->supplies);
+        consumer->memories = iso_reallocate(consumer->memories, capacity * sizeof *consumer->memories);
         consumer->topic_of = iso_reallocate(consumer->topic_of, capacity * sizeof *consumer->topic_of);
         consumer->partition_capacity = capacity;
     }
     consumer->topic_of[consumer->partition_count] = topic;
+    consumer->memories[consumer->partition_count] = (struct memory){.anchor.offset = -1, .candidate.offset = -1};
     consumer->gaps[consumer->partition_count] = (struct gaps){.next = next, .sought = -1};
-    consumer->supplies[consumer->partition_count] = (struct supply){.queue = queue, .empty_at = -1};
+    consumer->supplies[consumer->partition_count] = (struct supply){.empty_at = -1};
     return &consumer->partitions[consumer->partition_count++];
 }
 
-static enum iso_status start_partition(struct iso_kafka_consumer *consumer, uint32_t topic_index, bool first,
+static enum iso_status place_partition(struct iso_kafka_consumer *consumer, uint32_t topic_index, bool first,
                                        int64_t deadline, struct iso_error *error)
 {
     struct topic *topic = &consumer->topics[topic_index];
@@ -228,14 +229,7 @@ static enum iso_status start_partition(struct iso_kafka_consumer *consumer, uint
     if (input == ISO_INPUTS_MAX)
         return iso_error_set(error, ISO_BAD_INPUT, "topic %s: more than %d partitions in all", topic->name,
                              ISO_INPUTS_MAX);
-    rd_kafka_queue_t *own = consumer->ration.queue ? NULL : kafka_consumer_queue(consumer);
-    if (rd_kafka_consume_start_queue(topic->handle, number, offset, own ? own : consumer->ration.queue) < 0) {
-        if (own)
-            rd_kafka_queue_destroy(own);
-        return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 " offset %" PRId64 ": %s", topic->name,
-                             number, offset, rd_kafka_err2str(rd_kafka_last_error()));
-    }
-    *add_partition(consumer, topic_index, offset, own) =
+    *add_partition(consumer, topic_index, offset) =
         (struct iso_kafka_partition){.input = input,
                                      .topic = consumer->inputs->list[input].topic,
                                      .partition = number,
@@ -246,9 +240,26 @@ static enum iso_status start_partition(struct iso_kafka_consumer *consumer, uint
     return ISO_OK;
 }
 
+/* Fetching begins once nothing more is to be asked: an answer would wait behind the fetches of its connection, each of
+ * which the broker may keep for fetch.wait.max.ms. */
+static enum iso_status begin_partition(struct iso_kafka_consumer *consumer, uint32_t index, struct iso_error *error)
+{
+    const struct iso_kafka_partition *partition = &consumer->partitions[index];
+    rd_kafka_topic_t *topic = consumer->topics[consumer->topic_of[index]].handle;
+    rd_kafka_queue_t *queue = consumer->ration.queue;
+    if (!queue)
+        queue = consumer->supplies[index].queue = kafka_consumer_queue(consumer);
+    if (rd_kafka_consume_start_queue(topic, partition->partition, partition->next, queue) < 0)
+        return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 " offset %" PRId64 ": %s",
+                             partition->topic, partition->partition, partition->next,
+                             rd_kafka_err2str(rd_kafka_last_error()));
+    return ISO_OK;
+}
+
 enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool first, struct iso_error *error)
 {
     int64_t deadline = iso_kafka_now() + (first ? (int64_t)consumer->connect_seconds * 1000 : LATER_TIMEOUT_MS);
+    uint32_t known = consumer->partition_count;
     for (uint32_t i = 0; i < consumer->topic_count; i++) {
         struct topic *topic = &consumer->topics[i];
         int32_t count;
@@ -258,7 +269,7 @@ enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool fi
             continue;
         while (topic->partition_count < count) {
             struct iso_error later = {0};
-            if (start_partition(consumer, i, first, deadline, first ? error : &later) == ISO_OK)
+            if (place_partition(consumer, i, first, deadline, first ? error : &later) == ISO_OK)
                 continue;
             if (first)
                 return error->status;
@@ -266,8 +277,10 @@ enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool fi
             break;
         }
     }
+    for (uint32_t i = known; i < consumer->partition_count && error->status == ISO_OK; i++)
+        begin_partition(consumer, i, error);
     consumer->refreshed = iso_kafka_now();
-    return ISO_OK;
+    return error->status;
 }
 
 bool iso_kafka_consumer_awaits_topic(const struct iso_kafka_consumer *consumer)

@@ -136,6 +136,36 @@ kill -TERM $watcher
 wait $watcher
 equal 0 $? "and the run holds"
 
+# A topic is deleted and made anew, with more messages than were read of it, while the watcher stands still: it goes on in
+# the new one, until it looks at a message again that it had read.
+transaction() { echo "{\"tid\":$1,\"sid\":$1,\"sts\":$1,\"cts\":$1,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}"; }
+transaction 1 | kcat -b "$address" -P -t anew -p 0 2>/dev/null
+"$isochron" watch --source history:anew -X "bootstrap.servers=$address" -X topic.metadata.refresh.interval.ms=500 \
+    --quiet >"$work/anew" 2>"$work/err" &
+watcher=$!
+for _ in $(seq 1000); do
+    grep -q tentative "$work/anew" && break
+    sleep 0.1
+done
+kill -STOP $watcher
+sleep 1 # until its last question is answered
+"$here/delete_topic.py" "$address" anew
+for _ in $(seq 100); do # the broker may not know of it yet
+    for tid in $(seq 11 20); do transaction "$tid"; done | kcat -b "$address" -P -t anew -p 0 2>/dev/null
+    [ "$(kcat -b "$address" -Q -t anew:0:-1 2>/dev/null | grep -o '[0-9]*$')" -ge 10 ] 2>/dev/null && break
+    sleep 0.1
+done
+kill -CONT $watcher
+for _ in $(seq 1200); do
+    kill -0 $watcher 2>/dev/null || break
+    sleep 0.1
+done
+kill -TERM $watcher 2>/dev/null
+wait $watcher
+equal 4 $? "a topic that was made anew meanwhile is noticed"
+equal "isochron: topic anew partition 0 offset 0: is not the message that was read" "$(grep -v 'the clock went' "$work/err" | cut -c1-75)" \
+    "by a message that was read of it"
+
 # Many.
 publish many "$work/many.json" --txns "$many" --keys 100k --watermarks 10000
 SECONDS=0
