@@ -43,7 +43,7 @@ void iso_aion_memory(struct iso_aion *engine, uint64_t limit, uint64_t in_use, b
     struct aion_budget *budget = &engine->budget;
     budget->limit = limit;
     if (anew)
-        budget->most = budget->useless = 0;
+        budget->most = budget->useless = budget->needed = 0;
     uint64_t bytes = aion_bytes(engine);
     budget->most = bytes > budget->most ? bytes : budget->most;
     budget->beside = less(in_use, budget->most);
