@@ -224,7 +224,9 @@ static void log_put(struct store *store, struct key *keys, uint32_t count, uint3
     uint8_t record[FIXED + VALUE_MOST + 8];
     for (uint32_t i = 0; i < count; i++) {
         size_t size = record_of(keys[i].digest, round, record);
-        check_error(iso_spill_put(store->log, keys[i].digest, round, record, (uint32_t)size, &error), &error);
+        check_error(iso_spill_put(store->log, keys[i].digest, round,
+                                  &(struct iso_spill_record){.bytes = record, .size = (uint32_t)size}, &error),
+                    &error);
     }
 }
 

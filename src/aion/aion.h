@@ -187,8 +187,10 @@ struct iso_aion_stats {
         uint64_t evicted, clean;            /* keys that went; of them those whose record was good as it stood */
         uint64_t cut, joined;               /* segments of older versions that went; keys whose segments came back */
         uint64_t old_reads;                 /* reads of such versions that were answered out of the store */
+        uint64_t lapsed;                    /* records in it that lost what was below the retention, or all, there */
         uint64_t keys;                      /* records in it; most keys in memory have one too */
         uint64_t disk;                      /* bytes of its files */
+        uint64_t used, living;              /* bytes of records in these; of them what is needed (spill/spill.h) */
         uint64_t held;                      /* bytes of these that wait for the next archive (spill/spill.h) */
         uint64_t read, written;             /* bytes, so far */
     } spilt;

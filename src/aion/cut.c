@@ -18,13 +18,14 @@ static uint64_t digest_of(const struct iso_aion_shard *shard, const struct aion_
 
 /* ---- going ---- */
 
-/* A number for the next segment, for which there is no record; false: the store fails. */
-static bool next_serial(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t *serial)
+/* A number for the next segment, which begins at `time`, for which there is no record; false: the store fails. The
+ * first one's is any: below it may stand those of segments that lapse. */
+static bool next_serial(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t time, uint32_t *serial)
 {
     const struct aion_run *cuts = &shard->rares[key->rare].cuts;
     const uint8_t *record = NULL;
     uint32_t size;
-    *serial = cuts->count ? aion_run_last(&shard->pool, cuts)->detail : 0;
+    *serial = cuts->count ? aion_run_last(&shard->pool, cuts)->detail : (uint32_t)(aion_mix(time) >> 43);
     do {
         ++*serial;
         if (iso_spill_get(shard->store, digest_of(shard, key, *serial), &record, &size, &shard->failure) != ISO_OK)
@@ -60,16 +61,16 @@ static bool store_versions(struct iso_aion_shard *shard, struct aion_key *key, u
 {
     uint32_t all, serial;
     aion_rare_of(shard, key);
-    if (!next_serial(shard, key, &serial))
-        return false;
     const struct aion_entry *versions = aion_run_chunk(&shard->pool, &key->versions, 0, &all);
+    if (!next_serial(shard, key, versions->time, &serial))
+        return false;
     aion_fetch_versions(shard, versions, count, false);
     aion_fetch_versions(shard, versions, count, true);
     struct aion_entry cut = {.time = versions->time, .hold = versions->time, .detail = serial};
-    aion_segment_write(shard, key, serial, versions, count, &shard->record);
+    uint64_t behind = count < all ? versions[count].time : aion_run_chunk(&shard->pool, &key->versions, 1, &all)->time;
+    struct iso_spill_record record = aion_segment_write(shard, key, serial, versions, count, behind, &shard->record);
     if (shard->record.size > iso_spill_most(shard->store) ||
-        iso_spill_put(shard->store, digest_of(shard, key, serial), false, shard->record.bytes,
-                      (uint32_t)shard->record.size, &shard->failure) != ISO_OK)
+        iso_spill_put(shard->store, digest_of(shard, key, serial), false, &record, &shard->failure) != ISO_OK)
         return false;
     for (uint32_t i = 0; i < count; i++)
         aion_entry_forget(shard, key, &versions[i]);
@@ -91,22 +92,21 @@ void aion_cut(struct iso_aion_shard *shard, struct aion_key *key)
 
 /* ---- coming back ---- */
 
-/* Segments that no read to come may need: what stands behind them is below the floor. */
+/* Segments that no read to come may need: what stands behind them is below the floor. Each is in the store until that
+ * drops it by itself (lapse.c); a record of the key that has them still is good, too. */
 void aion_cuts_trim(struct iso_aion_shard *shard, struct aion_key *key)
 {
     struct aion_run *cuts = &shard->rares[key->rare].cuts;
     while (cuts->count) {
         struct aion_place place = aion_run_begin();
         const struct aion_entry *next = aion_run_get(&shard->pool, &key->versions, place);
-        uint32_t serial = aion_run_get(&shard->pool, cuts, place)->detail;
         aion_run_next(&shard->pool, cuts, &place);
         if (cuts->count > 1)
             next = aion_run_get(&shard->pool, cuts, place);
-        if (next->time >= shard->floor ||
-            iso_spill_remove(shard->store, digest_of(shard, key, serial), &shard->failure) != ISO_OK)
+        if (next->time >= shard->floor)
             return;
         aion_run_drop(&shard->pool, cuts, 1);
-        key->flags |= AION_KEY_DROPPED | AION_KEY_CHANGED;
+        key->flags |= AION_KEY_DROPPED;
     }
     key->flags &= ~AION_KEY_CUT;
 }
@@ -139,6 +139,9 @@ void aion_join_all(struct iso_aion_shard *shard, struct aion_key *key)
     struct aion_run whole = {0};
     struct aion_place place = aion_run_begin();
     const struct aion_entry *version;
+    aion_cuts_trim(shard, key); /* of what is left then all is there */
+    if (!(key->flags & AION_KEY_CUT))
+        return;
     if (!read_segments(shard, key, &whole)) {
         while ((version = aion_run_get(&shard->pool, &whole, place))) {
             aion_entry_forget(shard, key, version);

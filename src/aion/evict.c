@@ -18,10 +18,19 @@
 #include "base/fetch.h"
 #include "base/memory.h"
 
+static void cut_record(void *owner, struct iso_spill_record *record)
+{
+    struct iso_aion_shard *shard = owner;
+    shard->stats.spilt.lapsed += aion_record_cut(shard, record, &shard->cut_record);
+}
+
 enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard, const struct iso_spill_options *options,
                                         struct iso_error *error)
 {
-    return iso_spill_open(options, &shard->store, error);
+    struct iso_spill_options own = *options;
+    own.cut = cut_record;
+    own.owner = shard;
+    return iso_spill_open(&own, &shard->store, error);
 }
 
 const struct iso_error *iso_aion_shard_failure(const struct iso_aion_shard *shard)
@@ -51,7 +60,10 @@ void aion_add_spilt(const struct iso_aion_shard *shard, struct iso_aion_spilt *s
     spilt->joined += own->joined;
     spilt->old_reads += own->old_reads;
     spilt->keys += stats.records;
+    spilt->lapsed += own->lapsed;
     spilt->disk += stats.disk;
+    spilt->used += stats.used;
+    spilt->living += stats.living;
     spilt->held += stats.held;
     spilt->read += stats.read;
     spilt->written += stats.written;
@@ -108,13 +120,12 @@ static bool store_key(struct iso_aion_shard *shard, struct aion_key *key, uint64
     }
     if (!stored && iso_spill_get(shard->store, digest, &other, &size, &shard->failure) != ISO_OK)
         return false;
-    aion_record_write(shard, key, &shard->record);
+    struct iso_spill_record record = aion_record_write(shard, key, &shard->record);
     if (other || shard->record.size > iso_spill_most(shard->store)) {
         key->flags |= AION_KEY_ALONE;
         return false;
     }
-    return iso_spill_put(shard->store, digest, stored, shard->record.bytes, (uint32_t)shard->record.size,
-                         &shard->failure) == ISO_OK;
+    return iso_spill_put(shard->store, digest, stored, &record, &shard->failure) == ISO_OK;
 }
 
 void aion_entry_forget(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version)
@@ -229,6 +240,7 @@ uint64_t iso_aion_shard_key_bytes(const struct iso_aion_shard *shard)
 void iso_aion_shard_evict(struct iso_aion_shard *shard, uint64_t bytes)
 {
     uint64_t before = iso_aion_shard_key_bytes(shard), goal = before > bytes ? before - bytes : 0;
+    iso_spill_advance(shard->store, shard->floor);
     pin_waiting(shard, true);
     shard->thorough = true;
     shard->eager = !goal;

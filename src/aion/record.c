@@ -1,27 +1,15 @@
-#include "aion/record.h"
+#include "aion/record_private.h"
 
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/varint.h"
 
 /* ---- writing ---- */
 
-static void widen(struct aion_bytes *record, size_t bytes)
+void aion_bytes_widen(struct aion_bytes *record, size_t bytes)
 {
     record->capacity = (record->size + bytes) * 2;
     record->bytes = iso_reallocate(record->bytes, record->capacity);
-}
-
-static inline void put(struct aion_bytes *record, uint64_t number)
-{
-    if (record->size + 10 > record->capacity)
-        widen(record, 512);
-    uint8_t *at = record->bytes + record->size; /* bytes may be anything's: else all is loaded again after each */
-    for (; number >= 0x80; number >>= 7)
-        *at++ = (uint8_t)(number | 0x80);
-    *at++ = (uint8_t)number;
-    record->size = (size_t)(at - record->bytes);
 }
 
 /* The difference of two numbers that are mostly near. */
@@ -31,18 +19,10 @@ static void put_near(struct aion_bytes *record, uint64_t number, uint64_t other)
     put(record, (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63));
 }
 
-static void put_text(struct aion_bytes *record, const char *text, uint32_t length)
-{
-    if (record->size + length > record->capacity)
-        widen(record, length);
-    memcpy(record->bytes + record->size, text, length);
-    record->size += length;
-}
-
 /* What the low bits of an atom's first number say. */
 enum { SMALL, TEXT, UNSIGNED, NEGATIVE, ABSENT, KINDS = 8 };
 
-static void put_atom(struct aion_bytes *record, const struct iso_atoms *atoms, iso_atom atom)
+void aion_put_atom(struct aion_bytes *record, const struct iso_atoms *atoms, iso_atom atom)
 {
     uint32_t index = atom & ~ISO_ATOM_TABLE;
     if (atom == ISO_ABSENT) {
@@ -54,7 +34,7 @@ static void put_atom(struct aion_bytes *record, const struct iso_atoms *atoms, i
         put(record, atoms->payload[index]);
     } else {
         put(record, (uint64_t)atoms->form[index] * KINDS + TEXT);
-        put_text(record, atoms->text + atoms->payload[index], atoms->form[index]);
+        put_bytes(record, atoms->text + atoms->payload[index], atoms->form[index]);
     }
 }
 
@@ -63,107 +43,122 @@ static void put_list(const struct iso_aion_shard *shard, struct aion_bytes *reco
     const struct aion_list *list = value == ISO_ABSENT ? NULL : aion_pool_at(&shard->pool, value);
     put(record, list ? list->count : 0);
     for (uint32_t i = 0; list && i < list->count; i++)
-        put_atom(record, &shard->values.atoms, list->elements[i]);
+        aion_put_atom(record, &shard->values.atoms, list->elements[i]);
 }
 
-static void put_entry(const struct iso_aion_shard *shard, struct aion_bytes *record, const struct aion_entry *entry,
-                      bool list)
+/* How many bytes of it stay when it lapses: elements of a list. */
+static size_t put_entry(const struct iso_aion_shard *shard, struct aion_bytes *record, const struct aion_entry *entry,
+                        bool list)
 {
+    size_t stays = 0;
     const struct aion_transaction *transaction = &shard->transactions[entry->transaction];
     put(record, entry->time);
     put_near(record, entry->time, entry->hold);
     put(record, entry->detail);
     put(record, entry->operation);
-    if (list)
+    if (list) {
+        stays = record->size;
         put_list(shard, record, entry->value);
-    else
-        put_atom(record, &shard->values.atoms, entry->value);
-    put_atom(record, &shard->values.atoms, transaction->tid);
+        stays = record->size - stays;
+    } else {
+        aion_put_atom(record, &shard->values.atoms, entry->value);
+    }
+    aion_put_atom(record, &shard->values.atoms, transaction->tid);
     put_near(record, entry->time, transaction->sts);
     put_near(record, entry->time, transaction->cts);
     put(record, transaction->origin);
     put(record, transaction->flags);
+    return stays;
 }
 
-static void put_run(const struct iso_aion_shard *shard, struct aion_bytes *record, const struct aion_run *run,
-                    bool list)
+static void put_versions(const struct iso_aion_shard *shard, const struct aion_key *key, struct aion_bytes *bytes,
+                         struct iso_spill_record *record)
+{
+    bool list = aion_key_is_list(key);
+    struct aion_place place = aion_run_begin();
+    const struct aion_entry *entry;
+    put(bytes, key->versions.count);
+    for (size_t last = bytes->size, stays = 0; (entry = aion_run_get(&shard->pool, &key->versions, place));
+         aion_run_next(&shard->pool, &key->versions, &place)) {
+        if (entry->time < shard->passed && bytes->size > last)
+            lapse(record, bytes->size - last - stays, entry->time);
+        last = bytes->size;
+        stays = put_entry(shard, bytes, entry, list);
+    }
+}
+
+static void put_spares(const struct iso_aion_shard *shard, struct aion_bytes *bytes, const struct aion_run *spares,
+                       struct iso_spill_record *record)
 {
     struct aion_place place = aion_run_begin();
     const struct aion_entry *entry;
-    put(record, run->count);
-    for (; (entry = aion_run_get(&shard->pool, run, place)); aion_run_next(&shard->pool, run, &place))
-        put_entry(shard, record, entry, list);
+    put(bytes, spares->count);
+    for (; (entry = aion_run_get(&shard->pool, spares, place)); aion_run_next(&shard->pool, spares, &place)) {
+        size_t first = bytes->size;
+        put_entry(shard, bytes, entry, false);
+        if (entry->time < shard->passed)
+            lapse(record, bytes->size - first, entry->time);
+    }
 }
-
-/* Flags that are the key's whether it is in memory or not; RARE: more follows. */
-enum { KEPT = AION_KEY_USE | AION_KEY_DROPPED | AION_KEY_CUT, RARE = 8 };
 
 /* The segments in the store: not the versions in them. */
-static void put_cuts(const struct iso_aion_shard *shard, struct aion_bytes *record, const struct aion_run *cuts)
+static void put_cuts(const struct iso_aion_shard *shard, const struct aion_key *key, struct aion_bytes *bytes,
+                     struct iso_spill_record *record)
 {
+    const struct aion_run *cuts = &shard->rares[key->rare].cuts;
     struct aion_place place = aion_run_begin();
-    const struct aion_entry *cut;
-    put(record, cuts->count);
+    const struct aion_entry *cut, *behind = aion_run_get(&shard->pool, &key->versions, place);
+    size_t first = bytes->size;
+    put(bytes, cuts->count);
     for (; (cut = aion_run_get(&shard->pool, cuts, place)); aion_run_next(&shard->pool, cuts, &place)) {
-        put(record, cut->time);
-        put(record, cut->detail);
+        put(bytes, cut->time);
+        put(bytes, cut->detail);
     }
+    if (cuts->count && behind->time < shard->passed)
+        lapse(record, bytes->size - first, behind->time);
 }
 
-void aion_record_write(const struct iso_aion_shard *shard, const struct aion_key *key, struct aion_bytes *record)
+struct iso_spill_record aion_record_write(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                          struct aion_bytes *bytes)
 {
     const struct aion_rare *rare = key->rare ? &shard->rares[key->rare] : NULL;
-    record->size = 0;
-    put_atom(record, &shard->values.atoms, key->atom);
-    put(record, (key->flags & KEPT) | (rare ? RARE : 0));
-    put(record, key->span);
+    struct iso_spill_record record = {0};
+    bytes->size = 0;
+    aion_put_atom(bytes, &shard->values.atoms, key->atom);
+    put(bytes, (key->flags & KEPT) | (rare ? RARE : 0));
+    put(bytes, key->span);
     if (rare) {
-        put_atom(record, &shard->values.atoms, rare->initial);
-        put_list(shard, record, rare->base);
-        put_run(shard, record, &rare->spares, false);
-        put_cuts(shard, record, &rare->cuts);
+        aion_put_atom(bytes, &shard->values.atoms, rare->initial);
+        put_list(shard, bytes, rare->base);
+        put_spares(shard, bytes, &rare->spares, &record);
+        put_cuts(shard, key, bytes, &record);
     }
-    put_run(shard, record, &key->versions, aion_key_is_list(key));
+    put_versions(shard, key, bytes, &record);
+    record.bytes = bytes->bytes;
+    record.size = (uint32_t)bytes->size;
+    return record;
 }
 
-void aion_segment_write(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t serial,
-                        const struct aion_entry *versions, uint32_t count, struct aion_bytes *record)
+struct iso_spill_record aion_segment_write(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                           uint32_t serial, const struct aion_entry *versions, uint32_t count,
+                                           uint64_t behind, struct aion_bytes *bytes)
 {
-    record->size = 0;
-    put_atom(record, &shard->values.atoms, key->atom);
-    put(record, serial);
-    put(record, count);
+    bytes->size = 0;
+    aion_put_atom(bytes, &shard->values.atoms, key->atom);
+    put(bytes, SEGMENT);
+    put(bytes, serial);
+    put(bytes, behind);
+    put(bytes, count);
     for (uint32_t i = 0; i < count; i++)
-        put_entry(shard, record, &versions[i], false);
+        put_entry(shard, bytes, &versions[i], false);
+    return (struct iso_spill_record){bytes->bytes, (uint32_t)bytes->size, (uint32_t)bytes->size, behind};
 }
 
 /* ---- reading ---- */
 
-struct cursor {
-    struct iso_aion_shard *shard;
-    const uint8_t *at, *end; /* `at` NULL: something was wrong */
-};
-
-static uint64_t take(struct cursor *cursor)
-{
-    uint64_t number = 0;
-    if (cursor->at)
-        cursor->at = iso_varint_take(cursor->at, cursor->end, &number);
-    return cursor->at ? number : 0;
-}
-
 static uint64_t take_near(struct cursor *cursor, uint64_t other)
 {
     return other - (uint64_t)iso_varint_signed(take(cursor));
-}
-
-/* How many of what takes at least `least` bytes each. */
-static uint32_t take_count(struct cursor *cursor, uint32_t least)
-{
-    uint64_t count = take(cursor);
-    if (cursor->at && count > (uint64_t)(cursor->end - cursor->at) / least)
-        cursor->at = NULL;
-    return cursor->at ? (uint32_t)count : 0;
 }
 
 /* The parts of an atom, as struct iso_atoms has them; false: it is a small number or absent, `*atom`. */
@@ -229,8 +224,6 @@ static struct aion_entry take_entry(struct cursor *cursor, bool list)
     return entry;
 }
 
-enum { ENTRY_LEAST = 10 };
-
 static void take_run(struct cursor *cursor, struct aion_run *run, bool list)
 {
     struct aion_pool *pool = &cursor->shard->pool;
@@ -276,6 +269,8 @@ bool aion_record_read(struct iso_aion_shard *shard, struct aion_key *key, const 
     const char *text;
     take_parts(&cursor, &name, &form, &payload, &text);
     uint64_t flags = take(&cursor);
+    if (flags & SEGMENT)
+        return false;
     key->flags |= flags & KEPT;
     key->span = take(&cursor);
     if (flags & RARE)
@@ -292,8 +287,7 @@ bool aion_record_read(struct iso_aion_shard *shard, struct aion_key *key, const 
     return cursor.at == cursor.end;
 }
 
-/* Steps over an atom: is it this one? */
-static bool take_same(struct cursor *cursor, const struct iso_atoms *atoms, iso_atom other)
+bool aion_take_same(struct cursor *cursor, const struct iso_atoms *atoms, iso_atom other)
 {
     iso_atom atom;
     uint32_t form, index = other & ~ISO_ATOM_TABLE;
@@ -309,7 +303,7 @@ static bool take_same(struct cursor *cursor, const struct iso_atoms *atoms, iso_
 bool aion_record_is_of(const uint8_t *record, uint32_t size, const struct iso_atoms *atoms, iso_atom name)
 {
     struct cursor cursor = {NULL, record, record + size};
-    return take_same(&cursor, atoms, name);
+    return aion_take_same(&cursor, atoms, name);
 }
 
 /* ---- segments ---- */
@@ -318,8 +312,10 @@ bool aion_segment_read(struct iso_aion_shard *shard, const struct aion_key *key,
                        uint32_t size, struct aion_run *run)
 {
     struct cursor cursor = {shard, record, record + size};
-    if (!take_same(&cursor, &shard->values.atoms, key->atom) || take(&cursor) != serial)
+    if (!aion_take_same(&cursor, &shard->values.atoms, key->atom) || take(&cursor) != SEGMENT ||
+        take(&cursor) != serial)
         return false;
+    take(&cursor); /* the time behind */
     take_run(&cursor, run, false);
     return cursor.at == cursor.end;
 }
@@ -329,15 +325,16 @@ bool aion_segment_agrees(const uint8_t *record, uint32_t size, uint64_t bound, c
 {
     struct cursor cursor = {NULL, record, record + size};
     bool agrees = false;
-    take_same(&cursor, NULL, ISO_ABSENT); /* the name */
-    take(&cursor);
+    pass_atom(&cursor);         /* the name */
+    for (int i = 0; i < 3; i++) /* the flag, the serial number, the time behind */
+        take(&cursor);
     for (uint64_t left = take(&cursor); left && cursor.at; left--) {
         if (take(&cursor) >= bound)
             break;
         for (int i = 0; i < 3; i++) /* hold, detail, operation */
             take(&cursor);
-        agrees = take_same(&cursor, atoms, value);
-        take_same(&cursor, NULL, ISO_ABSENT); /* tid */
+        agrees = aion_take_same(&cursor, atoms, value);
+        pass_atom(&cursor); /* tid */
         for (int i = 0; i < 4; i++)
             take(&cursor);
     }

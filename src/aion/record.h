@@ -1,24 +1,38 @@
 /* A key as a record: its bytes in the store, while it is not in memory.
  *
- *   name  use and flags  span  [initial value, base]  versions  spare writes      all numbers varints (base/varint.h)
+ *   name  use and flags  span  [initial value, base, spare writes, segments]  versions
+ *
+ * all numbers varints (base/varint.h). Of a segment of versions (cut.c):
+ *
+ *   name  a flag  serial number  time of the version behind  versions
  *
  * Each version and spare write carries what is kept of its transaction: that has no record of its own any more. A key
  * with open reads, cases, or writes of unknown outcome has none: others refer to those.
+ *
+ * What of a record is below a floor that has yet to come lapses then (spill/spill.h): versions before another one that
+ * the watermark has passed, but for elements of lists, spare writes, segments. Writing says how much that is. When the
+ * store moves the record, it is cut, byte by byte, to what trimming (trim.c) and aion_cuts_trim would leave of the key.
  */
 #ifndef ISO_AION_RECORD_H
 #define ISO_AION_RECORD_H
 
 #include "aion/shard_private.h"
 
-/* The record of a key, which stays as it is. */
-void aion_record_write(const struct iso_aion_shard *shard, const struct aion_key *key, struct aion_bytes *record);
+/* The record of a key, which stays as it is; in `bytes`. */
+struct iso_spill_record aion_record_write(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                          struct aion_bytes *bytes);
 
 /* Is it the record of this name? */
 bool aion_record_is_of(const uint8_t *record, uint32_t size, const struct iso_atoms *atoms, iso_atom name);
 
-/* The same of a segment of versions of a register (cut.c): name  serial number  versions */
-void aion_segment_write(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t serial,
-                        const struct aion_entry *versions, uint32_t count, struct aion_bytes *record);
+/* The same of a segment: `count` versions of a register, behind which there is one more. */
+struct iso_spill_record aion_segment_write(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                           uint32_t serial, const struct aion_entry *versions, uint32_t count,
+                                           uint64_t behind, struct aion_bytes *bytes);
+
+/* Cuts a record to what the shard's floor leaves of it, and says what will lapse later. True: something went, and what
+ * is left is in `bytes`; of a segment nothing is. */
+bool aion_record_cut(const struct iso_aion_shard *shard, struct iso_spill_record *record, struct aion_bytes *bytes);
 
 /* Adds the versions of a segment to a run; false: it is none of this key and number. */
 bool aion_segment_read(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t serial, const uint8_t *record,

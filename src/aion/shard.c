@@ -53,6 +53,7 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     aion_index_release(&shard->key_index);
     iso_spill_free(shard->store);
     iso_free(shard->record.bytes);
+    iso_free(shard->cut_record.bytes);
     iso_free(shard);
 }
 

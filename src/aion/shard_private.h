@@ -181,11 +181,12 @@ struct iso_aion_shard {
     struct aion_waiting waiting;
     struct iso_spill *store; /* of keys that are not in memory, or NULL; its first failure */
     struct iso_error failure;
-    struct aion_bytes record; /* of the key that goes there */
-    uint32_t evict_hand;      /* the key that is looked at next */
-    uint32_t initial;         /* of every register */
-    uint32_t hand;            /* the key that the sweep looks at next */
-    uint64_t work;            /* steps since the last sweep */
+    struct aion_bytes record;     /* of the key that goes there */
+    struct aion_bytes cut_record; /* what is left of one that is moved there */
+    uint32_t evict_hand;          /* the key that is looked at next */
+    uint32_t initial;             /* of every register */
+    uint32_t hand;                /* the key that the sweep looks at next */
+    uint64_t work;                /* steps since the last sweep */
     struct iso_aion_stats stats;
 };
 

@@ -31,8 +31,11 @@ void aion_spill_open(struct iso_aion *engine)
     engine->budget.limit = options->memory_limit;
     for (uint32_t s = 0; options->spill && s < engine->shards; s++) {
         char name[24];
-        struct iso_spill_options store = {options->spill, options->spill_stays ? name : NULL, options->spill_at,
-                                          options->spill_context, options->spill_segment_bits};
+        struct iso_spill_options store = {.folder = options->spill,
+                                          .name = options->spill_stays ? name : NULL,
+                                          .at = options->spill_at,
+                                          .context = options->spill_context,
+                                          .segment_bits = options->spill_segment_bits};
         snprintf(name, sizeof name, "spill-%u", s);
         iso_aion_shard_spill_to(engine->shard[s], &store, &engine->budget.failure);
     }

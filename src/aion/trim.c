@@ -1,4 +1,6 @@
 /* Letting go: reads that no version to come can change, versions that no read to come may need. */
+#include <assert.h>
+
 #include "aion/shard_private.h"
 
 /* How many entries stand before a place. */
@@ -63,8 +65,7 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
         return;
     if (key->flags & AION_KEY_CUT)
         aion_cuts_trim(shard, key);
-    if (key->flags & AION_KEY_CUT)
-        return; /* the store has failed */
+    assert(!(key->flags & AION_KEY_CUT)); /* they are older than the versions that go */
     if (aion_key_is_list(key))
         fold_versions(shard, key, old);
     uint32_t left = old - 1, count;

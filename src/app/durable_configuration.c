@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "iso/version.h"
 
-enum { FORMAT = 3 };
+enum { FORMAT = 4 };
 
 static void put_line(struct iso_text *text, const char *name, const char *value)
 {

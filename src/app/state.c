@@ -34,7 +34,7 @@ struct view {
     struct iso_spill_inspection spill;
     struct stored {
         char name[24];
-        uint64_t live, length, needed;
+        uint64_t live, living, length, needed;
     } stores[ISO_AION_SHARDS];
     uint32_t store_count;
 };
@@ -104,6 +104,7 @@ static void note_store(struct view *view)
     struct stored *stored = &view->stores[view->store_count++];
     snprintf(stored->name, sizeof stored->name, "%.*s", (int)spill->name.used, spill->name.bytes);
     stored->live = spill->live;
+    stored->living = spill->living;
     stored->length = spill->length;
     stored->needed = spill->needed;
 }
@@ -152,8 +153,9 @@ static void show_stores(const struct view *view)
         const struct stored *stored = &view->stores[i];
         if (stored->live || stored->length)
             iso_output_format(&view->app->out,
-                              "%s: %" PRIu64 " records out of memory; %" PRIu64 " bytes on disk, %" PRIu64 " needed\n",
-                              stored->name, stored->live, stored->length, stored->needed);
+                              "%s: %" PRIu64 " records out of memory, %" PRIu64 " bytes; %" PRIu64
+                              " bytes on disk, %" PRIu64 " needed\n",
+                              stored->name, stored->live, stored->living, stored->length, stored->needed);
     }
 }
 

@@ -164,6 +164,7 @@ static void put_spill(struct app_status *status, const struct iso_aion_spilt *sp
     count(status, ISO_METRIC_SPILL_EVICTIONS, spilt->evicted);
     count(status, ISO_METRIC_SPILL_KEYS, spilt->keys);
     count(status, ISO_METRIC_SPILL_DISK, spilt->disk);
+    count(status, ISO_METRIC_SPILL_LIVING, spilt->living);
     count(status, ISO_METRIC_SPILL_HELD, spilt->held);
     count(status, ISO_METRIC_SPILL_READ, spilt->read);
     count(status, ISO_METRIC_SPILL_WRITTEN, spilt->written);

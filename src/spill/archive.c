@@ -40,7 +40,13 @@ static void archive_name(struct iso_archive *archive, const struct iso_spill *sp
 
 static void archive_list(struct iso_archive *archive, struct iso_spill *spill)
 {
-    struct spill_state state = {spill->active, spill->filled, spill->segment, 0, spill->records};
+    struct spill_state state = {.active = spill->active,
+                                .filled = spill->filled,
+                                .segment = spill->segment,
+                                .order = spill->order,
+                                .floor = spill->floor,
+                                .used = spill->used,
+                                .living = spill->living};
     uint64_t count = spill->segments, capacity = count;
     spill->list = iso_archive_column(archive, SPILL_ITEM_SEGMENTS, ISO_ARCHIVE_HEAP, spill->list, &count, &capacity,
                                      sizeof *spill->list);
@@ -51,14 +57,17 @@ static void archive_list(struct iso_archive *archive, struct iso_spill *spill)
     if (archive->error->status == ISO_OK)
         spill->segment = state.segment;
     iso_archive_expect(archive, count <= UINT32_MAX / (spill->segment / SPILL_UNIT) && count == capacity);
-    iso_archive_expect(archive, count ? state.active < count : !state.records);
+    iso_archive_expect(archive, count ? state.active < count : !state.filled);
     iso_archive_expect(archive, state.filled <= spill->segment && state.filled % SPILL_UNIT == 0);
     if (archive->error->status != ISO_OK)
         return;
     spill->segments = (uint32_t)count;
     spill->active = state.active;
     spill->filled = state.filled;
-    spill->records = state.records;
+    spill->order = state.order;
+    spill->floor = state.floor;
+    spill->used = state.used;
+    spill->living = state.living;
     if (count) {
         spill_widen_list(spill, (uint32_t)count);
         spill_allocate_buffers(spill);
@@ -82,7 +91,6 @@ static void archive_buffer(struct iso_archive *archive, struct iso_spill *spill)
 static void compare(struct iso_archive *archive, struct iso_spill *spill)
 {
     uint32_t *live = iso_allocate_zeroed((size_t)spill->segments + 1, sizeof *live);
-    uint64_t records = 0;
     for (uint32_t t = 0; t < SPILL_TABLES; t++) {
         for (uint32_t i = 0; i < spill->table.tables[t].size; i++) {
             const struct spill_slot *slot = &spill->table.tables[t].slots[i];
@@ -98,12 +106,11 @@ static void compare(struct iso_archive *archive, struct iso_spill *spill)
     }
     for (uint32_t i = 0; i < spill->segments; i++) {
         const struct spill_segment *segment = &spill->list[i];
-        uint32_t most = (i == spill->active ? spill->filled : spill->segment) / SPILL_UNIT;
+        uint32_t most = i == spill->active ? spill->filled : spill->segment;
         iso_archive_expect(archive, live[i] == segment->live && segment->live <= segment->records);
-        iso_archive_expect(archive, segment->records <= most);
-        records += segment->records;
+        iso_archive_expect(archive, segment->used <= most && segment->lapsing <= segment->used);
+        iso_archive_expect(archive, segment->records <= segment->used / SPILL_UNIT && segment->order < spill->order);
     }
-    iso_archive_expect(archive, records == spill->records);
     iso_free(live);
 }
 

@@ -106,6 +106,7 @@ static void inspect(struct iso_spill_inspection *inspection, const struct spill_
     inspection->needed = (uint64_t)spill_segments_needed(reader.list, count, state->active) * state->segment;
     for (uint32_t i = 0; i < count; i++)
         inspection->live += reader.list[i].live;
+    inspection->living = state->living;
     reader.segment = iso_allocate(reader.file.segment);
     if (inspection->needed)
         read_file(inspection, &reader, count, state->active, error);
@@ -120,7 +121,7 @@ bool iso_spill_inspect(struct iso_spill_inspection *inspection, const struct iso
 {
     struct spill_state state = {0};
     if (is(item, SPILL_ITEM_NAME)) {
-        inspection->needed = inspection->live = inspection->checked = inspection->length = 0;
+        inspection->needed = inspection->live = inspection->living = inspection->checked = inspection->length = 0;
         inspection->name.used = inspection->segments.used = 0;
         iso_text_put_bytes(&inspection->name, content->bytes, content->used);
     }

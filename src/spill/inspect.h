@@ -17,14 +17,14 @@ struct spill_segment;
 
 struct spill_state {
     uint32_t active, filled, segment, zero;
-    uint64_t records;
+    uint64_t order, floor, used, living;
 };
 
 struct iso_spill_inspection {
     const char *folder; /* of the files; the caller's */
     struct iso_text name, segments;
     uint64_t needed;          /* bytes of the file that the archive refers to; what is behind them nobody reads */
-    uint64_t live;            /* records that can be got */
+    uint64_t live, living;    /* records that can be got; bytes that are needed (spill.h: living) */
     uint64_t checked, length; /* records in the file that were read, garbage too; bytes of the file */
 };
 

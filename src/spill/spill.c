@@ -40,7 +40,7 @@ static void take_segment(struct iso_spill *spill)
             spill_widen_list(spill, spill->segment_capacity ? spill->segment_capacity * 2 : 64);
         spill->active = spill->segments++;
     }
-    spill->list[spill->active] = (struct spill_segment){.serial = spill->serial++};
+    spill->list[spill->active] = (struct spill_segment){.serial = spill->serial++, .order = spill->order++};
     spill->filled = 0;
 }
 
@@ -194,22 +194,34 @@ static enum iso_status make_room(struct iso_spill *spill, uint32_t space, struct
     return ISO_OK;
 }
 
+/* Of what is put now. What has lapsed already would never be cut: it counts as needed. */
+static void add_lapsing(const struct iso_spill *spill, struct spill_segment *segment,
+                        const struct iso_spill_record *record, uint32_t space)
+{
+    if (!record->lapsing || record->until < spill->floor || !spill->options.cut)
+        return;
+    segment->lapsing += record->lapsing < record->size ? space - spill_space_of(record->size - record->lapsing) : space;
+    segment->until = record->until > segment->until ? record->until : segment->until;
+}
+
 /* Adds a record for which there is room; says where it is. */
-static uint32_t append(struct iso_spill *spill, uint64_t digest, const void *record, uint32_t size)
+static uint32_t append(struct iso_spill *spill, uint64_t digest, const struct iso_spill_record *record)
 {
     struct spill_segment *segment = &spill->list[spill->active];
+    uint32_t size = record->size;
     struct spill_header header = {.size = size, .digest = digest};
     uint8_t *at = spill->buffer + spill->filled;
     uint32_t space = spill_space_of(size), place = (uint32_t)((uint64_t)spill->active * (spill->segment / SPILL_UNIT));
     place += spill->filled / SPILL_UNIT + 1;
-    header.check = spill_check_of(segment->serial, spill->filled, digest, record, size);
+    header.check = spill_check_of(segment->serial, spill->filled, digest, record->bytes, size);
     memcpy(at, &header, sizeof header);
-    memcpy(at + sizeof header, record, size);
+    memcpy(at + sizeof header, record->bytes, size);
     memset(at + sizeof header + size, 0, space - sizeof header - size);
     spill->filled += space;
+    segment->used = spill->filled;
+    add_lapsing(spill, segment, record, space);
     segment->records++;
     segment->live++;
-    spill->records++;
     return place;
 }
 
@@ -219,6 +231,27 @@ static struct spill_slot *slot_at(struct iso_spill *spill, uint64_t digest, uint
     while (slot && slot->place != place)
         slot = spill_table_next(&spill->table, digest, slot);
     return slot;
+}
+
+/* What is left of a living record goes to the end of the log. */
+static enum iso_status move_record(struct iso_spill *spill, struct spill_slot *slot, uint64_t digest,
+                                   struct iso_spill_record *record, struct iso_error *error)
+{
+    uint32_t size = record->size, number = (uint32_t)(spill_offset_of(slot) / spill->segment);
+    if (spill->list[number].lapsing && spill->options.cut)
+        spill->options.cut(spill->options.owner, record);
+    assert(record->size <= size);
+    spill->cut += record->size < size;
+    if (make_room(spill, spill_space_of(record->size), error) != ISO_OK)
+        return ISO_FAILED;
+    spill->list[number].live--;
+    if (size && !record->size) {
+        spill_table_remove(&spill->table, digest, slot);
+        return ISO_OK;
+    }
+    slot->place = append(spill, digest, record);
+    spill->moved += spill_space_of(record->size);
+    return ISO_OK;
 }
 
 /* What lives in a segment goes to the end of the log. */
@@ -233,26 +266,39 @@ static enum iso_status move_living(struct iso_spill *spill, uint32_t number, str
         struct spill_slot *slot = slot_at(spill, header.digest, first + at / SPILL_UNIT);
         if (!slot)
             continue;
-        if (make_room(spill, space, error) != ISO_OK)
+        struct iso_spill_record record = {.bytes = spill->victim + at + sizeof header, .size = header.size};
+        if (move_record(spill, slot, header.digest, &record, error) != ISO_OK)
             return ISO_FAILED;
-        slot->place = append(spill, header.digest, spill->victim + at + sizeof header, header.size);
-        spill->list[number].live--;
-        spill->moved += space;
     }
     return spill->list[number].live ? iso_spill_altered(spill, error) : ISO_OK;
 }
 
-/* The segment with the least share of living records. */
-static uint32_t emptiest(const struct iso_spill *spill)
+/* What a look at all segments tells. */
+struct survey {
+    uint64_t used, living;    /* bytes */
+    uint32_t emptiest;        /* the segment with the least share of living bytes, the oldest of such; or none */
+    uint64_t emptiest_living; /* its own */
+};
+
+static struct survey survey(const struct iso_spill *spill)
 {
-    uint32_t found = UINT32_MAX;
+    struct survey survey = {.emptiest = UINT32_MAX};
+    const struct spill_segment *best = NULL;
     for (uint32_t i = 0; i < spill->segments; i++) {
-        const struct spill_segment *segment = &spill->list[i], *best = &spill->list[found == UINT32_MAX ? i : found];
-        bool better = (uint64_t)segment->live * best->records <= (uint64_t)best->live * segment->records;
-        if (i != spill->active && segment->records && better)
-            found = i;
+        const struct spill_segment *segment = &spill->list[i];
+        if (!segment->records)
+            continue;
+        uint64_t living = spill_living_of(segment, spill->floor);
+        survey.used += segment->used;
+        survey.living += living;
+        uint64_t own = best ? living * best->used : 0, others = best ? survey.emptiest_living * segment->used : 0;
+        if (i == spill->active || (best && (own > others || (own == others && segment->order > best->order))))
+            continue;
+        best = segment;
+        survey.emptiest = i;
+        survey.emptiest_living = living;
     }
-    return found;
+    return survey;
 }
 
 static enum iso_status clean_segment(struct iso_spill *spill, uint32_t number, struct iso_error *error)
@@ -261,22 +307,28 @@ static enum iso_status clean_segment(struct iso_spill *spill, uint32_t number, s
         (spill_read(spill, spill->victim, spill->segment, (uint64_t)number * spill->segment, error) ||
          move_living(spill, number, error)))
         return ISO_FAILED;
-    spill->records -= spill->list[number].records;
     spill->list[number].records = 0;
     struct spill_stack *stack = spill->options.name ? &spill->freed : &spill->free;
     stack->list[stack->count++] = number;
     return ISO_OK;
 }
 
-/* Frees segments while there is more garbage than what lives, and than a segment may hold. */
+/* Frees segments while there is more garbage than what lives, and than some segments hold. What is moved has its own
+ * sums then, so that this ends even if more lives in a segment than its share said. */
 static enum iso_status clean(struct iso_spill *spill, struct iso_error *error)
 {
     enum iso_status status = ISO_OK;
+    struct survey seen = survey(spill);
     spill->cleaning = true;
     if (!spill->victim)
         spill->victim = iso_allocate(spill->segment);
-    while (status == ISO_OK && spill->records > 2 * spill->table.used + spill->segment / SPILL_UNIT)
-        status = clean_segment(spill, emptiest(spill), error);
+    while (status == ISO_OK && seen.emptiest != UINT32_MAX &&
+           seen.used > 2 * seen.living + (uint64_t)SPILL_SLACK * spill->segment) {
+        status = clean_segment(spill, seen.emptiest, error);
+        seen = survey(spill);
+    }
+    spill->used = seen.used;
+    spill->living = seen.living;
     spill->cleaning = false;
     return status;
 }
@@ -288,20 +340,20 @@ uint32_t iso_spill_most(const struct iso_spill *spill)
     return spill->segment / 4;
 }
 
-enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool replaces, const void *record,
-                              uint32_t size, struct iso_error *error)
+enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool replaces,
+                              const struct iso_spill_record *record, struct iso_error *error)
 {
     struct spill_slot *slot = NULL;
-    assert(size <= iso_spill_most(spill));
+    assert(record->size <= iso_spill_most(spill) && record->lapsing <= record->size);
     if (!spill->buffer) {
         spill_allocate_buffers(spill);
         take_segment(spill);
     }
-    if (make_room(spill, spill_space_of(size), error) != ISO_OK ||
+    if (make_room(spill, spill_space_of(record->size), error) != ISO_OK ||
         (replaces && find(spill, digest, true, &slot, error) != ISO_OK))
         return ISO_FAILED;
     assert(!replaces || slot);
-    uint32_t place = append(spill, digest, record, size);
+    uint32_t place = append(spill, digest, record);
     if (slot) {
         spill->list[spill_offset_of(slot) / spill->segment].live--;
         slot->place = place;
@@ -343,8 +395,16 @@ enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struc
     return ISO_OK;
 }
 
+void iso_spill_advance(struct iso_spill *spill, uint64_t floor)
+{
+    spill->floor = floor > spill->floor ? floor : spill->floor;
+}
+
 void iso_spill_stats(const struct iso_spill *spill, struct iso_spill_stats *stats)
 {
+    stats->used += spill->used;
+    stats->living += spill->living;
+    stats->cut += spill->cut;
     stats->records += spill->table.used;
     stats->disk += (uint64_t)spill->segments * spill->segment;
     stats->held += (uint64_t)(spill->freed.count + spill->waiting.count) * spill->segment;

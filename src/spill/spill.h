@@ -10,11 +10,23 @@
  *   buffer   the segment that is being filled: written at once when it is full
  *
  * A put goes to the end of the log; what the digest's record was before is garbage, and so is one that is removed. When
- * garbage outweighs what lives, the segment with the least living bytes is read, what lives in it goes to the end of
- * the log, and the segment is free. A get is one pread (two if the record is long). Each record has a checksum over all
- * of it, over its place, and over the serial number that its segment has for as long as it is not free; no two are
- * equal in any store. So what an earlier life of the segment left there, another store's file or a block that was
+ * garbage outweighs what lives, the segment with the least share of living bytes is read, what lives in it goes to the
+ * end of the log, and the segment is free. A get is one pread (two if the record is long). Each record has a checksum
+ * over all of it, over its place, and over the serial number that its segment has for as long as it is not free; no two
+ * are equal in any store. So what an earlier life of the segment left there, another store's file or a block that was
  * written elsewhere is no record.
+ *
+ * A record may say that some of its bytes lapse: nobody needs them once the *floor*, a number that only rises, is above
+ * another one. What that means is its owner's. A segment sums up what lapses in it, and the highest of those numbers:
+ * once the floor is above that, the sum is garbage like any other. The record that is moved then goes through `cut`,
+ * which leaves what is still needed of it, or nothing. Sizes of records that have become garbage are not known any
+ * more: of a segment's bytes that have not lapsed, the share lives that its living records are of all that were put
+ * there.
+ *
+ *   all bytes of records <= 2 * living ones + SPILL_SLACK segments      whenever a segment has been filled
+ *
+ * What is cleaned, and when, follows from what was put, removed and cut, and from the floors; not from where in the
+ * file segments lie, nor from when archives were committed. A restored store goes on as the saved one would have.
  *
  * Why not LMDB or RocksDB: measured on this pattern (bench/spill_stores.c; aion/README.md has the figures).
  *
@@ -46,12 +58,23 @@
 
 struct iso_spill;
 
+/* What is put; of it `lapsing` bytes are not needed once the floor is above `until`. Cutting makes of one what is left
+ * of it, not more, and says what of that will lapse later; size 0: nothing is left, it is removed. Its bytes, which may
+ * be others than those that came, stay until the next is cut. The store is not to be used meanwhile. */
+struct iso_spill_record {
+    const void *bytes;
+    uint32_t size, lapsing;
+    uint64_t until;
+};
+
 struct iso_spill_options {
     const char *folder; /* which exists and can be written to */
     const char *name;   /* of a file in it that stays, made when there is something to write; NULL: it has none */
     void (*at)(void *context, const char *point); /* for tests, as in store/store.h; or NULL */
     void *context;
     unsigned segment_bits; /* for tests: a segment has 2^this bytes, 12 to 20; 0: 20. An archive's own is kept */
+    void (*cut)(void *owner, struct iso_spill_record *record); /* or NULL: nothing lapses */
+    void *owner;
 };
 
 enum iso_status iso_spill_open(const struct iso_spill_options *options, struct iso_spill **spill,
@@ -63,8 +86,8 @@ enum { ISO_SPILL_MOST = 1 << 18, ISO_SPILL_BUFFERS = (2 << 20) + ISO_SPILL_MOST 
 uint32_t iso_spill_most(const struct iso_spill *spill); /* a record of this one: a quarter of a segment */
 
 /* `replaces`: there is a record of this digest, which this one replaces. Otherwise there must be none. */
-enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool replaces, const void *record,
-                              uint32_t size, struct iso_error *error);
+enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool replaces,
+                              const struct iso_spill_record *record, struct iso_error *error);
 
 /* The record of a digest, good until the next call; NULL if there is none. */
 enum iso_status iso_spill_get(struct iso_spill *spill, uint64_t digest, const uint8_t **record, uint32_t *size,
@@ -75,6 +98,9 @@ void iso_spill_fetch(const struct iso_spill *spill, uint64_t digest);
 
 /* Forgets the record of a digest, which there is. */
 enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struct iso_error *error);
+
+/* What lapses below `floor` may go from now on. Going back is ignored. */
+void iso_spill_advance(struct iso_spill *spill, uint64_t floor);
 
 /* Says in `error` that the store does not hold what was written to it; ISO_FAILED. */
 enum iso_status iso_spill_altered(const struct iso_spill *spill, struct iso_error *error);
@@ -87,9 +113,12 @@ void iso_spill_commit(struct iso_spill *spill);
 struct iso_spill_stats {
     uint64_t records;
     uint64_t disk;          /* bytes of the file */
+    uint64_t used;          /* bytes of records in it, living or not, when a segment was filled last */
+    uint64_t living;        /* bytes of that which somebody needed then, as far as is known (see above) */
     uint64_t held;          /* bytes of that in which nothing lives, but which an archive may refer to */
     uint64_t read, written; /* bytes so far; written: with what cleaning moved */
     uint64_t moved;         /* bytes of that */
+    uint64_t cut;           /* records that lost what had lapsed, all of it perhaps; in this process */
     uint64_t memory;        /* bytes of the table; they follow from what was put and removed */
 };
 

@@ -5,7 +5,7 @@
 #include "spill/spill.h"
 #include "spill/table.h"
 
-enum { SPILL_BITS = 20, SPILL_LEAST_BITS = 12, SPILL_UNIT = 16 };
+enum { SPILL_BITS = 20, SPILL_LEAST_BITS = 12, SPILL_UNIT = 16, SPILL_SLACK = 1 };
 
 /* Before each record. */
 struct spill_header {
@@ -16,8 +16,18 @@ struct spill_header {
 /* Part of an archive. */
 struct spill_segment {
     uint32_t records, live; /* all; those that are not garbage. No records: the segment is free, or active */
+    uint32_t used, lapsing; /* bytes of all records; of that, what nobody needs once the floor is above `until` */
+    uint64_t until;
+    uint64_t order; /* segments were begun in this one; the same in every run, as serial numbers are not */
     uint64_t serial;
 };
+
+/* Bytes of a segment that are needed. */
+static inline uint64_t spill_living_of(const struct spill_segment *segment, uint64_t floor)
+{
+    uint32_t stays = segment->used - (segment->until < floor ? segment->lapsing : 0);
+    return segment->records ? (uint64_t)segment->live * stays / segment->records : 0;
+}
 
 /* Numbers of segments, a stack, of the list's capacity. */
 struct spill_stack {
@@ -33,14 +43,15 @@ struct iso_spill {
     struct spill_segment *list;
     struct spill_stack free, freed, waiting;
     uint32_t segments, segment_capacity;
-    uint64_t serial;         /* of the next segment */
+    uint64_t serial, order; /* of the next segment */
+    uint64_t floor;
     uint32_t active, filled; /* the segment that is in `buffer`, and its bytes */
     uint8_t *buffer;         /* NULL: nothing was ever put */
     uint8_t *found;          /* the record that was asked for last */
     uint8_t *victim;         /* the segment that is being cleaned */
     bool cleaning;
-    uint64_t records; /* in all segments */
-    uint64_t read, written, moved;
+    uint64_t read, written, moved, cut;
+    uint64_t used, living; /* bytes, when a segment was filled last */
 };
 
 static inline uint32_t spill_space_of(uint32_t size)

@@ -65,10 +65,12 @@ done
 durable+=(--threads 1)
 # damaged NAME PATTERN COMMAND...: the state, once the command has been done to it, is refused by a run and by verify.
 damaged() {
-    local name=$1 pattern=$2 status
+    local name=$1 pattern=$2 status try
     shift 2
-    rm -rf "$work/state" "$work/lines"
-    crashed after-commit:3
+    for try in 1 2 3 4 5; do # how many snapshots there are rests on how long each takes
+        rm -rf "$work/state" "$work/lines"
+        crashed after-commit:3 && break
+    done
     "$@"
     "$isochron" state verify "$work/state" >"$work/told" 2>&1
     [ $? = 4 ] && grep -q "$pattern" "$work/told"

@@ -68,7 +68,8 @@ static void save(struct bytes *archived, struct bytes *file)
     struct iso_spill *spill = open_store();
     for (uint32_t i = 0; i < 4 * RECORDS; i++) {
         uint32_t number = i % RECORDS, size = record_of(number, record);
-        FUZZ_CHECK(iso_spill_put(spill, digest_of(number), i >= RECORDS, record, size, &error) == ISO_OK);
+        FUZZ_CHECK(iso_spill_put(spill, digest_of(number), i >= RECORDS,
+                                 &(struct iso_spill_record){.bytes = record, .size = size}, &error) == ISO_OK);
     }
     int descriptor = memfd_create("archive", MFD_CLOEXEC);
     iso_archive_save(&archive, descriptor, "archive", &error);
@@ -102,7 +103,8 @@ static void use(struct iso_spill *spill, bool sound)
         size = record_of(i, wanted);
         iso_spill_get(spill, digest_of(i), &record, &size, &error);
         if (error.status == ISO_OK && !record)
-            iso_spill_put(spill, digest_of(i), false, wanted, record_of(i, wanted), &error);
+            iso_spill_put(spill, digest_of(i), false,
+                          &(struct iso_spill_record){.bytes = wanted, .size = record_of(i, wanted)}, &error);
         if (i % 64 == 0) {
             iso_spill_fork(spill);
             iso_spill_commit(spill);

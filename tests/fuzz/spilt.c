@@ -89,7 +89,7 @@ static void write_record(const struct target *target, bool segment, struct recor
     uint32_t count = 0;
     if (segment) {
         const struct aion_entry *versions = aion_run_chunk(&target->shard->pool, &target->key->versions, 0, &count);
-        aion_segment_write(target->shard, target->key, SERIAL, versions, count, &bytes);
+        aion_segment_write(target->shard, target->key, SERIAL, versions, count, 10 * VERSIONS, &bytes);
     } else {
         aion_record_write(target->shard, target->key, &bytes);
     }
@@ -126,6 +126,28 @@ static bool read_key(const struct record *record, bool list, struct record *agai
     return taken;
 }
 
+/* What cutting leaves of a record that is one is one, too. */
+static void cut(const struct record *record, bool list, bool is_one)
+{
+    static struct record rest, again;
+    for (uint64_t floor = 0; floor <= 10 * (VERSIONS + 1); floor += 35) {
+        struct target target;
+        struct aion_bytes bytes = {0};
+        struct iso_spill_record left = {.bytes = record->bytes, .size = record->size};
+        open_target(&target, list);
+        iso_aion_shard_advance(target.shard, floor + 40, floor + 40, floor, 0);
+        bool was_cut = aion_record_cut(target.shard, &left, &bytes);
+        FUZZ_CHECK(left.size <= record->size && (!left.lapsing || left.until >= floor));
+        if (was_cut && left.size && is_one) {
+            memcpy(rest.bytes, left.bytes, left.size);
+            rest.size = left.size;
+            FUZZ_CHECK(read_key(&rest, list, &again));
+        }
+        iso_free(bytes.bytes);
+        close_target(&target);
+    }
+}
+
 static bool read_segment(const struct record *record)
 {
     struct target target;
@@ -141,10 +163,12 @@ static bool read_segment(const struct record *record)
 static void read_back(const struct record *record, uint8_t what, bool unaltered)
 {
     static struct record first, second;
+    cut(record, what & LIST, false);
     if (what & SEGMENT) {
         FUZZ_CHECK(read_segment(record) || !unaltered);
     } else if (read_key(record, what & LIST, &first)) {
         FUZZ_CHECK(read_key(&first, what & LIST, &second));
+        cut(&first, what & LIST, true);
         FUZZ_CHECK(first.size == second.size && !memcmp(first.bytes, second.bytes, first.size));
         FUZZ_CHECK(!unaltered || (first.size == record->size && !memcmp(first.bytes, record->bytes, first.size)));
     } else {

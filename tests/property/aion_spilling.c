@@ -3,7 +3,8 @@
  * without, and where less is told, reads, writes or sessions are counted as undecided.
  *
  * Streams of some hundred transactions on few keys, so that there are many versions of each: overlapping writers, reads
- * of the right version, of an older one and of nothing that was ever written, transactions that started long ago,
+ * of the right version, of an older one and of nothing that was ever written, keys that are not written to any more,
+ * whose records lapse in the store (aion/lapse.c), transactions that started long ago,
  * aborted ones, unknown ones whose outcome is told later, values that are numbers and texts, a key that is a list.
  * Arrival in groups, out of order; watermarks that lag; a retention or none; one to three shards, some on threads.
  *
@@ -20,7 +21,7 @@
 #include "tests/support/random.h"
 #include "tests/support/temporary.h"
 
-enum { DEFAULT_HISTORIES = 400, TRANSACTIONS = 300, KEYS = 6, VERSIONS = 2000, GROUP = 24, REPORTS = 3 };
+enum { DEFAULT_HISTORIES = 400, TRANSACTIONS = 300, KEYS = 12, HOT = 5, VERSIONS = 2000, GROUP = 24, REPORTS = 3 };
 
 /* What one engine told: a digest of each event, in order. */
 struct told {
@@ -52,6 +53,7 @@ struct stream {
     bool unknown[TRANSACTIONS], arrived[TRANSACTIONS];
     uint64_t retention;
     struct iso_team *team; /* for the shards of the engine with a store */
+    bool moves;            /* who is written to: not the same keys all the time */
 };
 
 static uint64_t fold(uint64_t digest, const void *bytes, size_t size)
@@ -125,14 +127,21 @@ static iso_atom value_to_read(struct stream *stream, uint32_t key, uint64_t boun
     return visible ? versions[visible - 1].value : ISO_ABSENT;
 }
 
+/* Whoever has been running for long reads any key that there may be. */
+static uint32_t draw_key(struct stream *stream, uint32_t t, bool reader)
+{
+    uint32_t first = stream->moves ? t * (KEYS - HOT) / TRANSACTIONS : 0;
+    return reader ? random_below(&stream->random, first + HOT) : first + random_below(&stream->random, HOT);
+}
+
 static void add_operations(struct stream *stream, uint32_t t, uint8_t status, enum iso_level level)
 {
     struct iso_history *block = &stream->block;
     uint64_t bound = level == ISO_SER ? stream->cts[t] : stream->sts[t] + 1;
     bool reader = stream->cts[t] - stream->sts[t] > 50;
     for (uint32_t left = 1 + random_below(&stream->random, 4); left; left--) {
-        uint32_t key = random_below(&stream->random, KEYS - 1);
-        iso_atom name = key % 2 ? key : iso_atoms_add_string(&block->atoms, &"abcdefgh"[key], 1);
+        uint32_t key = draw_key(stream, t, reader);
+        iso_atom name = key % 2 ? key : iso_atoms_add_string(&block->atoms, &"abcdefghijkl"[key], 1);
         if (reader || random_percent(&stream->random, 50)) {
             iso_history_operation(block, ISO_READ, name, value_to_read(stream, key, bound));
             continue;
@@ -180,6 +189,7 @@ static void open_engines(struct stream *stream, enum iso_level level)
     options.finality_timeout_ms = 0;
     options.settle_ms = random_percent(&stream->random, 50) ? 0 : 100;
     options.settle_untimed = true;
+    options.spill_segment_bits = 12; /* so that there are many, and some are cleaned */
     options.emit = note;
     bool threads = random_percent(&stream->random, 10);
     for (int i = 0; i < 2; i++) {
@@ -297,7 +307,7 @@ static bool is_part(struct engine *one, struct engine *other)
 
 struct totals {
     struct iso_team *team;
-    uint64_t events, evicted, misses, cut, joined, old_reads, undecided;
+    uint64_t events, evicted, misses, cut, joined, old_reads, lapsed, undecided;
 };
 
 static bool agree(uint64_t seed, enum iso_level level, struct totals *totals)
@@ -305,7 +315,10 @@ static bool agree(uint64_t seed, enum iso_level level, struct totals *totals)
     struct stream *stream = calloc(1, sizeof *stream);
     stream->random = (struct random){seed * 2 + level};
     stream->team = totals->team;
-    stream->retention = random_percent(&stream->random, 50) ? ISO_AION_FOREVER : random_below(&stream->random, 400);
+    stream->moves = random_percent(&stream->random, 50);
+    stream->retention = ISO_AION_FOREVER;
+    if (random_percent(&stream->random, 50))
+        stream->retention = random_below(&stream->random, stream->moves ? 250 : 400);
     for (uint32_t t = 0; t < TRANSACTIONS; t++)
         stream->order[t] = t;
     iso_history_init(&stream->block);
@@ -322,6 +335,7 @@ static bool agree(uint64_t seed, enum iso_level level, struct totals *totals)
     totals->cut += stats->spilt.cut;
     totals->joined += stats->spilt.joined;
     totals->old_reads += stats->spilt.old_reads;
+    totals->lapsed += stats->spilt.lapsed;
     totals->undecided += stats->reads_undecided;
     if (!good)
         printf("# seed %" PRIu64 ": %u events without a store, %u with one\n", seed, stream->engines[0].told.count,
@@ -347,10 +361,12 @@ static bool run_level(enum iso_level level, uint64_t histories, uint64_t seed)
     printf("%s - %s: %" PRIu64 " streams are told of alike with and without a store\n", differ ? "not ok" : "ok", name,
            histories);
     printf("# %" PRIu64 " events, %" PRIu64 " keys went and %" PRIu64 " came back, %" PRIu64 " segments went, %" PRIu64
-           " keys had theirs back, %" PRIu64 " reads out of segments, %" PRIu64 " undecided\n",
-           totals.events, totals.evicted, totals.misses, totals.cut, totals.joined, totals.old_reads, totals.undecided);
+           " keys had theirs back, %" PRIu64 " reads out of segments, %" PRIu64 " records cut where they lay, %" PRIu64
+           " undecided\n",
+           totals.events, totals.evicted, totals.misses, totals.cut, totals.joined, totals.old_reads, totals.lapsed,
+           totals.undecided);
     bool occurred = totals.events && totals.evicted > histories && totals.misses > histories &&
-                    totals.cut > histories && totals.joined &&
+                    totals.cut > histories && totals.joined && totals.lapsed > histories &&
                     (level == ISO_SER || (totals.old_reads && totals.undecided));
     printf("%s - %s: everything occurred\n", occurred ? "ok" : "not ok", name);
     return !differ && occurred;

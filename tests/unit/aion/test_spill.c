@@ -125,6 +125,58 @@ static void stays_within_a_bound(void **state)
     stop(&bound);
 }
 
+/* ---- the disk ---- */
+
+/* COLD keys; each is written to some STAYS times while it is one of the HOT ones, then not before the next round. */
+enum { COLD = 600, HOT = 30, STAYS = 20, RETENTION = 2000, DISK_ROUNDS = 4, LARGEST = 250 };
+
+/* What is told; after each round, the bytes of the file. */
+static uint64_t move_on(struct fixture *fixture, uint64_t disk[DISK_ROUNDS])
+{
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_aion_stats stats;
+    uint64_t random = 45;
+    fixture->options.retention = RETENTION;
+    fixture->options.spill_segment_bits = 12;
+    fixture->options.spill_all = fixture->options.spill != NULL;
+    fixture->engine = iso_aion_new(&fixture->options);
+    for (uint32_t round = 0; round < DISK_ROUNDS; round++) {
+        for (uint32_t turn = 0; turn < COLD * STAYS; turn++) {
+            uint32_t key = (turn / STAYS + (uint32_t)(test_random(&random) >> 16) % HOT) % COLD;
+            update(fixture, key, name_of(fixture, key), turn % 101);
+            if (turn % 20 == 19)
+                assert_int_equal(take(fixture, &error), ISO_OK);
+        }
+        iso_aion_stats(fixture->engine, &stats);
+        disk[round] = stats.spilt.disk;
+    }
+    iso_aion_end(fixture->engine, 0);
+    return fixture->told;
+}
+
+/* Keys that nobody asks for any more keep no versions below the retention: the disk has what each key's newest version
+ * takes and what was written lately, and as much garbage, however long this goes on. */
+static void the_disk_is_bounded(void **state)
+{
+    static struct fixture free, spilling;
+    struct iso_aion_stats stats;
+    uint64_t none[DISK_ROUNDS], disk[DISK_ROUNDS];
+    (void)state;
+    start(&free, ISO_SI);
+    start(&spilling, ISO_SI);
+    free.options.spill = NULL;
+    assert_int_equal(move_on(&spilling, disk), move_on(&free, none));
+    assert_true(free.told > DISK_ROUNDS * COLD * STAYS / 102);
+    iso_aion_stats(spilling.engine, &stats);
+    assert_in_range(disk[DISK_ROUNDS - 1], 1, 2 * (COLD + RETENTION) * LARGEST);
+    assert_in_range(disk[DISK_ROUNDS - 1], 1, disk[0] + disk[0] / 4);
+    assert_true(stats.spilt.written > 10 * stats.spilt.disk);
+    assert_true(stats.spilt.lapsed > COLD && stats.spilt.cut > COLD);
+    assert_in_range(stats.spilt.keys, COLD, COLD + RETENTION);
+    stop(&free);
+    stop(&spilling);
+}
+
 static uint64_t much_memory(void)
 {
     return 100000000;
@@ -218,9 +270,8 @@ static void says_where_it_cannot_spill(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stays_within_a_bound),
-        cmocka_unit_test(keys_keep_a_share),
-        cmocka_unit_test(tells_equal_digests_apart),
+        cmocka_unit_test(stays_within_a_bound),       cmocka_unit_test(the_disk_is_bounded),
+        cmocka_unit_test(keys_keep_a_share),          cmocka_unit_test(tells_equal_digests_apart),
         cmocka_unit_test(says_where_it_cannot_spill),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -121,7 +121,8 @@ static struct iso_spill *open_store(struct fixture *fixture, unsigned bits)
 {
     struct iso_error error = {.status = ISO_OK};
     struct iso_spill *spill;
-    struct iso_spill_options options = {fixture->folder, "store", at, fixture, bits};
+    struct iso_spill_options options = {
+        .folder = fixture->folder, .name = "store", .at = at, .context = fixture, .segment_bits = bits};
     assert_int_equal(iso_spill_open(&options, &spill, &error), ISO_OK);
     return spill;
 }
@@ -207,7 +208,8 @@ static void change(struct fixture *fixture)
         assert_int_equal(get(fixture, number, &error), ISO_OK);
     } else {
         uint32_t size = record_of(number, ++fixture->turn, record);
-        assert_int_equal(iso_spill_put(fixture->spill, digest_of(number), fixture->turns[number], record, size, &error),
+        assert_int_equal(iso_spill_put(fixture->spill, digest_of(number), fixture->turns[number],
+                                       &(struct iso_spill_record){.bytes = record, .size = size}, &error),
                          ISO_OK);
         fixture->turns[number] = fixture->turn;
     }
@@ -449,7 +451,8 @@ static void goes_on_after_a_full_disk(void **state)
     small.rlim_cur = (2 << BITS) + 100; /* in the middle of a segment */
     setrlimit(RLIMIT_FSIZE, &small);
     for (uint32_t i = 0; i < 4000 && error.status == ISO_OK; i++)
-        iso_spill_put(fixture->spill, digest_of(DIGESTS + i), false, record, LARGEST, &error);
+        iso_spill_put(fixture->spill, digest_of(DIGESTS + i), false,
+                      &(struct iso_spill_record){.bytes = record, .size = LARGEST}, &error);
     setrlimit(RLIMIT_FSIZE, &limit);
     assert_int_equal(error.status, ISO_FAILED);
     assert_non_null(strstr(error.text, "cannot be written"));

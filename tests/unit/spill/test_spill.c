@@ -68,7 +68,9 @@ static void keeps_what_was_put(void **state)
         uint32_t number = (uint32_t)(test_random(&random) % DIGESTS);
 
         uint32_t size = record_of(digest_of(number), turn, record);
-        assert_int_equal(iso_spill_put(spill, digest_of(number), turns[number], record, size, &error), ISO_OK);
+        assert_int_equal(iso_spill_put(spill, digest_of(number), turns[number],
+                                       &(struct iso_spill_record){.bytes = record, .size = size}, &error),
+                         ISO_OK);
         turns[number] = turn;
         if (turn % 7 == 0) {
             assert_int_equal(iso_spill_remove(spill, digest_of(number), &error), ISO_OK);
@@ -115,7 +117,9 @@ static void cleans_many_segments_at_once(void **state)
             assert_memory_equal(found, record, size);
         size = 1 + (uint32_t)(test_random(&random) % MOST);
         memset(record, (int)(number + size), size);
-        assert_int_equal(iso_spill_put(spill, number, sizes[number], record, size, &error), ISO_OK);
+        assert_int_equal(iso_spill_put(spill, number, sizes[number],
+                                       &(struct iso_spill_record){.bytes = record, .size = size}, &error),
+                         ISO_OK);
         sizes[number] = size;
         for (uint32_t i = 0; number == KEYS - 1 && i < KEYS; i++) {
             if (test_random(&random) % 3 == 0)
@@ -127,6 +131,119 @@ static void cleans_many_segments_at_once(void **state)
     iso_spill_stats(spill, &stats);
     assert_true(stats.moved > 0);
     iso_spill_free(spill);
+}
+
+/* ---- what lapses ---- */
+
+enum { LAPSING_BITS = 14, NUMBERS = 2000, LASTS = 400, VISITS = 60000 };
+
+/* Of a record, this is what stays; what is behind it lapses with it if it is one of every fifth. */
+struct stays {
+    uint32_t number;
+    uint64_t until;
+};
+
+struct lapsing {
+    struct iso_spill *spill;
+    uint64_t floor;
+    uint64_t until[NUMBERS]; /* 0: nothing was put */
+    uint32_t size[NUMBERS];
+    uint32_t cut, removed;
+};
+
+static bool goes_wholly(uint32_t number)
+{
+    return number % 5 == 0;
+}
+
+static uint32_t lapsing_of(uint32_t number, uint32_t size)
+{
+    return goes_wholly(number) ? size : size - (uint32_t)sizeof(struct stays);
+}
+
+static void cut(void *owner, struct iso_spill_record *record)
+{
+    struct lapsing *lapsing = owner;
+    struct stays stays;
+    memcpy(&stays, record->bytes, sizeof stays);
+    record->until = stays.until;
+    record->lapsing = lapsing_of(stays.number, record->size);
+    if (stays.until >= lapsing->floor || !record->lapsing)
+        return;
+    record->size -= record->lapsing;
+    record->lapsing = 0;
+    lapsing->cut++;
+    lapsing->removed += !record->size;
+}
+
+static void put_lapsing(struct lapsing *lapsing, uint32_t number, uint32_t size, uint64_t until)
+{
+    static uint8_t bytes[1000];
+    struct iso_error error = {.status = ISO_OK};
+    struct stays stays = {number, until};
+    const uint8_t *found;
+    uint32_t found_size;
+    memset(bytes, (int)number, size);
+    memset(bytes, 0, sizeof stays);
+    memcpy(bytes, &stays, sizeof stays);
+    assert_int_equal(iso_spill_get(lapsing->spill, digest_of(number), &found, &found_size, &error), ISO_OK);
+    struct iso_spill_record record = {bytes, size, lapsing_of(number, size), until};
+    assert_int_equal(iso_spill_put(lapsing->spill, digest_of(number), found, &record, &error), ISO_OK);
+    lapsing->until[number] = until;
+    lapsing->size[number] = size;
+}
+
+/* All of it, or if it has lapsed, what stays. */
+static void expect_rest(const struct lapsing *lapsing, uint32_t number)
+{
+    struct iso_error error = {.status = ISO_OK};
+    const uint8_t *found;
+    uint32_t size = 0;
+    struct stays stays;
+    bool lapsed = lapsing->until[number] < lapsing->floor;
+    assert_int_equal(iso_spill_get(lapsing->spill, digest_of(number), &found, &size, &error), ISO_OK);
+    if (!found) {
+        assert_true(!lapsing->until[number] || (lapsed && goes_wholly(number)));
+        return;
+    }
+    memcpy(&stays, found, sizeof stays);
+    assert_int_equal(stays.number, number);
+    assert_int_equal(stays.until, lapsing->until[number]);
+    assert_true(size == lapsing->size[number] || (lapsed && size == sizeof stays));
+    for (uint32_t i = sizeof stays; i < size; i++)
+        assert_int_equal(found[i], number & 255);
+}
+
+/* Records that nobody puts any more shrink once the floor has passed them, and the file is bounded by what stays. */
+static void drops_what_has_lapsed(void **state)
+{
+    static struct lapsing lapsing;
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_spill_stats stats = {0};
+    struct iso_spill_options options = {
+        .folder = temporary_folder(), .segment_bits = LAPSING_BITS, .cut = cut, .owner = &lapsing};
+    uint64_t random = 44;
+    (void)state;
+    assert_int_equal(iso_spill_open(&options, &lapsing.spill, &error), ISO_OK);
+    for (uint32_t turn = 1; turn <= VISITS; turn++) { /* some numbers at a time, and on */
+        uint32_t number = (turn / 20 + (uint32_t)(test_random(&random) % 10)) % NUMBERS;
+        lapsing.floor = turn;
+        iso_spill_advance(lapsing.spill, turn);
+        put_lapsing(&lapsing, number, 500 + (uint32_t)(test_random(&random) % 500), turn + LASTS);
+        expect_rest(&lapsing, (uint32_t)(test_random(&random) % NUMBERS));
+    }
+    for (uint32_t number = 0; number < NUMBERS; number++)
+        expect_rest(&lapsing, number);
+    iso_spill_stats(lapsing.spill, &stats);
+    assert_int_equal(stats.cut, lapsing.cut);
+    assert_true(lapsing.cut > 1000 && lapsing.removed > 100);
+    assert_in_range(stats.records, NUMBERS * 4 / 5, NUMBERS * 9 / 10);
+    uint64_t stays = NUMBERS * 32, lasts = LASTS * 1016; /* with their heads; all that was put lately */
+    assert_in_range(stats.disk, stays, 2 * (stays + lasts) + 4 * (1 << LAPSING_BITS));
+    assert_in_range(stats.living, stays / 2, stays + lasts);
+    assert_in_range(stats.used, stats.living, 2 * stats.living + (1 << LAPSING_BITS));
+    assert_true(stats.written > 20 * stats.disk);
+    iso_spill_free(lapsing.spill);
 }
 
 /* The store's file, which has no name. */
@@ -151,7 +268,8 @@ static void put_many(struct iso_spill *spill, uint32_t count, struct iso_error *
 {
     static uint8_t record[4096];
     for (uint32_t i = 0; i < count && error->status == ISO_OK; i++)
-        iso_spill_put(spill, digest_of(i * 4 + 1), false, record, sizeof record, error);
+        iso_spill_put(spill, digest_of(i * 4 + 1), false,
+                      &(struct iso_spill_record){.bytes = record, .size = sizeof record}, error);
 }
 
 static void notices_damage(void **state)
@@ -225,9 +343,10 @@ static void needs_a_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_what_was_put),   cmocka_unit_test(cleans_many_segments_at_once),
-        cmocka_unit_test(notices_damage),       cmocka_unit_test(notices_a_short_file),
-        cmocka_unit_test(tells_of_a_full_disk), cmocka_unit_test(needs_a_folder),
+        cmocka_unit_test(keeps_what_was_put),    cmocka_unit_test(cleans_many_segments_at_once),
+        cmocka_unit_test(drops_what_has_lapsed), cmocka_unit_test(notices_damage),
+        cmocka_unit_test(notices_a_short_file),  cmocka_unit_test(tells_of_a_full_disk),
+        cmocka_unit_test(needs_a_folder),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
