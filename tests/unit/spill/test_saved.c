@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "spill/inspect.h"
+#include "spill/spill_private.h"
 #include "spill/spill.h"
 #include "tests/support/temporary.h"
 #include "tests/support/test.h"
@@ -449,7 +450,8 @@ static void refuses_a_buffer_of_nothing(void **state)
     int descriptor = memfd_create("archive", MFD_CLOEXEC);
     iso_archive_save(&archive, descriptor, "archive", &error);
     iso_archive_column(&archive, SPILL_ITEM_NAME, ISO_ARCHIVE_HEAP, name, &length, &length, 1);
-    iso_archive_column(&archive, SPILL_ITEM_SEGMENTS, ISO_ARCHIVE_HEAP, NULL, &none, &none, 16);
+    iso_archive_column(&archive, SPILL_ITEM_SEGMENTS, ISO_ARCHIVE_HEAP, NULL, &none, &none,
+                       sizeof(struct spill_segment));
     iso_archive_value(&archive, SPILL_ITEM_STATE, &stored, sizeof stored);
     iso_archive_column(&archive, "spill buffer", ISO_ARCHIVE_HEAP, bytes, &count, &count, 1);
     assert_int_equal(iso_archive_close(&archive), ISO_OK);
