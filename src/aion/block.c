@@ -11,7 +11,7 @@ void aion_block_forget_keys(struct aion_block *block)
 {
     if (block->key_count)
         memset(block->keys, 0, block->key_count * sizeof *block->keys);
-    block->found = 0;
+    block->found = block->ready = 0;
 }
 
 static void forget(struct aion_block *block)
@@ -85,15 +85,64 @@ void aion_block_fetch_keys(struct iso_aion *engine, struct aion_block *block, ui
     }
 }
 
+static void widen_keys(struct aion_block *block)
+{
+    size_t old = block->key_count, next = iso_column_capacity(old, block->history->key_count);
+    block->keys = iso_column_grow(block->keys, old * sizeof *block->keys, next * sizeof *block->keys);
+    memset(block->keys + old, 0, (next - old) * sizeof *block->keys);
+    block->key_count = (uint32_t)next;
+}
+
+/* ---- many keys at once ---- */
+
+static void want_key(struct iso_aion *engine, struct aion_block *block, uint32_t key)
+{
+    struct aion_block_key *entry = &block->keys[key];
+    set_digest(engine, block, key);
+    struct aion_wanted_keys *wanted = &engine->wanted[entry->shard];
+    if (wanted->count == wanted->capacity) {
+        wanted->capacity = wanted->capacity ? wanted->capacity * 2 : 1024;
+        wanted->list = iso_reallocate(wanted->list, wanted->capacity * sizeof *wanted->list);
+    }
+    wanted->list[wanted->count++] =
+        (struct aion_wanted){.digest = entry->digest, .name = block->history->key_atom[key], .key = key};
+    entry->number = UINT32_MAX; /* wanted once only */
+}
+
+void aion_block_want_keys(struct iso_aion *engine, struct aion_block *block, uint32_t first, uint32_t end)
+{
+    const struct iso_history *history = block->history;
+    if (history->key_count > block->key_count)
+        widen_keys(block);
+    block->ready = end;
+    if (block->found == history->key_count)
+        return;
+    for (uint32_t o = history->first_operation[first]; o < history->first_operation[end]; o++) {
+        if (!block->keys[history->key[o]].number)
+            want_key(engine, block, history->key[o]);
+    }
+}
+
+void aion_block_take_keys(struct iso_aion *engine, struct aion_block *block)
+{
+    for (uint32_t s = 0; s < engine->shards; s++) {
+        struct aion_wanted_keys *wanted = &engine->wanted[s];
+        for (uint32_t i = 0; i < wanted->count; i++) {
+            struct aion_block_key *entry = &block->keys[wanted->list[i].key];
+            entry->number = wanted->list[i].number + 1;
+            entry->use = wanted->list[i].use;
+        }
+        block->found += wanted->count;
+        wanted->count = 0;
+        aion_note_failure(engine, s);
+    }
+}
+
 struct aion_block_key *aion_block_find_key(struct iso_aion *engine, struct aion_block *block, uint32_t key)
 {
     const struct iso_history *history = block->history;
-    if (key >= block->key_count) {
-        size_t old = block->key_count, next = iso_column_capacity(old, history->key_count);
-        block->keys = iso_column_grow(block->keys, old * sizeof *block->keys, next * sizeof *block->keys);
-        memset(block->keys + old, 0, (next - old) * sizeof *block->keys);
-        block->key_count = (uint32_t)next;
-    }
+    if (key >= block->key_count)
+        widen_keys(block);
     struct aion_block_key *entry = &block->keys[key];
     set_digest(engine, block, key);
     block->found++;

@@ -6,7 +6,7 @@
 
 #include "aion/aion.h"
 #include "base/memory.h"
-#include "base/parallel.h"
+#include "base/team.h"
 #include "history/index.h"
 
 struct collector {
@@ -109,26 +109,6 @@ static void add_sessions(const struct collector *collector)
     }
 }
 
-/* ---- shards on threads ---- */
-
-struct work {
-    void (*task)(void *argument, uint32_t shard);
-    void *argument;
-};
-
-static void do_work(void *context, unsigned index)
-{
-    const struct work *work = context;
-    work->task(work->argument, index);
-}
-
-static void run_parallel(void *runner, void (*task)(void *argument, uint32_t shard), void *argument, uint32_t shards)
-{
-    struct work work = {task, argument};
-    (void)runner;
-    iso_parallel(shards, do_work, &work);
-}
-
 enum iso_status iso_aion_check(const struct iso_history *history, const struct iso_check_options *options,
                                struct iso_verdict *verdict, struct iso_error *error)
 {
@@ -145,7 +125,9 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
     settings.origin_is_index = true;
     settings.emit = collect;
     settings.context = &collector;
-    settings.run = settings.shards > 1 ? run_parallel : NULL;
+    struct iso_team *team = iso_team_new(settings.shards);
+    settings.run = iso_team_run;
+    settings.runner = team;
     verdict->engine = "aion";
     collector.predecessor = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *collector.predecessor);
     memset(collector.predecessor, 0xff, history->transaction_count * sizeof *collector.predecessor); /* ISO_NONE */
@@ -164,6 +146,7 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
         verdict->per_operation |= stats.per_operation;
     }
     iso_aion_free(engine);
+    iso_team_free(team);
     iso_free(collector.predecessor);
     verdict->seconds_check = now() - start;
     return status;

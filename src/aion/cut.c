@@ -33,12 +33,15 @@ static bool next_serial(struct iso_aion_shard *shard, const struct aion_key *key
     return true;
 }
 
-/* So many versions at the front may go: a chunk, if two versions behind it are below `passed`; or where everything is
- * to go, all but two. */
+/* A segment of fewer versions would leave more behind in memory than it takes out. */
+enum { LEAST = 3 };
+
+/* So many versions at the front may go: a chunk, if two versions behind it are below `passed`; or of the only one all
+ * but two. */
 static uint32_t count_old(const struct iso_aion_shard *shard, const struct aion_key *key)
 {
-    uint32_t chunks = aion_run_chunks(&key->versions), count, old = 0;
-    if (aion_key_is_list(key) || key->versions.count < 3 || (chunks < 2 && !shard->eager))
+    uint32_t chunks = aion_run_chunks(&key->versions), least = shard->eager ? 3 : LEAST + 2, count, old = 0;
+    if (aion_key_is_list(key) || key->versions.count < least)
         return 0;
     const struct aion_entry *versions = aion_run_chunk(&shard->pool, &key->versions, chunks < 2 ? 0 : 1, &count);
     if (chunks >= 2 && (count < 2 || versions[1].time >= shard->passed))
@@ -49,7 +52,7 @@ static uint32_t count_old(const struct iso_aion_shard *shard, const struct aion_
     }
     while (old < count && versions[old].time < shard->passed)
         old++;
-    return old > 2 ? old - 2 : 0;
+    return old >= least ? old - 2 : 0;
 }
 
 /* Of the first chunk. */

@@ -10,6 +10,9 @@
 
 enum { FETCH_AHEAD = 8, FETCH_STRIDE = 2 };
 
+/* Transactions whose keys are looked up together: one shard's still stand in the cache when their batch is judged. */
+enum { FIND_AHEAD = 128, FIND_AHEAD_PARALLEL = 1024 };
+
 /* So many keys of a block stay in the second level cache. */
 enum { KEYS_IN_CACHE = 1 << 14 };
 
@@ -54,6 +57,7 @@ void iso_aion_free(struct iso_aion *engine)
     for (uint32_t s = 0; s < engine->shards; s++) {
         iso_aion_shard_free(engine->shard[s]);
         aion_batch_release(&engine->batch[s]);
+        iso_free(engine->wanted[s].list);
     }
     aion_held_release(engine);
     aion_group_release(&engine->group);
@@ -100,7 +104,7 @@ void iso_aion_block(struct iso_aion *engine, const struct iso_history *history)
 
 struct task {
     struct iso_aion *engine;
-    enum { APPLY, KEEP, GO, ADVANCE, TICK, END, SWEEP, EVICT } what;
+    enum { FIND, APPLY, KEEP, GO, ADVANCE, TICK, END, SWEEP, EVICT } what;
     bool tell;
     uint64_t until, start; /* GO, ADVANCE */
     uint64_t bytes;        /* EVICT */
@@ -112,6 +116,10 @@ static void do_task(void *argument, uint32_t number)
     struct iso_aion *engine = task->engine;
     struct iso_aion_shard *shard = engine->shard[number];
     switch (task->what) {
+    case FIND:
+        iso_aion_shard_keys(shard, &engine->block.history->atoms, engine->wanted[number].list,
+                            engine->wanted[number].count);
+        break;
     case APPLY:
         iso_aion_shard_apply(shard, &engine->batch[number]);
         break;
@@ -156,6 +164,16 @@ static void run_task(struct iso_aion *engine, struct task task)
 static void run(struct iso_aion *engine, int what)
 {
     run_task(engine, (struct task){.what = what});
+}
+
+/* Looks up the keys of the next transactions. Where there is a store, most of the work of a key is to bring it back. */
+static void find_keys(struct iso_aion *engine, uint32_t first, uint32_t end)
+{
+    uint32_t most = engine->shards > 1 ? FIND_AHEAD_PARALLEL : FIND_AHEAD;
+    end = end - first < most ? end : first + most;
+    aion_block_want_keys(engine, &engine->block, first, end);
+    run(engine, FIND);
+    aion_block_take_keys(engine, &engine->block);
 }
 
 static void clear_batches(struct iso_aion *engine)
@@ -253,7 +271,10 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
         fetch_ahead(engine, ahead, end);
     for (; t < end; t++) {
         fetch_ahead(engine, t + FETCH_AHEAD, end);
-        fetch_keys_ahead(engine, t, end);
+        if (engine->options.spill && t >= engine->block.ready)
+            find_keys(engine, t, end);
+        else if (!engine->options.spill)
+            fetch_keys_ahead(engine, t, end);
         status = aion_accept(engine, &engine->block, t, false, &accepted, error);
         if (status != ISO_OK)
             break;

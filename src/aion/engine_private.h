@@ -26,6 +26,7 @@ struct aion_block {
     struct aion_block_key *keys;
     uint32_t key_count; /* entries that exist; zeroed when new */
     uint32_t found;     /* keys that have been looked up */
+    uint32_t ready;     /* all keys of the transactions to come below this one have been */
     uint16_t stamp;     /* of the transaction at hand */
     uint32_t *sessions; /* the engine's session, + 1 */
     uint32_t session_count;
@@ -164,11 +165,18 @@ struct aion_budget {
     struct iso_error failure;
 };
 
+/* Keys to be looked up, of one shard. */
+struct aion_wanted_keys {
+    struct aion_wanted *list;
+    uint32_t count, capacity;
+};
+
 struct iso_aion {
     struct iso_aion_options options;
     uint32_t shards;
     struct iso_aion_shard *shard[ISO_AION_SHARDS];
     struct aion_batch batch[ISO_AION_SHARDS];
+    struct aion_wanted_keys wanted[ISO_AION_SHARDS];
     uint32_t part_of[ISO_AION_SHARDS]; /* part of the transaction at hand, + 1 */
     struct aion_block block, held;
     struct aion_group group;
@@ -229,6 +237,8 @@ uint16_t aion_block_stamp(struct aion_block *block); /* one that no key bears */
 void aion_block_fetch_keys(struct iso_aion *engine, struct aion_block *block, uint32_t transaction,
                            enum aion_fetch what);
 struct aion_block_key *aion_block_find_key(struct iso_aion *engine, struct aion_block *block, uint32_t key);
+void aion_block_want_keys(struct iso_aion *engine, struct aion_block *block, uint32_t first, uint32_t end);
+void aion_block_take_keys(struct iso_aion *engine, struct aion_block *block); /* once the shards have found them */
 uint32_t aion_block_find_session(struct iso_aion *engine, struct aion_block *block, uint32_t session);
 
 static inline struct aion_block_key *aion_block_key(struct iso_aion *engine, struct aion_block *block, uint32_t key)

@@ -10,8 +10,9 @@
  * Who goes follows from the engine's state alone (archive.h): no clock, no address, nothing of the process. So a run
  * that is done again from an archive lets the same go at the same places.
  *
- * Which go: second chance. A hand goes round the keys; who was asked for since it came by last stays once more. A key
- * whose record in the store is still good is only forgotten.
+ * Which go: a hand goes round the keys; each stays as often as it was asked for again since it came, three times at
+ * most (a clock with two bits). Most keys that come are not asked for again soon: they go first. A key whose record in
+ * the store is still good is only forgotten.
  */
 #include "aion/record.h"
 #include "base/fetch.h"
@@ -158,12 +159,14 @@ static void evict_key(struct iso_aion_shard *shard, struct aion_key *key)
 {
     if (key->flags & AION_KEY_CUT)
         aion_cuts_trim(shard, key);
-    if (key->flags & AION_KEY_TOUCHED || is_referred_to(shard, key)) {
-        key->flags &= ~AION_KEY_TOUCHED;
-        if (!(key->flags & AION_KEY_FREE))
-            aion_cut(shard, key);
+    bool asked = key->flags & AION_KEY_ASKED && !shard->eager;
+    if (asked)
+        key->flags -= AION_KEY_ASKED_ONCE;
+    bool stays = asked || is_referred_to(shard, key);
+    if (!(key->flags & AION_KEY_FREE))
+        aion_cut(shard, key);
+    if (stays)
         return;
-    }
     uint64_t digest = aion_key_digest(shard, key);
     if (store_key(shard, key, digest))
         forget_key(shard, key, digest);
@@ -177,7 +180,7 @@ enum { FETCH_STRIDE = 6, FETCH_VERSIONS = 4 };
 static const struct aion_key *going(const struct iso_aion_shard *shard, uint32_t number)
 {
     const struct aion_key *key = &shard->keys[number < shard->key_count ? number : 0];
-    bool stays = key->flags & (AION_KEY_FREE | AION_KEY_PINNED | AION_KEY_ALONE | AION_KEY_TOUCHED);
+    bool stays = key->flags & (AION_KEY_FREE | AION_KEY_PINNED | AION_KEY_ALONE | AION_KEY_ASKED);
     return stays || !key->versions.at ? NULL : key;
 }
 
@@ -212,6 +215,9 @@ ISO_FETCH fetch_going(const struct iso_aion_shard *shard, uint32_t hand)
     }
 }
 
+/* Of the hand: who was asked for most often goes after three, and some that stayed may go by then. */
+enum { ROUNDS = 5 };
+
 /* What else is in use does not change here. */
 uint64_t iso_aion_shard_key_bytes(const struct iso_aion_shard *shard)
 {
@@ -226,7 +232,7 @@ void iso_aion_shard_evict(struct iso_aion_shard *shard, uint64_t bytes)
     pin_waiting(shard, true);
     shard->thorough = true;
     shard->eager = !goal;
-    for (uint64_t left = 2 * (uint64_t)shard->key_count; left && shard->failure.status == ISO_OK; left--) {
+    for (uint64_t left = ROUNDS * (uint64_t)shard->key_count; left && shard->failure.status == ISO_OK; left--) {
         if (iso_aion_shard_key_bytes(shard) <= goal)
             break;
         shard->evict_hand = shard->evict_hand + 1 < shard->key_count ? shard->evict_hand + 1 : 0;

@@ -6,7 +6,7 @@
 #include "aion/pool.h"
 #include "base/memory.h"
 
-enum { FIRST_SLOTS = 256 };
+enum { FIRST_SLOTS = 256, SHRINK_FROM = 1 << 17 };
 
 void aion_index_release(struct aion_index *index)
 {
@@ -27,10 +27,9 @@ static void put(struct aion_index *index, uint64_t slot)
     index->slots[at] = slot;
 }
 
-static void widen(struct aion_index *index)
+static void resize(struct aion_index *index, uint64_t bytes)
 {
     struct aion_index old = *index;
-    uint64_t bytes = old.slots ? 2 * aion_index_bytes(&old) : FIRST_SLOTS * sizeof *old.slots;
     index->slots = iso_column_zeroed(bytes);
     aion_advise_huge(index->slots, bytes);
     index->mask = (uint32_t)(bytes / sizeof *index->slots - 1);
@@ -44,9 +43,15 @@ static void widen(struct aion_index *index)
 void aion_index_add(struct aion_index *index, uint64_t digest, uint32_t number)
 {
     if (!index->slots || index->used >= index->mask / 4 * 3)
-        widen(index);
+        resize(index, index->slots ? 2 * aion_index_bytes(index) : FIRST_SLOTS * sizeof *index->slots);
     put(index, (uint64_t)(uint32_t)digest << 32 | (number + 1));
     index->used++;
+}
+
+void aion_index_shrink(struct aion_index *index)
+{
+    if (index->slots && index->mask >= SHRINK_FROM && index->used < index->mask / 4)
+        resize(index, aion_index_bytes(index) / 2);
 }
 
 /* Without tombstones: what stood behind moves up. */

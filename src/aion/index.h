@@ -42,5 +42,6 @@ ISO_FETCH aion_index_fetch(const struct aion_index *index, uint64_t digest)
 
 void aion_index_add(struct aion_index *index, uint64_t digest, uint32_t number);
 void aion_index_remove(struct aion_index *index, uint64_t digest, uint32_t number);
+void aion_index_shrink(struct aion_index *index); /* if much of it is empty */
 
 #endif

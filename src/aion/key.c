@@ -36,9 +36,7 @@ static uint32_t add_key(struct iso_aion_shard *shard, const struct iso_atoms *at
     const uint8_t *record = NULL;
     uint32_t number = new_key(shard), size;
     struct aion_key *key = &shard->keys[number];
-    *key = (struct aion_key){.newest_value = shard->initial,
-                             .atom = aion_values_take(&shard->values, atoms, name),
-                             .flags = AION_KEY_TOUCHED};
+    *key = (struct aion_key){.newest_value = shard->initial, .atom = aion_values_take(&shard->values, atoms, name)};
     aion_index_add(&shard->key_index, digest, number);
     if (shard->store)
         iso_spill_get(shard->store, digest, &record, &size, &shard->failure);
@@ -60,7 +58,8 @@ uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms
          aion_index_at(&shard->key_index, at, digest, &number); at++) {
         if (number == UINT32_MAX || !aion_atoms_same(&shard->values.atoms, shard->keys[number].atom, atoms, key))
             continue;
-        shard->keys[number].flags |= AION_KEY_TOUCHED;
+        uint32_t *flags = &shard->keys[number].flags;
+        *flags += (*flags & AION_KEY_ASKED) == AION_KEY_ASKED ? 0 : AION_KEY_ASKED_ONCE;
         shard->stats.spilt.hits += shard->store != NULL;
         return number;
     }
@@ -90,6 +89,22 @@ void iso_aion_shard_fetch(const struct iso_aion_shard *shard, uint64_t digest, e
         return;
     aion_values_fetch_slot(&shard->values, digest); /* of the name */
     iso_spill_fetch(shard->store, digest);
+}
+
+enum { FETCH_STRIDE = 4 };
+
+void iso_aion_shard_keys(struct iso_aion_shard *shard, const struct iso_atoms *atoms, struct aion_wanted *wanted,
+                         uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t what = 0; what < AION_FETCHES; what++) {
+            uint32_t ahead = i + (AION_FETCHES - what) * FETCH_STRIDE;
+            if (ahead < count)
+                iso_aion_shard_fetch(shard, wanted[ahead].digest, (enum aion_fetch)what);
+        }
+        wanted[i].number = iso_aion_shard_key(shard, atoms, wanted[i].name, wanted[i].digest);
+        wanted[i].use = iso_aion_shard_use(shard, wanted[i].number);
+    }
 }
 
 void aion_key_free(struct iso_aion_shard *shard, uint32_t number, uint64_t digest)
@@ -134,6 +149,7 @@ static void move_key(struct iso_aion_shard *shard, uint32_t from, uint32_t to)
 void aion_keys_shrink(struct iso_aion_shard *shard)
 {
     uint32_t to = 0;
+    aion_index_shrink(&shard->key_index);
     bool few = shard->key_count - shard->keys_in_use < SHRINK_FROM || shard->keys_in_use > shard->key_count / 8 * 7;
     if (few && !shard->eager)
         return;

@@ -27,7 +27,7 @@ void aion_seen_rebuild(struct aion_seen *seen, uint64_t floor)
     uint64_t old_count = old ? seen->mask + 1 : 0, kept = 0, count = FIRST_SLOTS;
     for (uint64_t i = 0; i < old_count; i++)
         kept += old[i].tid && old[i].stamp >= floor;
-    while (count < kept * 3)
+    while (count < kept * 2)
         count *= 2;
     seen->slots = iso_column_grow(NULL, 0, count * sizeof *seen->slots);
     memset(seen->slots, 0, count * sizeof *seen->slots);

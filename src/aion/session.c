@@ -85,12 +85,23 @@ static void unpin(struct iso_aion *engine, struct aion_session *session)
     free_member(engine, number);
 }
 
+/* Whether a quarter of the chunks lies below the floor: one look tells, whatever the session's length. */
+static bool has_much_below_floor(const struct iso_aion *engine, const struct aion_run *members)
+{
+    uint32_t count;
+    const struct aion_entry *entries = aion_run_chunk(&engine->pool, members, aion_run_chunks(members) / 4, &count);
+    return entries[count - 1].hold < engine->floor;
+}
+
 /* Lets go of what lies below the floor, but for the last entry there: it holds the largest position of all of
- * them. */
+ * them. Of a long session once that is much: what is counted each time is let go too. */
 static void trim(struct iso_aion *engine, struct aion_session *session)
 {
+    bool is_long = aion_run_chunks(&session->members) > 1;
+    if (is_long && !has_much_below_floor(engine, &session->members))
+        return;
     uint32_t count = count_below_floor(engine, &session->members), chunk = 0, left, entries_here;
-    if (count < 2 || count * 4 < session->members.count)
+    if (count < 2 || (!is_long && count * 4 < session->members.count))
         return;
     struct aion_place last = aion_run_begin();
     for (left = count - 1;; left -= entries_here, last.chunk++) {

@@ -130,6 +130,17 @@ void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t key, cons
  * the next iso_aion_shard_evict, or for good. `use`: what it is known to be used as, ISO_KEY_ bits. */
 uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key, uint64_t digest);
 
+/* The same of many, in this order, each fetched ahead. */
+struct aion_wanted {
+    uint64_t digest;
+    iso_atom name;
+    uint32_t key;    /* of the block */
+    uint32_t number; /* what is looked for */
+    uint8_t use;     /* and what it is known to be used as */
+};
+void iso_aion_shard_keys(struct iso_aion_shard *shard, const struct iso_atoms *atoms, struct aion_wanted *wanted,
+                         uint32_t count);
+
 /* Fetches cache lines for iso_aion_shard_key, one step after the other: each needs what the one before has fetched. */
 enum aion_fetch { AION_FETCH_SLOT, AION_FETCH_KEY, AION_FETCH_ENTRY, AION_FETCH_TEXT, AION_FETCHES };
 void iso_aion_shard_fetch(const struct iso_aion_shard *shard, uint64_t digest, enum aion_fetch what);

@@ -25,12 +25,13 @@ struct aion_key {
 #define AION_KEY_OWN 0x08u      /* some open read is above its own transaction's version */
 #define AION_KEY_ENTRIES 0x10u  /* some open read's value has to be let go (aion_value_drop) */
 #define AION_KEY_FREE 0x20u     /* nobody's */
-#define AION_KEY_TOUCHED 0x40u  /* asked for since the hand of evict.c came by */
 #define AION_KEY_PINNED 0x80u   /* evict.c: something that waits names it by its number */
 #define AION_KEY_STORED 0x100u  /* the store has a record of it */
 #define AION_KEY_CHANGED 0x200u /* and that lacks something */
 #define AION_KEY_ALONE 0x400u   /* never evicted: another key of the same digest has the place in the store */
 #define AION_KEY_CUT 0x800u     /* versions older than the first one here are in the store, in segments */
+#define AION_KEY_ASKED 0x3000u  /* how often it was asked for again, less how often the hand of evict.c came by */
+#define AION_KEY_ASKED_ONCE 0x1000u
 
 /* Versions: time = cts, hold = ots of the first write + 1 (under a lock: cts), detail = AION_VERSION_ bits;
  * lists: value is a list of the appended elements. Reads: time = bound (versions below it are visible), hold

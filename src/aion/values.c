@@ -11,7 +11,7 @@
 
 #define GROW(column, old, next)                                                                                        \
     ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
-enum { FIRST_SLOTS = 256, COMPACT_FROM = 1 << 16, SHRINK_FROM = 1 << 20, TEXT_UNIT = 16 };
+enum { FIRST_SLOTS = 256, COMPACT_FROM = 1 << 16, SHRINK_FROM = 1 << 20, SHRINK_SLOTS = 1 << 17, TEXT_UNIT = 16 };
 
 void aion_values_init(struct aion_values *values)
 {
@@ -63,10 +63,14 @@ bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct is
     return memcmp(left->text + left->payload[i], right->text + right->payload[j], left->form[i]) == 0;
 }
 
-static void grow_slots(struct aion_values *values)
+static size_t slots_of(const struct aion_values *values)
 {
-    size_t old_count = values->slots ? (size_t)values->slot_mask + 1 : 0;
-    size_t count = old_count ? old_count * 2 : FIRST_SLOTS;
+    return values->slots ? (size_t)values->slot_mask + 1 : 0;
+}
+
+static void set_slots(struct aion_values *values, size_t count)
+{
+    size_t old_count = slots_of(values);
     uint64_t *old = values->slots;
     values->slots = iso_column_grow(NULL, 0, count * sizeof *values->slots);
     aion_advise_huge(values->slots, count * sizeof *values->slots);
@@ -138,6 +142,8 @@ static void compact(struct aion_values *values)
 
 void aion_values_shrink(struct aion_values *values, bool eager)
 {
+    if (slots_of(values) >= SHRINK_SLOTS && values->used < slots_of(values) / 4)
+        set_slots(values, slots_of(values) / 2);
     bool much = values->garbage >= SHRINK_FROM && values->garbage > values->atoms.text_size / 8;
     if (much || (eager && values->garbage))
         compact(values);
@@ -228,7 +234,7 @@ uint32_t aion_values_enter_text(struct aion_values *values, uint32_t form, uint6
 {
     uint32_t hash = (uint32_t)digest_of(form, payload, text);
     if (!values->slots || values->used >= values->slot_mask / 4 * 3)
-        grow_slots(values);
+        set_slots(values, values->slots ? slots_of(values) * 2 : FIRST_SLOTS);
     uint32_t slot = hash & values->slot_mask;
     for (; values->slots[slot]; slot = (slot + 1) & values->slot_mask) {
         uint32_t entry = (uint32_t)values->slots[slot] - 1;

@@ -33,7 +33,7 @@ uint64_t aion_values_bytes(const struct aion_values *values);
 /* The atom here of an atom there, held once more; or of what an entry says (`text`, if it is a string). */
 uint32_t aion_values_enter(struct aion_values *values, const struct iso_atoms *from, iso_atom atom);
 uint32_t aion_values_enter_text(struct aion_values *values, uint32_t form, uint64_t payload, const char *text);
-void aion_values_shrink(struct aion_values *values, bool eager); /* if much of the texts' space is free, or any */
+void aion_values_shrink(struct aion_values *values, bool eager); /* what of texts and slots is free, if it is much */
 void aion_values_leave(struct aion_values *values, uint32_t value);
 
 static inline bool aion_value_is_entry(uint32_t value)

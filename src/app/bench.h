@@ -53,9 +53,6 @@ struct bench_kind {
 
 extern const struct bench_kind bench_chronos, bench_aion, bench_spill, bench_decode, bench_kafka;
 
-/* An iso_aion_run: each shard on a thread of its own, for the time of the call. */
-void bench_run_shards(void *runner, void (*task)(void *argument, uint32_t shard), void *argument, uint32_t shards);
-
 #define BENCH_MEBIBYTES(bytes) ((double)(bytes) / 1048576.0)
 
 struct iso_generate_options bench_generate_options(const struct bench *bench);

@@ -11,7 +11,7 @@
 #include "aion/aion.h"
 #include "app/bench_arrivals.h"
 #include "base/memory.h"
-#include "base/parallel.h"
+#include "base/team.h"
 #include "measure/child.h"
 #include "measure/percentile.h"
 
@@ -61,36 +61,19 @@ static void add_settings(const struct bench *bench, char *text, size_t size)
 
 /* ---- the engine ---- */
 
-struct work {
-    void (*task)(void *argument, uint32_t shard);
-    void *argument;
-};
-
-static void do_work(void *context, unsigned shard)
-{
-    const struct work *work = context;
-    work->task(work->argument, shard);
-}
-
-void bench_run_shards(void *runner, void (*task)(void *argument, uint32_t shard), void *argument, uint32_t shards)
-{
-    struct work work = {task, argument};
-    (void)runner;
-    iso_parallel(shards, do_work, &work);
-}
-
 static void pass_over(void *context, const struct iso_aion_event *event)
 {
     (void)context, (void)event;
 }
 
-static struct iso_aion *new_engine(const struct bench *bench, const struct iso_history *history)
+static struct iso_aion *new_engine(const struct bench *bench, struct iso_team *team, const struct iso_history *history)
 {
     struct iso_aion_options options;
     iso_aion_options_init(&options);
     options.level = (enum iso_level)bench->level;
     options.shards = bench->threads ? (uint32_t)bench->threads : 1;
-    options.run = options.shards > 1 ? bench_run_shards : NULL;
+    options.run = iso_team_run;
+    options.runner = team;
     options.finality_timeout_ms = 0;
     options.settle_ms = bench->settle;
     options.retention = bench->retention ? bench->retention : ISO_AION_FOREVER;
@@ -148,7 +131,8 @@ static enum iso_status run_saturated(void *context, double *numbers, struct iso_
     struct bench_arrivals arrivals;
     struct iso_aion_stats stats;
     if (bench_arrivals_init(&arrivals, run->point, run->delayed, error) == ISO_OK) {
-        struct iso_aion *engine = new_engine(&run->point->bench, &arrivals.history);
+        struct iso_team *team = iso_team_new((uint32_t)run->point->bench.threads);
+        struct iso_aion *engine = new_engine(&run->point->bench, team, &arrivals.history);
         if (feed(engine, &arrivals, (uint32_t)run->point->bench.batch, numbers, error) == ISO_OK) {
             iso_aion_stats(engine, &stats);
             numbers[FOUND] = 0;
@@ -156,6 +140,7 @@ static enum iso_status run_saturated(void *context, double *numbers, struct iso_
                 numbers[FOUND] += (double)stats.counts[axiom];
         }
         iso_aion_free(engine);
+        iso_team_free(team);
     }
     bench_arrivals_release(&arrivals);
     return error->status;
@@ -271,7 +256,8 @@ static enum iso_status run_by_clock(void *context, double *numbers, struct iso_e
     if (bench_arrivals_init(&arrivals, point, true, error) == ISO_OK) {
         uint32_t count = arrivals.history.transaction_count;
         struct turns turns = {.list = iso_allocate(((size_t)count + 1) * sizeof *turns.list)};
-        struct iso_aion *engine = new_engine(&point->bench, &arrivals.history);
+        struct iso_team *team = iso_team_new((uint32_t)point->bench.threads);
+        struct iso_aion *engine = new_engine(&point->bench, team, &arrivals.history);
         if (feed_by_clock(engine, &arrivals, (uint32_t)point->bench.batch, &turns, error) == ISO_OK && count) {
             iso_aion_stats(engine, &stats);
             fill_latencies(&arrivals, &turns, numbers);
@@ -279,6 +265,7 @@ static enum iso_status run_by_clock(void *context, double *numbers, struct iso_e
             numbers[RECHECKS] = (double)stats.rechecks;
         }
         iso_aion_free(engine);
+        iso_team_free(team);
         iso_free(turns.list);
     }
     bench_arrivals_release(&arrivals);

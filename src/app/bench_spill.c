@@ -20,6 +20,7 @@
 #include "aion/aion.h"
 #include "app/bench_run.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "measure/child.h"
 
 enum {
@@ -267,13 +268,14 @@ static void pass_over(void *context, const struct iso_aion_event *event)
     (void)context, (void)event;
 }
 
-static struct iso_aion *new_engine(const struct bench *bench)
+static struct iso_aion *new_engine(const struct bench *bench, struct iso_team *team)
 {
     struct iso_aion_options options;
     iso_aion_options_init(&options);
     options.level = (enum iso_level)bench->level;
     options.shards = bench->threads ? (uint32_t)bench->threads : 1;
-    options.run = options.shards > 1 ? bench_run_shards : NULL;
+    options.run = iso_team_run;
+    options.runner = team;
     options.finality_timeout_ms = 0;
     options.retention = bench->retention ? bench->retention : ISO_AION_FOREVER;
     options.memory_limit = bench->memory;
@@ -391,7 +393,8 @@ static enum iso_status run_all(void *context, double *numbers, struct iso_error 
     struct run run = {.bench = &point->bench, .started = app_seconds()};
     enum iso_status status = ISO_OK;
     simulation_init(&run.simulation, run.bench);
-    run.engine = new_engine(run.bench);
+    struct iso_team *team = iso_team_new((uint32_t)run.bench->threads);
+    run.engine = new_engine(run.bench, team);
     for (uint64_t left = run.bench->transactions; left && status == ISO_OK && goes_on(&run);) {
         uint32_t count = (uint32_t)(left < run.bench->batch ? left : run.bench->batch);
         status = feed(&run, count, error);
@@ -402,6 +405,7 @@ static enum iso_status run_all(void *context, double *numbers, struct iso_error 
     if (status == ISO_OK)
         fill(&run, numbers);
     iso_aion_free(run.engine);
+    iso_team_free(team);
     simulation_release(&run.simulation);
     return status;
 }

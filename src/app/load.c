@@ -28,7 +28,7 @@ static enum iso_status guess(struct app *app, const struct app_load *load, const
     for (uint32_t i = 0; i < files->count; i++) {
         enum iso_format guessed;
         if (iso_format_guess(files->items[i], &guessed, &app->error) != ISO_OK)
-            return ISO_BAD_INPUT;
+            return app->error.status;
         if (iso_format_is_native(guessed))
             continue;
         if (files->count > 1)

@@ -345,6 +345,7 @@ static void tell_memory(struct watcher *watcher)
     uint64_t in_use = app_memory_in_use();
     if (in_use <= limit + limit / 100 * ABOVE_PERCENT)
         return;
+    needed = needed > in_use ? needed : in_use; /* it has grown since the engine looked */
     watcher->told_memory = true;
     app_warn("--memory %" PRIu64 " is not enough: the process has %" PRIu64
              " bytes, and all went to the store that can. "

@@ -342,8 +342,8 @@ void iso_argument_init(struct iso_argument *argument, const struct iso_facts *fa
     *argument = (struct iso_argument){.facts = facts, .claim = claim, .wall = wall};
     argue_title(argument, "%s", claim->wrong->name);
     ways[claim->wrong->argument](argument);
-    if (!argument->step_count) /* the verdict names less than an engine would */
-        argue_step(argument, "The verdict says no more than that.");
+    if (!argument->step_count)
+        argue_step(argument, ISO_SAYS_NO_MORE);
     if (claim->doubt)
         argue_step(argument, "This is doubtful: %s", claim->doubt);
 }

@@ -153,6 +153,8 @@ static void say_all(struct iso_brief *brief, const struct told *told)
     brief_draw_line(brief, told);
     if (told->places)
         STEP(brief, "Recorded in %s.", told_at(told, told->places));
+    if (!brief->step_count)
+        STEP(brief, ISO_SAYS_NO_MORE);
     say_state(brief, told);
 }
 

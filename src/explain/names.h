@@ -31,4 +31,7 @@ void iso_wrong_id(const struct iso_wrong *wrong, char id[ISO_WRONG_ID]);
 /* Why a final verdict may be wrong all the same, as a sentence: of the word that a line's "doubtful" says. */
 const char *iso_doubt(const char *word);
 
+/* The step of a verdict that names less than an engine would. */
+#define ISO_SAYS_NO_MORE "The verdict says no more than that."
+
 #endif

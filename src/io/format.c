@@ -203,7 +203,10 @@ static enum iso_status guess_directory(const char *path, enum iso_format *format
 enum iso_status iso_format_guess(const char *path, enum iso_format *format, struct iso_error *error)
 {
     char head[HEAD];
-    if (iso_path_is_directory(path))
+    bool is_directory;
+    if (iso_path_look(path, &is_directory, error) != ISO_OK)
+        return error->status;
+    if (is_directory)
         return guess_directory(path, format, error);
     size_t length = read_head(path, head);
     *format = iso_format_of_text(head, length);

@@ -142,7 +142,10 @@ static enum iso_status read_sessions(struct cursor *cursor)
 enum iso_status format_dbcop_read(const char *path, struct iso_history *history, struct iso_error *error)
 {
     char inner[4096];
-    if (iso_path_is_directory(path)) {
+    bool is_directory;
+    if (iso_path_look(path, &is_directory, error) != ISO_OK)
+        return error->status;
+    if (is_directory) {
         snprintf(inner, sizeof inner, "%s/history.bincode", path);
         path = inner;
     }

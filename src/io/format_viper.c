@@ -361,7 +361,9 @@ enum iso_status format_viper_read(const char *path, struct iso_history *history,
     char *single = (char *)path;
     struct iso_paths paths = {0}, alone = {&single, 1};
     struct reader reader = {.history = history, .error = error};
-    bool directory = iso_path_is_directory(path);
+    bool directory;
+    if (iso_path_look(path, &directory, error) != ISO_OK)
+        return error->status;
     const struct iso_paths *logs = directory ? &paths : &alone;
     struct iso_history_mark nothing = iso_history_mark(history);
     enum iso_status status = directory ? iso_paths_list(&paths, path, ".log", error) : ISO_OK;

@@ -30,7 +30,7 @@ static inline bool starts_with(const char *at, const char *literal, unsigned len
 /* A letter's kind of operation; false: none, or one that is not plain. */
 static inline bool kind_of(char letter, uint8_t *kind)
 {
-    static const char letters[8] = {[1] = 'a', [2] = 'r', [7] = 'w'};
+    static const char letters[8] = {[0] = 'a', [1] = 'a', [2] = 'r', [7] = 'w'}; /* [0]: none ends in 0, NUL does */
     static const uint8_t kinds[8] = {[1] = ISO_APPEND, [2] = ISO_READ, [7] = ISO_WRITE};
     *kind = kinds[letter & 7];
     return letters[letter & 7] == letter;

@@ -54,6 +54,39 @@ static bool ends_in(const char *name, const char *suffix)
     return length >= tail && strcmp(name + length - tail, suffix) == 0;
 }
 
+static void add_path(struct iso_paths *paths, uint32_t *capacity, const char *directory, const char *name)
+{
+    if (paths->count == *capacity) {
+        *capacity = (uint32_t)iso_column_capacity(*capacity, *capacity + 1);
+        paths->paths = iso_reallocate(paths->paths, *capacity * sizeof *paths->paths);
+    }
+    size_t size = strlen(directory) + strlen(name) + 2;
+    paths->paths[paths->count] = iso_allocate(size);
+    snprintf(paths->paths[paths->count++], size, "%s/%s", directory, name);
+}
+
+/* One that cannot be looked at is an error, not left out: a history without one of its sessions is another. */
+static void add_paths(struct iso_paths *paths, DIR *stream, const char *directory, const char *suffix,
+                      struct iso_error *error)
+{
+    struct dirent *entry;
+    struct stat status;
+    uint32_t capacity = 0;
+    while (errno = 0, (entry = readdir(stream))) {
+        if (!ends_in(entry->d_name, suffix))
+            continue;
+        if (fstatat(dirfd(stream), entry->d_name, &status, 0)) {
+            iso_error_set(error, iso_error_of_open(errno), "%s/%s: cannot be looked at: %s", directory, entry->d_name,
+                          strerror(errno));
+            return;
+        }
+        if (S_ISREG(status.st_mode))
+            add_path(paths, &capacity, directory, entry->d_name);
+    }
+    if (errno)
+        iso_error_set(error, ISO_FAILED, "%s: cannot be listed: %s", directory, strerror(errno));
+}
+
 enum iso_status iso_paths_list(struct iso_paths *paths, const char *directory, const char *suffix,
                                struct iso_error *error)
 {
@@ -61,24 +94,13 @@ enum iso_status iso_paths_list(struct iso_paths *paths, const char *directory, c
     DIR *stream = opendir(directory);
     if (!stream)
         return iso_error_set(error, iso_error_of_open(errno), "%s: %s", directory, strerror(errno));
-    uint32_t capacity = 0;
-    for (struct dirent *entry; (entry = readdir(stream));) {
-        struct stat status;
-        if (!ends_in(entry->d_name, suffix) || fstatat(dirfd(stream), entry->d_name, &status, 0) ||
-            !S_ISREG(status.st_mode))
-            continue;
-        if (paths->count == capacity) {
-            capacity = (uint32_t)iso_column_capacity(capacity, capacity + 1);
-            paths->paths = iso_reallocate(paths->paths, capacity * sizeof *paths->paths);
-        }
-        size_t length = strlen(directory) + 1 + strlen(entry->d_name);
-        paths->paths[paths->count] = iso_allocate(length + 1);
-        snprintf(paths->paths[paths->count++], length + 1, "%s/%s", directory, entry->d_name);
-    }
+    add_paths(paths, stream, directory, suffix, error);
     closedir(stream);
     if (paths->count)
         qsort(paths->paths, paths->count, sizeof *paths->paths, compare_names);
-    return ISO_OK;
+    if (error->status != ISO_OK)
+        iso_paths_release(paths);
+    return error->status;
 }
 
 void iso_paths_release(struct iso_paths *paths)
@@ -89,8 +111,12 @@ void iso_paths_release(struct iso_paths *paths)
     *paths = (struct iso_paths){0};
 }
 
-bool iso_path_is_directory(const char *path)
+enum iso_status iso_path_look(const char *path, bool *is_directory, struct iso_error *error)
 {
     struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    bool found = !stat(path, &status);
+    *is_directory = found && S_ISDIR(status.st_mode);
+    if (!found && iso_error_of_open(errno) == ISO_FAILED)
+        iso_error_set(error, ISO_FAILED, "%s: cannot be looked at: %s", path, strerror(errno));
+    return error->status;
 }

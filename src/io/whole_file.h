@@ -34,6 +34,7 @@ enum iso_status iso_paths_list(struct iso_paths *paths, const char *directory, c
                                struct iso_error *error);
 void iso_paths_release(struct iso_paths *paths);
 
-bool iso_path_is_directory(const char *path);
+/* Whether there is a directory. That nothing is there is no error: whoever opens it says so. */
+enum iso_status iso_path_look(const char *path, bool *is_directory, struct iso_error *error);
 
 #endif

@@ -112,7 +112,7 @@ static void find_file(struct iso_archive *archive, struct iso_spill *spill)
 {
     struct stat status;
     uint64_t needed = (uint64_t)spill_segments_needed(spill->list, spill->segments, spill->active) * spill->segment;
-    if (archive->error->status != ISO_OK || !needed || spill_open_named(spill, 0, archive->error) != ISO_OK)
+    if (archive->error->status != ISO_OK || !needed || spill_open_named(spill, O_RDWR, archive->error) != ISO_OK)
         return;
     if (fstat(spill->file, &status))
         spill_failed(spill, archive->error, "cannot be looked at");

@@ -39,7 +39,7 @@ enum iso_status spill_make_unnamed(struct iso_spill *spill, struct iso_error *er
 enum iso_status spill_open_named(struct iso_spill *spill, int flags, struct iso_error *error)
 {
     at(spill, "before-spill-opened");
-    spill->file = open(spill->path, flags | O_RDWR | O_CLOEXEC, 0600);
+    spill->file = open(spill->path, flags | O_CLOEXEC, 0600);
     if (spill->file < 0)
         return spill_failed(spill, error, flags & O_CREAT ? "cannot be made" : "cannot be opened");
     at(spill, "after-spill-opened");
@@ -67,7 +67,7 @@ enum iso_status spill_read(struct iso_spill *spill, void *bytes, size_t size, ui
 enum iso_status spill_write_segment(struct iso_spill *spill, struct iso_error *error)
 {
     memset(spill->buffer + spill->filled, 0, spill->segment - spill->filled);
-    if (spill->file < 0 && spill_open_named(spill, O_CREAT | O_TRUNC, error) != ISO_OK)
+    if (spill->file < 0 && spill_open_named(spill, O_RDWR | O_CREAT | O_TRUNC, error) != ISO_OK)
         return error->status;
     at(spill, "before-spill-write");
     for (size_t done = 0; done < spill->segment;) {

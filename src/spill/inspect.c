@@ -72,7 +72,7 @@ static enum iso_status read_file(struct iso_spill_inspection *inspection, struct
                                  uint32_t active, struct iso_error *error)
 {
     struct stat status;
-    if (spill_open_named(&reader->file, 0, error) != ISO_OK)
+    if (spill_open_named(&reader->file, O_RDONLY, error) != ISO_OK)
         return error->status;
     if (fstat(reader->file.file, &status))
         return spill_failed(&reader->file, error, "cannot be looked at");
@@ -147,7 +147,10 @@ enum iso_status iso_spill_cut(const char *folder, const char *name, uint64_t nee
     struct stat status;
     *freed = 0;
     put_path(&path, folder, &(struct iso_text){.bytes = (char *)name, .used = strlen(name)});
-    if (!stat(path.bytes, &status) && (uint64_t)status.st_size > needed) {
+    if (stat(path.bytes, &status)) {
+        if (errno != ENOENT)
+            iso_error_set(error, ISO_FAILED, "%s: cannot be looked at: %s", path.bytes, strerror(errno));
+    } else if ((uint64_t)status.st_size > needed) {
         *freed = (uint64_t)status.st_size - needed;
         if (needed ? truncate(path.bytes, (off_t)needed) : unlink(path.bytes))
             iso_error_set(error, ISO_FAILED, "%s: cannot be cut: %s", path.bytes, strerror(errno));

@@ -36,15 +36,17 @@ enum iso_status store_new_journal(struct iso_store *store, uint64_t generation, 
     return error->status;
 }
 
-/* Journals behind a torn one. */
-static void remove_later(struct iso_store *store, uint64_t generation)
+/* Journals behind a torn one: the last record of that may name one again, and mean another. */
+static enum iso_status remove_later(struct iso_store *store, uint64_t generation, struct iso_error *error)
 {
     char name[STORE_NAME];
-    while (store_has(store, "journal", ++generation)) {
+    while (error->status == ISO_OK && store_has(store, "journal", ++generation)) {
         store_name(name, "journal", generation);
-        unlinkat(store->directory, name, 0);
+        if (unlinkat(store->directory, name, 0))
+            store_failed(store, name, "cannot be removed", error);
         store_at(store, "after-later-journal-removed");
     }
+    return error->status;
 }
 
 enum iso_status iso_store_resume(struct iso_store *store, uint64_t *torn, struct iso_error *error)
@@ -54,9 +56,10 @@ enum iso_status iso_store_resume(struct iso_store *store, uint64_t *torn, struct
     bool rolled = store->in.rolled, headless = store->in.size < sizeof(struct journal_head);
     uint64_t number = store->in.number, whole = store->in.at;
     *torn = store->torn;
-    remove_later(store, store->read_generation);
     iso_free(store->in.bytes);
     store->in = (struct journal_in){0};
+    if (remove_later(store, store->read_generation, error) != ISO_OK)
+        return error->status;
     if (rolled || headless)
         return store_new_journal(store, store->read_generation + rolled, error);
     store->generation = store->read_generation;

@@ -20,17 +20,18 @@ static bool is_needless(const struct iso_store *store, const char *name)
 
 enum iso_status store_clean(struct iso_store *store, iso_store_freed freed, void *context, struct iso_error *error)
 {
-    const struct dirent *entry;
+    const char *entry;
     struct stat status;
     DIR *listing = store_list(store, error);
-    while (listing && error->status == ISO_OK && (entry = readdir(listing))) {
-        if (!is_needless(store, entry->d_name))
+    while (listing && error->status == ISO_OK && (entry = store_list_next(store, listing, error))) {
+        if (!is_needless(store, entry))
             continue;
-        bool known = !fstatat(store->directory, entry->d_name, &status, 0);
-        if (unlinkat(store->directory, entry->d_name, 0) && errno != ENOENT)
-            store_failed(store, entry->d_name, "cannot be removed", error);
-        else if (known && freed)
-            freed(context, entry->d_name, (uint64_t)status.st_size);
+        if (freed && fstatat(store->directory, entry, &status, 0))
+            store_failed(store, entry, "cannot be looked at", error);
+        else if (unlinkat(store->directory, entry, 0) && errno != ENOENT)
+            store_failed(store, entry, "cannot be removed", error);
+        else if (freed)
+            freed(context, entry, (uint64_t)status.st_size);
         store_at(store, "after-needless-removed");
     }
     if (listing)

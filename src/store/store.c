@@ -31,7 +31,8 @@ void store_name(char name[STORE_NAME], const char *kind, uint64_t generation)
 
 enum iso_status store_failed(const struct iso_store *store, const char *name, const char *what, struct iso_error *error)
 {
-    return iso_error_set(error, ISO_FAILED, "state %s/%s: %s: %s", store->path, name, what, strerror(errno));
+    return iso_error_set(error, ISO_FAILED, "state %s%s%s: %s: %s", store->path, *name ? "/" : "", name, what,
+                         strerror(errno));
 }
 
 enum iso_status store_sync(struct iso_store *store, int file, const char *name, struct iso_error *error)
@@ -67,19 +68,36 @@ bool store_write(int file, const void *bytes, size_t size)
 
 /* ---- opening ---- */
 
+/* Whoever only looks at a state that stays as it is, in a copy or on a file system for reading, needs no lock. */
+static bool is_for_reading(const struct iso_store *store)
+{
+    return store->options.must_exist && (errno == EACCES || errno == EROFS);
+}
+
 /* The lock goes with the process, however it ends. */
 static enum iso_status take_lock(struct iso_store *store, struct iso_error *error)
 {
     char owner[32] = "";
+    bool writes = true;
     store->lock = openat(store->directory, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (store->lock < 0 && is_for_reading(store)) {
+        writes = false;
+        store->lock = openat(store->directory, "lock", O_RDONLY | O_CLOEXEC);
+        if (store->lock < 0 && errno == ENOENT)
+            return ISO_OK;
+    }
     if (store->lock < 0)
         return store_failed(store, "lock", "cannot be opened", error);
     if (flock(store->lock, LOCK_EX | LOCK_NB)) {
+        if (errno != EWOULDBLOCK)
+            return store_failed(store, "lock", "cannot be locked", error);
         ssize_t length = pread(store->lock, owner, sizeof owner - 1, 0);
         owner[length > 0 ? length : 0] = 0;
         return iso_error_set(error, ISO_FAILED, "state %s: in use by another isochron, process %s", store->path,
                              *owner ? owner : "unknown");
     }
+    if (!writes)
+        return ISO_OK;
     int length = snprintf(owner, sizeof owner, "%ld", (long)getpid());
     if (ftruncate(store->lock, 0) || !store_write(store->lock, owner, (size_t)length))
         return store_failed(store, "lock", "cannot be written", error);
@@ -107,16 +125,25 @@ DIR *store_list(const struct iso_store *store, struct iso_error *error)
     return listing;
 }
 
+const char *store_list_next(const struct iso_store *store, DIR *listing, struct iso_error *error)
+{
+    errno = 0;
+    const struct dirent *entry = readdir(listing);
+    if (!entry && errno)
+        store_failed(store, "", "cannot be listed", error);
+    return entry ? entry->d_name : NULL;
+}
+
 static enum iso_status find_snapshot(struct iso_store *store, struct iso_error *error)
 {
     char name[STORE_NAME];
     struct stat status;
-    const struct dirent *entry;
+    const char *entry;
     uint64_t journals = 0;
     DIR *listing = store_list(store, error);
-    while (listing && (entry = readdir(listing))) {
-        uint64_t snapshot = store_generation_in(entry->d_name, "snapshot"),
-                 journal = store_generation_in(entry->d_name, "journal");
+    store->base = 0;
+    while (listing && (entry = store_list_next(store, listing, error))) {
+        uint64_t snapshot = store_generation_in(entry, "snapshot"), journal = store_generation_in(entry, "journal");
         store->base = snapshot > store->base ? snapshot : store->base;
         journals = journal > journals ? journal : journals;
     }
@@ -131,10 +158,20 @@ static enum iso_status find_snapshot(struct iso_store *store, struct iso_error *
     /* The first journal precedes its snapshot: a crash between the two leaves it alone, and with nothing in it. */
     if (!store->base && journals > 1)
         return iso_error_set(error, ISO_FAILED, "state %s: damaged: it has a journal and no snapshot", store->path);
-    if (store->base && !store_has(store, "journal", store->base))
-        return iso_error_set(error, ISO_FAILED, "state %s: damaged: journal-%" PRIu64 " is missing", store->path,
-                             store->base);
-    return ISO_OK;
+    store_name(name, "journal", store->base);
+    if (!store->base || store_has(store, "journal", store->base))
+        return ISO_OK;
+    if (errno != ENOENT)
+        return store_failed(store, name, "cannot be looked at", error);
+    return iso_error_set(error, ISO_FAILED, "state %s: damaged: %s is missing", store->path, name);
+}
+
+/* A lock is not made where there is nothing to be locked: whoever looks into another directory leaves no trace. */
+static bool may_be_state(struct iso_store *store, struct iso_error *error)
+{
+    if (!store->options.must_exist || !faccessat(store->directory, "lock", F_OK, 0))
+        return true;
+    return find_snapshot(store, error) == ISO_OK && store->base;
 }
 
 struct iso_store *iso_store_open(const struct iso_store_options *options, struct iso_error *error)
@@ -150,8 +187,9 @@ struct iso_store *iso_store_open(const struct iso_store_options *options, struct
     }
     store->directory = open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (store->directory < 0)
-        store_failed(store, "", "cannot be opened", error);
-    if (error->status == ISO_OK && take_lock(store, error) == ISO_OK)
+        iso_error_set(error, options->must_exist ? iso_error_of_open(errno) : ISO_FAILED,
+                      "state %s: cannot be opened: %s", store->path, strerror(errno));
+    if (error->status == ISO_OK && may_be_state(store, error) && take_lock(store, error) == ISO_OK)
         find_snapshot(store, error);
     if (error->status == ISO_OK && options->must_exist && !store->base)
         iso_error_set(error, ISO_BAD_INPUT, "state %s: holds no state", store->path);
@@ -307,9 +345,13 @@ static enum journal_step open_journal(struct iso_store *store, struct iso_error 
 }
 
 /* Nothing stands behind the last record of a journal: the next takes over, if the record says so. */
-static void end_journal(struct iso_store *store)
+static void end_journal(struct iso_store *store, struct iso_error *error)
 {
+    char name[STORE_NAME];
     if (!store->in.rolled || !store_has(store, "journal", store->read_generation + 1)) {
+        store_name(name, "journal", store->read_generation + 1);
+        if (store->in.rolled && errno != ENOENT)
+            store_failed(store, name, "cannot be looked at", error);
         end_torn(store);
         return;
     }
@@ -332,7 +374,7 @@ bool iso_store_next(struct iso_store *store, struct iso_store_record *record, st
         else if (step == JOURNAL_TORN)
             end_torn(store);
         else if (step == JOURNAL_END)
-            end_journal(store);
+            end_journal(store, error);
         if (step != JOURNAL_RECORD)
             continue;
         store->appended += sizeof head + head.size;

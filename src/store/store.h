@@ -38,7 +38,8 @@ typedef void (*iso_store_walk)(void *context, struct iso_archive *archive);
 
 struct iso_store_options {
     const char *path;
-    bool must_exist; /* a directory without a snapshot is an error; nothing is created or cut */
+    bool must_exist; /* a directory without a snapshot is an error, and nothing is created or cut there. What may only
+                      * be read is looked at without a lock, if it has none */
     void (*at)(void *context, const char *point); /* or NULL */
     void *context;
 };

@@ -46,6 +46,8 @@ bool store_has(const struct iso_store *store, const char *kind, uint64_t generat
 
 uint64_t store_generation_in(const char *name, const char *kind); /* as in snapshot-7; 0: it is another name */
 DIR *store_list(const struct iso_store *store, struct iso_error *error);
+/* The name of its next entry; NULL: there is none, or an error. */
+const char *store_list_next(const struct iso_store *store, DIR *listing, struct iso_error *error);
 
 /* compact.c: removes what the committed snapshot has replaced, and what was never committed. */
 enum iso_status store_clean(struct iso_store *store, iso_store_freed freed, void *context, struct iso_error *error);

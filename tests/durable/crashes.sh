@@ -27,9 +27,25 @@ wait_for_children() {
     done
 }
 
+# no_answer SAID: a run ended because a broker of this busy machine did not answer in time. The next one goes on from where it was.
+no_answer() {
+    grep -q 'did not answer within\|Local: Timed out' "$1"
+}
+
+# One run, and another while brokers do not answer; its status.
+answered_run() {
+    local try status
+    for ((try = 1; ; try++)); do
+        "${durable[@]}" 2>"$work/said.last"
+        status=$?
+        cat "$work/said.last" >>"$work/said"
+        [ $status = 4 ] && [ $try -lt 5 ] && no_answer "$work/said.last" || return $status
+    done
+}
+
 # goes_on NAME: the run that is not killed, and what is there then.
 goes_on() {
-    "${durable[@]}" 2>>"$work/said"
+    answered_run
     local status=$?
     grep '"state":"final"' "$work/lines" | sort >"$work/found"
     [ $status = 1 ] && cmp -s "$work/expected" "$work/found" && [ "$(tail -c 1 "$work/lines" | od -An -c | tr -d ' ')" = '\n' ]

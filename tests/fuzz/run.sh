@@ -12,5 +12,5 @@ fi
 mkdir -p "$found" "$root/build-fuzz/crashes"
 seeds=()
 [ -d "$root/tests/fuzz/seeds/$name" ] && seeds=("$root/tests/fuzz/seeds/$name")
-"$root/build-fuzz/tests/fuzz/$name" ${FUZZ_SEED:+-runs=30000} -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -seed="${FUZZ_SEED:-0}" \
+"$root/build-fuzz/tests/fuzz/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -seed="${FUZZ_SEED:-0}" \
     -artifact_prefix="$root/build-fuzz/crashes/$name-" "$found" "${seeds[@]}"

@@ -11,6 +11,7 @@ work=$(mktemp -d)
 broker=$work/broker
 number=0
 . "$here/../support/tap.sh"
+. "$here/../durable/crashes.sh"
 
 stop_all() {
     "$here/broker.sh" stop "$broker"
@@ -29,18 +30,11 @@ address=$("$here/broker.sh" start "$broker") || { echo "1..1"; echo "not ok 1 - 
 watch=("$isochron" watch --source history:t --until-eof --quiet --finality-timeout 0 --final-only -X bootstrap.servers="$address")
 "${watch[@]}" | sort >"$work/expected"
 
-# A snapshot's child is killed with its parent, an instant later.
-wait_for_children() {
-    for ((i = 0; i < 6000; i++)); do
-        [ ! -e "$work/state/lock" ] || flock -n "$work/state/lock" true && return
-        sleep 0.02
-    done
-}
-
 # live TOPIC: one run; its environment says where it dies.
 live() {
-    timeout 300 "${watch[@]}" -X fetch.message.max.bytes=50000 --state "$work/state" --checkpoint-interval 0 --snapshot-after 1000000 \
-        --out "kafka:$1" 2>>"$work/said"
+    durable=(timeout 300 "${watch[@]}" -X fetch.message.max.bytes=50000 --state "$work/state" --checkpoint-interval 0
+        --snapshot-after 1000000 --out "kafka:$1")
+    answered_run
     local status=$?
     wait_for_children
     return $status

@@ -38,6 +38,7 @@ enum kind {
     FOLDER,
     CUT,
     LOOK,
+    LIST,
     CLOSE,
     MEMORY,
     MAP,
@@ -54,14 +55,23 @@ static const struct {
     const char *name;
     int error;
 } kinds[KINDS] = {
-    [OPEN] = {"open", EMFILE},     [READ] = {"read", EIO},
-    [WRITE] = {"write", ENOSPC},   [FSYNC] = {"fsync", EIO},
-    [RENAME] = {"rename", EIO},    [UNLINK] = {"unlink", EIO},
-    [FOLDER] = {"folder", ENOSPC}, [CUT] = {"cut", EIO},
-    [LOOK] = {"look", EIO},        [CLOSE] = {"close", EIO},
-    [MEMORY] = {"memory", ENOMEM}, [MAP] = {"map", ENOMEM},
-    [THREAD] = {"thread", EAGAIN}, [PROCESS] = {"process", EAGAIN},
-    [SEND] = {"send", EPIPE},      [RECEIVE] = {"receive", ECONNRESET},
+    [OPEN] = {"open", EMFILE},
+    [READ] = {"read", EIO},
+    [WRITE] = {"write", ENOSPC},
+    [FSYNC] = {"fsync", EIO},
+    [RENAME] = {"rename", EIO},
+    [UNLINK] = {"unlink", EIO},
+    [FOLDER] = {"folder", ENOSPC},
+    [CUT] = {"cut", EIO},
+    [LOOK] = {"look", EIO},
+    [LIST] = {"list", EIO},
+    [CLOSE] = {"close", EIO},
+    [MEMORY] = {"memory", ENOMEM},
+    [MAP] = {"map", ENOMEM},
+    [THREAD] = {"thread", EAGAIN},
+    [PROCESS] = {"process", EAGAIN},
+    [SEND] = {"send", EPIPE},
+    [RECEIVE] = {"receive", ECONNRESET},
 };
 
 static struct {
@@ -168,6 +178,11 @@ DIR *fdopendir(int descriptor)
     return fails(OPEN, CALLER) ? NULL : NEXT(fdopendir)(descriptor);
 }
 
+struct dirent *readdir(DIR *folder)
+{
+    return fails(LIST, CALLER) ? NULL : NEXT(readdir)(folder);
+}
+
 FILE *fopen(const char *path, const char *mode)
 {
     return fails(OPEN, CALLER) ? NULL : NEXT(fopen)(path, mode);
@@ -242,6 +257,11 @@ int ftruncate(int descriptor, off_t size)
     return fails(CUT, CALLER) ? -1 : NEXT(ftruncate)(descriptor, size);
 }
 
+int truncate(const char *path, off_t size)
+{
+    return fails(CUT, CALLER) ? -1 : NEXT(truncate)(path, size);
+}
+
 int fstat(int descriptor, struct stat *status)
 {
     return fails(LOOK, CALLER) ? -1 : NEXT(fstat)(descriptor, status);
@@ -255,6 +275,11 @@ int stat(const char *path, struct stat *status)
 int fstatat(int folder, const char *path, struct stat *status, int flags)
 {
     return fails(LOOK, CALLER) ? -1 : NEXT(fstatat)(folder, path, status, flags);
+}
+
+int faccessat(int folder, const char *path, int mode, int flags)
+{
+    return fails(LOOK, CALLER) ? -1 : NEXT(faccessat)(folder, path, mode, flags);
 }
 
 off_t lseek(int descriptor, off_t offset, int whence)

@@ -25,7 +25,7 @@ finish() {
 trap finish EXIT
 
 # The commands, each run in an empty folder with the inputs beside it; what they leave there and print is what is compared.
-scenarios=${SCENARIOS:-check config aion polygraph minimise verify convert directory gen replay spill lists join dead-letter watch state restart tools}
+scenarios=${SCENARIOS:-check config aion polygraph minimise verify convert directory logs gen replay spill lists join dead-letter watch state restart tools}
 # Each key leaves memory as soon as it can, into small segments of the store in the state's directory.
 remembering() {
     ISOCHRON_SPILL_ALL=12 "$isochron" watch --source history:t --until-eof --finality-timeout 0 --final-only --state remembered \
@@ -58,6 +58,7 @@ run() {
     verify) "$isochron" verify ../untimed.jsonl ../evidence.jsonl ;;
     convert) "$isochron" convert --to timekiller ../violated.jsonl.zst -o out.json.zst ;;
     directory) "$isochron" convert --to cobra ../untimed.jsonl -o out ;;
+    logs) "$isochron" check --engine polygraph --level ser --json ../logs ;;
     gen) "$isochron" gen --txns 2k --anomaly lost-update --seed 5 -o out.jsonl.zst ;;
     replay) "$isochron" replay --source history:t --final-only ../capture.jsonl ;;
     spill) "$isochron" replay --source history:t --final-only --json --memory 1M --spill . ../large.jsonl ;;
@@ -109,6 +110,7 @@ prepare() {
         sed 's/"sts":"*[0-9]*"*,"cts":"*[0-9]*"*,//' >untimed.jsonl
     "$isochron" check --engine polygraph --level ser --evidence evidence.jsonl --quiet untimed.jsonl >/dev/null
     "$isochron" convert --to native violated.jsonl.zst -o native.jsonl
+    "$isochron" convert --to cobra untimed.jsonl -o logs
     head -n 800 native.jsonl |
         jq -c '{topic: "t", partition: 0, offset: (input_line_number - 1), ts: 1, key: null, payload: tojson}' >capture.jsonl
     "$isochron" gen --txns 100 --sessions 5 --ops 4 --keys 20 --anomaly lost-update:3 --anomaly stale-read:3 --seed 6 --expected /dev/null -o few.jsonl
@@ -205,7 +207,7 @@ for scenario in $scenarios; do
     total=0 failed=
     rm -f "$work/count"
     FAILING_COUNT=$work/count once right "$scenario"
-    for kind in open read write fsync rename unlink folder cut look close memory map thread process; do places "$scenario" $kind fail; done
+    for kind in open read write fsync rename unlink folder cut look list close memory map thread process; do places "$scenario" $kind fail; done
     [ "$scenario" != watch ] || for kind in send receive; do places watch $kind fail; done
     for kind in read write; do
         places "$scenario" $kind short

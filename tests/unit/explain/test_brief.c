@@ -176,6 +176,16 @@ static void values(void **state)
 }
 
 /* Each way to be wrong is told: with a title, some steps, and as JSON that a reader takes. */
+static void a_line_that_says_next_to_nothing(void **state)
+{
+    (void)state;
+    assert_text("{\"axiom\":\"EXT\",\"tids\":[\"4\"],\"at\":[]}",
+                "EXT: read of another version than expected by transaction 4\n"
+                "  - The verdict says no more than that.\n"
+                "  For an application: What was read does not fit what has come so far; what is still on its way may "
+                "explain it.\n\n");
+}
+
 static void every_kind(void **state)
 {
     (void)state;
@@ -233,6 +243,7 @@ int main(void)
         cmocka_unit_test(two_writers),
         cmocka_unit_test(states_and_doubts),
         cmocka_unit_test(values),
+        cmocka_unit_test(a_line_that_says_next_to_nothing),
         cmocka_unit_test(every_kind),
         cmocka_unit_test(no_violations),
     };

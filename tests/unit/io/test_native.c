@@ -31,13 +31,18 @@ static int tear_down(void **state)
     return 0;
 }
 
-static enum iso_status read_text(struct fixture *fixture, const char *text)
+static enum iso_status read_bytes(struct fixture *fixture, const char *text, size_t size)
 {
-    char *padded = test_padded(text, strlen(text), '}');
+    char *padded = test_padded(text, size, '}');
     enum iso_status status =
-        iso_native_read_transaction(&fixture->native, padded, strlen(text), 1, &fixture->history, &fixture->fault);
+        iso_native_read_transaction(&fixture->native, padded, size, 1, &fixture->history, &fixture->fault);
     free(padded);
     return status;
+}
+
+static enum iso_status read_text(struct fixture *fixture, const char *text)
+{
+    return read_bytes(fixture, text, strlen(text));
 }
 
 static void reads(struct fixture *fixture, const char *text)
@@ -145,6 +150,29 @@ static void ids_keys_and_values_at_the_edges(void **state)
     assert_int_equal(fixture->history.value[fixture->history.operation_count - 1],
                      test_atom(&fixture->history, "a\nb"));
     assert_int_not_equal(test_atom(&fixture->history, "007"), 7);
+}
+
+/* Every byte in the place of t's letter, in each shape that has a way of its own: in a run, alone, members turned. */
+static void letters_of_kinds(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char *const shapes[] = {
+        "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"~\",\"k\":1,\"v\":2}]}",
+        "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\": \"~\", \"k\": 1, \"v\": 2}]}",
+        "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"~\",\"k\":\"x\",\"v\":null}]}",
+        "{\"tid\":1,\"sid\":1,\"ops\":[{\"k\":1,\"v\":null,\"t\":\"~\"}]}",
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        for (int byte = 0; byte < 256; byte++) {
+            char text[100];
+            size_t size = strlen(shapes[i]);
+            bool with_value = i < 2, known = byte && strchr(with_value ? "rRwWaA" : "rRwWdD", byte);
+            memcpy(text, shapes[i], size);
+            *(char *)memchr(text, '~', size) = (char)byte;
+            assert_int_equal(read_bytes(fixture, text, size), known ? ISO_OK : ISO_BAD_INPUT);
+        }
+    }
+    assert_int_equal(fixture->history.transaction_count, 24);
 }
 
 /* An explicit ots wins over snapshot and lock; both stamps and snapshots of a transaction are kept. */
@@ -351,6 +379,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_member, set_up, tear_down),
         cmocka_unit_test(spellings),
         cmocka_unit_test_setup_teardown(ids_keys_and_values_at_the_edges, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(letters_of_kinds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(own_times, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_fault_takes_the_transaction_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(kinds_of_timestamps_do_not_mix, set_up, tear_down),

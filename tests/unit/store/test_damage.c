@@ -14,7 +14,7 @@
 #include "tests/support/midway.h"
 #include "tests/support/test.h"
 
-enum { MOST_ITEMS = 1000, LARGEST = 1 << 20 };
+enum { MOST_ITEMS = 1000, LARGEST = 1 << 20, NOBODY = 65534 };
 
 struct place {
     char path[128], snapshot[160];
@@ -306,6 +306,39 @@ static void lock(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
+/* A copy that may only be read is verified, with the lock that it has, or without one where it has none; it is not gone
+ * on with. */
+static void only_for_reading(void **state)
+{
+    struct place *place = *state;
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_store_options options = {.path = place->path, .must_exist = true};
+    char path[160];
+    uid_t self = geteuid();
+    char command[192];
+    snprintf(command, sizeof command, "chmod -R a+rX,a-w %s", place->path);
+    snprintf(path, sizeof path, "%s/lock", place->path);
+    iso_store_close(place->store);
+    place->store = NULL;
+    for (int gone = 0; gone < 2; gone++) {
+        assert_int_equal(system(command), 0);
+        assert_int_equal(seteuid(self ? self : NOBODY), 0);
+        struct iso_store *store = iso_store_open(&options, &error);
+        assert_non_null(store);
+        assert_int_equal(iso_store_examine(store, examine, NULL, &error), ISO_OK);
+        struct iso_store *second = iso_store_open(&options, &error);
+        assert_true(gone ? second != NULL : second == NULL && strstr(error.text, "in use by another isochron"));
+        iso_store_close(second);
+        iso_store_close(store);
+        assert_null(open_store(place, &error));
+        assert_non_null(strstr(error.text, "/lock: cannot be "));
+        error.status = ISO_OK;
+        assert_int_equal(seteuid(self), 0);
+        assert_int_equal(chmod(place->path, 0700), 0);
+        assert_int_equal(unlink(path), gone ? -1 : 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +348,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(items_out_of_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(items_of_two_snapshots, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lock, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_for_reading, set_up, tear_down),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
