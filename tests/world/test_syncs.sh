@@ -13,7 +13,6 @@ if nm "$isochron" | grep -q ' [TW] __interceptor_read$' || ldd "$isochron" | gre
     echo "ok 1 - what goes to the device # skip under this sanitizer it cannot be seen"
     exit
 fi
-export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0
 "${CC:-gcc}" -std=c11 -O1 -fPIC -shared -Wall -Wextra -Werror -I. tests/world/witness.c -o "$work/witness.so" || exit 4
 
 start_broker t:2
