@@ -5,6 +5,9 @@
  *   WITNESS=FILE    lines are added to it: "write PATH", "sync PATH" and "synced PATH" (when it begins and has ended
  * well), "make PATH", "rename PATH NEW-NAME" and "renamed PATH", "unlink NAME", "fork"
  *
+ *   WITNESS_HOLD=FILE
+ *                   while that is there, no sync begins: a device that hangs
+ *
  * What endangers is written down before it is done, what saves, afterwards. Threads: any, a line is one write.
  */
 #define _GNU_SOURCE
@@ -77,8 +80,16 @@ ssize_t pwrite(int descriptor, const void *bytes, size_t size, off_t offset)
     return NEXT(pwrite)(descriptor, bytes, size, offset);
 }
 
+static void hold(const void *caller)
+{
+    const char *path = getenv("WITNESS_HOLD");
+    while (path && own_code_has(&own, caller) && access(path, F_OK) == 0)
+        usleep(10000);
+}
+
 int fsync(int descriptor)
 {
+    hold(CALLER);
     put_file(CALLER, "sync", descriptor);
     int result = NEXT(fsync)(descriptor);
     if (!result)
