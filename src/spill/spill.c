@@ -107,7 +107,8 @@ void iso_spill_free(struct iso_spill *spill)
 
 uint32_t spill_check_of(uint64_t serial, uint32_t within, uint64_t digest, const void *record, uint32_t size)
 {
-    uint64_t seed = (serial + within) * 0x9e3779b97f4a7c15u ^ digest;
+    /* the first factor keeps apart a place further on and a later serial number */
+    uint64_t seed = (serial * 0xbf58476d1ce4e5b9u + within) * 0x9e3779b97f4a7c15u ^ digest;
     return (uint32_t)XXH3_64bits_withSeed(record, size, seed + size);
 }
 

@@ -416,6 +416,20 @@ static void notices_another_time_and_place(void **state)
     free(now.bytes);
 }
 
+/* Of no two records is the checksum seeded alike: neither place nor serial number makes up for the other. */
+static void seeds_differ(void **state)
+{
+    (void)state;
+    enum { SIDE = 64 };
+    uint32_t seeds[SIDE * SIDE];
+    for (uint32_t i = 0; i < SIDE * SIDE; i++)
+        seeds[i] = spill_check_of(UINT64_MAX - 30 + i / SIDE, i % SIDE * 16, 7, "", 0);
+    for (uint32_t i = 0; i < SIDE * SIDE; i++) {
+        for (uint32_t j = 0; j < i; j++)
+            assert_int_not_equal(seeds[i], seeds[j]);
+    }
+}
+
 static void needs_its_file(void **state)
 {
     struct fixture *fixture = *state;
@@ -499,6 +513,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(is_inspected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(notices_any_byte, set_up, tear_down),
         cmocka_unit_test_setup_teardown(notices_another_time_and_place, set_up, tear_down),
+        cmocka_unit_test(seeds_differ),
         cmocka_unit_test_setup_teardown(needs_its_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refuses_a_buffer_of_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(goes_on_after_a_full_disk, set_up, tear_down),
