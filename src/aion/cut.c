@@ -1,6 +1,7 @@
-/* Older versions of a key that stays in memory: they go to the store in segments, and come back when they matter.
+/* Older versions of a key: they go to the store in segments, and come back when they matter. The key's own record, if
+ * it goes too, says which segments there are.
  *
- *   in the store   [ segment | segment | segment ]   one chunk of the run each, as a record of its own
+ *   in the store   [ segment | segment | segment ]   three or more versions each, a chunk at most: a record of its own
  *   rare.cuts        t1        t4        t9          first time of each, and the number it was stored under
  *   in memory                                [ versions: at least the two newest that the watermark has passed ]
  *

@@ -368,7 +368,6 @@ void aion_ties_settle(struct iso_aion *engine);
 
 /* unknown.c */
 void aion_hold(struct iso_aion *engine, const struct aion_block *block, uint32_t transaction, uint64_t sno);
-bool aion_is_held(const struct iso_aion *engine, uint64_t tid);
 void aion_held_release(struct iso_aion *engine);
 
 #endif

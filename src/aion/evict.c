@@ -5,7 +5,7 @@
  * version to come may change, a case, a write of unknown outcome, a step that waits for its turn, a tie that is not
  * told.
  *
- * Of a key that stays, older versions go (cut.c).
+ * Of every key that the hand comes by older versions go, whether it stays or not (cut.c).
  *
  * Who goes follows from the engine's state alone (archive.h): no clock, no address, nothing of the process. So a run
  * that is done again from an archive lets the same go at the same places.

@@ -127,7 +127,7 @@ void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t key, cons
                                 iso_atom value, bool is_append);
 
 /* The number of a key, new or known; `digest` is that of its text. A number is good as long as the key is in memory: to
- * the next iso_aion_shard_evict, or for good. `use`: what it is known to be used as, ISO_KEY_ bits. */
+ * the next iso_aion_shard_evict, or for good. */
 uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key, uint64_t digest);
 
 /* The same of many, in this order, each fetched ahead. */
@@ -136,7 +136,7 @@ struct aion_wanted {
     iso_atom name;
     uint32_t key;    /* of the block */
     uint32_t number; /* what is looked for */
-    uint8_t use;     /* and what it is known to be used as */
+    uint8_t use;     /* and what it is known to be used as, ISO_KEY_ bits */
 };
 void iso_aion_shard_keys(struct iso_aion_shard *shard, const struct iso_atoms *atoms, struct aion_wanted *wanted,
                          uint32_t count);

@@ -6,7 +6,8 @@
  * of the right version, of an older one and of nothing that was ever written, keys that are not written to any more,
  * whose records lapse in the store (aion/lapse.c), transactions that started long ago,
  * aborted ones, unknown ones whose outcome is told later, values that are numbers and texts, a key that is a list.
- * Arrival in groups, out of order; watermarks that lag; a retention or none; one to three shards, some on threads.
+ * Arrival in groups, out of order, or in order and a whole group at once, whose keys are looked up together; watermarks
+ * that lag; a retention or none; one to three shards, some on threads.
  *
  * aion_spilling [--histories N] [--seed S]
  */
@@ -21,7 +22,16 @@
 #include "tests/support/random.h"
 #include "tests/support/temporary.h"
 
-enum { DEFAULT_HISTORIES = 400, TRANSACTIONS = 300, KEYS = 12, HOT = 5, VERSIONS = 2000, GROUP = 24, REPORTS = 3 };
+enum {
+    DEFAULT_HISTORIES = 400,
+    TRANSACTIONS = 300,
+    KEYS = 12,
+    HOT = 5,
+    VERSIONS = 2000,
+    GROUP = 24,
+    AT_ONCE = 200,
+    REPORTS = 3
+};
 
 /* What one engine told: a digest of each event, in order. */
 struct told {
@@ -54,6 +64,7 @@ struct stream {
     uint64_t retention;
     struct iso_team *team; /* for the shards of the engine with a store */
     bool moves;            /* who is written to: not the same keys all the time */
+    bool at_once;          /* groups come as a whole */
 };
 
 static uint64_t fold(uint64_t digest, const void *bytes, size_t size)
@@ -204,16 +215,28 @@ static void open_engines(struct stream *stream, enum iso_level level)
     }
 }
 
-static void take(struct stream *stream, uint32_t t)
+static void take(struct stream *stream, uint32_t first, uint32_t count)
 {
     struct iso_error error = {.status = ISO_OK};
     for (int i = 0; i < 2; i++) {
-        if (iso_aion_add(stream->engines[i].aion, t, 1, 0, NULL, &error) != ISO_OK) {
+        if (iso_aion_add(stream->engines[i].aion, first, count, 0, NULL, &error) != ISO_OK) {
             printf("# add: %s\n", error.text);
             abort();
         }
     }
-    stream->arrived[t] = true;
+    for (uint32_t t = first; t < first + count; t++)
+        stream->arrived[t] = true;
+}
+
+static void take_out_of_order(struct stream *stream, uint32_t first, uint32_t count)
+{
+    for (uint32_t i = count; i > 1; i--) {
+        uint32_t other = first + random_below(&stream->random, i), held = stream->order[first + i - 1];
+        stream->order[first + i - 1] = stream->order[other];
+        stream->order[other] = held;
+    }
+    for (uint32_t i = first; i < first + count; i++)
+        take(stream, stream->order[i], 1);
 }
 
 static void resolve(struct stream *stream, uint32_t t)
@@ -236,19 +259,16 @@ static void pass_watermark(struct stream *stream)
         iso_aion_watermark(stream->engines[i].aion, least - 1, 0);
 }
 
-/* Groups arrive in order, their members do not. */
+/* Groups arrive in order, their members do not, or all at once. */
 static void stream_all(struct stream *stream)
 {
     for (uint32_t first = 0, count; first < TRANSACTIONS; first += count) {
-        count = 1 + random_below(&stream->random, GROUP);
+        count = 1 + random_below(&stream->random, stream->at_once ? AT_ONCE : GROUP);
         count = count < TRANSACTIONS - first ? count : TRANSACTIONS - first;
-        for (uint32_t i = count; i > 1; i--) {
-            uint32_t other = first + random_below(&stream->random, i), held = stream->order[first + i - 1];
-            stream->order[first + i - 1] = stream->order[other];
-            stream->order[other] = held;
-        }
-        for (uint32_t i = first; i < first + count; i++)
-            take(stream, stream->order[i]);
+        if (stream->at_once)
+            take(stream, first, count);
+        else
+            take_out_of_order(stream, first, count);
         for (uint32_t t = 0; t < first; t++) {
             if (stream->unknown[t] && random_percent(&stream->random, 30))
                 resolve(stream, t);
@@ -316,6 +336,7 @@ static bool agree(uint64_t seed, enum iso_level level, struct totals *totals)
     stream->random = (struct random){seed * 2 + level};
     stream->team = totals->team;
     stream->moves = random_percent(&stream->random, 50);
+    stream->at_once = random_percent(&stream->random, 25);
     stream->retention = ISO_AION_FOREVER;
     if (random_percent(&stream->random, 50))
         stream->retention = random_below(&stream->random, stream->moves ? 250 : 400);
