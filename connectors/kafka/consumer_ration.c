@@ -145,8 +145,10 @@ static void shelve_error(struct iso_kafka_consumer *consumer, uint32_t index, co
             supply->empty_at = consumer->gaps[index].next = raw->offset;
         return;
     }
-    if (supply->full && raw->offset > consumer->gaps[index].next)
-        return; /* behind messages that are fetched again, and so is this */
+    /* Behind messages that are fetched again, and so is this; unless nothing is fetched any more, whatever is sought.
+     */
+    if (supply->full && raw->offset > consumer->gaps[index].next && raw->err != RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
+        return;
     consumer->counters.errors++;
     kafka_consumer_doubt(consumer);
     if (kafka_consumer_heals(raw->err) || supply->failure)
