@@ -75,7 +75,7 @@ static bool has_more(const struct iso_kafka_consumer *consumer, uint32_t index)
 {
     int64_t next = consumer->gaps[index].next;
     return !is_read(consumer, index) &&
-           (next < consumer->supplies[index].end_then || kafka_consumer_waiting(consumer, index, next) > 0);
+           (next < consumer->supplies[index].end_then || kafka_consumer_coming(consumer, index, next) > 0);
 }
 
 static void divide(struct iso_kafka_consumer *consumer)
