@@ -38,6 +38,12 @@ uint64_t kafka_consumer_waiting(const struct iso_kafka_consumer *consumer, uint3
     return high > next ? (uint64_t)(high - next) : 0;
 }
 
+uint64_t kafka_consumer_coming(const struct iso_kafka_consumer *consumer, uint32_t index, int64_t next)
+{
+    const struct iso_kafka_partition *partition = &consumer->partitions[index];
+    return partition->at_end && next <= partition->next ? 0 : kafka_consumer_waiting(consumer, index, next);
+}
+
 /* The partition that is furthest back in time; of equal ones the next in turn. */
 static int64_t choose(const struct iso_kafka_consumer *consumer)
 {
@@ -71,7 +77,7 @@ static bool take_run(struct iso_kafka_consumer *consumer, uint32_t index)
     size_t queued = rd_kafka_queue_length(supply->queue);
     if (queued >= FEW_MESSAGES)
         return true;
-    uint64_t waiting = kafka_consumer_waiting(consumer, index, supply->next);
+    uint64_t waiting = kafka_consumer_coming(consumer, index, supply->next);
     if (waiting > queued)
         kafka_waker_ask(&consumer->waker, consumer->partitions[index].topic, consumer->partitions[index].partition);
     return !supply->done || waiting <= RUN_MESSAGES;
@@ -84,7 +90,7 @@ static bool take_shelved(struct iso_kafka_consumer *consumer, uint32_t index)
     room = room < RUN_MESSAGES ? room : RUN_MESSAGES;
     bool done = kafka_consumer_unshelve(consumer, index, room) < room;
     consumer->supplies[index].done = done;
-    return !done || kafka_consumer_waiting(consumer, index, consumer->partitions[index].next) <= RUN_MESSAGES;
+    return !done || kafka_consumer_coming(consumer, index, consumer->partitions[index].next) <= RUN_MESSAGES;
 }
 
 /* True: it ended because of a partition whose next messages are on their way. */

@@ -75,7 +75,7 @@ static bool has_more(const struct iso_kafka_consumer *consumer, uint32_t index)
 {
     int64_t next = consumer->gaps[index].next;
     return !is_read(consumer, index) &&
-           (next < consumer->supplies[index].end_then || kafka_consumer_waiting(consumer, index, next) > 0);
+           (next < consumer->supplies[index].end_then || kafka_consumer_coming(consumer, index, next) > 0);
 }
 
 static void divide(struct iso_kafka_consumer *consumer)
@@ -145,8 +145,10 @@ static void shelve_error(struct iso_kafka_consumer *consumer, uint32_t index, co
             supply->empty_at = consumer->gaps[index].next = raw->offset;
         return;
     }
-    if (supply->full && raw->offset > consumer->gaps[index].next)
-        return; /* behind messages that are fetched again, and so is this */
+    /* Behind messages that are fetched again, and so is this; unless nothing is fetched any more, whatever is sought.
+     */
+    if (supply->full && raw->offset > consumer->gaps[index].next && raw->err != RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
+        return;
     consumer->counters.errors++;
     kafka_consumer_doubt(consumer);
     if (kafka_consumer_heals(raw->err) || supply->failure)

@@ -10,26 +10,11 @@ enum { ANSWER_MS = 10000, LOOK_MS = 50 };
 
 /* One batch at a time, whatever the stream's own properties say. */
 static const char *const settings[] = {
-    "client.id",
-    "isochron",
-    "enable.auto.commit",
-    "false",
-    "enable.auto.offset.store",
-    "false",
-    "auto.offset.reset",
-    "error",
-    "allow.auto.create.topics",
-    "false",
-    "enable.partition.eof",
-    "true",
-    "queued.max.messages.kbytes",
-    "1",
-    "fetch.message.max.bytes",
-    "1024",
-    "message.max.bytes",
-    "1024",
-    "fetch.max.bytes",
-    "1024",
+    "enable.auto.commit",      "false", "enable.auto.offset.store",   "false",
+    "auto.offset.reset",       "error", "allow.auto.create.topics",   "false",
+    "enable.partition.eof",    "true",  "queued.max.messages.kbytes", "1",
+    "fetch.message.max.bytes", "1024",  "message.max.bytes",          "1024",
+    "fetch.max.bytes",         "1024",
 };
 
 void kafka_witness_init(struct kafka_witness *witness, const struct iso_kafka_properties *properties)
@@ -173,13 +158,14 @@ static void read_again(struct reading *reading)
 
 static void *work(void *context)
 {
-    static const char *const none[] = {NULL};
+    static const char *const defaults[] = {"client.id", "isochron", NULL};
     struct kafka_witness *witness = context;
     struct iso_error error = {0};
     struct reading reading = {.witness = witness,
                               .topics = iso_allocate_zeroed(witness->count, sizeof *reading.topics),
                               .done = iso_allocate_zeroed(witness->count, sizeof *reading.done)};
-    if (iso_kafka_client_open(&reading.client, RD_KAFKA_CONSUMER, &witness->properties, none, NULL, &error) == ISO_OK)
+    if (iso_kafka_client_open(&reading.client, RD_KAFKA_CONSUMER, &witness->properties, defaults, NULL, &error) ==
+        ISO_OK)
         read_again(&reading);
     iso_kafka_client_close(&reading.client);
     iso_free(reading.topics);

@@ -192,7 +192,7 @@ static void align_partitions(struct watcher *watcher)
     uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
     bool lagging = false;
     for (uint32_t i = 0; i < count && !lagging; i++)
-        lagging = !iso_pipeline_ahead(pipeline, partitions[i].input) &&
+        lagging = !partitions[i].at_end && !iso_pipeline_ahead(pipeline, partitions[i].input) &&
                   iso_kafka_consumer_behind(watcher->consumer, i) > BEHIND_FEW;
     for (uint32_t i = 0; i < count; i++)
         iso_kafka_consumer_hold(watcher->consumer, i,

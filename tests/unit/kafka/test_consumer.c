@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "connectors/kafka/consumer.h"
@@ -366,6 +367,36 @@ static void what_waits_is_bounded(void **state)
     iso_kafka_consumer_free(consumer);
 }
 
+/* It comes behind messages for which there is no room on the shelf, as nobody looked for a while: it is told, or all is
+ * read where the answer came too late to count, and no partition stands still for ever. */
+static void offset_that_is_gone_is_told_where_shelves_are_full(void **state)
+{
+    enum { MESSAGES = 5000, LEAST = 3, MOST = 6 };
+    static const struct timespec a_while = {.tv_nsec = 200000000};
+    struct world *world = *state;
+    const struct iso_message *messages;
+    uint32_t got, told = 0;
+    iso_kafka_properties_set(&world->properties, "queued.max.messages.kbytes", "1000");
+    produce(world, "t", 0, MESSAGES);
+    for (unsigned good = LEAST; good <= MOST; good++) {
+        struct iso_error error = {0};
+        iso_kafka_mock_fail_fetches(world->mock, RD_KAFKA_RESP_ERR_NO_ERROR, good);
+        iso_kafka_mock_fail_fetches(world->mock, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE, 1);
+        struct iso_kafka_consumer *consumer =
+            open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
+        nanosleep(&a_while, NULL);
+        for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+             error.status == ISO_OK && !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline;)
+            iso_kafka_consumer_poll(consumer, 20, &messages, &got, &error);
+        assert_true(error.status == ISO_FAILED
+                        ? strstr(error.text, "out of range") != NULL
+                        : iso_kafka_consumer_counters(consumer)->messages == MESSAGES * PARTITIONS);
+        told += error.status == ISO_FAILED;
+        iso_kafka_consumer_free(consumer);
+    }
+    assert_true(told > 0);
+}
+
 /* A reader slower than the broker, whose queues are full most of the time: librdkafka must not sleep a second whenever
  * they are. It would do so two dozen times; a busy machine may hold everything up now and then. */
 static void full_queues_do_not_slow_it_down(void **state)
@@ -589,6 +620,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(partitions_are_read_side_by_side, start, stop),
         EITHER_WAY(one_partition_is_held_and_let_go),
         cmocka_unit_test_setup_teardown(what_waits_is_bounded, start_with_little, stop),
+        cmocka_unit_test_setup_teardown(offset_that_is_gone_is_told_where_shelves_are_full, start_with_little, stop),
         cmocka_unit_test_setup_teardown(full_queues_do_not_slow_it_down, start, stop),
         cmocka_unit_test_setup_teardown(slow_topic_pauses_the_consumer, start, stop),
         EITHER_WAY(brokers_down_and_back),

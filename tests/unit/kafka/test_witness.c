@@ -132,6 +132,21 @@ static void digest_is_of_the_whole_message(void **state)
     assert_true(kafka_witness_digest(&message) == before);
 }
 
+/* Who is let in by its name is asked for that; what is read at once is the witness's own affair. */
+static void asks_under_the_name_that_was_given(void **state)
+{
+    struct iso_kafka_properties properties = {0};
+    struct kafka_witness witness;
+    (void)state;
+    iso_kafka_properties_set(&properties, "client.id", "auditor");
+    iso_kafka_properties_set(&properties, "enable.partition.eof", "false");
+    kafka_witness_init(&witness, &properties);
+    assert_string_equal(iso_kafka_properties_get(&witness.properties, "client.id"), "auditor");
+    assert_string_equal(iso_kafka_properties_get(&witness.properties, "enable.partition.eof"), "true");
+    kafka_witness_release(&witness);
+    iso_kafka_properties_release(&properties);
+}
+
 /* Until there have been so many looks and errors. */
 static void poll_until(struct world *world, struct iso_kafka_consumer *consumer, uint64_t looks, uint64_t errors)
 {
@@ -179,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(tells_same_from_other_and_from_none, start, stop),
         cmocka_unit_test(digest_is_of_the_whole_message),
+        cmocka_unit_test(asks_under_the_name_that_was_given),
         cmocka_unit_test_setup_teardown(retention_is_no_other_topic, start, stop),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
