@@ -23,13 +23,17 @@ start_broker t:2
 seen() {
     LD_PRELOAD=$work/witness.so WITNESS=$work/seen ISOCHRON_SPILL_ALL=12 exec "$isochron" watch --source history:t --final-only \
         --finality-timeout 0 --memory 4000000000 --state "$work/state" --shutdown-timeout 300 --checkpoint-interval 0 --snapshot-after 40000 --out file:"$work/lines" \
-        -X fetch.message.max.bytes=12000 -X bootstrap.servers="$address" "$@" >/dev/null 2>"$work/said"
+        -X fetch.message.max.bytes=12000 -X queued.max.messages.kbytes=12 -X bootstrap.servers="$address" "$@" >/dev/null 2>"$work/said"
 }
 judge() { awk -v state="$work/state" -v lines="$work/lines" -f tests/world/syncs.awk "$1"; }
 
-(seen --until-eof --quiet)
-[ $? = 1 ] && judge "$work/seen" >"$work/judged" && [ "$(wc -l <"$work/judged")" = 1 ] &&
-    awk '{ exit !($1 >= 2 && $3 >= 2 && $5 >= 3) }' "$work/judged"
+for ((try = 0; try < 10; try++)); do # in how many steps it reads, and so how many commits there are, is the threads' choice
+    rm -rf "$work/state" "$work/lines" "$work/seen"
+    (seen --until-eof --quiet)
+    [ $? = 1 ] && judge "$work/seen" >"$work/judged" && [ "$(wc -l <"$work/judged")" = 1 ] || break
+    awk '{ exit !($1 >= 2 && $3 >= 2 && $5 >= 3) }' "$work/judged" && break
+done
+[ "$(wc -l <"$work/judged")" = 1 ] && awk '{ exit !($1 >= 2 && $3 >= 2 && $5 >= 3) }' "$work/judged"
 result $? "a run to its end: $(tail -1 "$work/judged")" || head -5 "$work/judged" "$work/said" | sed 's/^/# /'
 
 # What shows that this can fail: the same without one kind of sync.
