@@ -9,7 +9,8 @@
  *
  * Both are undecided then, never right (session.c). Of the sessions that ended last their end is remembered (past.c):
  * what comes of those is judged by that, so that it is undecided only where it would be, or would make others, wrong.
- * One that ended before these is a new session when its name comes again.
+ * One that ended before these is a new session when its name comes again: an sno from before what it had is not
+ * noticed.
  */
 #include "aion/engine_private.h"
 #include "base/memory.h"
