@@ -217,7 +217,7 @@ static bool search(struct oracle *oracle, const struct state *state)
 static uint32_t width_of(const struct iso_history *history)
 {
     uint32_t width = 2 + 2 * history->key_count + history->initial_count;
-    for (uint32_t o = 0; o < history->first_operation[history->transaction_count]; o++)
+    for (uint32_t o = 0; o < history->operation_count; o++)
         width += iso_kind_of(history, o) == ISO_APPEND;
     return width;
 }
