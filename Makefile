@@ -9,22 +9,31 @@ endif
 BUILD ?= build
 SANITIZE ?=
 OPTIMISE ?= -O2
+SYMBOLS ?= -g
 WERROR ?= -Werror
 JOBS ?= $(shell nproc)
 CLANG := clang-14
 Q := $(if $(filter 1,$(V)),,@)
 
-CFLAGS_ALL := -std=c11 $(OPTIMISE) -g -Wall -Wextra $(WERROR) -Iinclude -Isrc -I. -I$(BUILD)/generated -MMD -MP -pthread \
-              $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CFLAGS)
-LDFLAGS_ALL := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
+# What compiler and linker do against a bug that is still there (tests/test_hardening.sh looks). Sanitizers watch those calls
+# themselves that _FORTIFY_SOURCE replaces; -fcf-protection is for x86 only.
+HARDENED := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(filter x86_64 i686,$(shell uname -m)),-fcf-protection) \
+            $(if $(SANITIZE),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+# Long-lived structures look after each step whether they are whole (`*_validate`): under sanitizers, and wherever property programs run.
+VALIDATING := -DISO_VALIDATE
+CFLAGS_ALL := -std=c11 $(OPTIMISE) $(SYMBOLS) -Wall -Wextra $(WERROR) $(HARDENED) -Iinclude -Isrc -I. -I$(BUILD)/generated -MMD -MP -pthread \
+              $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer $(VALIDATING)) $(CFLAGS)
+LDFLAGS_ALL := -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 LIBRARIES := -lrdkafka -lcurl -lzstd -llz4 -lsnappy -lmicrohttpd -lcadical -lstdc++ -lm
 # librdkafka starts its threads by thrd_create, which gcc's thread sanitizer does not know: see there.
-C11_THREADS = $(if $(filter thread,$(SANITIZE)),$(call objects,tests/threads/c11_threads.c))
+C11_THREADS = $(if $(filter thread,$(SANITIZE)),$(call objects,tests/support/threads/c11_threads.c))
 # Sanitizers replace malloc themselves.
 ALLOCATOR := $(if $(SANITIZE),,-ljemalloc)
 
-LIBRARY_SOURCES := $(sort $(filter-out src/app/%,$(wildcard src/*/*.c)) $(wildcard connectors/*/*.c))
-APP_SOURCES := $(sort $(wildcard src/app/*.c))
+# Folders of the program; the others are the library's.
+PROGRAM := cli run benchmark app
+LIBRARY_SOURCES := $(sort $(filter-out $(PROGRAM:%=src/%/%),$(wildcard src/*/*.c)) $(wildcard connectors/*/*.c))
+APP_SOURCES := $(sort $(wildcard $(PROGRAM:%=src/%/*.c)))
 SUPPORT_SOURCES := $(sort $(wildcard tests/oracle/*.c) $(wildcard tests/support/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/*/test_*.c))
 PROPERTY_SOURCES := $(sort $(wildcard tests/property/*.c))
@@ -32,15 +41,19 @@ FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/*.c))
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIBRARY := $(BUILD)/libisochron.a
+# Sanitized builds validate as they are.
+VALIDATING_LIBRARY := $(if $(SANITIZE),$(LIBRARY),$(BUILD)/validating.a)
 APP_LIBRARY := $(BUILD)/libapp.a
 TEST_SUPPORT := $(BUILD)/libtestsupport.a
-UNIT_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SOURCES))
+UNIT := $(BUILD)/unit
 PROPERTY_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(PROPERTY_SOURCES))
 FUZZ_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(FUZZ_SOURCES))
+GROWTH := $(BUILD)/tests/property/growth
 RECORDER := $(BUILD)/record-wiredtiger
 BROKER := $(BUILD)/embedded-broker
 POSTGRES_WORKLOAD := $(BUILD)/postgres-workload
 WORKLOAD := $(BUILD)/polygraph-workload
+ABLATION := $(BUILD)/polygraph-ablation
 DECODERS := $(BUILD)/decoders
 JOINED := $(BUILD)/joined
 SOAK_PRODUCER := $(BUILD)/soak-producer
@@ -50,9 +63,15 @@ SOAK_REPORT := $(BUILD)/soak-report
 .PHONY: all
 all: $(BUILD)/isochron ## Build build/isochron: release, -O2 -g, with jemalloc
 
-$(BUILD)/obj/%.o: %.c
+# Texts that sources include as strings; what includes them says its .d file, once it was compiled.
+GENERATED := $(addprefix $(BUILD)/generated/,transaction.avsc.h page.html.h page.html.policy.h report.html.h)
+$(BUILD)/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
+
+$(BUILD)/obj-validating/%.o: %.c | $(GENERATED)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) $(VALIDATING) -c $< -o $@
 
 # The Protobuf schema of history topics, compiled: what tests compare the decoder with.
 SCHEMA_CODE := $(BUILD)/generated/transaction.pb-c
@@ -60,34 +79,41 @@ $(SCHEMA_CODE).c $(SCHEMA_CODE).h &: deploy/schemas/transaction.proto
 	@mkdir -p $(@D)
 	$(Q)protoc-c --proto_path=deploy/schemas --c_out=$(BUILD)/generated $<
 
-$(BUILD)/obj/tests/unit/records/test_decoders.o $(BUILD)/obj/tests/unit/records/test_protobuf.o: $(SCHEMA_CODE).h
+$(BUILD)/obj-unit/records/test_decoders.o $(BUILD)/obj-unit/records/test_protobuf.o: $(SCHEMA_CODE).h
 
 # The Avro schema as a string of C.
 $(BUILD)/generated/transaction.avsc.h: deploy/schemas/transaction.avsc
 	@mkdir -p $(@D)
 	$(Q)sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
 
-$(BUILD)/obj/connectors/history/avro.o $(BUILD)/obj/tests/unit/records/test_decoders.o: $(BUILD)/generated/transaction.avsc.h
-
 # The status page likewise.
 $(BUILD)/generated/page.html.h: src/web/page.html
 	@mkdir -p $(@D)
 	$(Q)(echo 'static const char page_html[] ='; sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $<; echo ';') > $@
 
-$(BUILD)/obj/src/web/answer.o: $(BUILD)/generated/page.html.h
+# What the page's own script and style are, by their SHA-256: a browser runs no other.
+hash_of = sed -n '/^<$(1)>$$/,/^<\/$(1)>$$/p' $< | sed '1s/.*//; $$d' | \
+          sha256sum | cut -c1-64 | tr a-f A-F | basenc --base16 -d | base64
+$(BUILD)/generated/page.html.policy.h: src/web/page.html
+	@mkdir -p $(@D)
+	$(Q)printf '#define PAGE_HTML_SCRIPT "'"'sha256-%s'"'"\n#define PAGE_HTML_STYLE "'"'sha256-%s'"'"\n' \
+	    "$$($(call hash_of,script))" "$$($(call hash_of,style))" > $@
 
-# The frame of reports in HTML likewise.
+# The frame of reports in HTML likewise, with its script's hash in its policy; pictures bring styles of their own.
 $(BUILD)/generated/report.html.h: src/draw/report.html
 	@mkdir -p $(@D)
-	$(Q)(echo 'static const char report_html[] ='; sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $<; echo ';') > $@
-
-$(BUILD)/obj/src/draw/page.o: $(BUILD)/generated/report.html.h
+	$(Q)(echo 'static const char report_html[] ='; \
+	    sed "s|sha256-SCRIPT|sha256-$$($(call hash_of,script))|; "'s/["\\]/\\&/g; s/.*/"&\\n"/' $<; echo ';') > $@
 
 $(SCHEMA_CODE).o: $(SCHEMA_CODE).c
 	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
 
 $(LIBRARY): $(call objects,$(LIBRARY_SOURCES))
 	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(BUILD)/validating.a: $(patsubst %.c,$(BUILD)/obj-validating/%.o,$(LIBRARY_SOURCES))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
@@ -105,9 +131,47 @@ $(APP_LIBRARY): $(call objects,$(filter-out src/app/main.c,$(APP_SOURCES)))
 $(BUILD)/isochron: $(call objects,src/app/main.c) $(C11_THREADS) $(APP_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
-$(UNIT_PROGRAMS) $(PROPERTY_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(SCHEMA_CODE).o $(C11_THREADS) $(TEST_SUPPORT) $(APP_LIBRARY) $(LIBRARY)
+# All files of unit tests are one program (tests/unit/unit.c): the main of each gets its file's name.
+unit_main = unit_$(subst /,_,$(1:tests/unit/%.c=%))
+UNIT_OBJECTS := $(UNIT_SOURCES:tests/unit/%.c=$(BUILD)/obj-unit/%.o)
+$(BUILD)/obj-unit/%.o: tests/unit/%.c | $(GENERATED)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(LIBRARIES) -lcmocka -ljansson -lavro -lprotobuf-c -o $@
+	$(Q)$(CC) $(CFLAGS_ALL) -Dmain=$(call unit_main,$<) -c $< -o $@
+
+UNIT_FILES := $(BUILD)/generated/unit_files
+.PHONY: always
+$(UNIT_FILES).c: always
+	@mkdir -p $(@D)
+	@(echo '#include "tests/unit/unit.h"'; \
+	$(foreach source,$(UNIT_SOURCES),echo 'int $(call unit_main,$(source))(void);';) \
+	echo 'const struct unit_file unit_files[] = {'; \
+	$(foreach source,$(UNIT_SOURCES),echo '    {"$(subst test_,,$(source:tests/unit/%.c=%))", $(call unit_main,$(source))},';) \
+	echo '};'; echo 'const uint32_t unit_file_count = $(words $(UNIT_SOURCES));') >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(UNIT_FILES).o: $(UNIT_FILES).c
+	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
+
+TEST_LIBRARIES := $(LIBRARIES) -lcmocka -ljansson -lavro -lprotobuf-c
+TEST_OBJECTS = $(SCHEMA_CODE).o $(C11_THREADS) $(TEST_SUPPORT) $(APP_LIBRARY)
+$(UNIT): $(UNIT_OBJECTS) $(call objects,$(wildcard tests/unit/*.c)) $(UNIT_FILES).o $(TEST_OBJECTS) $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,--wrap=_cmocka_run_group_tests $^ $(TEST_LIBRARIES) -o $@
+
+$(filter-out $(GROWTH),$(PROPERTY_PROGRAMS)): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_OBJECTS) $(VALIDATING_LIBRARY)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(TEST_LIBRARIES) -o $@
+
+# What engines do, counted: their sources once more, every basic block of which makes a call. See tests/property/growth.c.
+COUNTED_SOURCES := $(foreach module,base history verdict solver polygraph verify chronos,$(wildcard src/$(module)/*.c))
+COUNTED := $(patsubst %.c,$(BUILD)/counted/%.o,$(sort $(COUNTED_SOURCES)))
+COUNTED_CALLS := memcpy memmove memset memcmp iso_allocate iso_allocate_zeroed iso_reallocate iso_column_grow iso_column_zeroed
+$(COUNTED): $(BUILD)/counted/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) -U_FORTIFY_SOURCE -UISO_VALIDATE -fsanitize-coverage=trace-pc -c $< -o $@
+
+$(GROWTH): $(call objects,tests/property/growth.c) $(COUNTED) $(TEST_SUPPORT) $(LIBRARY)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) $(COUNTED_CALLS:%=-Wl,--wrap=%) $^ $(LIBRARIES) -o $@
 
 $(FUZZ_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SUPPORT) $(LIBRARY)
 	@mkdir -p $(@D)
@@ -126,12 +190,16 @@ $(SOAK_PRODUCER) $(SOAK_REPORT): $(BUILD)/soak-%: $(BUILD)/obj/bench/soak_%.o $(
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
 # Concurrent sessions on PostgreSQL, for its end-to-end tests.
-$(BUILD)/obj/tests/postgres/%.o: CFLAGS_ALL += -I/usr/include/postgresql
-$(POSTGRES_WORKLOAD): $(call objects,$(wildcard tests/postgres/*.c)) $(LIBRARY)
+$(BUILD)/obj/tests/system/postgres/%.o: CFLAGS_ALL += -I/usr/include/postgresql
+$(POSTGRES_WORKLOAD): $(call objects,$(wildcard tests/system/postgres/*.c)) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(LIBRARIES) -lpq -o $@
 
 # Black-box workloads, judged in memory or written as files.
 $(WORKLOAD): $(call objects,bench/polygraph_workload.c) $(TEST_SUPPORT) $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -ljansson -o $@
+
+# What each of polygraph's ways to find an order is worth.
+$(ABLATION): $(call objects,bench/ablation.c) $(TEST_SUPPORT) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -ljansson -o $@
 
 # Not linked with the library: WiredTiger is GPL, and the recorder must share nothing with the checker.
@@ -144,64 +212,62 @@ $(RECORDER): $(call objects,$(wildcard bench/wiredtiger/*.c))
 
 ## The machine
 
-.PHONY: deps demo bare
+.PHONY: deps demo demo-programs bare
 deps: ## Install the Debian packages that builds and tests need (deploy/debian-packages.txt)
 	@deploy/install-packages.sh
 
-demo: deps ## Watch a real store's transactions on Kafka, used well and misused: under a minute
-	@$(MAKE) -s -j$(JOBS) all $(RECORDER) $(BROKER)
-	@BUILD=$(BUILD) bench/demo.sh
+# Where nothing was built yet the demonstration has a build of its own, which takes half the time: less is optimised, and nothing
+# is there for a debugger.
+DEMO := $(if $(wildcard $(BUILD)/isochron),BUILD=$(BUILD),BUILD=build-demo OPTIMISE=-O1 SYMBOLS= WERROR=-w)
+demo: ## Watch a real store's transactions on Kafka, used well and misused: under a minute
+	@deploy/install-packages.sh build demo
+	@$(MAKE) -s -j$(JOBS) $(DEMO) demo-programs
+	@$(word 1,$(DEMO)) bench/demo.sh
+
+demo-programs: $(BUILD)/isochron $(RECORDER) $(BROKER)
 
 bare: ## Prove `make demo` and `make test` in a minimal Debian 12 root (as root; TARGETS="demo test")
 	@deploy/bare.sh $(TARGETS)
 
 ## Tests. A test is a program or a script that prints TAP; tests/run.sh runs and counts them.
 
-# EFFORT=long gives property tests the arguments of tests/property/long.txt: their full number of histories. Sanitizers make
-# each history 10 to 50 times dearer: they run those of tests/property/sanitized.txt.
+# What runs where is in tests/programs.txt. BOX: quick, check, test, nightly, each with what is in those before it. EFFORT: how many
+# random histories: short, medium, long; sanitizers make each 10 to 50 times dearer, and have short ones always. NEEDS: tests with a target of their own. T: those with that in their names, of any box.
+FLAVOUR ?= release
+NAME ?= $(FLAVOUR)
+BOX ?= check
 EFFORT ?= short
-FLAVOUR ?= check
 # DO=test-programs builds a flavour and runs nothing.
 DO ?= check
 RESULTS ?= build/results
-SCRIPTS := $(sort $(wildcard tests/test_*.sh) $(wildcard tests/*/test_*.sh))
-# What looks at the sources or at documents, installs, packs, or records with WiredTiger, which no sanitizer knows, runs once and not in every flavour.
-ifneq ($(BUILD),build)
-SCRIPTS := $(filter-out tests/test_%.sh tests/includes/% tests/threads/% tests/wiredtiger/% tests/recorder/% tests/documents/% tests/readme/% tests/deploy/%,$(SCRIPTS))
-endif
-# What packs and installs, or fails and dies at every place, takes its time: with the long runs, under one sanitizer, or when it is
-# asked for.
-ifeq ($(filter build-asan,$(BUILD))$(filter long,$(EFFORT))$(T),)
-SCRIPTS := $(filter-out tests/deploy/% tests/world/% tests/durable/%,$(SCRIPTS))
-endif
-# What clang compiles runs whole under its sanitizer; without one, the unit tests do.
-ifeq ($(BUILD)$(T),build-clang)
-SCRIPTS :=
-PROPERTY_PROGRAMS :=
-endif
-# Where there are no threads the thread sanitizer has nothing to say.
-ifeq ($(SANITIZE)$(T),thread)
-WITHOUT_THREADS := $(shell awk 'NF == 1' tests/threads/without.txt)
-SCRIPTS := $(filter-out $(WITHOUT_THREADS:%=tests/%),$(SCRIPTS))
-PROPERTY_PROGRAMS := $(filter-out $(WITHOUT_THREADS:%=$(BUILD)/tests/%),$(PROPERTY_PROGRAMS))
-UNIT_PROGRAMS := $(filter-out $(WITHOUT_THREADS:%=$(BUILD)/tests/%),$(UNIT_PROGRAMS))
-endif
-named = $(if $(T),$(foreach test,$(1),$(if $(findstring $(T),$(subst test_,,$(test))),$(test))),$(1))
-TESTS := $(strip $(call named,$(SCRIPTS) $(PROPERTY_PROGRAMS) $(UNIT_PROGRAMS)))
+LIMIT ?= 600
+select = BUILD=$(BUILD) tests/select.sh $(FLAVOUR) $(BOX) $(EFFORT) '$(NEEDS)' '$(T)'
 
-.PHONY: check test-programs test asan ubsan tsan clang oracle
-test-programs: $(BUILD)/isochron $(RECORDER) $(BROKER) $(filter $(BUILD)/%,$(TESTS))
+.PHONY: quick check test-programs run-selected compile test nightly asan ubsan tsan clang oracle
+quick: ## Build, unit tests, include rules, format of what changed: under half a minute
+	@$(MAKE) -s -j$(JOBS) all $(UNIT)
+	@$(MAKE) -s run-selected BOX=quick
 
-check: ## Unit, property, command line and include tests, in under two minutes; T=module/name runs some
-	@$(MAKE) -s -j$(JOBS) test-programs
-	@$(if $(TESTS),,echo "make check: no test is named like T=$(T)" >&2; exit 2;) \
-	 BUILD=$(BUILD) ISOCHRON=$(CURDIR)/$(BUILD)/isochron \
-	 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1:suppressions=$(CURDIR)/tests/threads/suppressions.txt \
-	 tests/run.sh --name $(FLAVOUR) --results $(RESULTS) --limit $(if $(filter long,$(EFFORT)),1800,600) \
-	 $(if $(filter long,$(EFFORT)),--arguments tests/property/long.txt,$(if $(SANITIZE),--arguments tests/property/sanitized.txt)) $(TESTS)
+check: test-programs ## Unit, property, command line and include tests on few random histories: 90 s once built; T=module/name runs some
+	@$(MAKE) -s run-selected
 
-test: deps ## Everything: all flavours, long property runs, corpus, fuzz smoke; last line "N passed, N failed"
+test-programs:
+	@$(MAKE) -s -j$(JOBS) $(BUILD)/isochron $(RECORDER) $(BROKER) $(foreach word,$(shell $(select)),$(filter $(BUILD)/%,$(word)) $(if $(filter tests/system/library/%,$(word)),lib))
+
+run-selected:
+	@$(select) >$(BUILD)/selected; [ -s $(BUILD)/selected ] || { echo "make: no test is named like T=$(T)" >&2; exit 2; }; \
+	 EFFORT=$(EFFORT) BUILD=$(BUILD) ISOCHRON=$(CURDIR)/$(BUILD)/isochron WORKLOAD=$(CURDIR)/$(POSTGRES_WORKLOAD) \
+	 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1:suppressions=$(CURDIR)/tests/support/threads/suppressions.txt \
+	 tests/run.sh --name $(NAME) --results $(RESULTS) --limit $(LIMIT) $(if $(NEEDS),--jobs 1) --list <$(BUILD)/selected
+
+compile: test-programs ## Only build what `check` runs: one result
+	@mkdir -p $(RESULTS) && echo "1 0" >$(RESULTS)/$(FLAVOUR).count
+
+test: deps ## What judges a commit: all tests, under sanitizers too, on a broker and a database; last line "N passed, N failed"
 	@MAKE="$(MAKE)" RESULTS=$(RESULTS) tests/test.sh
+
+nightly: deps ## All that takes long, from fresh seeds: full counts, all databases, browsers, kills, fuzzing; SEED=S repeats one
+	@MAKE="$(MAKE)" RESULTS=$(RESULTS) tests/nightly.sh
 
 asan: ## The tests under gcc's address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory $(DO) FLAVOUR=asan BUILD=build-asan SANITIZE=address,undefined
@@ -216,38 +282,49 @@ clang: ## The unit tests as clang-14 builds them, warnings as errors
 	@$(MAKE) --no-print-directory $(DO) FLAVOUR=clang BUILD=build-clang CC=$(CLANG)
 
 oracle: ## The engines against the definitions on all the random histories of the long run
-	@$(MAKE) --no-print-directory check FLAVOUR=oracle T=property/ EFFORT=long
+	@$(MAKE) --no-print-directory check T=property/ EFFORT=long LIMIT=1800
+
+# What is installed, started and waited for; each of these runs what needs it, one after the other.
+run_needing = $(MAKE) --no-print-directory run-selected NEEDS="$1" NAME=$@ BOX=nightly LIMIT=900 $2
+
+.PHONY: kafka databases postgres browser operate hostile failover crash soak
+kafka: all ## End-to-end tests on a real Kafka broker (Maven Central, kept in the user's cache)
+	@$(call run_needing,kafka)
+
+databases: all $(POSTGRES_WORKLOAD) ## End-to-end tests on real PostgreSQL and MariaDB with Debezium (Maven Central, kept in the user's cache)
+	@$(call run_needing,postgres mariadb)
+
+postgres: all $(POSTGRES_WORKLOAD) ## A short end-to-end run on real PostgreSQL with Debezium and Kafka
+	@$(call run_needing,postgres,BOX=test)
+
+browser: all $(BROKER) ## Pages of reports and the status page in headless Chromium: layout, console, both themes
+	@$(call run_needing,browser)
+
+operate: all $(BROKER) ## What goes wrong in a run, as the person on call sees it: the page, metrics, alerts of a real Prometheus
+	@$(call run_needing,operate)
+
+hostile: all ## Clumsy and hostile producers at sizes at which the square of anything is hours: some minutes
+	@$(call run_needing,hostile,LIMIT=3600)
+
+failover: all ## The application on MariaDB, long: servers, connector and checker are killed and a replica takes over, while it runs
+	@$(call run_needing,mariadb,T=mariadb/application EFFORT=long)
+
+crash: all $(BROKER) ## Kill `watch --state` at every point, early and late, and at 1,000 random times, also on a real broker: an hour
+	@CRASHES=all ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name crash --results $(RESULTS) --limit 7200 \
+	 tests/system/durable/test_crash.sh tests/system/durable/test_spill.sh tests/system/durable/test_changes.sh tests/system/kafka/crash.sh
+
+soak: all $(BROKER) $(SOAK_PRODUCER) $(SOAK_REPORT) ## watch for SOAK_SECONDS (1800) at half of its peak rate: memory, disk, lag, delay as table and plot; passes if memory grows by under 1%/h for certain
+	@BUILD=$(BUILD) bench/soak.sh
 
 ## Fuzzing: tests/fuzz/NAME.c, seeds in tests/fuzz/seeds/NAME
 
 FUZZ_FLAVOUR := BUILD=build-fuzz CC=$(CLANG) SANITIZE=address,undefined,fuzzer-no-link
 SECONDS ?= 60
 
-.PHONY: kafka
-kafka: ## End-to-end tests on a real Kafka broker (Maven Central, kept in the user's cache)
-	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name kafka --results $(RESULTS) --limit 900 --jobs 1 tests/kafka/end_to_end.sh tests/kafka/crash.sh
-
-.PHONY: databases
-databases: ## End-to-end tests on real PostgreSQL and MariaDB with Debezium (Maven Central, kept in the user's cache)
-	@$(MAKE) --no-print-directory -j$(JOBS) all $(POSTGRES_WORKLOAD)
-	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron WORKLOAD=$(CURDIR)/$(POSTGRES_WORKLOAD) \
-	 tests/run.sh --name databases --results $(RESULTS) --limit 900 --jobs 1 tests/postgres/end_to_end.sh tests/mariadb/end_to_end.sh
-
-.PHONY: crash
-crash: ## Kill `watch --state` at every point, early and late, and at 1,000 random times, also on a real broker: an hour
-	@$(MAKE) --no-print-directory -j$(JOBS) all $(BROKER)
-	@CRASHES=all ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name crash --results $(RESULTS) --limit 7200 tests/durable/test_crash.sh tests/durable/test_spill.sh tests/durable/test_changes.sh tests/kafka/crash.sh
-
-.PHONY: soak
-soak: ## watch for SOAK_SECONDS (1800) at half of its peak rate: memory, disk, lag, delay as table and plot; passes if memory grows by under 1%/h for certain
-	@$(MAKE) --no-print-directory -j$(JOBS) all $(BROKER) $(SOAK_PRODUCER) $(SOAK_REPORT)
-	@BUILD=$(BUILD) bench/soak.sh
-
-.PHONY: browser
-browser: ## Pages of reports and the status page in headless Chromium: layout, console, both themes
-	@$(MAKE) --no-print-directory -j$(JOBS) all $(BROKER)
-	@ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name browser --results $(RESULTS) --limit 600 --jobs 1 tests/browser/end_to_end.sh
+MUTANTS ?= 300
+.PHONY: mutants
+mutants: ## Plant MUTANTS (300) small faults in engines, join, pipeline and verify, one at a time: tests find 95 of 100; SEED=S repeats them
+	@tests/run.sh --name mutants --results $(RESULTS) --limit 43200 --jobs 1 "tests/support/mutants/mutants.py --count $(MUTANTS)"
 
 .PHONY: fuzz fuzz-programs fuzz-build fuzz-smoke
 fuzz-programs: $(FUZZ_PROGRAMS)
@@ -261,11 +338,11 @@ fuzz-build:
 	@$(MAKE) -s -j$(JOBS) $(FUZZ_FLAVOUR) fuzz-programs
 
 fuzz-smoke: fuzz-build ## Each fuzz target for a few seconds over its seeds
-	@tests/run.sh --name fuzz --results $(RESULTS) --limit 300 --jobs 1 tests/fuzz/smoke.sh
+	@tests/run.sh --name fuzz --results $(RESULTS) --limit 7200 --jobs 1 tests/fuzz/smoke.sh
 
 ## Measuring and tidying
 
-.PHONY: bench bench-polygraph format format-check clean help
+.PHONY: bench bench-ablation bench-polygraph figures format format-check clean help
 bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone and from a broker; needs deps
 	@$(MAKE) -s -j$(JOBS) all
 	@BUILD=$(BUILD) bench/run.sh
@@ -273,6 +350,19 @@ bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone
 	@$(MAKE) -s $(WORKLOAD) $(DECODERS) $(JOINED)
 	@BUILD=$(BUILD) bench/polygraph.sh
 	@BUILD=$(BUILD) bench/decoders.sh
+
+# The tree as it was at a commit, taken out of the repository, beside the tree as it is.
+BEFORE ?= 76931d8
+figures: ## Figures of the sources at commit BEFORE and now: lines, structs, circles, assertions, repeats; in build/bench/figures.md
+	@rm -rf $(BUILD)/bench/before && mkdir -p $(BUILD)/bench/before
+	@git archive $(BEFORE) include src connectors tests bench | tar -x -C $(BUILD)/bench/before
+	@bench/figures.py before=$(BUILD)/bench/before now=. >$(BUILD)/bench/figures.md
+	@rm -rf $(BUILD)/bench/before
+	@cat $(BUILD)/bench/figures.md
+
+bench-ablation: ## Polygraph without each of its ways to find an order, in build/bench/ablation.md; FILES="history..." beside generated ones
+	@$(MAKE) -s -j$(JOBS) $(ABLATION)
+	@mkdir -p $(BUILD)/bench && $(ABLATION) $(FILES) | tee $(BUILD)/bench/ablation.md
 
 bench-polygraph: ## Black-box checking: speed, growth, what each step is worth, in build/bench/polygraph.md; ONLY=growth
 	@$(MAKE) -s -j$(JOBS) all $(WORKLOAD)
@@ -283,7 +373,7 @@ bench-stores: $(STORES) ## The store of cold keys beside LMDB and RocksDB (3M ke
 	@for store in log lmdb rocksdb; do \
 		folder=$$(mktemp -d) && $(STORES) $$store $$folder 3000000 60; rm -rf $$folder; done
 
-FORMATTED = $(shell find include src connectors tests bench -name '*.[ch]')
+FORMATTED = $(shell find include src connectors tests bench docs -name '*.[ch]')
 format: ## Format the sources with clang-format-14
 	@clang-format-14 -i $(FORMATTED)
 
@@ -299,12 +389,55 @@ $(COMPLETIONS): $(BUILD)/completion.%: $(BUILD)/isochron
 	$(Q)$< completion $* >$@
 
 .PHONY: documents
-documents: $(BUILD)/isochron.1 $(COMPLETIONS) ## Make the man page, completions and docs/options.md from the option tables
+documents: $(BUILD)/isochron.1 $(COMPLETIONS) ## Make the man page, completions, docs/options.md and the picture of the modules from their tables
 	$(Q)$(BUILD)/isochron document markdown >docs/options.md
+	$(Q)docs/modules.py >docs/modules.svg
+
+# The libraries for other programs: include/iso/isochron.h and include/iso/recorder.h. Their objects are their own, since the
+# program's need not be position-independent as a shared library's must; what a library needs of a module is taken from an
+# archive of all of it. Nothing is visible but what the headers declare, in the static libraries as well.
+ABI := 1
+LIBRARY_MODULES := base history verdict chronos aion spill solver polygraph bytes native formats values evidence report join pipeline judge
+INTERFACES := $(foreach library,isochron isochron-recorder,$(BUILD)/lib/lib$(library).so.$(ABI) $(BUILD)/lib/lib$(library).a)
+independent = $(patsubst %.c,$(BUILD)/lib/obj/%.o,$(1))
+ISOCHRON_OBJECTS := $(call independent,$(wildcard src/library/*.c))
+RECORDER_OBJECTS := $(call independent,$(wildcard src/recorder/*.c))
+SHARED_OBJECTS := $(BUILD)/lib/shared.a
+
+$(BUILD)/lib/obj/%.o: %.c | $(GENERATED)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(subst -fPIE,-fPIC -fvisibility=hidden,$(CFLAGS_ALL)) -c $< -o $@
+
+$(SHARED_OBJECTS): $(call independent,$(foreach module,$(LIBRARY_MODULES),$(wildcard src/$(module)/*.c)))
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(BUILD)/lib/libisochron.so.$(ABI): NEEDED := -lzstd -lcadical -lstdc++ -lm
+$(BUILD)/lib/libisochron-recorder.so.$(ABI): NEEDED := -lrdkafka
+$(BUILD)/lib/libisochron.so.$(ABI) $(BUILD)/lib/libisochron.a: $(ISOCHRON_OBJECTS)
+$(BUILD)/lib/libisochron-recorder.so.$(ABI) $(BUILD)/lib/libisochron-recorder.a: $(RECORDER_OBJECTS)
+
+$(BUILD)/lib/lib%.so.$(ABI): $(SHARED_OBJECTS) deploy/pkgconfig/exports.map
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=deploy/pkgconfig/exports.map -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,-z,defs \
+	    $(subst -pie,,$(LDFLAGS_ALL)) $(filter %.o,$^) $(SHARED_OBJECTS) $(NEEDED) -o $@
+
+$(BUILD)/lib/lib%.a: $(SHARED_OBJECTS)
+	@rm -f $@
+	$(Q)$(CC) -r -nostdlib $(filter %.o,$^) $(SHARED_OBJECTS) -o $(@:.a=.o)
+	$(Q)objcopy --localize-hidden $(@:.a=.o)
+	$(Q)$(AR) rcs $@ $(@:.a=.o)
+	@rm -f $(@:.a=.o)
+
+.PHONY: lib
+lib: $(INTERFACES) ## Build the libraries for other programs, shared and static: build/lib
 
 PREFIX ?= /usr/local
+# Where libraries go, below PREFIX: lib/x86_64-linux-gnu for Debian.
+LIBDIR ?= lib
 SHARE = $(DESTDIR)$(PREFIX)/share
-.PHONY: install install-program
+INSTALLED = $(DESTDIR)$(PREFIX)/$(LIBDIR)
+VERSION = $(shell sed -n 's/^.define ISO_VERSION "\(.*\)"/\1/p' include/iso/version.h)
+.PHONY: install install-program install-libraries
 install-program: $(BUILD)/isochron $(BUILD)/isochron.1 $(COMPLETIONS)
 	@install -D $(BUILD)/isochron $(DESTDIR)$(PREFIX)/bin/isochron
 	@install -D -m 644 $(BUILD)/isochron.1 $(SHARE)/man/man1/isochron.1
@@ -312,14 +445,25 @@ install-program: $(BUILD)/isochron $(BUILD)/isochron.1 $(COMPLETIONS)
 	@install -D -m 644 $(BUILD)/completion.zsh $(SHARE)/zsh/vendor-completions/_isochron
 	@install -D -m 644 $(BUILD)/completion.fish $(SHARE)/fish/vendor_completions.d/isochron.fish
 
-install: all install-program ## Install program, man page, completions, library and headers under PREFIX (/usr/local)
-	@install -D -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/libisochron.a
-	@install -d $(DESTDIR)$(PREFIX)/include/iso
-	@install -m 644 include/iso/*.h $(DESTDIR)$(PREFIX)/include/iso
+install-libraries: $(INTERFACES)
+	@install -d $(DESTDIR)$(PREFIX)/include/iso $(INSTALLED)/pkgconfig
+	@install -m 644 $(addprefix include/iso/,isochron.h recorder.h status.h version.h) $(DESTDIR)$(PREFIX)/include/iso
+	@install -m 644 $(INTERFACES) $(INSTALLED)
+	@for library in isochron isochron-recorder; do \
+	    ln -sf lib$$library.so.$(ABI) $(INSTALLED)/lib$$library.so; \
+	    sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' deploy/pkgconfig/$$library.pc.in \
+	        >$(INSTALLED)/pkgconfig/$$library.pc; \
+	done
+
+install: install-program install-libraries ## Install program, man page, completions, libraries and headers under PREFIX (/usr/local)
 
 .PHONY: deb
-deb: all ## Build build/isochron_VERSION_ARCHITECTURE.deb: program, man page, completions, systemd unit, examples
+deb: all lib ## Build the Debian packages of the program and its libraries, their bills of materials (.cdx.json) and SHA256SUMS
 	@deploy/debian/build.sh $(BUILD)
+
+.PHONY: image
+image: ## Build the container's image; refuses base images that no digest names (ALLOW_UNPINNED=1)
+	@deploy/docker/build.sh
 
 clean: ## Remove everything that was built
 	rm -rf build build-*
@@ -327,4 +471,4 @@ clean: ## Remove everything that was built
 help: ## List the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
 
--include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/obj-validating $(BUILD)/obj-unit $(BUILD)/counted $(BUILD)/lib/obj -name '*.d' 2>/dev/null)

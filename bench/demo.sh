@@ -44,9 +44,9 @@ show() { # MODE EXPECTED-STATUS SENTENCE
     local verdicts=$folder/$1.verdicts capture=$folder/$1.capture.jsonl.zst history=$folder/$1.jsonl
     echo; echo "$3"; echo
     say "isochron watch --source history:$topic -X bootstrap.servers=$BOOTSTRAP --final-only --finality-timeout 1 \\"
-    echo "      --messages $transactions --record $capture &"
+    echo "      --drain --record $capture &"
     "$BUILD/isochron" watch --source "history:$topic" -X "bootstrap.servers=$BOOTSTRAP" --wait-for-topics --final-only \
-        --finality-timeout 1 --messages "$transactions" --record "$capture" >"$verdicts" 2>"$folder/$mode.log" &
+        --finality-timeout 1 --drain --record "$capture" >"$verdicts" 2>"$folder/$mode.log" &
     local watch=$!
     say "record-wiredtiger --mode $mode --transactions $transactions -o - | tee $history | isochron gen --to kafka:$topic -"
     "$BUILD/record-wiredtiger" --mode "$mode" --transactions "$transactions" -o - 2>"$folder/recorder.log" |
@@ -56,6 +56,8 @@ show() { # MODE EXPECTED-STATUS SENTENCE
     local told
     told=$(wc -l <"$verdicts")
     echo "while it ran, watch had told $told final violations"
+    say "kill -INT %1"
+    kill -INT "$watch"
     wait "$watch" || status=$?
     cat "$folder/$mode.log"
     echo "exit status $status"

@@ -179,7 +179,8 @@ static void open_pipeline(struct run *run, bool clients)
         iso_pipeline_route(run->pipeline, topics[i],
                            i == CLIENTS
                                ? iso_record_decoder.create(&(struct iso_decoder_options){0}, &error)
-                               : iso_debezium_decoder.create(&(struct iso_decoder_options){.value = "v"}, &error));
+                               : iso_debezium_decoder.create(&(struct iso_decoder_options){.value = "v"}, &error),
+                           false);
         iso_pipeline_declare(run->pipeline, (uint32_t)i, 0);
     }
     check(&error);

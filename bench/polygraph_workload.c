@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/write_history.h"
+#include "formats/write_history.h"
 #include "iso/polygraph.h"
 #include "tests/support/blackbox_workload.h"
 #include "verify/verify.h"
@@ -26,7 +26,7 @@ static void print_result(const struct iso_polygraph_result *result)
            (unsigned long long)c->open_reads_after, (unsigned long long)c->open_pairs_after,
            (unsigned long long)c->passes, (unsigned long long)c->known_edges, (unsigned long long)c->edges_version,
            (unsigned long long)c->edges_anti, (unsigned long long)c->edges_meet, (unsigned long long)c->edges_join);
-    printf("  knots %llu windows %llu grown %llu rounds %llu cycles %llu\n", (unsigned long long)c->knots,
+    printf("  SCCs %llu windows %llu grown %llu rounds %llu cycles %llu\n", (unsigned long long)c->sccs,
            (unsigned long long)c->windows, (unsigned long long)c->windows_grown, (unsigned long long)c->window_rounds,
            (unsigned long long)c->window_cycles);
     printf("  search free %llu decisions %llu dead ends %llu; solver calls %llu variables %llu cycles %llu\n",

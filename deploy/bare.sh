@@ -9,7 +9,7 @@ set -eu
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- demo test
 [ "$(id -u)" = 0 ] || { echo "make bare: must be root: debootstrap and chroot need it" >&2; exit 4; }
-deploy/install-packages.sh
+deploy/install-packages.sh bare
 
 root=${KEEP:-$(mktemp -d /var/tmp/isochron-bare-XXXXXX)}
 mounted=()

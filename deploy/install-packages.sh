@@ -1,9 +1,14 @@
 #!/bin/sh
 # Installs the Debian packages of debian-packages.txt that are not there yet; quick when all are.
 # Needs root or sudo only when something is missing.
+#
+#   install-packages.sh [GROUP...]       those under these headings (build, demo, tests, ...); all by default
 set -eu
 list=$(dirname "$0")/debian-packages.txt
-packages=$(sed 's/#.*//' "$list" | awk 'NF { print $1 }')
+packages=$(awk -v groups=" $* " '
+    /^#/ { heading = $2; sub(":$", "", heading); taken = groups == "  " || index(groups, " " heading " "); next }
+    NF && taken { print $1 }' "$list")
+[ -n "$packages" ] || { echo "make deps: $list has nothing for: $*" >&2; exit 2; }
 
 command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || {
     echo "make deps: this is not a Debian system; install by hand what $list names" >&2

@@ -12,8 +12,8 @@
  *   snapshot-holes            reads at the counter while commits below it are still on their way
  *   read-committed            each read sees the newest commit; timestamps are recorded, never told to the store
  *   no-read-timestamp         the start timestamp is recorded, the store reads its newest snapshot, a little later
- *   commit-out-of-order       both timestamps are drawn ahead, so that a key's commits come in another order than
- * theirs missing-commit-timestamp  as all-durable, but one commit in 16 is not given its timestamp
+ *   commit-out-of-order       both timestamps are drawn ahead, so that a key's commits come in another order than theirs
+ *   missing-commit-timestamp  as all-durable, but one commit in 16 is not given its timestamp
  *
  * Threads: a store is shared, a store_session is one thread's.
  */

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "io/payload.h"
+#include "base/names.h"
+#include "base/payload.h"
 
 enum { NAME_MAX_BYTES = 1024, NO_TYPE = -1 };
 
@@ -12,6 +13,7 @@ struct parser {
     struct iso_avro_schema *schema;
     struct iso_json *json;
     struct iso_error *error;
+    struct iso_names names; /* of types */
     int depth;
 };
 
@@ -30,25 +32,16 @@ static int64_t wrong(struct parser *parser, const char *text)
     return NO_TYPE;
 }
 
-#define GROW(schema, what, array)                                                                                      \
-    do {                                                                                                               \
-        if ((schema)->what##_count == (schema)->what##_capacity) {                                                     \
-            (schema)->what##_capacity =                                                                                \
-                (uint32_t)iso_column_capacity((schema)->what##_capacity, (schema)->what##_count + 1u);                 \
-            (schema)->array = iso_reallocate((schema)->array, (schema)->what##_capacity * sizeof *(schema)->array);    \
-        }                                                                                                              \
-    } while (0)
-
 static uint32_t add_type(struct iso_avro_schema *schema, enum iso_avro_shape shape)
 {
-    GROW(schema, type, types);
+    ISO_GROW(schema->types, schema->type_count, schema->type_capacity);
     schema->types[schema->type_count] = (struct iso_avro_type){.shape = (uint8_t)shape};
     return schema->type_count++;
 }
 
 static void add_field(struct iso_avro_schema *schema, struct iso_json_text name, uint32_t type)
 {
-    GROW(schema, field, fields);
+    ISO_GROW(schema->fields, schema->field_count, schema->field_capacity);
     struct iso_avro_field *field = &schema->fields[schema->field_count++];
     *field = (struct iso_avro_field){
         .name = iso_copy_text(name.at, name.length), .length = (uint32_t)name.length, .number = type};
@@ -56,7 +49,7 @@ static void add_field(struct iso_avro_schema *schema, struct iso_json_text name,
 
 static void add_branch(struct iso_avro_schema *schema, uint32_t type)
 {
-    GROW(schema, branch, branches);
+    ISO_GROW(schema->branches, schema->branch_count, schema->branch_capacity);
     schema->branches[schema->branch_count++] = type;
 }
 
@@ -67,14 +60,6 @@ static void full_name(struct iso_json_text name, const char *space, char full[NA
     bool dotted = name.length && memchr(name.at, '.', name.length);
     snprintf(full, NAME_MAX_BYTES, "%s%s%.*s", dotted ? "" : space, dotted || !*space ? "" : ".", (int)name.length,
              name.at);
-}
-
-static int64_t find_named(const struct iso_avro_schema *schema, const char *full)
-{
-    for (uint32_t i = 0; i < schema->type_count; i++)
-        if (schema->types[i].name && !strcmp(schema->types[i].name, full))
-            return i;
-    return NO_TYPE;
 }
 
 static int primitive(struct iso_json_text name)
@@ -93,7 +78,7 @@ static int64_t type_of_name(struct parser *parser, struct iso_json_text name, co
     if (shape != NO_TYPE)
         return add_type(parser->schema, (enum iso_avro_shape)shape);
     full_name(name, space, full);
-    int64_t type = find_named(parser->schema, full);
+    int64_t type = iso_names_find(&parser->names, full);
     if (type == NO_TYPE)
         iso_error_set(parser->error, ISO_BAD_INPUT, "not an Avro schema: no type is named %s", full);
     return type;
@@ -214,10 +199,7 @@ static void take_fields(struct parser *parser, uint32_t type, const char *place,
         int64_t inner = json->code == ISO_JSON_FINE ? parse_at(parser, attributes.type, space) : NO_TYPE;
         if (inner == NO_TYPE)
             break;
-        if (count == capacity) {
-            capacity = (uint32_t)iso_column_capacity(capacity, count + 1u);
-            pending = iso_reallocate(pending, capacity * sizeof *pending);
-        }
+        ISO_GROW(pending, count, capacity);
         pending[count++] = (struct pending){attributes.name, (uint32_t)inner};
     }
     parser->schema->types[type].first = parser->schema->field_count;
@@ -271,12 +253,13 @@ static int64_t parse_named(struct parser *parser, enum iso_avro_shape shape, con
     snprintf(own, sizeof own, "%.*s", attributes->space.at ? (int)attributes->space.length : (int)strlen(space),
              attributes->space.at ? attributes->space.at : space);
     full_name(attributes->name, own, full);
-    if (find_named(parser->schema, full) != NO_TYPE)
-        return wrong(parser, "a name stands for two types");
+    if (iso_names_find(&parser->names, full) != ISO_NAMES_NONE)
+        return wrong(parser, "a name is defined as two types");
     char *dot = strrchr(full, '.');
     snprintf(own, sizeof own, "%.*s", dot ? (int)(dot - full) : 0, full);
     uint32_t type = add_type(parser->schema, shape);
     parser->schema->types[type].name = iso_copy_text(full, strlen(full));
+    iso_names_add(&parser->names, parser->schema->types[type].name, (uint32_t)type);
     if (shape == ISO_AVRO_RECORD)
         take_fields(parser, type, attributes->fields, own);
     else if (shape == ISO_AVRO_ENUM)
@@ -401,6 +384,7 @@ struct iso_avro_schema *iso_avro_schema_read(struct iso_json *json, struct iso_e
     struct iso_avro_schema *schema = iso_allocate_zeroed(1, sizeof *schema);
     struct parser parser = {.schema = schema, .json = json, .error = error};
     int64_t root = parse_type(&parser, "");
+    iso_names_release(&parser.names);
     if (json->code != ISO_JSON_FINE) { /* what followed from that does not matter */
         *error = (struct iso_error){.status = ISO_OK};
         iso_payload_fault(json, error);

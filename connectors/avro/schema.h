@@ -16,6 +16,7 @@
 
 #include "base/json.h"
 #include "iso/error.h"
+#include "iso/value_type.h"
 
 enum { ISO_AVRO_DEPTH_MAX = 64, ISO_AVRO_SCALE_MAX = 1000, ISO_AVRO_USES = 4 };
 
@@ -48,6 +49,8 @@ struct iso_avro_field {
 struct iso_avro_type {
     uint8_t shape;                               /* enum iso_avro_shape */
     uint8_t use;                                 /* the decoder's; 0 at first */
+    uint32_t digest;                             /* the same */
+    struct iso_value_type value;                 /* the same */
     bool is_decimal;                             /* bytes or fixed: big-endian two's complement with `scale` */
     int32_t scale;                               /* 0 to ISO_AVRO_SCALE_MAX */
     uint32_t count;                              /* of fields, symbols or branches; fixed: of bytes */

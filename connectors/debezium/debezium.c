@@ -1,22 +1,12 @@
 #include "connectors/debezium/debezium.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "connectors/debezium/debezium_private.h"
-
-/* The placeholder of a column that is stored apart and did not change: PostgreSQL's log does not have it. */
-static void mark_unchanged(struct iso_row *row)
-{
-    static const char plain[] = "__debezium_unavailable_value", base64[] = "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==";
-    for (uint32_t i = 0; i < row->count; i++) {
-        struct iso_cell *cell = &row->cells[i];
-        if ((cell->kind == ISO_CELL_TEXT || cell->kind == ISO_CELL_BYTES) &&
-            ((cell->length == sizeof plain - 1 && !memcmp(cell->text, plain, sizeof plain - 1)) ||
-             (cell->length == sizeof base64 - 1 && !memcmp(cell->text, base64, sizeof base64 - 1))))
-            cell->kind = ISO_CELL_UNKNOWN;
-    }
-}
+#include "connectors/envelope/unchanged.h"
 
 static enum iso_status take_before(struct iso_change_source *source, const struct iso_change_place *place,
                                    struct iso_history *block, struct iso_event *event, struct iso_error *error)
@@ -24,10 +14,11 @@ static enum iso_status take_before(struct iso_change_source *source, const struc
     struct iso_envelope *envelope = &source->envelope;
     struct iso_row *before = &envelope->before;
     bool whole = before->count && source->identity != ISO_IDENTITY_DEFAULT;
+    iso_row_mark_unchanged(before);
     iso_row_set_keys(before, &envelope->key);
     iso_marker_hide(&source->marker, before);
     if (source->identity == ISO_IDENTITY_LEARN && place->connector == DEBEZIUM_POSTGRESQL)
-        whole = iso_change_is_whole(source, event->operation == ISO_ROW_UPDATE);
+        whole = iso_change_is_whole(source, event);
     if (!whole && source->identity == ISO_IDENTITY_FULL)
         return iso_error_set(error, ISO_BAD_INPUT, "before: null, expected the whole row because of identity=full");
     return whole ? iso_change_value(before, "before", source->value, block, &event->before, ISO_EVENT_HAS_BEFORE, event,
@@ -35,7 +26,38 @@ static enum iso_status take_before(struct iso_change_source *source, const struc
                  : ISO_OK;
 }
 
-static enum iso_status take_images(struct iso_change_source *source, const struct iso_change_place *place,
+/* PostgreSQL's connector says which transaction of its own read the table; its place in the log orders nothing. */
+static enum iso_status take_reader(const struct iso_envelope *envelope, struct iso_event *event,
+                                   struct iso_error *error)
+{
+    uint64_t xid;
+    if ((event->flags & ISO_EVENT_INCREMENTAL) || !iso_envelope_number(envelope, ISO_MEMBER_TX_ID, &xid, error) || !xid)
+        return error->status;
+    event->position[0] = xid;
+    event->flags = (uint16_t)((event->flags & ~ISO_EVENT_HAS_POSITION) | ISO_EVENT_SNAPSHOT_XID);
+    return ISO_OK;
+}
+
+/* Where the row stands that lacks a column: a statement before it changed the table. */
+static enum iso_status add_place(const struct iso_change_source *source, const struct iso_change_place *place,
+                                 const struct iso_event *event, struct iso_error *error)
+{
+    enum { ROW_BITS = 24, SHOWN = 100 };
+    const struct iso_cell *members = source->envelope.member;
+    const struct iso_cell *file = &members[ISO_MEMBER_FILE], *gtid = &members[ISO_MEMBER_GTID];
+    size_t used = strlen(error->text);
+    bool has_gtid = iso_envelope_has(&source->envelope, ISO_MEMBER_GTID);
+    if (place->connector != DEBEZIUM_BINLOG || !strstr(error->text, "no column") ||
+        !(event->flags & ISO_EVENT_HAS_POSITION))
+        return error->status;
+    snprintf(error->text + used, sizeof error->text - used,
+             "; a statement before GTID %.*s, %.*s:%" PRIu64 ", changed the table",
+             has_gtid ? (int)(gtid->length < SHOWN ? gtid->length : SHOWN) : 1, has_gtid ? gtid->text : "-",
+             (int)(file->length < SHOWN ? file->length : SHOWN), file->text, event->position[1] >> ROW_BITS);
+    return error->status;
+}
+
+static enum iso_status read_images(struct iso_change_source *source, const struct iso_change_place *place,
                                    struct iso_history *block, struct iso_event *event, struct iso_error *error)
 {
     struct iso_envelope *envelope = &source->envelope;
@@ -44,6 +66,8 @@ static enum iso_status take_images(struct iso_change_source *source, const struc
         event->flags |= ISO_EVENT_HAS_BEFORE;
         break; /* there was no row */
     case ISO_ROW_SNAPSHOT:
+        if (place->connector == DEBEZIUM_POSTGRESQL && take_reader(envelope, event, error) != ISO_OK)
+            return error->status;
         break;
     default:
         if (take_before(source, place, block, event, error) != ISO_OK)
@@ -53,12 +77,20 @@ static enum iso_status take_images(struct iso_change_source *source, const struc
         event->flags |= ISO_EVENT_HAS_AFTER;
         return ISO_OK;
     }
-    mark_unchanged(&envelope->after);
+    iso_row_mark_unchanged(&envelope->after);
     if (!iso_row_set_keys(&envelope->after, &envelope->key))
         return iso_error_set(error, ISO_BAD_INPUT, "after: lacks a column of the key");
     iso_marker_take(&source->marker, &envelope->after, &block->atoms, event);
     return iso_change_value(&envelope->after, "after", source->value, block, &event->after, ISO_EVENT_HAS_AFTER, event,
                             error);
+}
+
+static enum iso_status take_images(struct iso_change_source *source, const struct iso_change_place *place,
+                                   struct iso_history *block, struct iso_event *event, struct iso_error *error)
+{
+    if (read_images(source, place, block, event, error) == ISO_OK)
+        return ISO_OK;
+    return add_place(source, place, event, error);
 }
 
 static const struct iso_change_rules rules = {
@@ -70,6 +102,7 @@ static const struct iso_change_rules rules = {
     .images = take_images,
     .alone = debezium_take_alone,
     .message = debezium_take_message,
+    .metadata = debezium_metadata,
 };
 
 static void destroy(struct iso_decoder *decoder)
@@ -93,5 +126,11 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     return NULL;
 }
 
-const struct iso_decoder_class iso_debezium_decoder = {"debezium", create, iso_change_source_decode, destroy,
-                                                       iso_change_source_archive};
+const struct iso_decoder_class iso_debezium_decoder = {"debezium",
+                                                       create,
+                                                       iso_change_source_decode,
+                                                       destroy,
+                                                       iso_change_source_archive,
+                                                       iso_change_source_covers,
+                                                       iso_change_source_value_type,
+                                                       iso_change_source_types_known};

@@ -7,7 +7,7 @@
  * position), their place in it, and their position: PostgreSQL {LSN of the previous END, own LSN}, MySQL {number of the
  * binlog file, offset << 24 | row}. There is no timestamp that orders transactions, so events have none.
  *
- * State: which tables have shown that their before images are whole rows, at most some thousand of them.
+ * State: what tables have shown of their columns and before images, at most some thousand of them (envelope/tables.h).
  * Threads: one at a time for each decoder.
  */
 #ifndef ISO_DEBEZIUM_H

@@ -4,7 +4,7 @@
 
 #include "base/base64.h"
 #include "connectors/debezium/debezium_private.h"
-#include "io/watermark.h"
+#include "native/watermark.h"
 
 static bool is_record(const char *text, size_t size)
 {

@@ -4,14 +4,15 @@
 #include <string.h>
 
 #include "connectors/debezium/debezium_private.h"
+#include "history/gtid.h"
 
 enum { ROW_BITS = 24, SHOWN = 400, ALONE_MAX = 2 * SHOWN + 32 };
 
-static enum iso_status take_connector(const struct iso_envelope *envelope, struct iso_change_place *place,
+static enum iso_status take_connector(struct iso_change_source *source, struct iso_change_place *place,
                                       struct iso_error *error)
 {
     struct iso_json_text connector;
-    if (!iso_envelope_text(envelope, ISO_MEMBER_CONNECTOR, &connector, error))
+    if (!iso_envelope_text(&source->envelope, ISO_MEMBER_CONNECTOR, &connector, error))
         return error->status;
     place->connector = DEBEZIUM_BINLOG;
     if (ISO_PAYLOAD_IS(connector, "postgresql"))
@@ -23,6 +24,7 @@ static enum iso_status take_connector(const struct iso_envelope *envelope, struc
                              ISO_PAYLOAD_IS(connector, "TiCDC")        ? " (TiCDC: a source of kind ticdc)"
                              : ISO_PAYLOAD_IS(connector, "yugabytedb") ? " (YugabyteDB: a source of kind yugabyte)"
                                                                        : "");
+    source->decoder.only_signed = place->connector == DEBEZIUM_POSTGRESQL;
     return ISO_OK;
 }
 
@@ -50,6 +52,21 @@ static enum iso_status take_binlog_position(const struct iso_envelope *envelope,
     return ISO_OK;
 }
 
+static void take_gtid(struct iso_json_text text, struct iso_event *event)
+{
+    struct iso_gtid gtid;
+    if (!iso_gtid_read(text.at, text.length, &gtid))
+        return;
+    event->domain = gtid.domain;
+    event->commit = gtid.number;
+}
+
+void debezium_metadata(const struct iso_envelope *envelope, struct iso_event *event)
+{
+    const struct iso_cell *id = &envelope->member[ISO_MEMBER_ID];
+    take_gtid((struct iso_json_text){id->text, id->length}, event);
+}
+
 static enum iso_status take_transaction(const struct iso_envelope *envelope, const struct iso_change_place *place,
                                         struct iso_history *block, struct iso_event *event, struct iso_error *error)
 {
@@ -61,6 +78,8 @@ static enum iso_status take_transaction(const struct iso_envelope *envelope, con
         !iso_envelope_number(envelope, ISO_MEMBER_TOTAL_ORDER, &event->order, error))
         return error->status;
     bool has_xid = place->connector == DEBEZIUM_POSTGRESQL && xid; /* Protobuf may say 0 for null */
+    if (!has_xid && !place->is_snapshot)
+        take_gtid(id.length ? id : gtid, event);
     if (place->is_snapshot || (!has_xid && !gtid.length && !id.length))
         return ISO_OK;
     event->flags |= ISO_EVENT_HAS_ID;
@@ -76,8 +95,8 @@ enum iso_status debezium_place(struct iso_change_source *source, struct iso_hist
     const struct iso_envelope *envelope = &source->envelope;
     struct iso_json_text name;
     bool has_schema = iso_envelope_has(envelope, ISO_MEMBER_SCHEMA);
-    if (take_connector(envelope, place, error) != ISO_OK ||
-        iso_change_snapshot(envelope, &place->is_snapshot, error) != ISO_OK ||
+    if (take_connector(source, place, error) != ISO_OK ||
+        iso_change_snapshot(envelope, &place->is_snapshot, &place->snapshot_flags, error) != ISO_OK ||
         !iso_envelope_text(envelope, ISO_MEMBER_NAME, &name, error) ||
         !iso_envelope_text(envelope, has_schema ? ISO_MEMBER_SCHEMA : ISO_MEMBER_DB, &place->schema, error) ||
         !iso_envelope_text(envelope, ISO_MEMBER_TABLE, &place->table, error))

@@ -3,11 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/archive.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "connectors/dgraph/message.h"
 #include "connectors/dgraph/schema.h"
-#include "io/payload.h"
+#include "base/payload.h"
 
 enum { PAYLOAD_MAX = 64 << 20, NAMESPACE_BYTES = 8 };
 
@@ -16,9 +17,11 @@ struct dgraph_decoder {
     struct iso_json json;
     struct iso_payload payload;
     struct schema schema;
-    struct iso_text text; /* a key, or a value, that is put together */
+    struct iso_atoms unjudged; /* predicates, as identities name them, that have shown that they cannot be judged */
+    struct iso_text text;      /* a key, or a value, that is put together */
     char *tables;
-    char *marker; /* the predicate whose values are clients' ids of transactions, or NULL */
+    bool unreported; /* the option */
+    char *marker;    /* the predicate whose values are clients' ids of transactions, or NULL */
 };
 
 /* ---- names ---- */
@@ -208,19 +211,29 @@ static enum iso_status refuse_text(struct iso_error *error, const char *member, 
     return iso_error_set(error, ISO_BAD_INPUT, "%s \"%.*s\": expected %s", member, shown, text.at, expected);
 }
 
-static enum iso_status check_cardinality(const struct dgraph_decoder *dgraph, const struct change *change, bool edge,
-                                         struct iso_error *error)
+/* Why the predicate cannot be judged, or NULL: the stream does not say to which of several values a set adds, or what a
+ * delete leaves. */
+static const char *why_unjudged(const struct dgraph_decoder *dgraph, struct iso_json_text predicate, bool edge)
 {
-    enum cardinality cardinality =
-        dgraph->schema.given ? dgraph_schema_cardinality(&dgraph->schema, change->attr.at, change->attr.length)
-                             : SCHEMA_NOT_NAMED;
+    enum cardinality cardinality = dgraph->schema.given
+                                       ? dgraph_schema_cardinality(&dgraph->schema, predicate.at, predicate.length)
+                                       : SCHEMA_NOT_NAMED;
     if (cardinality == SCHEMA_SEVERAL)
-        return refuse_text(error, "attr", change->attr,
-                           "a predicate of one value; by the schema it holds several, or one a language");
-    if (edge && cardinality == SCHEMA_NOT_NAMED)
-        return refuse_text(error, "attr", change->attr,
-                           "a schema that says whether this predicate holds one edge or several (schema=FILE)");
-    return ISO_OK;
+        return "a predicate of several values, or one a language";
+    return edge && cardinality == SCHEMA_NOT_NAMED
+               ? "an edge without a schema that says whether there is one or several"
+               : NULL;
+}
+
+/* From here on nothing covers the predicate. */
+static void add_unjudged(struct dgraph_decoder *dgraph, const struct iso_message *message, const struct change *change,
+                         const char *reason, struct iso_events *events)
+{
+    put_predicate(&dgraph->text, change->namespace, change->attr);
+    iso_atoms_add_string(&dgraph->unjudged, dgraph->text.bytes, dgraph->text.used);
+    ignore(events, message, change, reason);
+    events->list[events->count - 1].table =
+        iso_atoms_add_string(&events->block.atoms, dgraph->text.bytes, dgraph->text.used);
 }
 
 /* A set (`writes`), or a delete of one value or all. */
@@ -235,8 +248,11 @@ static enum iso_status add_mutation(struct dgraph_decoder *dgraph, const struct 
     iso_atom value = ISO_ABSENT;
     if (!type)
         return refuse_text(error, "event.value_type", change->value_type, "a type of Dgraph's");
-    if (check_cardinality(dgraph, change, type->conversion == AS_EDGE, error) != ISO_OK)
-        return error->status;
+    const char *reason = why_unjudged(dgraph, change->attr, type->conversion == AS_EDGE);
+    if (reason) {
+        add_unjudged(dgraph, message, change, reason, events);
+        return ISO_OK;
+    }
     bool hidden = !star && type->conversion == HIDDEN;
     if (!star && !hidden && !take_value(dgraph, atoms, type->conversion, &change->value, &value))
         return refuse_text(error, "event.value of type", change->value_type, type->expected);
@@ -351,6 +367,7 @@ static void destroy(struct iso_decoder *decoder)
     iso_payload_release(&dgraph->payload);
     iso_text_release(&dgraph->text);
     dgraph_schema_release(&dgraph->schema);
+    iso_atoms_release(&dgraph->unjudged);
     iso_free(dgraph->tables);
     iso_free(dgraph->marker);
     iso_free(dgraph);
@@ -379,19 +396,21 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
         return NULL;
     struct dgraph_decoder *dgraph = iso_allocate_zeroed(1, sizeof *dgraph);
     dgraph->decoder.class = &iso_dgraph_decoder;
+    dgraph->decoder.only_signed = true;
     dgraph->tables = options->tables ? iso_copy_text(options->tables, strlen(options->tables)) : NULL;
     dgraph->marker = options->marker ? iso_copy_text(options->marker, strlen(options->marker)) : NULL;
+    dgraph->unreported = options->unreported;
     iso_json_init(&dgraph->json);
+    iso_atoms_init(&dgraph->unjudged);
     if (dgraph_schema_read(&dgraph->schema, options->schema, error) == ISO_OK)
         return &dgraph->decoder;
     destroy(&dgraph->decoder);
     return NULL;
 }
 
-static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static enum iso_status decode_message(struct dgraph_decoder *dgraph, const struct iso_message *message,
+                                      struct iso_events *events, struct iso_error *error)
 {
-    struct dgraph_decoder *dgraph = (struct dgraph_decoder *)decoder;
     struct change change = {0};
     if (!message->payload.data) {
         ignore(events, message, &change, "tombstone");
@@ -416,4 +435,87 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     return refuse_text(error, "type", change.type, "mutation or drop");
 }
 
-const struct iso_decoder_class iso_dgraph_decoder = {"dgraph", create, decode, destroy, NULL};
+static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
+                              struct iso_error *error)
+{
+    struct dgraph_decoder *dgraph = (struct dgraph_decoder *)decoder;
+    uint32_t first = events->count;
+    if (decode_message(dgraph, message, events, error) == ISO_OK && dgraph->unreported)
+        iso_events_unreported(events, first);
+    return error->status;
+}
+
+/* Which predicates cannot be judged, as length and text each. */
+static void archive(struct iso_decoder *decoder, struct iso_archive *archive)
+{
+    struct dgraph_decoder *dgraph = (struct dgraph_decoder *)decoder;
+    struct iso_text names = {0};
+    for (uint32_t i = 0; i < dgraph->unjudged.count && !archive->restoring; i++) {
+        char buffer[ISO_ATOM_TEXT_MAX];
+        size_t length = 0;
+        const char *text = iso_atom_text(&dgraph->unjudged, ISO_ATOM_TABLE | i, buffer, &length);
+        uint32_t size = (uint32_t)length;
+        iso_text_put_bytes(&names, &size, sizeof size);
+        iso_text_put_bytes(&names, text, length);
+    }
+    ISO_ARCHIVE_ANY(archive, "unjudged predicates", ISO_ARCHIVE_HEAP, names.bytes, names.used, names.capacity);
+    for (size_t at = 0; archive->restoring && archive->error->status == ISO_OK && at < names.used;) {
+        uint32_t size = 0;
+        bool whole = names.used - at >= sizeof size;
+        if (whole) {
+            memcpy(&size, names.bytes + at, sizeof size);
+            whole = size <= names.used - at - sizeof size;
+        }
+        iso_archive_expect(archive, whole);
+        if (whole)
+            iso_atoms_add_string(&dgraph->unjudged, names.bytes + at + sizeof size, size);
+        at += sizeof size + size;
+    }
+    iso_text_release(&names);
+}
+
+/* The predicate that identities name so: without escapes, and in `text` until the next. */
+static struct iso_json_text predicate_of(struct iso_text *text, const char *name, size_t length)
+{
+    text->used = 0;
+    iso_text_reserve(text, length + 1);
+    for (size_t i = 0; i < length; i++) {
+        bool escaped = name[i] == '%' && i + 2 < length;
+        char byte = !escaped ? name[i] : name[i + 2] == '5' ? '%' : name[i + 2] == 'F' ? '/' : ',';
+        iso_text_put_bytes(text, &byte, 1);
+        i += escaped ? 2 : 0;
+    }
+    return (struct iso_json_text){text->bytes, text->used};
+}
+
+/* By the schema, with and without the namespace in front. */
+static bool may_be_judged(const struct dgraph_decoder *dgraph, const char *name, size_t length)
+{
+    struct iso_text text = {0};
+    struct iso_json_text predicate = predicate_of(&text, name, length);
+    size_t digits = 0;
+    while (digits < predicate.length && predicate.at[digits] >= '0' && predicate.at[digits] <= '9')
+        digits++;
+    bool judged = !why_unjudged(dgraph, predicate, false);
+    if (judged && digits && digits + 1 < predicate.length && predicate.at[digits] == '.') {
+        predicate.at += digits + 1;
+        predicate.length -= digits + 1;
+        judged = !why_unjudged(dgraph, predicate, false);
+    }
+    iso_text_release(&text);
+    return judged;
+}
+
+static bool covers(const struct iso_decoder *decoder, const char *topic, const char *table, size_t length)
+{
+    const struct dgraph_decoder *dgraph = (const struct dgraph_decoder *)decoder;
+    iso_atom atom;
+    (void)topic;
+    bool marks = dgraph->marker && strlen(dgraph->marker) == length && !memcmp(dgraph->marker, table, length);
+    return !marks && iso_table_listed(dgraph->tables, table, length) &&
+           !(iso_atoms_find(&dgraph->unjudged, table, length, &atom) && (atom & ISO_ATOM_TABLE)) &&
+           may_be_judged(dgraph, table, length);
+}
+
+const struct iso_decoder_class iso_dgraph_decoder = {
+    .kind = "dgraph", .create = create, .decode = decode, .destroy = destroy, .archive = archive, .covers = covers};

@@ -11,8 +11,10 @@
  *     drop of a type              IGNORED: types hold no data
  *
  * options->schema is Dgraph's schema, as `schema {}` or an export prints it. It tells which predicates hold several
- * values; theirs are refused, since the stream says neither which values a set adds to nor what a delete leaves.
- * Without it predicates count as single-valued, but those of edges, which are refused.
+ * values; theirs are IGNORED, with the predicate as table, since the stream says neither which values a set adds to nor
+ * what a delete leaves. Without it predicates count as single-valued, but those of edges, which are IGNORED too. No
+ * predicate that was is covered any more.
+ * State: the names of edges that came without a schema.
  * Threads: one at a time for each decoder.
  */
 #ifndef ISO_DGRAPH_H

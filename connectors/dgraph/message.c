@@ -1,6 +1,6 @@
 #include "connectors/dgraph/message.h"
 
-#include "io/payload.h"
+#include "base/payload.h"
 
 /* Notes the member; false if it stood there before. */
 static bool first(struct iso_json *json, struct change *change, enum member member)

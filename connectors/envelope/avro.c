@@ -4,8 +4,8 @@
 #include "connectors/envelope/envelope_private.h"
 #include "connectors/envelope/wire.h"
 #include "connectors/registry/schemas.h"
-#include "io/framing.h"
-#include "io/payload.h"
+#include "connectors/kit/framing.h"
+#include "base/payload.h"
 
 _Static_assert((int)ISO_SCOPES <= (int)ISO_AVRO_USES, "a field has a use in each scope");
 

@@ -1,6 +1,8 @@
 #include "connectors/envelope/avro_value.h"
 
 #include "connectors/envelope/wire.h"
+#include "base/payload.h"
+#include "values/value_type.h"
 
 /* ---- what types are ---- */
 
@@ -21,6 +23,80 @@ static uint8_t use_of(const struct iso_avro_type *type)
     return type->count == 2 && has_field(type, "value") && has_field(type, "set") ? AVRO_CELL : AVRO_PLAIN;
 }
 
+static uint32_t digest_of(const struct iso_avro_type *type)
+{
+    const char *meaning = type->connect_name ? type->connect_name : "";
+    const uint8_t shape = type->shape;
+    if (type->is_decimal)
+        return ISO_TYPE_DECIMAL | (uint32_t)type->scale;
+    if (type->use == AVRO_VARIABLE_DECIMAL || (type->shape == ISO_AVRO_STRING && !*meaning))
+        return ISO_TYPE_STRING;
+    return iso_type_digest((const char *)&shape, sizeof shape, meaning, strlen(meaning));
+}
+
+/* The type of a column, below null and {value, set}. */
+static uint32_t digest_inside(const struct iso_avro_type *type)
+{
+    for (uint32_t i = 0; type->shape == ISO_AVRO_UNION && i < type->count; i++)
+        if (type->branches[i]->shape != ISO_AVRO_NULL)
+            return type->branches[i]->shape == ISO_AVRO_UNION ? 0 : digest_inside(type->branches[i]);
+    for (uint32_t i = 0; type->use == AVRO_CELL && i < type->count; i++)
+        if (!strcmp(type->fields[i].name, "value"))
+            return type->fields[i].type->use == AVRO_CELL ? 0 : digest_inside(type->fields[i].type);
+    return digest_of(type);
+}
+
+static const char *const plain_names[] = {
+    [ISO_AVRO_BOOLEAN] = "boolean", [ISO_AVRO_INT] = "int32",     [ISO_AVRO_LONG] = "int64",
+    [ISO_AVRO_FLOAT] = "float",     [ISO_AVRO_DOUBLE] = "double", [ISO_AVRO_BYTES] = "bytes",
+    [ISO_AVRO_STRING] = "string",   [ISO_AVRO_FIXED] = "bytes",   [ISO_AVRO_ENUM] = "string",
+    [ISO_AVRO_RECORD] = "struct",   [ISO_AVRO_ARRAY] = "array",   [ISO_AVRO_MAP] = "map",
+    [ISO_AVRO_NULL] = "",           [ISO_AVRO_UNION] = ""};
+
+static struct iso_value_type value_with_parameters(struct iso_connect_type *said, const char *parameters)
+{
+    struct iso_payload padded = {0};
+    struct iso_json json;
+    iso_json_init(&json);
+    iso_json_start(&json, iso_payload_copy(&padded, parameters, strlen(parameters)), strlen(parameters));
+    iso_connect_parameters(said, &json);
+    struct iso_value_type value = iso_value_type_of(said);
+    iso_json_release(&json);
+    iso_payload_release(&padded);
+    return value;
+}
+
+static struct iso_value_type value_of(const struct iso_avro_type *type)
+{
+    const char *plain = plain_names[type->shape], *name = type->connect_name ? type->connect_name : "";
+    struct iso_connect_type said = {.type = {plain, strlen(plain)}, .name = {name, strlen(name)}};
+    if (type->is_decimal)
+        return (struct iso_value_type){ISO_VALUE_DECIMAL, false, (int16_t)type->scale};
+    if (type->shape == ISO_AVRO_ARRAY && type->items)
+        said.items = type->items->value;
+    return type->parameters ? value_with_parameters(&said, type->parameters) : iso_value_type_of(&said);
+}
+
+/* What a column's values are, below null and {value, set}. */
+static struct iso_value_type value_inside(const struct iso_avro_type *type)
+{
+    for (uint32_t i = 0; type->shape == ISO_AVRO_UNION && i < type->count; i++)
+        if (type->branches[i]->shape != ISO_AVRO_NULL && type->branches[i]->shape != ISO_AVRO_UNION)
+            return value_inside(type->branches[i]);
+    for (uint32_t i = 0; type->use == AVRO_CELL && i < type->count; i++)
+        if (!strcmp(type->fields[i].name, "value") && type->fields[i].type->use != AVRO_CELL)
+            return value_inside(type->fields[i].type);
+    return value_of(type);
+}
+
+/* Items before the arrays that have them. */
+static void prepare_values(struct iso_avro_schema *schema)
+{
+    for (int arrays = 0; arrays < 2; arrays++)
+        for (uint32_t i = 0; i < schema->type_count; i++)
+            schema->types[i].value = value_inside(&schema->types[i]);
+}
+
 void avro_value_prepare(struct iso_avro_schema *schema)
 {
     for (uint32_t i = 0; i < schema->field_count; i++) {
@@ -36,6 +112,9 @@ void avro_value_prepare(struct iso_avro_schema *schema)
             if (type->branches[b]->use == AVRO_CELL)
                 type->use = AVRO_CELL_OR_NULL;
     }
+    for (uint32_t i = 0; i < schema->type_count; i++)
+        schema->types[i].digest = digest_inside(&schema->types[i]);
+    prepare_values(schema);
 }
 
 void *avro_value_parse(const char *text, size_t length, struct iso_error *error)
@@ -222,6 +301,13 @@ static void read_cell(struct avro_reading *reading, const struct iso_avro_type *
         cell->kind = ISO_CELL_UNKNOWN;
 }
 
+/* A default stands first in its union: one that is not null may stand in the column's place. */
+static bool is_nullable(const struct iso_avro_type *column)
+{
+    return column->shape == ISO_AVRO_UNION && column->count > 1 && column->branches[0]->shape == ISO_AVRO_NULL &&
+           column->use == AVRO_PLAIN;
+}
+
 void avro_value_row(struct avro_reading *reading, const struct iso_avro_type *type, bool cells, struct iso_row *row,
                     bool *is_null)
 {
@@ -236,6 +322,9 @@ void avro_value_row(struct avro_reading *reading, const struct iso_avro_type *ty
         const struct iso_avro_field *field = &type->fields[i];
         const struct iso_avro_type *column = field->type;
         struct iso_cell *cell = iso_row_add(row, field->name, field->length);
+        cell->type = column->digest;
+        cell->value = column->value;
+        cell->is_nullable = is_nullable(column);
         if (cells && column->use >= AVRO_CELL)
             read_cell(reading, column, cell);
         else

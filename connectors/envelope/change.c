@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "io/payload.h"
+#include "base/payload.h"
 
 bool iso_change_digits(const char *at, size_t length, uint64_t *number)
 {
@@ -30,11 +30,13 @@ iso_atom iso_change_transaction(struct iso_history *block, struct iso_json_text 
 }
 
 /* "false", null, false and nothing at all are no snapshot. */
-enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *is_snapshot, struct iso_error *error)
+enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *is_snapshot, uint16_t *flags,
+                                    struct iso_error *error)
 {
     const struct iso_cell *cell = &envelope->member[ISO_MEMBER_SNAPSHOT];
     struct iso_json_text text;
     *is_snapshot = false;
+    *flags = 0;
     if (iso_envelope_has(envelope, ISO_MEMBER_SNAPSHOT) && cell->kind == ISO_CELL_BOOLEAN) {
         *is_snapshot = cell->bits;
         return ISO_OK;
@@ -42,6 +44,10 @@ enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *i
     if (!iso_envelope_text(envelope, ISO_MEMBER_SNAPSHOT, &text, error))
         return error->status;
     *is_snapshot = text.length && !ISO_PAYLOAD_IS(text, "false");
+    *flags = ISO_PAYLOAD_IS(text, "last")                      ? ISO_EVENT_SNAPSHOT_ENDS | ISO_EVENT_TABLE_ENDS
+             : ISO_PAYLOAD_IS(text, "last_in_data_collection") ? ISO_EVENT_TABLE_ENDS
+             : ISO_PAYLOAD_IS(text, "incremental")             ? ISO_EVENT_INCREMENTAL
+                                                               : 0;
     return ISO_OK;
 }
 
@@ -174,6 +180,8 @@ enum iso_status iso_change_metadata(const struct iso_envelope *envelope, const s
         event->position[1] = lsn;
         event->flags |= ISO_EVENT_HAS_POSITION;
     }
+    if (is_end && !iso_envelope_number(envelope, ISO_MEMBER_TS_MS, &event->time, error))
+        return error->status;
     if (is_end && iso_envelope_has(envelope, ISO_MEMBER_EVENT_COUNT)) {
         event->count = (uint32_t)count;
         event->flags |= ISO_EVENT_HAS_COUNT;

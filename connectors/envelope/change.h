@@ -4,13 +4,14 @@
 #define ISO_ENVELOPE_CHANGE_H
 
 #include "connectors/envelope/envelope.h"
-#include "io/marker.h"
+#include "connectors/kit/marker.h"
 
 /* Decimal digits, all of the text, within 64 bits. */
 bool iso_change_digits(const char *at, size_t length, uint64_t *number);
 
-/* source.snapshot: whether the row is of a snapshot, an initial or an incremental one. */
-enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *is_snapshot, struct iso_error *error);
+/* source.snapshot: whether the row is of a snapshot, and which flags of events say where in it. */
+enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *is_snapshot, uint16_t *flags,
+                                    struct iso_error *error);
 
 /* source.sequence and source.lsn as the event's position: {end of the transaction before, this change}. */
 enum iso_status iso_change_lsn(const struct iso_envelope *envelope, struct iso_event *event, struct iso_error *error);

@@ -84,6 +84,7 @@ static const char *const names[ISO_MEMBERS] = {
     [ISO_MEMBER_STATUS] = "status",
     [ISO_MEMBER_ID] = "id",
     [ISO_MEMBER_EVENT_COUNT] = "event_count",
+    [ISO_MEMBER_DATA_COLLECTIONS] = "data_collections",
     [ISO_MEMBER_PARTITION_ID] = "partition_id",
     [ISO_MEMBER_DDL] = "ddl",
     [ISO_MEMBER_DATABASE_NAME] = "databaseName",
@@ -118,20 +119,21 @@ const char *iso_member_name(enum iso_member member)
 
 static enum iso_member find_top(const char *name, size_t length)
 {
-    return IS("before")         ? ISO_MEMBER_BEFORE
-           : IS("after")        ? ISO_MEMBER_AFTER
-           : IS("source")       ? ISO_MEMBER_SOURCE
-           : IS("op")           ? ISO_MEMBER_OP
-           : IS("transaction")  ? ISO_MEMBER_TRANSACTION
-           : IS("message")      ? ISO_MEMBER_MESSAGE
-           : IS("ts_ms")        ? ISO_MEMBER_TS_MS
-           : IS("status")       ? ISO_MEMBER_STATUS
-           : IS("id")           ? ISO_MEMBER_ID
-           : IS("event_count")  ? ISO_MEMBER_EVENT_COUNT
-           : IS("partition_id") ? ISO_MEMBER_PARTITION_ID
-           : IS("ddl")          ? ISO_MEMBER_DDL
-           : IS("databaseName") ? ISO_MEMBER_DATABASE_NAME
-                                : ISO_MEMBER_NONE;
+    return IS("before")             ? ISO_MEMBER_BEFORE
+           : IS("after")            ? ISO_MEMBER_AFTER
+           : IS("source")           ? ISO_MEMBER_SOURCE
+           : IS("op")               ? ISO_MEMBER_OP
+           : IS("transaction")      ? ISO_MEMBER_TRANSACTION
+           : IS("message")          ? ISO_MEMBER_MESSAGE
+           : IS("ts_ms")            ? ISO_MEMBER_TS_MS
+           : IS("status")           ? ISO_MEMBER_STATUS
+           : IS("id")               ? ISO_MEMBER_ID
+           : IS("event_count")      ? ISO_MEMBER_EVENT_COUNT
+           : IS("data_collections") ? ISO_MEMBER_DATA_COLLECTIONS
+           : IS("partition_id")     ? ISO_MEMBER_PARTITION_ID
+           : IS("ddl")              ? ISO_MEMBER_DDL
+           : IS("databaseName")     ? ISO_MEMBER_DATABASE_NAME
+                                    : ISO_MEMBER_NONE;
 }
 
 static enum iso_member find_in_source(const char *name, size_t length)
@@ -184,7 +186,7 @@ enum iso_member iso_member_find(enum iso_member_scope scope, const char *name, s
 
 enum iso_status envelope_twice(enum iso_member member, struct iso_error *error)
 {
-    return iso_error_set(error, ISO_BAD_INPUT, "%s stands twice, expected it once", names[member]);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s occurs twice, expected it once", names[member]);
 }
 
 bool iso_envelope_text(const struct iso_envelope *envelope, enum iso_member member, struct iso_json_text *text,

@@ -1,11 +1,11 @@
-/* Debezium's envelope, and the other messages that its connectors send, as one structure, whatever format they came in.
+/* Debezium's envelope, and the other messages that its connectors send, as one structure, whatever their format.
  *
  * Debezium's own connectors and those derived from it (YugabyteDB's two) share the envelope and differ in what its
  * members mean. A reader takes a message's payload and key apart and judges nothing but the form: which members are
- * there, which columns a row has and what they hold. Members are found by name in every format, unknown ones are passed
- * over, a member that stands twice is refused.
+ * there, which columns a row has and what they contain. Members are found by name in every format, unknown ones are
+ * passed over, a member that occurs twice is refused.
  *
- *     JSON      with and without schemas, told apart message by message; decimals by the schema, if there is one;
+ *     JSON      with and without schemas, which each message shows; decimals by the schema, if there is one;
  *               also as CloudEvents (cloud_event.h)
  *     Avro      by the writer's schema: from a registry, or given
  *     Protobuf  by the schema's text, the same way
@@ -16,7 +16,7 @@
 #ifndef ISO_ENVELOPE_H
 #define ISO_ENVELOPE_H
 
-#include "io/row.h"
+#include "values/row.h"
 #include "iso/source.h"
 
 enum iso_member {
@@ -34,8 +34,9 @@ enum iso_member {
     ISO_MEMBER_STATUS, /* transaction metadata */
     ISO_MEMBER_ID,
     ISO_MEMBER_EVENT_COUNT,
-    ISO_MEMBER_PARTITION_ID, /* also of the source */
-    ISO_MEMBER_DDL,          /* schema changes */
+    ISO_MEMBER_DATA_COLLECTIONS, /* as JSON */
+    ISO_MEMBER_PARTITION_ID,     /* also of the source */
+    ISO_MEMBER_DDL,              /* schema changes */
     ISO_MEMBER_DATABASE_NAME,
     /* of `source` */
     ISO_MEMBER_CONNECTOR,

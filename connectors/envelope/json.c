@@ -9,8 +9,8 @@
 #include "connectors/envelope/cloud_event.h"
 #include "connectors/envelope/envelope_private.h"
 #include "connectors/envelope/json_schema.h"
-#include "io/framing.h"
-#include "io/payload.h"
+#include "connectors/kit/framing.h"
+#include "base/payload.h"
 
 struct json_reader {
     struct iso_envelope_reader reader;
@@ -123,6 +123,7 @@ static bool open_decimal(struct json_reader *json, struct iso_cell *cell, const 
     cell->text = (const char *)bytes;
     cell->length = (uint32_t)size;
     cell->scale = scale;
+    cell->value.is_respelt = cell->value.kind == ISO_VALUE_NUMERIC;
     return true;
 }
 
@@ -150,6 +151,11 @@ static bool open_variable_decimal(struct json_reader *json, struct iso_cell *cel
 
 static bool apply_column(struct json_reader *json, struct iso_cell *cell, const struct json_column *column)
 {
+    cell->type = column->type;
+    cell->value = column->value;
+    cell->is_nullable = column->is_nullable;
+    if (column->meaning == JSON_PLAIN)
+        return true;
     switch (cell->kind) {
     case ISO_CELL_NULL:
     case ISO_CELL_UNKNOWN:
@@ -168,18 +174,22 @@ static bool apply_column(struct json_reader *json, struct iso_cell *cell, const 
     }
 }
 
+static bool is_of(const struct iso_cell *cell, const struct json_column *column)
+{
+    return cell->name_length == column->length && !memcmp(cell->name, column->name, column->length);
+}
+
+/* Columns mostly stand in the order of their schema. */
 static enum iso_status apply_schema(struct json_reader *json, const struct json_schema *schema, struct iso_row *row,
                                     const char *part, struct iso_error *error)
 {
     for (uint32_t i = 0; i < schema->count; i++) {
         const struct json_column *column = &schema->columns[i];
-        for (uint32_t c = 0; c < row->count; c++) {
-            struct iso_cell *cell = &row->cells[c];
-            if (cell->name_length == column->length && !memcmp(cell->name, column->name, column->length) &&
-                !apply_column(json, cell, column))
+        bool in_order = i < row->count && is_of(&row->cells[i], column);
+        for (uint32_t c = in_order ? i : 0; c < (in_order ? i + 1 : row->count); c++)
+            if (is_of(&row->cells[c], column) && !apply_column(json, &row->cells[c], column))
                 return iso_error_set(error, ISO_BAD_INPUT, "%s.%s: expected a decimal, as the schema says", part,
                                      column->name);
-        }
     }
     return ISO_OK;
 }
@@ -404,14 +414,16 @@ static enum iso_status read_key(struct iso_envelope_reader *reader, const struct
         read_wrapped(json, scanner, read_key_row, true, envelope, &wrapped, error);
     else
         read_key_row(json, scanner, envelope, error);
-    if (error->status == ISO_OK && !iso_json_finish(scanner)) {
+    if (error->status != ISO_OK)
+        return error->status;
+    if (!iso_json_finish(scanner)) {
         char text[256];
         iso_json_describe(scanner, text, sizeof text);
         return iso_error_set(error, ISO_BAD_INPUT, "key, byte %zu: %s", scanner->position + 1, text);
     }
     if (wrapped.is_null || !envelope->key.count)
         envelope->has_key = false;
-    return wrapped.schema ? apply_schema(json, wrapped.schema, &envelope->key, "key", error) : error->status;
+    return wrapped.schema ? apply_schema(json, wrapped.schema, &envelope->key, "key", error) : ISO_OK;
 }
 
 const struct envelope_format envelope_json = {"json", create, read_message, read_key, destroy};

@@ -4,17 +4,20 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "io/payload.h"
+#include "base/payload.h"
+#include "values/value_type.h"
 
 enum { LEVEL_MAX = 32 };
 
 /* One node: what it says of itself, its members coming in any order. */
 struct node {
-    struct iso_json_text field, name;
-    int32_t scale;
-    bool is_scaled;
-    enum json_meaning inner; /* of its own field `value` */
+    struct iso_connect_type said;
+    struct iso_json_text field;
+    bool is_optional, has_default;
+    enum json_meaning inner; /* of its own field `value`, if it has one */
     int32_t inner_scale;
+    uint32_t inner_type;
+    struct iso_value_type inner_value;
 };
 
 static void forget(struct json_schema *schema, uint32_t count)
@@ -46,50 +49,47 @@ static void read_text(struct iso_json *json, struct iso_json_text *text)
         iso_json_skip(json);
 }
 
-/* "parameters":{"scale":"2",...} */
-static void read_parameters(struct iso_json *json, struct node *node)
-{
-    struct iso_json_text name, text = {"", 0};
-    if (iso_json_peek(json) != ISO_JSON_OBJECT) {
-        iso_json_skip(json);
-        return;
-    }
-    iso_json_enter_object(json);
-    while (iso_json_member(json, &name)) {
-        if (!ISO_PAYLOAD_IS(name, "scale")) {
-            iso_json_skip(json);
-            continue;
-        }
-        read_text(json, &text);
-        long scale = text.length && text.length < 6 ? strtol(text.at, NULL, 10) : ISO_CELL_SCALE_MAX + 1;
-        node->is_scaled = labs(scale) <= ISO_CELL_SCALE_MAX;
-        node->scale = (int32_t)scale;
-    }
-}
-
 static enum json_meaning meaning_of(const struct node *node)
 {
-    if (ISO_PAYLOAD_IS(node->name, "org.apache.kafka.connect.data.Decimal") && node->is_scaled)
+    if (ISO_PAYLOAD_IS(node->said.name, "org.apache.kafka.connect.data.Decimal") && node->said.is_scaled)
         return JSON_DECIMAL;
-    return ISO_PAYLOAD_IS(node->name, "io.debezium.data.VariableScaleDecimal") ? JSON_VARIABLE_DECIMAL : JSON_PLAIN;
+    return ISO_PAYLOAD_IS(node->said.name, "io.debezium.data.VariableScaleDecimal") ? JSON_VARIABLE_DECIMAL
+                                                                                    : JSON_PLAIN;
+}
+
+static uint32_t type_of(const struct node *node)
+{
+    switch (meaning_of(node)) {
+    case JSON_DECIMAL:
+        return ISO_TYPE_DECIMAL | (uint32_t)(node->said.scale + ISO_CELL_SCALE_MAX);
+    case JSON_VARIABLE_DECIMAL:
+        return ISO_TYPE_STRING;
+    default:
+        return ISO_PAYLOAD_IS(node->said.type, "string") && !node->said.name.length
+                   ? ISO_TYPE_STRING
+                   : iso_type_digest(node->said.type.at, node->said.type.length, node->said.name.at,
+                                     node->said.name.length);
+    }
 }
 
 static void add_column(struct json_schema *schema, const struct node *node)
 {
     enum json_meaning meaning = meaning_of(node);
-    int32_t scale = node->scale;
+    int32_t scale = node->said.scale;
+    bool is_cell = meaning == JSON_PLAIN && !node->said.name.length && node->inner_type;
     if (meaning == JSON_PLAIN && node->inner == JSON_DECIMAL) {
         meaning = JSON_DECIMAL;
         scale = node->inner_scale;
     }
-    if (meaning == JSON_PLAIN)
-        return;
-    if (schema->count == schema->capacity) {
-        schema->capacity = (uint32_t)iso_column_capacity(schema->capacity, schema->count + 1u);
-        schema->columns = iso_reallocate(schema->columns, schema->capacity * sizeof *schema->columns);
-    }
+    ISO_GROW(schema->columns, schema->count, schema->capacity);
     schema->columns[schema->count++] =
-        (struct json_column){iso_copy_text(node->field.at, node->field.length), node->field.length, meaning, scale};
+        (struct json_column){.name = iso_copy_text(node->field.at, node->field.length),
+                             .length = node->field.length,
+                             .meaning = meaning,
+                             .scale = scale,
+                             .type = is_cell ? node->inner_type : type_of(node),
+                             .value = is_cell ? node->inner_value : iso_value_type_of(&node->said),
+                             .is_nullable = node->is_optional && !node->has_default && !is_cell};
 }
 
 static bool read_node(struct iso_json *json, struct json_schema *schema, int level, struct node *node);
@@ -108,17 +108,27 @@ static void read_fields(struct iso_json *json, struct json_schema *schema, int l
             forget(schema, before);
         } else if (level == 1 && ISO_PAYLOAD_IS(field.field, "value")) {
             node->inner = meaning_of(&field);
-            node->inner_scale = field.scale;
+            node->inner_scale = field.said.scale;
+            node->inner_type = type_of(&field);
+            node->inner_value = iso_value_type_of(&field.said);
         }
     }
+}
+
+/* What an array's elements are; their own fields are no columns. */
+static void read_items(struct iso_json *json, struct json_schema *schema, int level, struct node *node)
+{
+    struct node items;
+    if (read_node(json, schema, level + 2, &items))
+        node->said.items = iso_value_type_of(&items.said);
 }
 
 /* Level 0 is the struct that has the columns, below it they are; an envelope's own level is -1. */
 static bool read_node(struct iso_json *json, struct json_schema *schema, int level, struct node *node)
 {
     struct iso_json_text name;
-    *node = (struct node){.field = {"", 0}, .name = {"", 0}};
-    if (level == LEVEL_MAX)
+    *node = (struct node){.said = {.type = {"", 0}, .name = {"", 0}}, .field = {"", 0}};
+    if (level >= LEVEL_MAX)
         return iso_json_fail(json, ISO_JSON_DEEP, json->at, "less");
     if (iso_json_peek(json) != ISO_JSON_OBJECT)
         return iso_json_skip(json);
@@ -127,9 +137,19 @@ static bool read_node(struct iso_json *json, struct json_schema *schema, int lev
         if (ISO_PAYLOAD_IS(name, "field")) {
             read_text(json, &node->field);
         } else if (ISO_PAYLOAD_IS(name, "name")) {
-            read_text(json, &node->name);
+            read_text(json, &node->said.name);
+        } else if (ISO_PAYLOAD_IS(name, "type")) {
+            read_text(json, &node->said.type);
+        } else if (ISO_PAYLOAD_IS(name, "optional")) {
+            node->is_optional = iso_json_peek(json) == ISO_JSON_TRUE;
+            iso_json_skip(json);
+        } else if (ISO_PAYLOAD_IS(name, "default")) {
+            node->has_default = true;
+            iso_json_skip(json);
         } else if (ISO_PAYLOAD_IS(name, "parameters")) {
-            read_parameters(json, node);
+            iso_connect_parameters(&node->said, json);
+        } else if (ISO_PAYLOAD_IS(name, "items") && level >= 0) {
+            read_items(json, schema, level, node);
         } else if (ISO_PAYLOAD_IS(name, "fields") && iso_json_peek(json) == ISO_JSON_ARRAY) {
             read_fields(json, schema, level, node);
         } else {

@@ -1,12 +1,12 @@
-/* Connect's schemas as JSON messages carry them: which columns are decimals.
+/* Connect's schemas as JSON messages carry them: which columns there are, of which type, and which are decimals.
  *
- * Everything else is in JSON what it looks like. Schemas are kept by their text, so that a message whose schema is
+ * All but decimals are in JSON what they look like. Schemas are kept by their text, so that a message whose schema is
  * known costs one comparison. Memory: at most JSON_SCHEMAS schemas; the oldest makes room. Threads: one at a time.
  */
 #ifndef ISO_ENVELOPE_JSON_SCHEMA_H
 #define ISO_ENVELOPE_JSON_SCHEMA_H
 
-#include "io/row.h"
+#include "values/row.h"
 
 enum { JSON_SCHEMAS = 16 };
 
@@ -21,6 +21,9 @@ struct json_column {
     size_t length;
     enum json_meaning meaning;
     int32_t scale;
+    uint32_t type; /* values/row.h */
+    struct iso_value_type value;
+    bool is_nullable; /* and has no default */
 };
 
 struct json_schema {
@@ -28,7 +31,7 @@ struct json_schema {
     size_t length;
     bool is_key;
     uint32_t count, capacity;
-    struct json_column *columns; /* that are not JSON_PLAIN */
+    struct json_column *columns;
 };
 
 struct json_schemas {

@@ -116,10 +116,7 @@ static bool scalar(const struct parser *parser, uint8_t *kind)
 
 static struct proto_field *add_field(struct proto_schema *schema)
 {
-    if (schema->field_count == schema->field_capacity) {
-        schema->field_capacity = (uint32_t)iso_column_capacity(schema->field_capacity, schema->field_count + 1u);
-        schema->fields = iso_reallocate(schema->fields, schema->field_capacity * sizeof *schema->fields);
-    }
+    ISO_GROW(schema->fields, schema->field_count, schema->field_capacity);
     struct proto_field *field = &schema->fields[schema->field_count++];
     *field = (struct proto_field){.name = NULL};
     return field;
@@ -177,10 +174,7 @@ struct pending {
 
 static struct proto_field *add_pending(struct pending *pending)
 {
-    if (pending->count == pending->capacity) {
-        pending->capacity = (uint32_t)iso_column_capacity(pending->capacity, pending->count + 1u);
-        pending->list = iso_reallocate(pending->list, pending->capacity * sizeof *pending->list);
-    }
+    ISO_GROW(pending->list, pending->count, pending->capacity);
     struct proto_field *field = &pending->list[pending->count++];
     *field = (struct proto_field){.name = NULL};
     return field;
@@ -188,11 +182,9 @@ static struct proto_field *add_pending(struct pending *pending)
 
 static uint32_t add_message(struct proto_schema *schema, const char *name)
 {
-    if (schema->message_count == schema->message_capacity) {
-        schema->message_capacity = (uint32_t)iso_column_capacity(schema->message_capacity, schema->message_count + 1u);
-        schema->messages = iso_reallocate(schema->messages, schema->message_capacity * sizeof *schema->messages);
-    }
+    ISO_GROW(schema->messages, schema->message_count, schema->message_capacity);
     schema->messages[schema->message_count] = (struct proto_message){.name = iso_copy_text(name, strlen(name))};
+    iso_names_add(&schema->names, schema->messages[schema->message_count].name, schema->message_count);
     return schema->message_count++;
 }
 
@@ -243,14 +235,27 @@ static bool has_field(const struct proto_schema *schema, const struct proto_mess
     return false;
 }
 
+static uint64_t identity_of(const struct proto_message *message, uint32_t number)
+{
+    return (uint64_t)message->first << 32 | number;
+}
+
+uint32_t proto_field_find(const struct proto_schema *schema, const struct proto_message *message, uint32_t number)
+{
+    uint32_t index = iso_number_map_get(&schema->numbers, identity_of(message, number));
+    return index == ISO_NUMBER_NONE ? message->count : index;
+}
+
 /* The fields get their owner, also those of a message that is none. */
 static void close_message(struct proto_schema *schema, uint32_t number, const struct pending *pending)
 {
     struct proto_message *message = &schema->messages[number];
     message->first = schema->field_count;
     message->count = pending->count;
-    for (uint32_t i = 0; i < pending->count; i++)
+    for (uint32_t i = 0; i < pending->count; i++) {
         *add_field(schema) = pending->list[i];
+        iso_number_map_put(&schema->numbers, identity_of(message, pending->list[i].number), i);
+    }
 }
 
 static void give_meaning(const struct proto_schema *schema, struct proto_message *message)
@@ -288,14 +293,6 @@ static bool take_message(struct parser *parser, const char *outer)
 
 /* ---- types ---- */
 
-static int64_t find_message(const struct proto_schema *schema, const char *name)
-{
-    for (uint32_t i = 0; i < schema->message_count; i++)
-        if (!strcmp(schema->messages[i].name, name))
-            return i;
-    return -1;
-}
-
 /* A type of another file that is known by its name: decimals and the wrappers. */
 static int64_t well_known(struct proto_schema *schema, const char *name)
 {
@@ -318,7 +315,7 @@ static int64_t well_known(struct proto_schema *schema, const char *name)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(known[i].name, name))
             continue;
-        int64_t found = find_message(schema, name);
+        int64_t found = iso_names_find(&schema->names, name);
         uint32_t number = found < 0 ? add_message(schema, name) : (uint32_t)found;
         schema->messages[number].meaning = known[i].meaning;
         schema->messages[number].wrapped = known[i].wrapped;
@@ -341,7 +338,7 @@ static int64_t resolve_name(struct proto_schema *schema, const char *package, co
     snprintf(outer, sizeof outer, "%s", scope);
     for (;;) {
         snprintf(name, sizeof name, "%s%s%s", outer, *outer ? "." : "", type);
-        if ((found = find_message(schema, name)) >= 0 || !*outer)
+        if ((found = iso_names_find(&schema->names, name)) >= 0 || !*outer)
             return found;
         char *dot = strrchr(outer, '.');
         *(dot ? dot : outer) = 0;
@@ -400,7 +397,9 @@ void *proto_schema_parse(const char *text, size_t length, struct iso_error *erro
 {
     struct proto_schema *schema = iso_allocate_zeroed(1, sizeof *schema);
     struct parser parser = {.at = text, .end = text + length, .token = "", .schema = schema, .error = error};
-    if (take_file(&parser))
+    bool fine = take_file(&parser);
+    iso_names_release(&schema->names);
+    if (fine)
         return schema;
     proto_schema_forget(schema);
     return NULL;
@@ -415,6 +414,7 @@ void proto_schema_forget(void *forgotten)
         iso_free(schema->fields[i].name);
         iso_free(schema->fields[i].type);
     }
+    iso_number_map_release(&schema->numbers);
     iso_free(schema->messages);
     iso_free(schema->fields);
     iso_free(schema);

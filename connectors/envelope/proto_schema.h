@@ -6,6 +6,8 @@
 #ifndef ISO_ENVELOPE_PROTO_SCHEMA_H
 #define ISO_ENVELOPE_PROTO_SCHEMA_H
 
+#include "base/names.h"
+#include "base/number_map.h"
 #include "connectors/envelope/envelope.h"
 
 enum { PROTO_DEPTH_MAX = 64, PROTO_SCOPES = 4 };
@@ -62,7 +64,12 @@ struct proto_schema {
     uint32_t root; /* the file's first message, which is the one that is sent */
     uint32_t field_count, field_capacity;
     struct proto_field *fields;
+    struct iso_names names;        /* of messages, while the schema is read */
+    struct iso_number_map numbers; /* a message's first field and a field's number, to its index within the message */
 };
+
+/* The index within its message of the field of that number, `count` if there is none. */
+uint32_t proto_field_find(const struct proto_schema *schema, const struct proto_message *message, uint32_t number);
 
 /* An iso_schema_parse and its iso_schema_forget. */
 void *proto_schema_parse(const char *text, size_t length, struct iso_error *error);

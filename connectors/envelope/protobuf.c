@@ -13,14 +13,31 @@
 #include "connectors/envelope/wire.h"
 #include "connectors/protobuf/wire.h"
 #include "connectors/registry/schemas.h"
-#include "io/framing.h"
+#include "connectors/kit/framing.h"
 
 enum { STEPS_MIN = 10000 };
+
+/* A field of a message as it stands on the wire, and the next one of the same number. */
+struct occurrence {
+    struct iso_wire_field wire;
+    uint32_t next; /* NONE: it is the last one */
+};
+
+/* The first and last occurrence of a field; NONE: it is not there. */
+struct occurrences {
+    uint32_t first, last;
+};
+
+#define NONE UINT32_MAX
 
 struct protobuf_reader {
     struct iso_envelope_reader reader;
     struct iso_schemas schemas;
     struct iso_text nested; /* JSON of nested values */
+    /* Stacks: messages nest. */
+    struct occurrence *list;
+    struct occurrences *fields;
+    uint32_t list_count, list_capacity, field_count, field_capacity;
 };
 
 /* What is read; a fault is noted here, and every part of a message points to it. */
@@ -67,14 +84,11 @@ static bool take_field(struct state *state, struct iso_wire_span *span, struct i
 }
 
 /* The field's index within its message, `count` if the schema does not have it. */
-static uint32_t find_field(const struct proto_schema *schema, const struct proto_message *message, uint32_t number)
+static uint32_t find_field(const struct state *state, const struct proto_message *message, uint32_t number)
 {
-    if (number <= message->count && schema->fields[message->first + number - 1].number == number)
+    if (number <= message->count && state->schema->fields[message->first + number - 1].number == number)
         return number - 1;
-    uint32_t i = 0;
-    while (i < message->count && schema->fields[message->first + i].number != number)
-        i++;
-    return i;
+    return proto_field_find(state->schema, message, number);
 }
 
 static uint32_t encoding_of(uint8_t kind)
@@ -184,6 +198,9 @@ static bool take_decimal(struct state *state, const struct proto_message *messag
             places = wire.bits;
     }
     cell->scale = (int32_t)places;
+    cell->value = message->meaning == PROTO_VARIABLE_DECIMAL
+                      ? (struct iso_value_type){ISO_VALUE_NUMERIC, true, 0}
+                      : (struct iso_value_type){ISO_VALUE_DECIMAL, false, (int16_t)places};
     return (cell->length <= ISO_CELL_DECIMAL_BYTES && cell->scale <= ISO_CELL_SCALE_MAX &&
             cell->scale >= -ISO_CELL_SCALE_MAX) ||
            fault(state, span.at, "a decimal of at most 64 bytes and 1000 places");
@@ -224,80 +241,132 @@ static bool put_value(struct state *state, const struct proto_field *field, cons
     return true;
 }
 
-/* All elements of a repeated field in `span`, which may stand apart from each other; numbers may be packed. */
-static bool put_repeated(struct state *state, const struct proto_field *field, struct iso_wire_span span)
+/* ---- all occurrences of fields ---- */
+
+/* What a message's fields take of the stacks. */
+struct collected {
+    uint32_t fields, list; /* where they begin */
+};
+
+static void add_occurrence(struct protobuf_reader *protobuf, struct occurrences *field,
+                           const struct iso_wire_field *wire)
 {
-    struct iso_text *text = &state->protobuf->nested;
+    ISO_GROW(protobuf->list, protobuf->list_count, protobuf->list_capacity);
+    uint32_t place = protobuf->list_count++;
+    protobuf->list[place] = (struct occurrence){*wire, NONE};
+    if (field->first == NONE)
+        field->first = place;
+    else
+        protobuf->list[field->last].next = place;
+    field->last = place;
+}
+
+/* Looks at every field of a message once, however many of them the schema has. */
+static bool collect(struct state *state, const struct proto_message *message, struct iso_wire_span span,
+                    struct collected *collected)
+{
+    struct protobuf_reader *protobuf = state->protobuf;
     struct iso_wire_field wire;
-    bool first = true;
-    iso_text_put(text, "[");
+    *collected = (struct collected){protobuf->field_count, protobuf->list_count};
+    uint32_t need = protobuf->field_count + message->count;
+    ISO_RESERVE(protobuf->fields, need, protobuf->field_capacity);
+    protobuf->field_count = need;
+    for (uint32_t i = 0; i < message->count; i++)
+        protobuf->fields[collected->fields + i] = (struct occurrences){NONE, NONE};
     while (span.at < span.end) {
         if (!take_field(state, &span, &wire))
             return false;
-        if (wire.number != field->number)
-            continue;
-        bool packed = wire.encoding == ISO_WIRE_SIZED && encoding_of(field->kind) != ISO_WIRE_SIZED;
-        struct iso_wire_span rest = wire.bytes;
-        do {
-            if (packed && rest.at == rest.end)
-                break;
-            if (packed) {
-                wire.encoding = encoding_of(field->kind);
-                if (wire.encoding == ISO_WIRE_VARINT
-                        ? !take_varint(state, &rest, &wire.bits)
-                        : !take_fixed(state, &rest, wire.encoding == ISO_WIRE_EIGHT_BYTES ? 8 : 4, &wire.bits))
-                    return false;
-            }
-            if (!first)
-                iso_text_put(text, ",");
-            first = false;
-            if (!put_value(state, field, &wire))
-                return false;
-        } while (packed);
+        uint32_t index = find_field(state, message, wire.number);
+        if (index < message->count)
+            add_occurrence(protobuf, &protobuf->fields[collected->fields + index], &wire);
     }
+    return true;
+}
+
+static void release_collected(struct state *state, const struct collected *collected)
+{
+    state->protobuf->field_count = collected->fields;
+    state->protobuf->list_count = collected->list;
+}
+
+/* One occurrence's elements; numbers may be packed. */
+static bool put_elements(struct state *state, const struct proto_field *field, struct iso_wire_field wire, bool *first)
+{
+    struct iso_text *text = &state->protobuf->nested;
+    bool packed = wire.encoding == ISO_WIRE_SIZED && encoding_of(field->kind) != ISO_WIRE_SIZED;
+    struct iso_wire_span rest = wire.bytes;
+    do {
+        if (packed && rest.at == rest.end)
+            break;
+        if (packed) {
+            wire.encoding = encoding_of(field->kind);
+            if (wire.encoding == ISO_WIRE_VARINT
+                    ? !take_varint(state, &rest, &wire.bits)
+                    : !take_fixed(state, &rest, wire.encoding == ISO_WIRE_EIGHT_BYTES ? 8 : 4, &wire.bits))
+                return false;
+        }
+        if (!*first)
+            iso_text_put(text, ",");
+        *first = false;
+        if (!put_value(state, field, &wire))
+            return false;
+    } while (packed);
+    return true;
+}
+
+/* All elements of a repeated field, whose occurrences may stand apart from each other. */
+static bool put_repeated(struct state *state, const struct proto_field *field, struct occurrences occurrences)
+{
+    struct iso_text *text = &state->protobuf->nested;
+    bool first = true;
+    iso_text_put(text, "[");
+    for (uint32_t at = occurrences.first; at != NONE; at = state->protobuf->list[at].next)
+        if (!put_elements(state, field, state->protobuf->list[at].wire, &first))
+            return false;
     iso_text_put(text, "]");
     return true;
 }
 
-/* The last occurrence of the field counts; false: it is not there. */
-static bool find_last(struct state *state, struct iso_wire_span span, uint32_t number, struct iso_wire_field *found)
+/* The last occurrence of a field counts. */
+static bool put_field(struct state *state, const struct proto_field *field, struct occurrences occurrences)
 {
-    struct iso_wire_field wire;
-    bool there = false;
-    while (span.at < span.end && take_field(state, &span, &wire))
-        if (wire.number == number) {
-            *found = wire;
-            there = true;
-        }
-    return there;
+    struct iso_cell cell = {.kind = ISO_CELL_NULL};
+    if (field->is_repeated)
+        return put_repeated(state, field, occurrences);
+    if (occurrences.last != NONE) {
+        struct iso_wire_field wire = state->protobuf->list[occurrences.last].wire;
+        return put_value(state, field, &wire);
+    }
+    if (!field->has_presence)
+        take_default(field->kind, &cell);
+    iso_cell_put_json(&state->protobuf->nested, &cell);
+    return true;
 }
 
-static bool put_message(struct state *state, const struct proto_message *message, struct iso_wire_span span)
+static bool put_fields(struct state *state, const struct proto_message *message, const struct collected *collected,
+                       const uint8_t *at)
 {
     struct iso_text *text = &state->protobuf->nested;
     for (uint32_t i = 0; i < message->count; i++) {
         const struct proto_field *field = &state->schema->fields[message->first + i];
-        struct iso_cell cell = {.kind = ISO_CELL_NULL};
-        struct iso_wire_field wire;
         iso_text_put(text, i ? "," : "{");
         iso_text_put_string(text, field->name, field->length);
         iso_text_put(text, ":");
-        bool fine = enter(state, span.at);
-        if (fine && field->is_repeated) {
-            fine = put_repeated(state, field, span);
-        } else if (fine && find_last(state, span, field->number, &wire)) {
-            fine = put_value(state, field, &wire);
-        } else if (fine) {
-            if (!field->has_presence)
-                take_default(field->kind, &cell);
-            iso_cell_put_json(text, &cell);
-        }
+        bool fine = enter(state, at) && put_field(state, field, state->protobuf->fields[collected->fields + i]);
         state->depth--;
         if (!fine || state->expected)
             return false;
     }
     iso_text_put(text, message->count ? "}" : "{}");
     return true;
+}
+
+static bool put_message(struct state *state, const struct proto_message *message, struct iso_wire_span span)
+{
+    struct collected collected;
+    bool fine = collect(state, message, span, &collected) && put_fields(state, message, &collected, span.at);
+    release_collected(state, &collected);
+    return fine;
 }
 
 static bool take_value(struct state *state, const struct proto_field *field, const struct iso_wire_field *wire,
@@ -329,40 +398,95 @@ static bool take_value(struct state *state, const struct proto_field *field, con
 static bool take_cell(struct state *state, const struct proto_message *message, struct iso_wire_span span,
                       struct iso_cell *cell)
 {
-    struct iso_wire_field wire;
-    bool set = false;
-    for (uint32_t i = 0; i < message->count; i++) {
+    struct collected collected;
+    bool set = false, fine = collect(state, message, span, &collected);
+    for (uint32_t i = 0; fine && i < message->count; i++) {
         const struct proto_field *field = &state->schema->fields[message->first + i];
-        bool is_value = !strcmp(field->name, "value"), there = find_last(state, span, field->number, &wire);
+        uint32_t last = state->protobuf->fields[collected.fields + i].last;
+        bool is_value = !strcmp(field->name, "value");
         struct iso_cell mark = {0};
-        if (is_value && !there && !field->has_presence)
+        if (is_value && last == NONE && !field->has_presence)
             cell->kind = ISO_CELL_UNKNOWN;
-        if (there && !take_value(state, field, &wire, is_value ? cell : &mark))
-            return false;
+        struct iso_wire_field wire = last == NONE ? (struct iso_wire_field){0} : state->protobuf->list[last].wire;
+        fine = last == NONE || take_value(state, field, &wire, is_value ? cell : &mark);
         set |= !is_value && mark.kind == ISO_CELL_BOOLEAN && mark.bits;
     }
+    release_collected(state, &collected);
     cell->in_cell = true;
     if (!set)
         cell->kind = ISO_CELL_UNKNOWN;
-    return !state->expected;
+    return fine && !state->expected;
 }
 
-static bool take_column(struct state *state, const struct proto_field *field, const struct iso_wire_field *wire,
-                        struct iso_wire_span span, struct iso_cell *cell)
+/* Where the message's lists are; they are collected at the first one, since most have none. */
+struct lists {
+    const struct proto_message *message;
+    struct iso_wire_span span;
+    struct collected collected;
+    bool are_collected;
+};
+
+/* The elements of a list stand apart, and are all taken at its first one. */
+static bool put_list(struct state *state, struct lists *lists, uint32_t index, struct iso_cell *cell)
 {
     size_t start = state->protobuf->nested.used;
-    if (field->is_repeated) {
-        if (cell->kind == ISO_CELL_JSON) /* its elements stand apart, and were all taken at the first */
-            return true;
-        if (!put_repeated(state, field, span))
+    if (!lists->are_collected) {
+        lists->are_collected = true;
+        if (!collect(state, lists->message, lists->span, &lists->collected))
             return false;
-        wire_json(cell, &state->protobuf->nested, start);
-        return true;
     }
+    if (!put_repeated(state, &state->schema->fields[lists->message->first + index],
+                      state->protobuf->fields[lists->collected.fields + index]))
+        return false;
+    wire_json(cell, &state->protobuf->nested, start);
+    return true;
+}
+
+static void release_lists(struct state *state, const struct lists *lists)
+{
+    if (lists->are_collected)
+        release_collected(state, &lists->collected);
+}
+
+static bool take_column(struct state *state, uint32_t index, const struct iso_wire_field *wire, struct lists *lists,
+                        struct iso_cell *cell)
+{
+    const struct proto_field *field = &state->schema->fields[lists->message->first + index];
+    if (field->is_repeated)
+        return cell->kind == ISO_CELL_JSON || put_list(state, lists, index, cell);
     bool opens = state->protobuf->reader.cells && field->kind == PROTO_MESSAGE && wire->encoding == ISO_WIRE_SIZED &&
                  state->schema->messages[field->message].meaning == PROTO_CELL;
     return opens ? take_cell(state, &state->schema->messages[field->message], wire->bytes, cell)
                  : take_value(state, field, wire, cell);
+}
+
+/* What a column's type is to rows; messages by their name. */
+static uint32_t type_of(const struct proto_schema *schema, const struct proto_field *field)
+{
+    const struct proto_message *message = field->kind == PROTO_MESSAGE ? &schema->messages[field->message] : NULL;
+    uint8_t meaning = message ? message->meaning : (uint8_t)PROTO_PLAIN;
+    uint8_t kind = meaning == PROTO_WRAPPER ? message->wrapped : field->kind;
+    if (meaning == PROTO_CELL)
+        return 0;
+    if (!field->is_repeated && (meaning == PROTO_DECIMAL || meaning == PROTO_VARIABLE_DECIMAL || kind == PROTO_STRING))
+        return ISO_TYPE_STRING; /* a decimal's scale travels with its value */
+    const char shape[] = {(char)kind, (char)field->is_repeated};
+    return iso_type_digest(shape, sizeof shape, message ? message->name : "", message ? strlen(message->name) : 0);
+}
+
+/* Only what a plain type says: numbers may be times, and texts anything. */
+static struct iso_value_type value_of(const struct proto_schema *schema, const struct proto_field *field)
+{
+    const struct proto_message *message = field->kind == PROTO_MESSAGE ? &schema->messages[field->message] : NULL;
+    uint8_t kind = message && message->meaning == PROTO_WRAPPER ? message->wrapped : field->kind;
+    if (field->is_repeated)
+        return (struct iso_value_type){ISO_VALUE_NESTED, false, 0};
+    return kind == PROTO_BOOL     ? (struct iso_value_type){ISO_VALUE_BOOLEAN, false, 0}
+           : kind == PROTO_DOUBLE ? (struct iso_value_type){ISO_VALUE_DOUBLE, false, 0}
+           : kind == PROTO_FLOAT  ? (struct iso_value_type){ISO_VALUE_FLOAT, false, 0}
+           : kind == PROTO_BYTES  ? (struct iso_value_type){ISO_VALUE_BYTES, false, 0}
+           : message              ? (struct iso_value_type){0}
+                                  : (struct iso_value_type){ISO_VALUE_ANY, false, 0};
 }
 
 /* A column that is not there is null, or not known; of a key it is 0, since keys are not null. */
@@ -371,6 +495,8 @@ static void add_columns(struct state *state, const struct proto_message *message
     for (uint32_t i = 0; i < message->count; i++) {
         const struct proto_field *field = &state->schema->fields[message->first + i];
         struct iso_cell *cell = iso_row_add(row, field->name, field->length);
+        cell->type = type_of(state->schema, field);
+        cell->value = value_of(state->schema, field);
         bool is_cell = state->protobuf->reader.cells && field->kind == PROTO_MESSAGE &&
                        state->schema->messages[field->message].meaning == PROTO_CELL;
         if (is_key && !field->has_presence)
@@ -383,19 +509,18 @@ static void add_columns(struct state *state, const struct proto_message *message
 static bool take_row(struct state *state, const struct proto_message *message, struct iso_wire_span span,
                      struct iso_row *row, bool is_key)
 {
-    struct iso_wire_span whole = span;
+    struct lists lists = {.message = message, .span = span};
     struct iso_wire_field wire;
     uint32_t first = row->count;
+    bool fine = true;
     add_columns(state, message, row, is_key);
-    while (span.at < span.end) {
-        if (!take_field(state, &span, &wire))
-            return false;
-        uint32_t index = find_field(state->schema, message, wire.number);
-        if (index < message->count && !take_column(state, &state->schema->fields[message->first + index], &wire, whole,
-                                                   &row->cells[first + index]))
-            return false;
+    while (fine && span.at < span.end) {
+        fine = take_field(state, &span, &wire);
+        uint32_t index = fine ? find_field(state, message, wire.number) : message->count;
+        fine = index == message->count ? fine : take_column(state, index, &wire, &lists, &row->cells[first + index]);
     }
-    return true;
+    release_lists(state, &lists);
+    return fine;
 }
 
 static bool take_members(struct state *state, const struct proto_message *message, struct iso_wire_span span,
@@ -424,12 +549,16 @@ static bool is_struct(enum iso_member member)
     return member >= ISO_MEMBER_BEFORE && member <= ISO_MEMBER_MESSAGE;
 }
 
-static bool take_member(struct state *state, const struct proto_field *field, const struct iso_wire_field *wire,
+static bool take_member(struct state *state, uint32_t index, const struct iso_wire_field *wire, struct lists *lists,
                         enum iso_member member)
 {
+    const struct proto_field *field = &state->schema->fields[lists->message->first + index];
     struct iso_cell *cell = &state->envelope->member[member];
-    if (member == ISO_MEMBER_NONE || field->is_repeated)
+    if (member == ISO_MEMBER_NONE)
         return true;
+    if (field->is_repeated)
+        return member != ISO_MEMBER_DATA_COLLECTIONS || !envelope_note(state->envelope, member) ||
+               put_list(state, lists, index, cell);
     if (!envelope_note(state->envelope, member))
         return !envelope_twice(member, state->error);
     *cell = (struct iso_cell){.kind = ISO_CELL_JSON, .text = ""};
@@ -454,19 +583,21 @@ static void add_absent(struct state *state, const struct proto_message *message,
 static bool take_members(struct state *state, const struct proto_message *message, struct iso_wire_span span,
                          enum iso_member_scope scope)
 {
+    struct lists lists = {.message = message, .span = span};
     struct iso_wire_field wire;
-    while (span.at < span.end) {
-        if (!take_field(state, &span, &wire))
-            return false;
-        uint32_t index = find_field(state->schema, message, wire.number);
+    bool fine = true;
+    while (fine && span.at < span.end) {
+        fine = take_field(state, &span, &wire);
+        uint32_t index = fine ? find_field(state, message, wire.number) : message->count;
         if (index == message->count)
             continue;
         const struct proto_field *field = &state->schema->fields[message->first + index];
-        if (!take_member(state, field, &wire, (enum iso_member)field->member[scope]))
-            return false;
+        fine = take_member(state, index, &wire, &lists, (enum iso_member)field->member[scope]);
     }
-    add_absent(state, message, scope);
-    return true;
+    release_lists(state, &lists);
+    if (fine)
+        add_absent(state, message, scope);
+    return fine;
 }
 
 /* ---- messages ---- */
@@ -519,6 +650,8 @@ static void destroy(struct iso_envelope_reader *reader)
     struct protobuf_reader *protobuf = (struct protobuf_reader *)reader;
     iso_schemas_release(&protobuf->schemas);
     iso_text_release(&protobuf->nested);
+    iso_free(protobuf->list);
+    iso_free(protobuf->fields);
     iso_free(protobuf);
 }
 

@@ -2,9 +2,10 @@
 
 #include <string.h>
 
+#include "base/archive.h"
 #include "base/memory.h"
-#include "io/ddl.h"
-#include "io/payload.h"
+#include "connectors/envelope/topic.h"
+#include "connectors/kit/ddl.h"
 
 enum { SHOWN = 64 }; /* bytes of what is refused */
 
@@ -15,11 +16,13 @@ enum iso_status iso_change_source_init(struct iso_change_source *source, const s
     source->decoder.class = class;
     source->rules = rules;
     source->identity = options->identity;
+    source->unreported = options->unreported;
     source->value = options->value ? iso_copy_text(options->value, strlen(options->value)) : NULL;
+    source->decoder.value = source->value;
     source->tables = options->tables ? iso_copy_text(options->tables, strlen(options->tables)) : NULL;
     iso_marker_init(&source->marker, options->marker);
     iso_envelope_init(&source->envelope);
-    iso_identities_init(&source->identities);
+    iso_json_init(&source->json);
     source->reader = iso_envelope_reader_new(options, rules->cells, error);
     return error->status;
 }
@@ -28,9 +31,11 @@ void iso_change_source_release(struct iso_change_source *source)
 {
     iso_envelope_reader_free(source->reader);
     iso_envelope_release(&source->envelope);
-    iso_identities_release(&source->identities);
+    iso_tables_release(&source->seen);
     iso_row_names_release(&source->names);
     iso_marker_release(&source->marker);
+    iso_json_release(&source->json);
+    iso_payload_release(&source->collections);
     iso_free(source->value);
     iso_free(source->tables);
 }
@@ -42,11 +47,17 @@ iso_atom iso_change_name(struct iso_change_source *source, struct iso_history *b
     return source->name;
 }
 
-bool iso_change_is_whole(struct iso_change_source *source, bool is_update)
+static struct iso_table *table_seen(struct iso_change_source *source)
 {
-    struct iso_json_text table = source->table->name;
-    return iso_identities_is_whole(&source->identities, table.at, table.length, &source->envelope.before, source->value,
-                                   is_update);
+    struct iso_table *seen = iso_tables_find(&source->seen, source->table->name.at, source->table->name.length);
+    seen->is_signed = source->decoder.only_signed;
+    return seen;
+}
+
+bool iso_change_is_whole(struct iso_change_source *source, const struct iso_event *event)
+{
+    return iso_table_is_whole(&source->seen, table_seen(source), &source->envelope.before, event->position,
+                              event->operation == ISO_ROW_UPDATE);
 }
 
 static enum iso_status ignore(struct iso_events *events, struct iso_event *event, const char *reason)
@@ -62,6 +73,35 @@ static bool is_listed(const struct iso_change_source *source)
     return iso_table_listed(source->tables, source->table->name.at, source->table->name.length);
 }
 
+/* Whether there is something beside the key. */
+static bool has_values(const struct iso_row *row)
+{
+    for (uint32_t i = 0; i < row->count; i++)
+        if (!row->cells[i].is_key)
+            return true;
+    return false;
+}
+
+/* Tells, before the row's event, that from here on the table's rows look otherwise. Rows of a snapshot are not always
+ * written as those of changes are, and those of an incremental one stand outside of the order. */
+static void add_epoch(struct iso_change_source *source, const struct iso_event *row_event, struct iso_events *events)
+{
+    struct iso_envelope *envelope = &source->envelope;
+    const struct iso_row *row = envelope->after.count ? &envelope->after : &envelope->before;
+    struct iso_event event = *row_event;
+    bool placed = event.flags & ISO_EVENT_HAS_POSITION;
+    if ((event.flags & ISO_EVENT_INCREMENTAL) || !has_values(row) ||
+        !iso_table_changes(&source->seen, table_seen(source), row, placed ? event.position : NULL,
+                           event.operation != ISO_ROW_SNAPSHOT))
+        return;
+    event.type = ISO_EVENT_SCHEMA;
+    event.flags =
+        (uint16_t)((event.flags & (ISO_EVENT_HAS_ID | ISO_EVENT_HAS_CTS | ISO_EVENT_HAS_POSITION)) | ISO_EVENT_EPOCH);
+    event.key = ISO_ABSENT;
+    event.order = 0;
+    iso_events_add(events, &event);
+}
+
 static enum iso_status take_row(struct iso_change_source *source, char op, const struct iso_change_place *place,
                                 struct iso_events *events, struct iso_event *event, struct iso_error *error)
 {
@@ -72,18 +112,24 @@ static enum iso_status take_row(struct iso_change_source *source, char op, const
         return error->status;
     if (iso_change_marker(&source->marker, source->table->name, envelope, op == 'd' || is_snapshot, events, event))
         return ISO_OK;
-    if (!envelope->has_key)
+    if (!envelope->has_key) {
+        table_seen(source)->is_keyless = true;
         return ignore(events, event, "row without a key");
+    }
     event->operation = is_snapshot ? ISO_ROW_SNAPSHOT
                        : op == 'c' ? ISO_ROW_INSERT
                        : op == 'u' ? ISO_ROW_UPDATE
                                    : ISO_ROW_DELETE;
+    event->flags |= is_snapshot ? place->snapshot_flags : 0;
     event->key = iso_row_key(&envelope->key, &block->atoms, source->table);
     if (event->key == ISO_ABSENT)
         return iso_error_set(error, ISO_BAD_INPUT, "key: a column of it is null");
-    if (source->rules->images(source, place, block, event, error) == ISO_OK)
-        iso_events_add(events, event);
-    return error->status;
+    struct iso_event schema = *event; /* images may use the position for something else */
+    if (source->rules->images(source, place, block, event, error) != ISO_OK)
+        return error->status;
+    add_epoch(source, &schema, events);
+    iso_events_add(events, event);
+    return ISO_OK;
 }
 
 static enum iso_status take_change(struct iso_change_source *source, const struct iso_message *message,
@@ -119,6 +165,28 @@ static enum iso_status take_change(struct iso_change_source *source, const struc
     return ISO_OK;
 }
 
+/* Events of the tables to whose rows the statement does something; returns how many. */
+static uint32_t add_effects(struct iso_change_source *source, const struct iso_change_place *place,
+                            struct iso_json_text statement, const struct iso_event *schema_event,
+                            struct iso_events *events)
+{
+    struct iso_ddl_effect effects[ISO_DDL_EFFECTS_MAX];
+    uint32_t count = iso_ddl_effects(statement, effects), added = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct iso_event event = *schema_event;
+        struct iso_json_text schema = effects[i].schema.length ? effects[i].schema : place->schema;
+        source->table = iso_row_names_find(&source->names, &events->block.atoms, schema, effects[i].table);
+        event.table = source->table->atom;
+        if (!is_listed(source) || !source->rules->alone(source, place, &events->block, &event))
+            continue;
+        event.type = effects[i].change == ISO_TABLE_EMPTIED ? ISO_EVENT_DROP : ISO_EVENT_SCHEMA;
+        event.operation = event.type == ISO_EVENT_SCHEMA ? (uint8_t)effects[i].change : 0;
+        iso_events_add(events, &event);
+        added++;
+    }
+    return added;
+}
+
 /* A snapshot begins with statements that drop what the schema's reader may have had: they are nobody's. */
 static enum iso_status take_schema_change(struct iso_change_source *source, const struct iso_message *message,
                                           struct iso_events *events, struct iso_error *error)
@@ -134,12 +202,70 @@ static enum iso_status take_schema_change(struct iso_change_source *source, cons
     if (place.table.length) {
         source->table = iso_row_names_find(&source->names, &events->block.atoms, place.schema, place.table);
         event.table = source->table->atom;
-        if (source->rules->alone && !place.is_snapshot && iso_ddl_drops_rows(statement) && is_listed(source) &&
-            source->rules->alone(source, &place, &events->block, &event))
-            event.type = ISO_EVENT_DROP;
     }
-    iso_events_add(events, &event);
+    if (!source->rules->alone || place.is_snapshot || !add_effects(source, &place, statement, &event, events))
+        iso_events_add(events, &event);
     return ISO_OK;
+}
+
+static enum iso_status expected_collections(struct iso_error *error)
+{
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "data_collections: expected [{\"data_collection\":\"SCHEMA.TABLE\",\"event_count\":N},...]");
+}
+
+/* {"data_collection":"public.kv","event_count":2} */
+static bool read_collection(struct iso_json *json, struct iso_json_text *name, struct iso_json_number *count)
+{
+    struct iso_json_text member;
+    *name = (struct iso_json_text){"", 0};
+    *count = (struct iso_json_number){0, false};
+    iso_json_enter_object(json);
+    while (iso_json_member(json, &member)) {
+        if (ISO_PAYLOAD_IS(member, "data_collection"))
+            iso_json_string(json, name);
+        else if (ISO_PAYLOAD_IS(member, "event_count"))
+            iso_json_integer(json, count);
+        else
+            iso_json_skip(json);
+    }
+    return json->code == ISO_JSON_FINE && name->length && !count->negative && count->bits <= UINT32_MAX;
+}
+
+/* Debezium counts PostgreSQL's logical messages under the name of an object of its own. */
+static bool is_of_messages(struct iso_json_text name)
+{
+    static const char messages[] = "io.debezium.connector.postgresql.LogicalDecodingMessage";
+    return name.length >= sizeof messages - 1 && !memcmp(name.at, messages, sizeof messages - 1);
+}
+
+/* What an END counts of each collection, before it. */
+static enum iso_status take_collections(struct iso_change_source *source, const struct iso_event *end,
+                                        struct iso_events *events, struct iso_error *error)
+{
+    const struct iso_cell *cell = &source->envelope.member[ISO_MEMBER_DATA_COLLECTIONS];
+    struct iso_json *json = &source->json;
+    struct iso_event event = *end;
+    struct iso_json_text name;
+    struct iso_json_number count;
+    if (!iso_envelope_has(&source->envelope, ISO_MEMBER_DATA_COLLECTIONS))
+        return ISO_OK;
+    if (cell->kind != ISO_CELL_JSON)
+        return expected_collections(error);
+    iso_json_start(json, iso_payload_copy(&source->collections, cell->text, cell->length), cell->length);
+    event.type = ISO_EVENT_COLLECTION;
+    iso_json_enter_array(json);
+    while (iso_json_element(json)) {
+        if (!read_collection(json, &name, &count))
+            return expected_collections(error);
+        event.table =
+            is_of_messages(name)
+                ? ISO_ABSENT
+                : iso_row_names_find(&source->names, &events->block.atoms, (struct iso_json_text){"", 0}, name)->atom;
+        event.count = (uint32_t)count.bits;
+        iso_events_add(events, &event);
+    }
+    return iso_json_finish(json) ? ISO_OK : expected_collections(error);
 }
 
 static enum iso_status take_metadata(struct iso_change_source *source, const struct iso_message *message,
@@ -150,14 +276,16 @@ static enum iso_status take_metadata(struct iso_change_source *source, const str
         return error->status;
     if (source->rules->metadata)
         source->rules->metadata(&source->envelope, &event);
+    if (event.type == ISO_EVENT_END && (event.flags & ISO_EVENT_HAS_COUNT) &&
+        take_collections(source, &event, events, error) != ISO_OK)
+        return error->status;
     iso_events_add(events, &event);
     return ISO_OK;
 }
 
-enum iso_status iso_change_source_decode(struct iso_decoder *decoder, const struct iso_message *message,
-                                         struct iso_events *events, struct iso_error *error)
+static enum iso_status decode(struct iso_change_source *source, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error)
 {
-    struct iso_change_source *source = (struct iso_change_source *)decoder;
     struct iso_envelope *envelope = &source->envelope;
     struct iso_event event = iso_event_of(message, ISO_EVENT_HEARTBEAT);
     if (iso_envelope_read(source->reader, message, envelope, error) != ISO_OK)
@@ -177,7 +305,49 @@ enum iso_status iso_change_source_decode(struct iso_decoder *decoder, const stru
     return ISO_OK;
 }
 
+enum iso_status iso_change_source_decode(struct iso_decoder *decoder, const struct iso_message *message,
+                                         struct iso_events *events, struct iso_error *error)
+{
+    struct iso_change_source *source = (struct iso_change_source *)decoder;
+    uint32_t first = events->count;
+    if (decode(source, message, events, error) != ISO_OK)
+        events->count = first;
+    else if (source->unreported)
+        iso_events_unreported(events, first);
+    return error->status;
+}
+
+bool iso_change_source_covers(const struct iso_decoder *decoder, const char *topic, const char *table, size_t length)
+{
+    const struct iso_change_source *source = (const struct iso_change_source *)decoder;
+    const struct iso_table *seen = iso_tables_seen(&source->seen, table, length);
+    return !iso_marker_is_table(&source->marker, table, length) && !(seen && seen->is_keyless) &&
+           iso_topic_covers(topic, source->tables, table, length);
+}
+
 void iso_change_source_archive(struct iso_decoder *decoder, struct iso_archive *archive)
 {
-    iso_identities_archive(archive, &((struct iso_change_source *)decoder)->identities);
+    struct iso_tables *seen = &((struct iso_change_source *)decoder)->seen;
+    iso_tables_archive(archive, seen);
+    for (uint32_t i = 0; archive->restoring && i < seen->count; i++)
+        decoder->only_signed |= seen->list[i].is_signed;
+}
+
+struct iso_value_type iso_change_source_value_type(const struct iso_decoder *decoder, const char *table, size_t length,
+                                                   const char *column, size_t column_length)
+{
+    const struct iso_change_source *source = (const struct iso_change_source *)decoder;
+    const struct iso_table *seen = iso_tables_seen(&source->seen, table, length);
+    if (!seen)
+        return (struct iso_value_type){0};
+    if (!column && !source->value)
+        return (struct iso_value_type){ISO_VALUE_ROW, false, 0};
+    if (!column)
+        return iso_table_value(&source->seen, seen, (struct iso_json_text){source->value, strlen(source->value)});
+    return iso_table_value(&source->seen, seen, (struct iso_json_text){column, column_length});
+}
+
+uint32_t iso_change_source_types_known(const struct iso_decoder *decoder)
+{
+    return ((const struct iso_change_source *)decoder)->seen.types;
 }

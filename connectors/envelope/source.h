@@ -17,8 +17,9 @@
 #define ISO_ENVELOPE_SOURCE_H
 
 #include "connectors/envelope/change.h"
-#include "connectors/envelope/identity.h"
-#include "io/marker.h"
+#include "connectors/envelope/tables.h"
+#include "connectors/kit/marker.h"
+#include "base/payload.h"
 
 struct iso_change_source;
 
@@ -26,7 +27,8 @@ struct iso_change_source;
 struct iso_change_place {
     struct iso_json_text schema, table;
     bool is_snapshot;
-    int connector; /* the rules' own: which of their connectors it is */
+    uint16_t snapshot_flags; /* ISO_EVENT_SNAPSHOT_ENDS, TABLE_ENDS, INCREMENTAL */
+    int connector;           /* the rules' own: which of their connectors it is */
 };
 
 struct iso_change_rules {
@@ -61,12 +63,15 @@ struct iso_change_source {
     const struct iso_change_rules *rules;
     char *value, *tables; /* the options, or NULL */
     enum iso_row_identity identity;
+    bool unreported; /* the option */
     struct iso_marker marker;
     struct iso_envelope_reader *reader;
     struct iso_envelope envelope;
-    struct iso_identities identities;
+    struct iso_tables seen;
     iso_atom name; /* of the sender, as it was in some block */
     struct iso_row_names names;
+    struct iso_json json; /* of an END's collections */
+    struct iso_payload collections;
     const struct iso_row_name *table; /* at hand */
 };
 
@@ -80,13 +85,21 @@ void iso_change_source_release(struct iso_change_source *source);
 enum iso_status iso_change_source_decode(struct iso_decoder *decoder, const struct iso_message *message,
                                          struct iso_events *events, struct iso_error *error);
 
-/* A decoder's `archive`: which tables have shown whole rows. */
+/* A decoder's `covers`. */
+bool iso_change_source_covers(const struct iso_decoder *decoder, const char *topic, const char *table, size_t length);
+
+/* A decoder's `value_type` and `types_known`. */
+struct iso_value_type iso_change_source_value_type(const struct iso_decoder *decoder, const char *table, size_t length,
+                                                   const char *column, size_t column_length);
+uint32_t iso_change_source_types_known(const struct iso_decoder *decoder);
+
+/* A decoder's `archive`: what its tables have shown. */
 void iso_change_source_archive(struct iso_decoder *decoder, struct iso_archive *archive);
 
 /* The atom of the sender's name, which mostly is that of the message before. */
 iso_atom iso_change_name(struct iso_change_source *source, struct iso_history *block, struct iso_json_text name);
 
-/* Whether the row before can be relied on, by what the table has shown so far (identity.h). */
-bool iso_change_is_whole(struct iso_change_source *source, bool is_update);
+/* Whether the row before can be relied on, by what the table has shown so far (tables.h). */
+bool iso_change_is_whole(struct iso_change_source *source, const struct iso_event *event);
 
 #endif

@@ -25,6 +25,9 @@ static inline void wire_settle_row(struct iso_row *row, const struct iso_text *t
 
 static inline void wire_settle(struct iso_envelope *envelope, const struct iso_text *text)
 {
+    struct iso_cell *collections = &envelope->member[ISO_MEMBER_DATA_COLLECTIONS];
+    if (iso_envelope_saw(envelope, ISO_MEMBER_DATA_COLLECTIONS) && collections->kind == ISO_CELL_JSON)
+        collections->text = text->bytes + collections->bits;
     wire_settle_row(&envelope->before, text);
     wire_settle_row(&envelope->after, text);
     wire_settle_row(&envelope->key, text);

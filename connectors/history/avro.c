@@ -9,7 +9,7 @@
 #include "connectors/history/avro_schema.h"
 #include "connectors/history/record_private.h"
 #include "connectors/registry/schemas.h"
-#include "io/framing.h"
+#include "connectors/kit/framing.h"
 
 struct avro_decoder {
     struct iso_decoder decoder;
@@ -69,4 +69,5 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     return record_avro_read(schema->root, frame.bytes, frame.size, message, events, error);
 }
 
-const struct iso_decoder_class record_avro = {"history", create, decode, destroy, NULL};
+const struct iso_decoder_class record_avro = {
+    .kind = "history", .create = create, .decode = decode, .destroy = destroy};

@@ -58,7 +58,7 @@ static inline enum found take_unsigned(struct reading *reading, const struct iso
     return found == FOUND && read < 0 ? OTHER : found;
 }
 
-/* What an enumeration or a string says: a kind or a status. */
+/* What an enumeration or a string says: a kind, a status, or whose writes are listed. */
 static inline enum found take_word(struct reading *reading, const struct iso_avro_type *type, int use, uint8_t *word)
 {
     if (type->shape == ISO_AVRO_ENUM) {
@@ -69,7 +69,9 @@ static inline enum found take_word(struct reading *reading, const struct iso_avr
     if (type->shape != ISO_AVRO_STRING)
         return pass(reading, type);
     struct iso_json_text text = iso_avro_string(&reading->cursor);
-    *word = (use == USE_KIND ? avro_kind_of : avro_status_of)(text.at, text.length);
+    *word = (use == USE_KIND     ? avro_kind_of
+             : use == USE_STATUS ? avro_status_of
+                                 : avro_writes_of)(text.at, text.length);
     return FOUND;
 }
 
@@ -179,7 +181,8 @@ struct head {
     iso_atom tid, sid;
     uint64_t numbers[ROLES]; /* sno, sts, cts */
     uint32_t found;          /* bits of roles */
-    uint8_t status;
+    uint8_t status, marks;
+    struct iso_json_text snapshot;
     const struct iso_avro_type *operations;
     struct iso_avro_cursor operations_at;
 };
@@ -199,6 +202,10 @@ static const char *expected_of(enum avro_role role)
         return "cts: expected an unsigned long";
     case ROLE_STATUS:
         return "status: expected COMMITTED, ABORTED or UNKNOWN";
+    case ROLE_WRITES:
+        return "writes: expected null, \"all\" or \"cdc\"";
+    case ROLE_SNAPSHOT:
+        return "snapshot: expected null or a string";
     default:
         return "ops: expected an array of operations";
     }
@@ -211,6 +218,24 @@ static enum found take_status(struct reading *reading, const struct iso_avro_typ
         return MISSING;
     *status = word;
     return word == AVRO_NO_WORD ? OTHER : FOUND;
+}
+
+static enum found take_writes(struct reading *reading, const struct iso_avro_type *type, uint8_t *marks)
+{
+    uint8_t word;
+    enum found found = take_word(reading, type, USE_WRITES, &word);
+    if (found != FOUND || word == AVRO_NO_WORD)
+        return found == MISSING ? MISSING : OTHER;
+    *marks = word;
+    return FOUND;
+}
+
+static enum found take_snapshot(struct reading *reading, const struct iso_avro_type *type, struct iso_json_text *text)
+{
+    if (type->shape != ISO_AVRO_STRING)
+        return pass(reading, type);
+    *text = iso_avro_string(&reading->cursor);
+    return FOUND;
 }
 
 /* Operations are passed over, and read later. */
@@ -241,6 +266,12 @@ static const char *take_head_member(struct reading *reading, enum avro_role role
     case ROLE_STATUS:
         found = take_status(reading, type, &head->status);
         break;
+    case ROLE_WRITES:
+        found = take_writes(reading, type, &head->marks);
+        break;
+    case ROLE_SNAPSHOT:
+        found = take_snapshot(reading, type, &head->snapshot);
+        break;
     case ROLE_OPS:
         found = note_operations(reading, type, head);
         break;
@@ -260,6 +291,8 @@ static const char *begin_transaction(struct iso_history *block, const struct hea
     iso_history_begin(block, head->tid, head->sid, head->status, origin);
     if (head->found & 1u << ROLE_SNO)
         iso_history_set_sno(block, head->numbers[ROLE_SNO]);
+    if (head->marks)
+        iso_history_set_marks(block, head->marks);
     for (enum avro_role role = ROLE_STS; role <= ROLE_CTS; role++) {
         if (!(head->found & 1u << role))
             continue;
@@ -268,6 +301,8 @@ static const char *begin_transaction(struct iso_history *block, const struct hea
         (role == ROLE_STS ? iso_history_set_sts : iso_history_set_cts)(block,
                                                                        (struct iso_stamp){head->numbers[role], 0});
     }
+    if (head->found & 1u << ROLE_SNAPSHOT)
+        return build_snapshot(block, head->snapshot.at, head->snapshot.length, head->found & 1u << ROLE_STS);
     return NULL;
 }
 
@@ -279,6 +314,7 @@ static const char *take_transaction(struct reading *reading, const struct iso_av
     const char *wrong = NULL;
     head.found = 0;
     head.status = ISO_COMMITTED;
+    head.marks = 0;
     head.operations = NULL;
     for (uint32_t i = 0; i < type->count && !wrong; i++) {
         const struct iso_avro_field *field = &type->fields[i];

@@ -7,8 +7,8 @@
 
 static enum avro_role role_of(const char *name)
 {
-    static const char *const names[ROLES] = {"",    "tid",       "sid", "sno", "sts", "cts", "status",
-                                             "ops", "watermark", "t",   "k",   "v",   "ots", "lock"};
+    static const char *const names[ROLES] = {"",         "tid", "sid",       "sno", "sts", "cts", "status", "writes",
+                                             "snapshot", "ops", "watermark", "t",   "k",   "v",   "ots",    "lock"};
     for (int role = 1; role < ROLES; role++)
         if (!strcmp(names[role], name))
             return (enum avro_role)role;
@@ -40,6 +40,11 @@ uint8_t avro_status_of(const char *word, size_t size)
     return AVRO_NO_WORD;
 }
 
+uint8_t avro_writes_of(const char *word, size_t size)
+{
+    return is_word(word, size, "all") ? 0 : is_word(word, size, "cdc") ? ISO_MARK_CDC_WRITES : AVRO_NO_WORD;
+}
+
 void *history_avro_parse(const char *text, size_t length, struct iso_error *error)
 {
     struct iso_avro_schema *schema = iso_avro_schema_parse(text, length, error);
@@ -50,6 +55,7 @@ void *history_avro_parse(const char *text, size_t length, struct iso_error *erro
         field->use[USE_ROLE] = (uint8_t)role_of(field->name);
         field->use[USE_KIND] = avro_kind_of(field->name, field->length);
         field->use[USE_STATUS] = avro_status_of(field->name, field->length);
+        field->use[USE_WRITES] = avro_writes_of(field->name, field->length);
     }
     for (uint32_t i = 0; i < schema->type_count; i++) {
         struct iso_avro_type *type = &schema->types[i];

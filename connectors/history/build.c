@@ -2,6 +2,7 @@
 
 #include "base/utf8.h"
 #include "history/index.h"
+#include "history/gtid.h"
 
 bool build_text(struct iso_history *history, const void *bytes, size_t size, iso_atom *atom)
 {
@@ -16,6 +17,16 @@ iso_atom build_number(struct iso_history *history, int64_t number)
     if (number >= 0)
         return iso_atoms_unsigned(&history->atoms, (uint64_t)number);
     return iso_atoms_add_integer(&history->atoms, (uint64_t)number, true);
+}
+
+static bool is_reserved(const struct iso_history *history, const struct build_operation *operation)
+{
+    const struct iso_atoms *atoms = &history->atoms;
+    bool reserved = !operation->is_list && iso_atom_is_unknown(atoms, operation->value);
+    for (uint64_t i = operation->is_list ? history->list_first[operation->list] : 1;
+         operation->is_list && i < history->list_first[operation->list + 1]; i++)
+        reserved |= iso_atom_is_unknown(atoms, history->element[i]);
+    return reserved;
 }
 
 static void add(struct iso_history *history, enum iso_operation_kind kind, iso_atom key, uint32_t value)
@@ -37,6 +48,8 @@ const char *build_add_operation(struct iso_history *history, const struct build_
         return "an append of a list or of nothing, expected one element";
     if (kind == ISO_WRITE && operation->is_list)
         return "a write of a list, expected one value";
+    if (is_reserved(history, operation))
+        return "a value begins with U+0002, which is reserved";
     if (kind == ISO_READ && operation->is_list)
         kind = ISO_READ_LIST;
     add(history, kind, operation->key, operation->is_list ? operation->list : operation->value);
@@ -52,4 +65,27 @@ bool build_clock(struct iso_history *history, enum iso_clock clock)
     if (history->clock == ISO_CLOCK_NONE)
         history->clock = clock;
     return history->clock == clock;
+}
+
+const char *build_snapshot(struct iso_history *history, const char *text, size_t length, bool has_start)
+{
+    static const char expected[] =
+        "snapshot: expected \"xmin:xmax:xip,...\", or of MariaDB a GTID or FILE.NUMBER:OFFSET";
+    uint64_t start;
+    uint8_t marks;
+    uint32_t snapshot;
+    if (!iso_gtid_snapshot_read(text, length, &start, &marks)) {
+        if (!iso_history_snapshot(history, text, length, &snapshot))
+            return expected;
+        iso_history_set_snapshot(history, snapshot);
+        return NULL;
+    }
+    if (has_start)
+        return NULL;
+    if (!build_clock(history, ISO_CLOCK_SCALAR))
+        return "snapshot: MariaDB's, and other timestamps are pairs";
+    iso_history_set_sts(history, (struct iso_stamp){.physical = start});
+    if (marks)
+        iso_history_set_marks(history, iso_marks_of(history, history->transaction_count - 1) | marks);
+    return NULL;
 }

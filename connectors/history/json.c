@@ -3,9 +3,9 @@
 
 #include "base/memory.h"
 #include "connectors/history/record_private.h"
-#include "io/framing.h"
-#include "io/native.h"
-#include "io/watermark.h"
+#include "connectors/kit/framing.h"
+#include "native/native.h"
+#include "native/watermark.h"
 
 struct json_decoder {
     struct iso_decoder decoder;
@@ -72,4 +72,5 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     return ISO_OK;
 }
 
-const struct iso_decoder_class record_json = {"history", create, decode, destroy, NULL};
+const struct iso_decoder_class record_json = {
+    .kind = "history", .create = create, .decode = decode, .destroy = destroy};

@@ -9,8 +9,8 @@
 #include "connectors/history/build.h"
 #include "connectors/history/record_private.h"
 #include "connectors/protobuf/wire.h"
-#include "io/framing.h"
-#include "io/record_fields.h"
+#include "connectors/kit/framing.h"
+#include "connectors/history/record_fields.h"
 
 struct protobuf_decoder {
     struct iso_decoder decoder;
@@ -222,16 +222,18 @@ struct head {
     struct value tid, sid;
     struct timestamp sts, cts;
     uint64_t sno;
-    uint32_t status;
+    uint32_t status, writes;
     bool has_sno;
+    struct iso_wire_span snapshot; /* empty: none */
 };
 
 static const char *read_head_member(struct reading *reading, const struct iso_wire_span *span,
                                     const struct iso_wire_field *field, struct head *head)
 {
-    bool is_number = field->number == TRANSACTION_SNO || field->number == TRANSACTION_STATUS;
+    bool is_number =
+        field->number == TRANSACTION_SNO || field->number == TRANSACTION_STATUS || field->number == TRANSACTION_WRITES;
     const char *wrong;
-    if (field->number > TRANSACTION_OPS)
+    if (field->number > TRANSACTION_SNAPSHOT)
         return NULL;
     if ((wrong = check(reading, span, field, is_number ? ISO_WIRE_VARINT : ISO_WIRE_SIZED)))
         return wrong;
@@ -251,6 +253,12 @@ static const char *read_head_member(struct reading *reading, const struct iso_wi
     case TRANSACTION_STATUS:
         head->status = (uint32_t)field->bits;
         return NULL;
+    case TRANSACTION_WRITES:
+        head->writes = (uint32_t)field->bits;
+        return NULL;
+    case TRANSACTION_SNAPSHOT:
+        head->snapshot = field->bytes;
+        return NULL;
     default:
         return NULL;
     }
@@ -258,7 +266,7 @@ static const char *read_head_member(struct reading *reading, const struct iso_wi
 
 static const char *begin_transaction(struct iso_history *block, const struct head *head, uint64_t origin)
 {
-    static const uint8_t statuses[] = {ISO_COMMITTED, ISO_ABORTED, ISO_UNKNOWN};
+    static const uint8_t statuses[] = {ISO_COMMITTED, ISO_ABORTED, ISO_UNKNOWN}, marks[] = {0, ISO_MARK_CDC_WRITES};
     iso_atom tid, sid;
     const char *wrong;
     if (!take_value(block, &head->tid, &tid))
@@ -267,7 +275,11 @@ static const char *begin_transaction(struct iso_history *block, const struct hea
         return "sid: expected a number or UTF-8 text";
     if (head->status >= sizeof statuses)
         return "status: expected COMMITTED, ABORTED or UNKNOWN";
+    if (head->writes >= sizeof marks)
+        return "writes: expected ALL or CDC";
     iso_history_begin(block, tid, sid, statuses[head->status], origin);
+    if (marks[head->writes])
+        iso_history_set_marks(block, marks[head->writes]);
     if (head->has_sno)
         iso_history_set_sno(block, head->sno);
     if ((head->sts.is_there && (wrong = check_clock(block, &head->sts))) ||
@@ -277,7 +289,8 @@ static const char *begin_transaction(struct iso_history *block, const struct hea
         iso_history_set_sts(block, head->sts.stamp);
     if (head->cts.is_there)
         iso_history_set_cts(block, head->cts.stamp);
-    return NULL;
+    size_t length = (size_t)(head->snapshot.end - head->snapshot.at);
+    return length ? build_snapshot(block, (const char *)head->snapshot.at, length, head->sts.is_there) : NULL;
 }
 
 /* One pass over a part of a transaction: its head, or its operations. */
@@ -402,4 +415,5 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     return wrong ? iso_error_set(error, ISO_BAD_INPUT, "%s", wrong) : ISO_OK;
 }
 
-const struct iso_decoder_class record_protobuf = {"history", create, decode, destroy, NULL};
+const struct iso_decoder_class record_protobuf = {
+    .kind = "history", .create = create, .decode = decode, .destroy = destroy};

@@ -30,7 +30,8 @@ static void destroy(struct iso_decoder *decoder)
         decoder->class->destroy(decoder);
 }
 
-const struct iso_decoder_class iso_record_decoder = {"history", create, decode, destroy, NULL};
+const struct iso_decoder_class iso_record_decoder = {
+    .kind = "history", .create = create, .decode = decode, .destroy = destroy};
 
 void record_add_watermark(struct iso_events *events, const struct iso_message *message, uint64_t timestamp)
 {

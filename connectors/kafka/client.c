@@ -14,19 +14,28 @@ int64_t iso_kafka_now(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void remember(struct iso_kafka_client *client, const char *text)
+static void remember_trouble(struct iso_kafka_client *client, const char *text)
 {
     pthread_mutex_lock(&client->lock);
     snprintf(client->trouble, sizeof client->trouble, "%s", text);
     pthread_mutex_unlock(&client->lock);
 }
 
+/* Warnings that nothing stands in the way of: an old broker may make a topic that it is asked for. */
+static bool is_advice(const char *facility)
+{
+    static const char *const facilities[] = {"TERMINATE", "CONFWARN", "AUTOCREATE"};
+    for (size_t i = 0; i < sizeof facilities / sizeof *facilities; i++)
+        if (!strcmp(facility, facilities[i]))
+            return true;
+    return false;
+}
+
 /* Called from librdkafka's threads. Its log says what its error codes leave out ("Connection refused"). */
 static void on_log(const rd_kafka_t *handle, int level, const char *facility, const char *text)
 {
-    struct iso_kafka_client *client = rd_kafka_opaque(handle);
-    if (level <= 4 && strcmp(facility, "TERMINATE") != 0 && strcmp(facility, "CONFWARN") != 0)
-        remember(client, text);
+    if (level <= 4 && !is_advice(facility))
+        remember_trouble(rd_kafka_opaque(handle), text);
 }
 
 /* Called inside polls, on the owner's thread. */
@@ -47,10 +56,10 @@ static void on_error(rd_kafka_t *handle, int code, const char *reason, void *opa
         memcpy(client->fatal_text, text, sizeof text);
     }
     if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
-        remember(client, text);
+        remember_trouble(client, text);
 }
 
-static enum iso_status set(rd_kafka_conf_t *conf, const char *name, const char *value, struct iso_error *error)
+static enum iso_status set_property(rd_kafka_conf_t *conf, const char *name, const char *value, struct iso_error *error)
 {
     char text[512];
     if (rd_kafka_conf_set(conf, name, value, text, sizeof text) != RD_KAFKA_CONF_OK)
@@ -62,9 +71,9 @@ static enum iso_status configure_all(rd_kafka_conf_t *conf, const struct iso_kaf
                                      const char *const *defaults, struct iso_error *error)
 {
     for (; *defaults && error->status == ISO_OK; defaults += 2)
-        set(conf, defaults[0], defaults[1], error);
+        set_property(conf, defaults[0], defaults[1], error);
     for (uint32_t i = 0; i < properties->count && error->status == ISO_OK; i++)
-        set(conf, properties->list[i].name, properties->list[i].value, error);
+        set_property(conf, properties->list[i].name, properties->list[i].value, error);
     return error->status;
 }
 
@@ -105,6 +114,13 @@ void iso_kafka_client_close(struct iso_kafka_client *client)
     client->handle = NULL;
     iso_free(client->brokers);
     client->brokers = NULL;
+}
+
+void iso_kafka_client_forget_trouble(struct iso_kafka_client *client)
+{
+    pthread_mutex_lock(&client->lock);
+    client->trouble[0] = 0;
+    pthread_mutex_unlock(&client->lock);
 }
 
 bool iso_kafka_client_trouble(struct iso_kafka_client *client, char *text, size_t size)

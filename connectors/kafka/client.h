@@ -31,10 +31,10 @@ void iso_kafka_properties_release(struct iso_kafka_properties *properties);
 void iso_kafka_properties_set(struct iso_kafka_properties *properties, const char *name, const char *value);
 /* NULL: not set. */
 const char *iso_kafka_properties_get(const struct iso_kafka_properties *properties, const char *name);
-/* "name=value" from the command line. */
+/* "name=value" from the command line or the environment: no secrets. */
 enum iso_status iso_kafka_properties_argument(struct iso_kafka_properties *properties, const char *text,
                                               struct iso_error *error);
-/* The same from where only this user looks: secrets too. */
+/* The same from a file: secrets too. */
 enum iso_status iso_kafka_properties_configured(struct iso_kafka_properties *properties, const char *text,
                                                 struct iso_error *error);
 /* A file of such lines; empty ones and those that start with # are passed over. */
@@ -64,6 +64,7 @@ enum iso_status iso_kafka_client_no_answer(struct iso_kafka_client *client, unsi
 
 /* Copies the latest trouble with a broker into `text`; false if there is none. */
 bool iso_kafka_client_trouble(struct iso_kafka_client *client, char *text, size_t size);
+void iso_kafka_client_forget_trouble(struct iso_kafka_client *client);
 
 /* Milliseconds of a clock that only rises. */
 int64_t iso_kafka_now(void);

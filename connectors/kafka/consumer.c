@@ -8,8 +8,8 @@
 #include "base/memory.h"
 #include "connectors/kafka/consumer_private.h"
 
-/* No group: offsets are ours, so librdkafka neither commits nor resets any. Prefetching is bounded for each partition,
- * to these kilobytes and one more answer of fetch.message.max.bytes. */
+/* No group: offsets are ours, so librdkafka neither commits nor resets any. What is fetched is bounded by the budget's
+ * properties, which follow. */
 static const char *const defaults[] = {
     "client.id",
     "isochron",
@@ -25,8 +25,6 @@ static const char *const defaults[] = {
     "false",
     "check.crcs",
     "true",
-    "queued.max.messages.kbytes",
-    "2048",
     "fetch.wait.max.ms",
     "100",
     "fetch.error.backoff.ms",
@@ -79,11 +77,11 @@ struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consume
 {
     struct iso_kafka_consumer *consumer = iso_allocate_zeroed(1, sizeof *consumer);
     consumer->inputs = inputs;
-    const char *settings[sizeof defaults / sizeof *defaults + 2 * RATION_PROPERTIES] = {NULL};
-    char texts[RATION_PROPERTIES][RATION_TEXT];
+    const char *settings[sizeof defaults / sizeof *defaults + 2 * BUDGET_PROPERTIES] = {NULL};
+    char texts[BUDGET_PROPERTIES][BUDGET_TEXT];
     memcpy(settings, defaults, sizeof defaults);
-    if (options->memory)
-        kafka_consumer_ration_properties(options->memory, texts, settings + sizeof defaults / sizeof *defaults - 1);
+    uint64_t memory = options->memory ? options->memory : DEFAULT_MEMORY;
+    kafka_consumer_budget_properties(memory, texts, settings + sizeof defaults / sizeof *defaults - 1);
     consumer->bell = -1;
     if (options->start == ISO_KAFKA_STORED && !iso_kafka_properties_get(options->properties, "group.id")) {
         iso_error_set(error, ISO_BAD_INPUT,
@@ -91,19 +89,18 @@ struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consume
         goto out;
     }
     if (iso_kafka_client_open(&consumer->client, RD_KAFKA_CONSUMER, options->properties, settings,
-                              kafka_consumer_listen, error) != ISO_OK)
+                              kafka_consumer_observe_answers, error) != ISO_OK)
         goto out;
-    kafka_consumer_set_hearing(consumer, options->properties);
-    kafka_consumer_set_same(consumer, options->properties);
+    kafka_consumer_set_liveness(consumer, options->properties);
+    kafka_consumer_set_identity(consumer, options->properties);
     kafka_waker_init(&consumer->waker, consumer->client.handle);
     copy_options(consumer, options);
     consumer->raw = iso_allocate(BATCH_MESSAGES * sizeof *consumer->raw);
     consumer->messages = iso_allocate(BATCH_MESSAGES * sizeof *consumer->messages);
-    consumer->raw_partition = iso_allocate(BATCH_MESSAGES * sizeof *consumer->raw_partition);
     if (!kafka_consumer_open_bell(consumer))
         iso_error_set(error, ISO_FAILED, "no file descriptor is left: %s", strerror(errno));
-    else if (options->memory)
-        kafka_consumer_ration_open(consumer, options->memory);
+    else
+        kafka_consumer_budget_open(consumer, memory);
     if (error->status == ISO_OK)
         name_topics(consumer, options, error);
     if (error->status == ISO_OK)
@@ -117,20 +114,16 @@ out:
 
 static void release_batch(struct iso_kafka_consumer *consumer)
 {
-    for (uint32_t i = 0; i < consumer->raw_count; i++)
-        rd_kafka_message_destroy(consumer->raw[i]);
-    consumer->raw_count = 0;
     consumer->filled = 0;
-    consumer->header_count = 0;
-    for (uint32_t i = 0; consumer->ration.queue && i < consumer->partition_count; i++)
-        iso_kafka_shelf_clean(&consumer->supplies[i].shelf);
+    for (uint32_t i = 0; i < consumer->partition_count; i++)
+        iso_kafka_buffer_free_taken(&consumer->supplies[i].buffer);
 }
 
 void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
 {
     if (!consumer)
         return;
-    kafka_witness_release(&consumer->witness);
+    kafka_probe_release(&consumer->probe);
     kafka_waker_release(&consumer->waker);
     release_batch(consumer);
     for (uint32_t i = 0; i < consumer->partition_count; i++)
@@ -141,10 +134,7 @@ void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
         iso_free(consumer->topics[i].name);
         iso_free(consumer->topics[i].index_of);
     }
-    for (uint32_t i = 0; i < consumer->partition_count; i++)
-        if (consumer->supplies[i].queue)
-            rd_kafka_queue_destroy(consumer->supplies[i].queue);
-    kafka_consumer_ration_close(consumer);
+    kafka_consumer_budget_close(consumer);
     iso_kafka_client_close(&consumer->client);
     if (consumer->bell >= 0)
         close(consumer->bell);
@@ -158,7 +148,6 @@ void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
     iso_free(consumer->memories);
     iso_free(consumer->topic_of);
     iso_free(consumer->raw);
-    iso_free(consumer->raw_partition);
     iso_free(consumer->messages);
     iso_free(consumer->headers);
     iso_free(consumer);
@@ -168,8 +157,8 @@ void kafka_consumer_doubt(struct iso_kafka_consumer *consumer)
 {
     for (uint32_t i = 0; i < consumer->partition_count; i++)
         consumer->gaps[i].confirmed = 0;
-    consumer->same.sign = true;
-    kafka_consumer_doubt_hearing(consumer);
+    consumer->identity.sign = true;
+    kafka_consumer_doubt_liveness(consumer);
 }
 
 /* Offset `found` came where `gaps->next` was due. True: the offsets between do not exist. False: they are asked for
@@ -186,7 +175,7 @@ static bool is_real_hole(struct iso_kafka_consumer *consumer, uint32_t index, in
         consumer->counters.seeks++;
         return false;
     }
-    consumer->same.sign = consumer->same.sign || !gaps->confirmed;
+    consumer->identity.sign = consumer->identity.sign || !gaps->confirmed;
     gaps->confirmed++;
     consumer->counters.missing += (uint64_t)(found - gaps->next);
     return true;
@@ -230,26 +219,6 @@ bool kafka_consumer_heals(rd_kafka_resp_err_t failure)
     default:
         return false;
     }
-}
-
-static enum iso_status take_error(struct iso_kafka_consumer *consumer, uint32_t index, const rd_kafka_message_t *raw,
-                                  struct iso_error *error)
-{
-    struct iso_kafka_partition *partition = &consumer->partitions[index];
-    if (raw->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
-        consumer->supplies[index].heard = true;
-        if (raw->offset >= partition->next && kafka_consumer_arrives(consumer, index, raw->offset)) {
-            partition->next = consumer->gaps[index].next = raw->offset;
-            partition->at_end = true;
-        }
-        return ISO_OK;
-    }
-    consumer->counters.errors++;
-    kafka_consumer_doubt(consumer);
-    if (kafka_consumer_heals(raw->err))
-        return ISO_OK;
-    return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 " offset %" PRId64 ": %s", partition->topic,
-                         partition->partition, partition->next, rd_kafka_message_errstr(raw));
 }
 
 static uint32_t take_headers(struct iso_kafka_consumer *consumer, const rd_kafka_message_t *raw)
@@ -306,54 +275,6 @@ void kafka_consumer_hand_out(struct iso_kafka_consumer *consumer, uint32_t index
         kafka_consumer_remember(consumer, index, message);
 }
 
-static void take(struct iso_kafka_consumer *consumer, uint32_t index, const rd_kafka_message_t *raw)
-{
-    struct iso_kafka_partition *partition = &consumer->partitions[index];
-    struct gaps *gaps = &consumer->gaps[index];
-    struct iso_message *message = &consumer->messages[consumer->filled];
-    if (!kafka_consumer_arrives(consumer, index, raw->offset))
-        return;
-    gaps->next = raw->offset + 1;
-    consumer->supplies[index].heard = true;
-    if (consumer->until_eof && raw->offset >= partition->end) {
-        gaps->next = partition->next = partition->end;
-        partition->at_end = true;
-        return;
-    }
-    kafka_consumer_fill(consumer, index, raw, message);
-    kafka_consumer_hand_out(consumer, index, message);
-    consumer->filled++;
-}
-
-static void resolve_headers(struct iso_kafka_consumer *consumer)
-{
-    uint32_t first = 0;
-    for (uint32_t i = 0; consumer->header_count && i < consumer->filled; i++) {
-        consumer->messages[i].headers = consumer->headers + first;
-        first += consumer->messages[i].header_count;
-    }
-}
-
-static enum iso_status take_all(struct iso_kafka_consumer *consumer, struct iso_error *error)
-{
-    for (uint32_t i = 0; i < consumer->raw_count && error->status == ISO_OK; i++) {
-        if (!consumer->raw[i]->err)
-            take(consumer, consumer->raw_partition[i], consumer->raw[i]);
-        else
-            take_error(consumer, consumer->raw_partition[i], consumer->raw[i], error);
-    }
-    resolve_headers(consumer);
-    return error->status;
-}
-
-/* Healthy again: whatever was wrong with a broker is history once its messages arrive. */
-static void forget_trouble(struct iso_kafka_client *client)
-{
-    pthread_mutex_lock(&client->lock);
-    client->trouble[0] = 0;
-    pthread_mutex_unlock(&client->lock);
-}
-
 /* Topics that do not exist yet are asked for more often. */
 static bool is_refresh_due(const struct iso_kafka_consumer *consumer)
 {
@@ -382,16 +303,13 @@ enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int
                              consumer->client.fatal_text);
     if (is_refresh_due(consumer))
         kafka_consumer_find(consumer, false, error);
-    kafka_consumer_hear(consumer);
-    if (kafka_consumer_same(consumer, error) != ISO_OK)
+    kafka_consumer_check_liveness(consumer);
+    if (kafka_consumer_check_identity(consumer, error) != ISO_OK)
         return error->status;
     kafka_consumer_fetch(consumer, timeout_ms);
-    if (consumer->ration.queue)
-        kafka_consumer_failures(consumer, error);
-    else
-        take_all(consumer, error);
-    if (consumer->filled)
-        forget_trouble(&consumer->client);
+    kafka_consumer_failures(consumer, error);
+    if (consumer->filled) /* whatever was wrong with a broker is history once its messages arrive */
+        iso_kafka_client_forget_trouble(&consumer->client);
     *count = consumer->filled;
     return error->status;
 }

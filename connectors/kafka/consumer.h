@@ -8,15 +8,14 @@
  * CONFIRMED_GAPS such holes in a row a partition is believed to be full of them, until something disturbs it.
  *
  * Order: offsets rise within a partition. Among partitions, the one whose messages are oldest (by Kafka's message
- * times) goes first, so that partitions of which much waits are read side by side, as they were written, and not one
- * after the other. That is for speed and memory: nothing may rest on it. Back-pressure: the caller reports how much
- * waits downstream; above `high_water` nothing is handed out, at `low_water` it goes on. A single partition can be held
- * likewise. What is held stays in its queue, and librdkafka stops asking for more once that is full; polling goes on
- * meanwhile, so that connections live. Memory: without a bound (`memory`) each partition may have fetched what
- * librdkafka's own properties say; with one, what waits is copied to shelves, and partitions take turns
- * (consumer_ration.c). Partitions and topics that appear later are found by asking the broker every
- * `refresh_seconds`; they start at their beginning, since they held nothing before. A broker that goes away is waited
- * for; a topic that is another under the same name is noticed (consumer_same.c); what cannot heal (a topic deleted, an
+ * times) goes first, so that partitions with a large backlog are read side by side, as they were written, and not one
+ * after the other. That is for speed and memory only: correctness must not depend on it. Back-pressure: the caller
+ * reports how much waits downstream; above `high_water` nothing is handed out, at `low_water` it continues. A single
+ * partition can be paused likewise. Its messages stay in its queue, and librdkafka stops asking for more once that is
+ * full; polling continues meanwhile, so that connections stay alive. Memory: always within a
+ * budget (`memory`): what waits is copied to buffers, and partitions take turns (consumer_budget.c). Partitions and topics that appear later are found by asking the broker every
+ * `refresh_seconds`; they start at their beginning, since they were empty before. A broker that goes away is waited
+ * for; a topic that is another under the same name is noticed (consumer_identity.c); what cannot heal (a topic deleted, an
  * offset removed by retention, a corrupt message, no permission) is ISO_FAILED with topic, partition and offset.
  *
  * Ownership: messages belong to the consumer until the next poll. Threads: one, the owner's; librdkafka's threads
@@ -62,7 +61,7 @@ struct iso_kafka_consumer_options {
     unsigned connect_seconds;       /* 0: 10 */
     unsigned refresh_seconds;       /* 0: 10 */
     uint64_t high_water, low_water; /* of the backlog; 0: never pause */
-    uint64_t memory; /* bytes for messages that wait, of all partitions; 0: librdkafka's bound, for each of them */
+    uint64_t memory;                /* bytes for messages that wait, of all partitions; 0: 256 MiB */
 };
 
 struct iso_kafka_partition {
@@ -82,7 +81,7 @@ struct iso_kafka_counters {
     uint64_t pauses;
     uint64_t holds;        /* times that a partition was held */
     uint64_t rests;        /* times that one was not fetched, for want of memory */
-    uint64_t most_waiting; /* bytes on shelves, at most so far */
+    uint64_t most_waiting; /* bytes on buffers, at most so far */
     uint64_t looks;        /* times that messages which were read before were looked at again, answered or not */
     uint64_t errors;       /* that healed or may heal */
 };
@@ -102,6 +101,9 @@ enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int
 /* until_eof: everything up to the end offsets was handed out. */
 bool iso_kafka_consumer_finished(const struct iso_kafka_consumer *consumer);
 
+/* From now on as with until_eof: the ends are those of this moment. ISO_FAILED: they cannot be asked for. */
+enum iso_status iso_kafka_consumer_stop_at_ends(struct iso_kafka_consumer *consumer, struct iso_error *error);
+
 /* How much waits downstream now, in any unit, the same as the water marks'. */
 void iso_kafka_consumer_backlog(struct iso_kafka_consumer *consumer, uint64_t waiting);
 
@@ -110,7 +112,7 @@ bool iso_kafka_consumer_awaits_topic(const struct iso_kafka_consumer *consumer);
 
 /* Whether all is known that the partitions hold: each has answered, no broker is away or silent, and what was written
  * while one was has been handed out. Else what comes may be older than it seems. */
-bool iso_kafka_consumer_hears(const struct iso_kafka_consumer *consumer);
+bool iso_kafka_consumer_is_live(const struct iso_kafka_consumer *consumer);
 
 /* Until the brokers have answered anew, it is not known what the partitions hold: this process stood still. */
 void iso_kafka_consumer_doubt(struct iso_kafka_consumer *consumer);

@@ -1,7 +1,7 @@
 /* Which partition's messages come next, and waiting until there are any.
  *
- * Every partition has a queue of its own, so that one can be left alone without losing what was fetched for it: a
- * queue that nobody reads fills up to queued.max.messages.kbytes, and then librdkafka asks the broker for no more. */
+ * Every partition has a buffer of its own (consumer_budget.c), so that one can be left alone without losing what was
+ * fetched for it: once it has its share of the budget, the broker is asked for no more of it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -45,7 +45,7 @@ uint64_t kafka_consumer_coming(const struct iso_kafka_consumer *consumer, uint32
 }
 
 /* The partition that is furthest back in time; of equal ones the next in turn. */
-static int64_t choose(const struct iso_kafka_consumer *consumer)
+static int64_t choose_partition(const struct iso_kafka_consumer *consumer)
 {
     int64_t best = NO_PARTITION;
     for (uint32_t i = 0; i < consumer->partition_count; i++) {
@@ -61,54 +61,27 @@ static int64_t choose(const struct iso_kafka_consumer *consumer)
  * be left behind: the broker has more than a run of it. */
 static bool take_run(struct iso_kafka_consumer *consumer, uint32_t index)
 {
-    struct supply *supply = &consumer->supplies[index];
-    rd_kafka_timestamp_type_t type;
-    uint32_t room = BATCH_MESSAGES - consumer->raw_count;
-    room = room < RUN_MESSAGES ? room : RUN_MESSAGES;
-    ssize_t got = rd_kafka_consume_batch_queue(supply->queue, 0, consumer->raw + consumer->raw_count, room);
-    for (ssize_t i = 0; i < got; i++)
-        consumer->raw_partition[consumer->raw_count++] = index;
-    if (got > 0) {
-        const rd_kafka_message_t *last = consumer->raw[consumer->raw_count - 1];
-        supply->next = last->offset + !last->err;
-        supply->time = last->err ? supply->time : rd_kafka_message_timestamp(last, &type);
-    }
-    supply->done = got < (ssize_t)room;
-    size_t queued = rd_kafka_queue_length(supply->queue);
-    if (queued >= FEW_MESSAGES)
-        return true;
-    uint64_t waiting = kafka_consumer_coming(consumer, index, supply->next);
-    if (waiting > queued)
-        kafka_waker_ask(&consumer->waker, consumer->partitions[index].topic, consumer->partitions[index].partition);
-    return !supply->done || waiting <= RUN_MESSAGES;
-}
-
-/* The same from the partition's shelf. */
-static bool take_shelved(struct iso_kafka_consumer *consumer, uint32_t index)
-{
     uint32_t room = BATCH_MESSAGES - consumer->filled;
     room = room < RUN_MESSAGES ? room : RUN_MESSAGES;
-    bool done = kafka_consumer_unshelve(consumer, index, room) < room;
+    bool done = kafka_consumer_take_buffered(consumer, index, room) < room;
     consumer->supplies[index].done = done;
     return !done || kafka_consumer_coming(consumer, index, consumer->partitions[index].next) <= RUN_MESSAGES;
 }
 
 /* True: it ended because of a partition whose next messages are on their way. */
-static bool gather(struct iso_kafka_consumer *consumer)
+static bool gather_batch(struct iso_kafka_consumer *consumer)
 {
-    bool rationed = consumer->ration.queue != NULL;
     for (uint32_t i = 0; i < consumer->partition_count; i++) {
         const struct iso_kafka_partition *partition = &consumer->partitions[i];
         struct supply *supply = &consumer->supplies[i];
-        supply->next = partition->next;
         supply->done = consumer->paused || supply->held || (consumer->until_eof && partition->next >= partition->end);
     }
-    while ((rationed ? consumer->filled : consumer->raw_count) < BATCH_MESSAGES) {
-        int64_t index = choose(consumer);
+    while (consumer->filled < BATCH_MESSAGES) {
+        int64_t index = choose_partition(consumer);
         if (index == NO_PARTITION)
             return false;
         consumer->turn = (uint32_t)index + 1;
-        if (rationed ? !take_shelved(consumer, (uint32_t)index) : !take_run(consumer, (uint32_t)index))
+        if (!take_run(consumer, (uint32_t)index))
             return true;
     }
     return false;
@@ -123,13 +96,14 @@ static void wait_for_bell(struct iso_kafka_consumer *consumer, int timeout_ms)
         ;
 }
 
+/* The clock may go back meanwhile: that, too, is an end, or the wait would be as long as the jump. */
 void kafka_consumer_fetch(struct iso_kafka_consumer *consumer, int timeout_ms)
 {
     int64_t deadline = iso_kafka_now() + timeout_ms;
     for (;;) {
-        bool more = consumer->ration.queue && kafka_consumer_stock(consumer), awaited = gather(consumer);
+        bool more = kafka_consumer_fill_buffers(consumer), awaited = gather_batch(consumer);
         int64_t left = deadline - iso_kafka_now();
-        if (consumer->raw_count || consumer->filled || left <= 0)
+        if (consumer->filled || left <= 0 || left > timeout_ms)
             return;
         if (more)
             continue;

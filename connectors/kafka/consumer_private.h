@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 
 #include "connectors/kafka/consumer.h"
-#include "connectors/kafka/shelf.h"
+#include "connectors/kafka/buffer.h"
 #include "connectors/kafka/waker.h"
-#include "connectors/kafka/witness.h"
+#include "connectors/kafka/probe.h"
 
 enum {
     BATCH_MESSAGES = 4096,
@@ -16,7 +16,8 @@ enum {
     CONFIRMED_GAPS = 8,
     CONNECT_SECONDS = 10,
     REFRESH_SECONDS = 10,
-    MISSING_REFRESH_MS = 1000
+    MISSING_REFRESH_MS = 1000,
+    DEFAULT_MEMORY = 256 << 20
 };
 
 /* What the gap detector knows of a partition, beside its public part. */
@@ -29,20 +30,18 @@ struct gaps {
 
 /* A partition's messages that are fetched and not handed out. */
 struct supply {
-    rd_kafka_queue_t *queue; /* NULL: they come through the one of all */
-    int64_t time;            /* of the message handed out last, as Kafka has it; 0: none yet */
-    int64_t next;            /* the offset behind what this batch has of it */
-    int64_t due; /* what the partition had when its broker was heard again: everything below is still to be read */
-    bool heard;  /* it answered: with a message, or that it has none */
-    bool held;   /* by the caller's choice */
-    bool done;   /* nothing more of it in this batch */
+    int64_t time;  /* of the message handed out last, as Kafka has it; 0: none yet */
+    int64_t due;   /* what the partition had when its broker was answered again: everything below is still to be read */
+    bool answered; /* it answered: with a message, or that it has none */
+    bool held;     /* by the caller's choice */
+    bool done;     /* nothing more of it in this batch */
 
-    /* Where what is fetched is bounded (consumer_ration.c): */
-    struct iso_kafka_shelf shelf;
+    /* consumer_budget.c */
+    struct iso_kafka_buffer buffer;
     int64_t end_then; /* when it was started */
-    int64_t empty_at; /* the offset at which the broker had no more, behind what is on the shelf; -1: it has more */
+    int64_t empty_at; /* the offset at which the broker had no more, behind what is on the buffer; -1: it has more */
     char *failure;    /* what is wrong with it behind that; NULL: nothing */
-    bool full;        /* nothing more goes onto the shelf */
+    bool full;        /* nothing more goes onto the buffer */
     bool rests;       /* librdkafka was told so */
 };
 
@@ -57,30 +56,30 @@ struct memory {
     uint32_t place;             /* the anchor's in the question */
     bool asked;
 };
-struct same {
+struct identity {
     int64_t every_ms; /* the anchors are asked about */
     int64_t asked;    /* when they last were */
     bool sign;        /* that a topic may be another */
 };
 
 /* A bound for what is fetched, of all partitions. */
-struct ration {
-    rd_kafka_queue_t *queue; /* librdkafka's, of all partitions; NULL: each has its own, and there is no such bound */
-    uint64_t budget;         /* bytes on shelves, of all */
+struct memory_budget {
+    rd_kafka_queue_t *queue; /* librdkafka's, of all partitions */
+    uint64_t limit;          /* bytes in buffers, of all */
     uint64_t used;           /* of it */
-    uint64_t share;          /* of the budget, of a partition of which the broker has more */
-    size_t block;            /* of a shelf's */
+    uint64_t share;          /* of the limit, of a partition of which the broker has more */
+    size_t block;            /* of a buffer's */
 };
 
 /* Whether brokers answer. */
-enum { HEARD_BROKERS = 256 };
-struct hearing {
-    _Atomic int64_t heard[HEARD_BROKERS]; /* by its number: when a broker last answered a fetch; 0: it has not */
-    int silent_ms;                        /* longer than that no broker takes for an answer */
-    bool doubted;                         /* the ends are to be asked for */
-    bool lost;                            /* for certain: messages may have come that nobody heard of */
-    int ask_ms;                           /* how long to wait for that answer */
-    int64_t asked;                        /* when it last did not come */
+enum { LIVENESS_BROKERS = 256 };
+struct liveness {
+    _Atomic int64_t answered[LIVENESS_BROKERS]; /* by its number: when a broker last answered a fetch; 0: it has not */
+    int silent_ms;                              /* longer than that no broker takes for an answer */
+    bool doubted;                               /* the ends are to be asked for */
+    bool lost;                                  /* for certain: messages may have come that nobody answered of */
+    int ask_ms;                                 /* how long to wait for that answer */
+    int64_t asked;                              /* when it last did not come */
 };
 
 struct topic {
@@ -114,18 +113,16 @@ struct iso_kafka_consumer {
     int64_t refresh_ms, refreshed;
     uint64_t high_water, low_water;
 
-    struct hearing hearing;
-    struct ration ration;
-    struct same same;
-    struct kafka_witness witness;
+    struct liveness liveness;
+    struct memory_budget budget;
+    struct identity identity;
+    struct kafka_probe probe;
     struct kafka_waker waker;
     int bell;                 /* readable once a queue that was empty has got something; -1: not open */
     uint32_t turn;            /* the partition to look at first */
     uint64_t batch;           /* number of the batch at hand */
-    rd_kafka_message_t **raw; /* the batch as librdkafka gave it */
-    uint32_t *raw_partition;  /* as `raw`: index of the partition */
-    uint32_t raw_count;
-    uint32_t filled; /* messages of the batch */
+    rd_kafka_message_t **raw; /* room for what librdkafka gives at once */
+    uint32_t filled;          /* messages of the batch */
     struct iso_message *messages;
     struct iso_header *headers;
     uint32_t header_count, header_capacity;
@@ -135,11 +132,11 @@ struct iso_kafka_consumer {
  * where it stays silent or a topic does not exist; later does what it can at once. */
 enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool first, struct iso_error *error);
 
-/* consumer_hear.c. For the client's configuration; once it is open; when a broker went away; at each poll. */
-void kafka_consumer_listen(rd_kafka_conf_t *conf);
-void kafka_consumer_set_hearing(struct iso_kafka_consumer *consumer, const struct iso_kafka_properties *properties);
-void kafka_consumer_doubt_hearing(struct iso_kafka_consumer *consumer);
-void kafka_consumer_hear(struct iso_kafka_consumer *consumer);
+/* consumer_liveness.c. For the client's configuration; once it is open; when a broker went away; at each poll. */
+void kafka_consumer_observe_answers(rd_kafka_conf_t *conf);
+void kafka_consumer_set_liveness(struct iso_kafka_consumer *consumer, const struct iso_kafka_properties *properties);
+void kafka_consumer_doubt_liveness(struct iso_kafka_consumer *consumer);
+void kafka_consumer_check_liveness(struct iso_kafka_consumer *consumer);
 
 /* consumer.c. Whether the partition has now come to `offset`, which was not there before. */
 bool kafka_consumer_arrives(struct iso_kafka_consumer *consumer, uint32_t index, int64_t offset);
@@ -157,27 +154,27 @@ void kafka_consumer_hand_out(struct iso_kafka_consumer *consumer, uint32_t index
 uint64_t kafka_consumer_waiting(const struct iso_kafka_consumer *consumer, uint32_t index, int64_t next);
 /* The same without what it has and keeps back: behind the end that it told may be transactions that are still open. */
 uint64_t kafka_consumer_coming(const struct iso_kafka_consumer *consumer, uint32_t index, int64_t next);
-/* A new partition's queue, which the partition owns. */
+/* What rings when the queue that was empty has got something, and the queue. */
 bool kafka_consumer_open_bell(struct iso_kafka_consumer *consumer);
 rd_kafka_queue_t *kafka_consumer_queue(struct iso_kafka_consumer *consumer);
-/* The next batch into `raw`; waits up to `timeout_ms` for the first message. */
+/* The next batch; waits up to `timeout_ms` for the first message. */
 void kafka_consumer_fetch(struct iso_kafka_consumer *consumer, int timeout_ms);
 
-/* consumer_same.c. Once; of a message that is handed out; at each poll. */
-void kafka_consumer_set_same(struct iso_kafka_consumer *consumer, const struct iso_kafka_properties *properties);
+/* consumer_identity.c. Once; of a message that is handed out; at each poll. */
+void kafka_consumer_set_identity(struct iso_kafka_consumer *consumer, const struct iso_kafka_properties *properties);
 void kafka_consumer_remember(struct iso_kafka_consumer *consumer, uint32_t index, const struct iso_message *message);
-enum iso_status kafka_consumer_same(struct iso_kafka_consumer *consumer, struct iso_error *error);
+enum iso_status kafka_consumer_check_identity(struct iso_kafka_consumer *consumer, struct iso_error *error);
 
-/* consumer_ration.c. `bytes`: of messages that wait. The properties for it follow the others in the list. */
-enum { RATION_PROPERTIES = 5, RATION_TEXT = 24 };
-void kafka_consumer_ration_properties(uint64_t bytes, char texts[RATION_PROPERTIES][RATION_TEXT],
-                                      const char *pairs[2 * RATION_PROPERTIES]);
-void kafka_consumer_ration_open(struct iso_kafka_consumer *consumer, uint64_t bytes);
-void kafka_consumer_ration_close(struct iso_kafka_consumer *consumer); /* before the handle is */
-/* What librdkafka has goes onto shelves, as far as there is room. True: it may have more. */
-bool kafka_consumer_stock(struct iso_kafka_consumer *consumer);
-/* A run of messages from a shelf to the batch. */
-uint32_t kafka_consumer_unshelve(struct iso_kafka_consumer *consumer, uint32_t index, uint32_t most);
+/* consumer_budget.c. `bytes`: of messages that wait. The properties for it follow the others in the list. */
+enum { BUDGET_PROPERTIES = 5, BUDGET_TEXT = 24 };
+void kafka_consumer_budget_properties(uint64_t bytes, char texts[BUDGET_PROPERTIES][BUDGET_TEXT],
+                                      const char *pairs[2 * BUDGET_PROPERTIES]);
+void kafka_consumer_budget_open(struct iso_kafka_consumer *consumer, uint64_t bytes);
+void kafka_consumer_budget_close(struct iso_kafka_consumer *consumer); /* before the handle is */
+/* What librdkafka has goes onto buffers, as far as there is room. True: it may have more. */
+bool kafka_consumer_fill_buffers(struct iso_kafka_consumer *consumer);
+/* A run of messages from a buffer to the batch. */
+uint32_t kafka_consumer_take_buffered(struct iso_kafka_consumer *consumer, uint32_t index, uint32_t most);
 /* What was wrong with a partition, once all before it was handed out. */
 enum iso_status kafka_consumer_failures(struct iso_kafka_consumer *consumer, struct iso_error *error);
 

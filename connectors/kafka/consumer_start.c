@@ -9,7 +9,7 @@
 /* A topic that was created a moment ago may not be known to the broker that is asked. */
 enum { PROPAGATION_MS = 2000, RETRY_MS = 100, LATER_TIMEOUT_MS = 1000 };
 
-static int remaining(int64_t deadline)
+static int remaining_ms(int64_t deadline)
 {
     int64_t left = deadline - iso_kafka_now();
     return left < 1 ? 1 : (int)left;
@@ -51,8 +51,8 @@ static rd_kafka_resp_err_t count_partitions(struct iso_kafka_consumer *consumer,
     return failure;
 }
 
-static enum iso_status explain(struct iso_kafka_consumer *consumer, const struct topic *topic,
-                               rd_kafka_resp_err_t failure, struct iso_error *error)
+static enum iso_status explain_topic(struct iso_kafka_consumer *consumer, const struct topic *topic,
+                                     rd_kafka_resp_err_t failure, struct iso_error *error)
 {
     struct iso_kafka_client *client = &consumer->client;
     rd_kafka_poll(client->handle, 0);
@@ -72,7 +72,7 @@ static enum iso_status await_topic(struct iso_kafka_consumer *consumer, const st
 {
     int64_t patience = iso_kafka_now() + PROPAGATION_MS;
     for (;;) {
-        rd_kafka_resp_err_t failure = count_partitions(consumer, topic, remaining(deadline), count);
+        rd_kafka_resp_err_t failure = count_partitions(consumer, topic, remaining_ms(deadline), count);
         rd_kafka_poll(consumer->client.handle, 0);
         if (!failure && *count > 0)
             return ISO_OK;
@@ -81,7 +81,7 @@ static enum iso_status await_topic(struct iso_kafka_consumer *consumer, const st
             return ISO_OK;
         int64_t limit = missing && patience < deadline ? patience : deadline;
         if (consumer->client.fatal || iso_kafka_now() >= limit || (!missing && !is_silence(failure)))
-            return explain(consumer, topic, missing ? RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC : failure, error);
+            return explain_topic(consumer, topic, missing ? RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC : failure, error);
         sleep_ms(RETRY_MS);
     }
 }
@@ -128,8 +128,8 @@ static const struct iso_kafka_position *given_position(const struct iso_kafka_co
 }
 
 /* An offset that retention removed, or that never was, is told before anything is consumed. */
-static enum iso_status within(const char *topic, int32_t partition, int64_t low, int64_t high, int64_t offset,
-                              struct iso_error *error)
+static enum iso_status check_start(const char *topic, int32_t partition, int64_t low, int64_t high, int64_t offset,
+                                   struct iso_error *error)
 {
     if (offset < low || offset > high)
         return iso_error_set(error, ISO_FAILED,
@@ -142,14 +142,14 @@ static enum iso_status within(const char *topic, int32_t partition, int64_t low,
 /* The partition's first offset and its end now. One that was created a moment ago may not have its leader yet: it is
  * asked again until the deadline. (librdkafka's own rd_kafka_query_watermark_offsets asks for both at once, and where
  * the broker refuses one of the two, 2.0.2 was seen to give the other's answer for both: a start at the end.) */
-static rd_kafka_resp_err_t query(struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
-                                 int64_t deadline, int64_t *low, int64_t *high)
+static rd_kafka_resp_err_t query_ends(struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
+                                      int64_t deadline, int64_t *low, int64_t *high)
 {
     for (;;) {
         rd_kafka_resp_err_t failure =
-            offset_of_time(consumer, topic, partition, RD_KAFKA_OFFSET_BEGINNING, remaining(deadline), low);
+            offset_of_time(consumer, topic, partition, RD_KAFKA_OFFSET_BEGINNING, remaining_ms(deadline), low);
         if (!failure)
-            failure = offset_of_time(consumer, topic, partition, RD_KAFKA_OFFSET_END, remaining(deadline), high);
+            failure = offset_of_time(consumer, topic, partition, RD_KAFKA_OFFSET_END, remaining_ms(deadline), high);
         if (!failure && (*low < 0 || *high < *low))
             failure = RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE;
         if (!is_silence(failure) || iso_kafka_now() + RETRY_MS >= deadline)
@@ -159,12 +159,13 @@ static rd_kafka_resp_err_t query(struct iso_kafka_consumer *consumer, const char
 }
 
 /* Where to start in a partition, and where it ends now. */
-static enum iso_status resolve(struct iso_kafka_consumer *consumer, const struct topic *topic, int32_t partition,
-                               bool first, int64_t deadline, int64_t *offset, int64_t *end, struct iso_error *error)
+static enum iso_status resolve_start(struct iso_kafka_consumer *consumer, const struct topic *topic, int32_t partition,
+                                     bool first, int64_t deadline, int64_t *offset, int64_t *end,
+                                     struct iso_error *error)
 {
     int64_t low = 0, high = 0;
-    rd_kafka_resp_err_t failure = query(consumer, topic->name, partition, deadline, &low, &high);
-    int timeout_ms = remaining(deadline);
+    rd_kafka_resp_err_t failure = query_ends(consumer, topic->name, partition, deadline, &low, &high);
+    int timeout_ms = remaining_ms(deadline);
     *offset = low;
     *end = high;
     if (!failure && first && consumer->start == ISO_KAFKA_END)
@@ -181,7 +182,7 @@ static enum iso_status resolve(struct iso_kafka_consumer *consumer, const struct
     if (failure)
         return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 ": asking for its offsets: %s",
                              topic->name, partition, rd_kafka_err2str(failure));
-    if (within(topic->name, partition, low, high, *offset, error) != ISO_OK)
+    if (check_start(topic->name, partition, low, high, *offset, error) != ISO_OK)
         return error->status;
     if (given && given->compared && given->offset > low)
         *offset = given->offset - 1;
@@ -223,7 +224,7 @@ static enum iso_status place_partition(struct iso_kafka_consumer *consumer, uint
     struct topic *topic = &consumer->topics[topic_index];
     int32_t number = topic->partition_count;
     int64_t offset, end;
-    if (resolve(consumer, topic, number, first, deadline, &offset, &end, error) != ISO_OK)
+    if (resolve_start(consumer, topic, number, first, deadline, &offset, &end, error) != ISO_OK)
         return error->status;
     uint32_t input = iso_inputs_number(consumer->inputs, topic->name, strlen(topic->name), number);
     if (input == ISO_INPUTS_MAX)
@@ -246,9 +247,7 @@ static enum iso_status begin_partition(struct iso_kafka_consumer *consumer, uint
 {
     const struct iso_kafka_partition *partition = &consumer->partitions[index];
     rd_kafka_topic_t *topic = consumer->topics[consumer->topic_of[index]].handle;
-    rd_kafka_queue_t *queue = consumer->ration.queue;
-    if (!queue)
-        queue = consumer->supplies[index].queue = kafka_consumer_queue(consumer);
+    rd_kafka_queue_t *queue = consumer->budget.queue;
     if (rd_kafka_consume_start_queue(topic, partition->partition, partition->next, queue) < 0)
         return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 " offset %" PRId64 ": %s",
                              partition->topic, partition->partition, partition->next,
@@ -265,7 +264,7 @@ enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool fi
         int32_t count;
         if (first && await_topic(consumer, topic, deadline, &count, error) != ISO_OK)
             return error->status;
-        if (!first && count_partitions(consumer, topic, remaining(deadline), &count))
+        if (!first && count_partitions(consumer, topic, remaining_ms(deadline), &count))
             continue;
         while (topic->partition_count < count) {
             struct iso_error later = {0};
@@ -289,4 +288,29 @@ bool iso_kafka_consumer_awaits_topic(const struct iso_kafka_consumer *consumer)
         if (!consumer->topics[i].partition_count)
             return true;
     return false;
+}
+
+enum iso_status iso_kafka_consumer_stop_at_ends(struct iso_kafka_consumer *consumer, struct iso_error *error)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)consumer->partition_count);
+    for (uint32_t i = 0; i < consumer->partition_count; i++) {
+        const struct iso_kafka_partition *partition = &consumer->partitions[i];
+        rd_kafka_topic_partition_list_add(list, partition->topic, partition->partition)->offset = RD_KAFKA_OFFSET_END;
+    }
+    rd_kafka_resp_err_t failure =
+        list->cnt ? rd_kafka_offsets_for_times(consumer->client.handle, list, (int)consumer->connect_seconds * 1000)
+                  : RD_KAFKA_RESP_ERR_NO_ERROR;
+    for (int i = 0; i < list->cnt && !failure; i++)
+        failure = list->elems[i].err;
+    for (int i = 0; i < list->cnt && !failure; i++) {
+        struct iso_kafka_partition *partition = &consumer->partitions[i];
+        partition->end = list->elems[i].offset;
+        partition->at_end = partition->next >= partition->end;
+    }
+    consumer->until_eof = !failure;
+    rd_kafka_topic_partition_list_destroy(list);
+    if (failure)
+        return iso_error_set(error, ISO_FAILED, "Kafka broker %s: asking where partitions end: %s",
+                             consumer->client.brokers, rd_kafka_err2str(failure));
+    return ISO_OK;
 }

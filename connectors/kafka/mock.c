@@ -82,7 +82,7 @@ void iso_kafka_mock_leader(struct iso_kafka_mock *mock, const char *topic, int32
     rd_kafka_mock_partition_set_leader(mock->cluster, topic, partition, broker);
 }
 
-static void fail(struct iso_kafka_mock *mock, int16_t request, int16_t protocol_error, unsigned count)
+static void fail_requests(struct iso_kafka_mock *mock, int16_t request, int16_t protocol_error, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         rd_kafka_mock_push_request_errors(mock->cluster, request, 1, (rd_kafka_resp_err_t)protocol_error);
@@ -90,10 +90,10 @@ static void fail(struct iso_kafka_mock *mock, int16_t request, int16_t protocol_
 
 void iso_kafka_mock_fail_fetches(struct iso_kafka_mock *mock, int16_t protocol_error, unsigned count)
 {
-    fail(mock, FETCH_REQUEST, protocol_error, count);
+    fail_requests(mock, FETCH_REQUEST, protocol_error, count);
 }
 
 void iso_kafka_mock_fail_offsets(struct iso_kafka_mock *mock, int16_t protocol_error, unsigned count)
 {
-    fail(mock, LIST_OFFSETS_REQUEST, protocol_error, count);
+    fail_requests(mock, LIST_OFFSETS_REQUEST, protocol_error, count);
 }

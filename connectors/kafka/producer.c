@@ -53,12 +53,12 @@ static void on_delivery(rd_kafka_t *handle, const rd_kafka_message_t *message, v
     }
 }
 
-static void configure(rd_kafka_conf_t *conf)
+static void configure_client(rd_kafka_conf_t *conf)
 {
     rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
 }
 
-static enum iso_status check(struct iso_kafka_producer *producer, struct iso_error *error)
+static enum iso_status check_producer(struct iso_kafka_producer *producer, struct iso_error *error)
 {
     if (producer->client.fatal)
         return iso_error_set(error, ISO_FAILED, "Kafka broker %s: %s", producer->client.brokers,
@@ -88,7 +88,7 @@ static bool has_controller(struct iso_kafka_producer *producer, struct iso_error
     const struct rd_kafka_metadata *metadata;
     bool found = false;
     if (rd_kafka_metadata(handle, 0, NULL, &metadata, CONNECT_SECONDS * 1000)) {
-        if (check(producer, error) == ISO_OK)
+        if (check_producer(producer, error) == ISO_OK)
             iso_kafka_client_no_answer(&producer->client, CONNECT_SECONDS, error);
         return false;
     }
@@ -152,7 +152,7 @@ static enum iso_status await_topic(struct iso_kafka_producer *producer, struct i
         rd_kafka_poll(producer->client.handle, failure ? 0 : 50);
         if (producer->partition_count > 0)
             return ISO_OK;
-        if (check(producer, error) != ISO_OK)
+        if (check_producer(producer, error) != ISO_OK)
             return error->status;
         if (failure)
             return iso_kafka_client_no_answer(&producer->client, CONNECT_SECONDS, error);
@@ -171,7 +171,8 @@ struct iso_kafka_producer *iso_kafka_producer_new(const struct iso_kafka_propert
     _Static_assert(offsetof(struct iso_kafka_producer, client) == 0, "callbacks are given the client");
     struct iso_kafka_producer *producer = iso_allocate_zeroed(1, sizeof *producer);
     producer->topic_name = iso_copy_text(topic, strlen(topic));
-    if (iso_kafka_client_open(&producer->client, RD_KAFKA_PRODUCER, properties, defaults, configure, error) != ISO_OK)
+    if (iso_kafka_client_open(&producer->client, RD_KAFKA_PRODUCER, properties, defaults, configure_client, error) !=
+        ISO_OK)
         goto out;
     if (partitions > 0 && has_controller(producer, error))
         create_topic(producer, partitions, error);
@@ -231,7 +232,7 @@ bool iso_kafka_producer_settled(const struct iso_kafka_producer *producer)
 enum iso_status iso_kafka_producer_poll(struct iso_kafka_producer *producer, struct iso_error *error)
 {
     rd_kafka_poll(producer->client.handle, 0);
-    return check(producer, error);
+    return check_producer(producer, error);
 }
 
 static rd_kafka_headers_t *copy_headers(const struct iso_message *message)
@@ -246,7 +247,7 @@ static rd_kafka_headers_t *copy_headers(const struct iso_message *message)
 }
 
 /* Copies the message into the queue; RD_KAFKA_RESP_ERR__QUEUE_FULL if there is no room. */
-static rd_kafka_resp_err_t enqueue(struct iso_kafka_producer *producer, const struct iso_message *message)
+static rd_kafka_resp_err_t enqueue_message(struct iso_kafka_producer *producer, const struct iso_message *message)
 {
     int64_t timestamp = message->timestamp_type == ISO_TIMESTAMP_NONE ? 0 : message->timestamp;
     rd_kafka_headers_t *headers = message->header_count ? copy_headers(message) : NULL;
@@ -279,20 +280,20 @@ enum iso_status iso_kafka_producer_send(struct iso_kafka_producer *producer, con
     rd_kafka_resp_err_t failure;
     if (++producer->sent % POLL_EVERY == 0)
         rd_kafka_poll(producer->client.handle, 0);
-    while ((failure = enqueue(producer, message)) == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+    while ((failure = enqueue_message(producer, message)) == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
         rd_kafka_poll(producer->client.handle, FULL_WAIT_MS);
-        if (check(producer, error) != ISO_OK)
+        if (check_producer(producer, error) != ISO_OK)
             return error->status;
     }
     if (failure)
         return iso_error_set(error, ISO_FAILED, "topic %s: %s", producer->topic_name, rd_kafka_err2str(failure));
-    return check(producer, error);
+    return check_producer(producer, error);
 }
 
 enum iso_status iso_kafka_producer_flush(struct iso_kafka_producer *producer, unsigned seconds, struct iso_error *error)
 {
     rd_kafka_resp_err_t failure = rd_kafka_flush(producer->client.handle, (int)seconds * 1000);
-    if (check(producer, error) == ISO_OK && failure)
+    if (check_producer(producer, error) == ISO_OK && failure)
         iso_error_set(error, ISO_FAILED, "topic %s: %d messages were not delivered within %u s", producer->topic_name,
                       rd_kafka_outq_len(producer->client.handle), seconds);
     return error->status;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/redact.h"
 #include "connectors/kafka/client.h"
 
 void iso_kafka_properties_init(struct iso_kafka_properties *properties)
@@ -23,8 +24,8 @@ void iso_kafka_properties_release(struct iso_kafka_properties *properties)
     iso_kafka_properties_init(properties);
 }
 
-static void add(struct iso_kafka_properties *properties, const char *name, size_t name_length, const char *value,
-                size_t value_length)
+static void add_property(struct iso_kafka_properties *properties, const char *name, size_t name_length,
+                         const char *value, size_t value_length)
 {
     if (properties->count == properties->capacity) {
         properties->capacity = properties->capacity ? properties->capacity * 2 : 16;
@@ -36,7 +37,7 @@ static void add(struct iso_kafka_properties *properties, const char *name, size_
 
 void iso_kafka_properties_set(struct iso_kafka_properties *properties, const char *name, const char *value)
 {
-    add(properties, name, strlen(name), value, strlen(value));
+    add_property(properties, name, strlen(name), value, strlen(value));
 }
 
 const char *iso_kafka_properties_get(const struct iso_kafka_properties *properties, const char *name)
@@ -47,14 +48,16 @@ const char *iso_kafka_properties_get(const struct iso_kafka_properties *properti
     return NULL;
 }
 
+/* Names of files and addresses are none, whatever they are of. */
 static bool is_secret(const char *name, size_t length)
 {
-    static const char *const secrets[] = {"sasl.password", "ssl.key.password", "ssl.keystore.password", "ssl.key.pem",
-                                          "sasl.oauthbearer.client.secret"};
-    for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++)
-        if (strlen(secrets[i]) == length && !memcmp(secrets[i], name, length))
-            return true;
-    return false;
+    static const char *const places[] = {".location", ".url", ".path", ".file", ".provider"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        size_t end = strlen(places[i]);
+        if (length > end && !memcmp(name + length - end, places[i], end))
+            return false;
+    }
+    return iso_is_secret_name(name, length);
 }
 
 enum iso_status iso_kafka_properties_configured(struct iso_kafka_properties *properties, const char *text,
@@ -63,7 +66,7 @@ enum iso_status iso_kafka_properties_configured(struct iso_kafka_properties *pro
     const char *equals = strchr(text, '=');
     if (!equals || equals == text)
         return iso_error_set(error, ISO_BAD_INPUT, "-X %s: expected name=value or the name of a file", text);
-    add(properties, text, (size_t)(equals - text), equals + 1, strlen(equals + 1));
+    add_property(properties, text, (size_t)(equals - text), equals + 1, strlen(equals + 1));
     return ISO_OK;
 }
 
@@ -72,15 +75,16 @@ enum iso_status iso_kafka_properties_argument(struct iso_kafka_properties *prope
 {
     size_t length = strcspn(text, "=");
     if (is_secret(text, length))
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "-X %.*s: a secret on the command line is seen by every user of this "
-                             "machine; put it into a file and give -X FILE",
-                             (int)length, text);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "-X %.*s: a secret on the command line is visible to every user of this machine, and in the "
+            "environment to whoever inspects the service; put it into a file and give -X FILE",
+            (int)length, text);
     return iso_kafka_properties_configured(properties, text, error);
 }
 
 /* Without the spaces around it. */
-static char *trim(char *text, size_t length)
+static char *trim_text(char *text, size_t length)
 {
     while (length && strchr(" \t\r\n", text[length - 1]))
         length--;
@@ -100,7 +104,7 @@ enum iso_status iso_kafka_properties_file(struct iso_kafka_properties *propertie
         return iso_error_set(error, iso_error_of_open(errno), "%s: %s", path, strerror(errno));
     while (error->status == ISO_OK && (length = getline(&line, &capacity, file)) >= 0) {
         number++;
-        char *text = trim(line, (size_t)length);
+        char *text = trim_text(line, (size_t)length);
         char *equals = strchr(text, '=');
         if (!*text || *text == '#')
             continue;
@@ -109,7 +113,7 @@ enum iso_status iso_kafka_properties_file(struct iso_kafka_properties *propertie
         } else {
             *equals = 0;
             const char *value = equals + 1 + strspn(equals + 1, " \t");
-            iso_kafka_properties_set(properties, trim(text, (size_t)(equals - text)), value);
+            iso_kafka_properties_set(properties, trim_text(text, (size_t)(equals - text)), value);
         }
     }
     if (ferror(file))

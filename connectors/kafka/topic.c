@@ -15,7 +15,7 @@ static rd_kafka_resp_err_t result_of(rd_kafka_event_t *event)
     return count ? rd_kafka_topic_result_error(topics[0]) : RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-static void ask(rd_kafka_t *handle, const char *name, struct iso_error *error)
+static void ask_broker(rd_kafka_t *handle, const char *name, struct iso_error *error)
 {
     char text[512];
     rd_kafka_DeleteTopic_t *topic = rd_kafka_DeleteTopic_new(name);
@@ -40,7 +40,7 @@ enum iso_status iso_kafka_topic_delete(const struct iso_kafka_properties *proper
     static const char *const defaults[] = {"client.id", "isochron", NULL};
     struct iso_kafka_client client = {0};
     if (iso_kafka_client_open(&client, RD_KAFKA_PRODUCER, properties, defaults, NULL, error) == ISO_OK)
-        ask(client.handle, topic, error);
+        ask_broker(client.handle, topic, error);
     iso_kafka_client_close(&client);
     return error->status;
 }

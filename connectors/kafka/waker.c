@@ -5,7 +5,7 @@
 
 enum { ANSWER_MS = 100, PAUSE_MS = 5 };
 
-static void *wake(void *context)
+static void *run_waker(void *context)
 {
     static const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
     struct kafka_waker *waker = context;
@@ -52,7 +52,7 @@ void kafka_waker_release(struct kafka_waker *waker)
 
 void kafka_waker_ask(struct kafka_waker *waker, const char *topic, int32_t partition)
 {
-    if (!waker->started && pthread_create(&waker->thread, NULL, wake, waker))
+    if (!waker->started && pthread_create(&waker->thread, NULL, run_waker, waker))
         return; /* it goes on without, only slower */
     waker->started = true;
     pthread_mutex_lock(&waker->lock);

@@ -1,31 +1,51 @@
+#define _GNU_SOURCE
 #include "connectors/registry/registry.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/number_map.h"
+#include "base/redact.h"
 #include "base/text.h"
 
-enum { CONNECT_MS = 3000, ANSWER_MS = 8000, TRIES = 3, RETRY_MS = 250, ANSWER_MAX_BYTES = 16 << 20 };
+enum { CONNECT_MS = 3000, ANSWER_MS = 8000, TRIES = 3, RETRY_MS = 250, ANSWER_MAX_BYTES = 1 << 20 };
+enum { CREDENTIALS_MOST = 1024, MESSAGE_MOST = 200 };
 
-struct entry {
+/* An id that the registry does not have is waited for, since its sender may have been quicker than the registry; but
+ * not for each of many: after one that never came, the next ones are asked for once. */
+enum { REFUSED = 256, REFUSED_MS = 30000, HURRY_MS = 10000 };
+
+/* An id that was lately asked for, of which no patience makes a schema. */
+struct refusal {
     uint32_t id;
-    struct iso_schema schema;
+    int64_t until; /* milliseconds */
+    char *reason;  /* NULL: none yet */
 };
 
 struct iso_registry {
-    char *url;   /* without a slash at its end */
-    char *shown; /* without user and password */
+    char *url; /* without a slash at its end */
     CURL *curl;
     struct curl_slist *headers;
     struct iso_text answer; /* of the request at hand */
-    uint32_t count;
-    struct entry *entries;
+    char *text;             /* of the schema that was found last */
+    uint32_t next_refused;
+    struct refusal refused[REFUSED]; /* the latest */
+    struct iso_number_map by_id;     /* places in it */
+    int64_t refused_ms, hurry_until;
     struct iso_schema_provider provider;
 };
+
+static int64_t now_ms(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
 
 static size_t on_answer(char *bytes, size_t size, size_t count, void *context)
 {
@@ -36,7 +56,15 @@ static size_t on_answer(char *bytes, size_t size, size_t count, void *context)
     return size * count;
 }
 
-static enum iso_status request(struct iso_registry *registry, uint32_t id, long *code, struct iso_error *error)
+/* Whether it is worth asking again: the registry is in trouble, or may not have heard of the schema yet. */
+static bool may_mend(const struct iso_registry *registry, CURLcode result, long code)
+{
+    if (result != CURLE_OK)
+        return result != CURLE_OPERATION_TIMEDOUT && result != CURLE_WRITE_ERROR;
+    return code >= 500 || (code == 404 && now_ms() >= registry->hurry_until);
+}
+
+static enum iso_status request_schema(struct iso_registry *registry, uint32_t id, long *code, struct iso_error *error)
 {
     char url[2048], reason[CURL_ERROR_SIZE] = "";
     CURLcode result = CURLE_OK;
@@ -49,12 +77,15 @@ static enum iso_status request(struct iso_registry *registry, uint32_t id, long 
         registry->answer.used = 0;
         result = curl_easy_perform(registry->curl);
         curl_easy_getinfo(registry->curl, CURLINFO_RESPONSE_CODE, code);
-        if ((result == CURLE_OK && *code < 500) || result == CURLE_OPERATION_TIMEDOUT)
+        if (!may_mend(registry, result, *code))
             break;
     }
     curl_easy_setopt(registry->curl, CURLOPT_ERRORBUFFER, NULL);
+    if (result == CURLE_WRITE_ERROR && *code == 200)
+        return iso_error_set(error, ISO_BAD_INPUT, "schema registry %s: schema %u: too long, expected at most %d MiB",
+                             registry->url, id, ANSWER_MAX_BYTES >> 20);
     if (result != CURLE_OK)
-        return iso_error_set(error, ISO_FAILED, "schema registry %s: schema %u: %s", registry->shown, id,
+        return iso_error_set(error, ISO_FAILED, "schema registry %s: schema %u: %s", registry->url, id,
                              *reason ? reason : curl_easy_strerror(result));
     memset(iso_text_reserve(&registry->answer, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
     return ISO_OK;
@@ -109,77 +140,141 @@ static bool read_answer(struct iso_json *json, const struct iso_text *text, stru
     return iso_json_finish(json);
 }
 
-static enum iso_status add(struct iso_registry *registry, uint32_t id, struct answer *answer, struct iso_schema *schema,
-                           struct iso_error *error)
+/* The schema of an answer; its text is the registry's until the next. */
+static enum iso_status take_schema(struct iso_registry *registry, uint32_t id, struct answer *answer,
+                                   struct iso_schema *schema, struct iso_error *error)
 {
     const char *type = answer->type ? answer->type : "AVRO";
     if (answer->references)
         return iso_error_set(error, ISO_BAD_INPUT,
-                             "schema registry %s: schema %u refers to other schemas, expected one "
-                             "that stands alone",
-                             registry->shown, id);
+                             "schema registry %s: schema %u refers to other schemas, expected one without references",
+                             registry->url, id);
+    registry->text = answer->schema;
+    answer->schema = NULL;
     *schema = (struct iso_schema){.type = !strcmp(type, "AVRO")       ? ISO_SCHEMA_AVRO
                                           : !strcmp(type, "PROTOBUF") ? ISO_SCHEMA_PROTOBUF
                                                                       : ISO_SCHEMA_JSON,
-                                  .text = answer->schema,
-                                  .length = strlen(answer->schema)};
-    registry->entries = iso_reallocate(registry->entries, (registry->count + 1) * sizeof *registry->entries);
-    registry->entries[registry->count++] = (struct entry){id, *schema};
-    answer->schema = NULL; /* the cache's now */
+                                  .text = registry->text,
+                                  .length = strlen(registry->text)};
     return ISO_OK;
 }
 
-static enum iso_status find(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
+/* ---- ids that are refused ---- */
+
+/* NULL: it is to be asked for. */
+static const struct refusal *find_refusal(struct iso_registry *registry, uint32_t id)
 {
-    struct iso_registry *registry = context;
+    uint32_t place = iso_number_map_get(&registry->by_id, id);
+    return place != ISO_NUMBER_NONE && now_ms() < registry->refused[place].until ? &registry->refused[place] : NULL;
+}
+
+static void note_refusal(struct iso_registry *registry, uint32_t id, const char *reason)
+{
+    uint32_t place = iso_number_map_get(&registry->by_id, id);
+    if (place == ISO_NUMBER_NONE)
+        place = registry->next_refused++ % REFUSED;
+    struct refusal *refusal = &registry->refused[place];
+    if (refusal->reason)
+        iso_number_map_remove(&registry->by_id, refusal->id);
+    iso_free(refusal->reason);
+    *refusal = (struct refusal){id, now_ms() + registry->refused_ms, iso_copy_text(reason, strlen(reason))};
+    iso_number_map_put(&registry->by_id, id, place);
+}
+
+/* ---- finding ---- */
+
+/* What the registry's answer says of an id. */
+static enum iso_status judge_answer(struct iso_registry *registry, uint32_t id, long code, struct iso_schema *schema,
+                                    struct iso_error *error)
+{
     struct answer answer = {0};
     struct iso_json json;
-    long code = 0;
-    for (uint32_t i = 0; i < registry->count; i++)
-        if (registry->entries[i].id == id) {
-            *schema = registry->entries[i].schema;
-            return ISO_OK;
-        }
-    if (request(registry, id, &code, error) != ISO_OK)
-        return error->status;
     iso_json_init(&json);
     bool readable = read_answer(&json, &registry->answer, &answer);
-    if (code != 200)
-        iso_error_set(error, ISO_FAILED, "schema registry %s: schema %u: HTTP %ld%s%s", registry->shown, id, code,
-                      answer.message ? ": " : "", answer.message ? answer.message : "");
-    else if (!readable || !answer.schema)
+    const char *message = answer.message ? answer.message : "", *colon = *message ? ": " : "";
+    if (code == 404) {
+        registry->hurry_until = now_ms() + HURRY_MS;
+        iso_error_set(error, ISO_BAD_INPUT, "schema registry %s: schema %u: HTTP 404%s%.*s", registry->url, id, colon,
+                      MESSAGE_MOST, message);
+    } else if (code != 200) {
+        iso_error_set(error, ISO_FAILED, "schema registry %s: schema %u: HTTP %ld%s%s", registry->url, id, code, colon,
+                      message);
+    } else if (!readable || !answer.schema) {
         iso_error_set(error, ISO_FAILED, "schema registry %s: schema %u: not an answer of a schema registry",
-                      registry->shown, id);
-    else
-        add(registry, id, &answer, schema, error);
+                      registry->url, id);
+    } else {
+        take_schema(registry, id, &answer, schema, error);
+    }
     release_answer(&answer);
     iso_json_release(&json);
     return error->status;
 }
 
-/* The URL without its user and password. */
-static char *without_secrets(const char *url)
+static void forget_text(struct iso_registry *registry)
 {
-    const char *scheme = strstr(url, "://"), *at = strrchr(url, '@');
-    if (!scheme || !at || at < scheme)
-        return iso_copy_text(url, strlen(url));
-    size_t size = strlen(url) + 1;
-    char *shown = iso_allocate(size);
-    snprintf(shown, size, "%.*s%s", (int)(scheme + 3 - url), url, at + 1);
-    return shown;
+    iso_free(registry->text);
+    registry->text = NULL;
 }
 
-struct iso_registry *iso_registry_new(const char *url, struct iso_error *error)
+static enum iso_status find_schema(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
+{
+    struct iso_registry *registry = context;
+    const struct refusal *refusal = find_refusal(registry, id);
+    long code = 0;
+    forget_text(registry);
+    if (refusal)
+        return iso_error_set(error, ISO_BAD_INPUT, "%s", refusal->reason);
+    if (request_schema(registry, id, &code, error) == ISO_OK)
+        judge_answer(registry, id, code, schema, error);
+    iso_text_release(&registry->answer);
+    if (error->status == ISO_BAD_INPUT)
+        note_refusal(registry, id, error->text);
+    return error->status;
+}
+
+/* USER:PASSWORD, the first line of a file. */
+static enum iso_status read_credentials(struct iso_registry *registry, const char *path, struct iso_error *error)
+{
+    char line[CREDENTIALS_MOST + 2] = "";
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return iso_error_set(error, iso_error_of_open(errno), "%s: %s", path, strerror(errno));
+    bool is_read = fgets(line, sizeof line, file) != NULL;
+    fclose(file);
+    line[strcspn(line, "\r\n")] = 0;
+    if (!is_read || !strchr(line, ':') || strlen(line) > CREDENTIALS_MOST)
+        iso_error_set(error, ISO_BAD_INPUT, "%s: expected USER:PASSWORD on its first line", path);
+    else
+        curl_easy_setopt(registry->curl, CURLOPT_USERPWD, line);
+    explicit_bzero(line, sizeof line);
+    return error->status;
+}
+
+static enum iso_status check_url(const char *url, struct iso_error *error)
+{
+    char *shown = iso_redacted(url);
+    if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8))
+        iso_error_set(error, ISO_BAD_INPUT, "schema registry %s: expected http://HOST:PORT or https://HOST:PORT",
+                      shown);
+    else if (iso_url_user_end(url))
+        iso_error_set(
+            error, ISO_BAD_INPUT,
+            "schema registry %s: user and password in a URL are seen by every user of this machine and in every "
+            "log; put USER:PASSWORD into a file and give login=FILE",
+            shown);
+    iso_free(shown);
+    return error->status;
+}
+
+struct iso_registry *iso_registry_new(const char *url, const char *credentials, struct iso_error *error)
 {
     size_t length = strlen(url);
-    if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8)) {
-        iso_error_set(error, ISO_BAD_INPUT, "schema registry %s: expected http://HOST:PORT or https://HOST:PORT", url);
+    if (check_url(url, error) != ISO_OK)
         return NULL;
-    }
     struct iso_registry *registry = iso_allocate_zeroed(1, sizeof *registry);
     registry->url = iso_copy_text(url, length - (url[length - 1] == '/'));
-    registry->shown = without_secrets(registry->url);
-    registry->provider = (struct iso_schema_provider){find, registry};
+    registry->refused_ms = REFUSED_MS;
+    registry->provider = (struct iso_schema_provider){find_schema, registry};
     registry->curl = curl_easy_init();
     if (!registry->curl)
         iso_out_of_memory(0);
@@ -193,7 +288,10 @@ struct iso_registry *iso_registry_new(const char *url, struct iso_error *error)
     curl_easy_setopt(registry->curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(registry->curl, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(registry->curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    return registry;
+    if (!credentials || read_credentials(registry, credentials, error) == ISO_OK)
+        return registry;
+    iso_registry_free(registry);
+    return NULL;
 }
 
 void iso_registry_patience(struct iso_registry *registry, long milliseconds)
@@ -201,18 +299,23 @@ void iso_registry_patience(struct iso_registry *registry, long milliseconds)
     curl_easy_setopt(registry->curl, CURLOPT_TIMEOUT_MS, milliseconds);
 }
 
+void iso_registry_missing(struct iso_registry *registry, long milliseconds)
+{
+    registry->refused_ms = milliseconds;
+}
+
 void iso_registry_free(struct iso_registry *registry)
 {
     if (!registry)
         return;
-    for (uint32_t i = 0; i < registry->count; i++)
-        iso_free((char *)registry->entries[i].schema.text);
-    iso_free(registry->entries);
+    for (uint32_t i = 0; i < REFUSED; i++)
+        iso_free(registry->refused[i].reason);
+    iso_number_map_release(&registry->by_id);
+    forget_text(registry);
     curl_easy_cleanup(registry->curl);
     curl_slist_free_all(registry->headers);
     iso_text_release(&registry->answer);
     iso_free(registry->url);
-    iso_free(registry->shown);
     iso_free(registry);
 }
 

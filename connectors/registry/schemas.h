@@ -1,14 +1,18 @@
-/* Schemas by their registry's id, taken apart once. At most ISO_SCHEMAS_MAX are kept; the oldest makes room, and is
- * asked for again if it is needed again. Ownership: owns what `parse` makes. Threads: one at a time.
+/* Schemas by their registry's id, taken apart once; of their texts nothing is kept. At most ISO_SCHEMAS_MAX, made of
+ * ISO_SCHEMAS_BYTES of text, stay; the oldest make room, and are asked for again if they are needed again. One that
+ * cannot be taken apart is kept as such, with the reason: its records are as many as their sender likes. Found by a
+ * hash of the id. Ownership: owns what `parse` makes. Threads: one at a time.
  */
 #ifndef ISO_REGISTRY_SCHEMAS_H
 #define ISO_REGISTRY_SCHEMAS_H
 
+#include "base/number_map.h"
 #include "iso/source.h"
 
-enum { ISO_SCHEMAS_MAX = 256 };
+/* KEPT: however long their texts are. */
+enum { ISO_SCHEMAS_MAX = 4096, ISO_SCHEMAS_BYTES = 8 << 20, ISO_SCHEMAS_KEPT = 4 };
 
-/* What a format makes of a schema's text; NULL with an error. */
+/* What a format makes of a schema's text, which goes afterwards; NULL with an error. */
 typedef void *iso_schema_parse(const char *text, size_t length, struct iso_error *error);
 typedef void iso_schema_forget(void *schema);
 
@@ -17,22 +21,27 @@ struct iso_schemas {
     enum iso_schema_type type;
     iso_schema_parse *parse;
     iso_schema_forget *forget;
-    uint32_t count, oldest, last; /* last: where the one asked for last may be */
-    struct {
+    struct iso_schema_entry {
         uint32_t id;
-        void *schema;
-    } list[ISO_SCHEMAS_MAX];
+        size_t length; /* of its text */
+        void *schema;  /* NULL: it cannot be taken apart */
+        char *refusal; /* why not; else NULL */
+    } * ring;          /* of ISO_SCHEMAS_MAX; NULL: none was ever asked for */
+    uint32_t count, oldest;
+    size_t bytes;                /* of texts */
+    uint32_t last;               /* the place of the one asked for last */
+    struct iso_number_map by_id; /* places in the ring */
 };
 
 void iso_schemas_release(struct iso_schemas *schemas);
 
 void *iso_schemas_find_slow(struct iso_schemas *schemas, uint32_t id, struct iso_error *error);
 
-/* Valid until the next but ISO_SCHEMAS_MAX - 1; NULL with an error. */
+/* Valid until two others were asked for; NULL with an error. */
 static inline void *iso_schemas_find(struct iso_schemas *schemas, uint32_t id, struct iso_error *error)
 {
-    if (schemas->last < schemas->count && schemas->list[schemas->last].id == id)
-        return schemas->list[schemas->last].schema;
+    if (schemas->count && schemas->ring[schemas->last].id == id && schemas->ring[schemas->last].schema)
+        return schemas->ring[schemas->last].schema;
     return iso_schemas_find_slow(schemas, id, error);
 }
 

@@ -1,8 +1,7 @@
 /* The Avro protocol with TiDB's extension: Confluent's frame around one record, one table a topic.
  *
  *     key    00 | schema id | the key's columns
- *     value  00 | schema id | columns | _tidb_op | _tidb_commit_ts | .. | _ticdc_before (with
- * avro-include-before-value)
+ *     value  00 | schema id | columns | _tidb_op | _tidb_commit_ts | .. | _ticdc_before (with avro-include-before-value)
  *
  * A delete is a key with a null value and has no commit timestamp: it is refused, since it cannot be placed. With
  * avro-include-before-value it is a record with _tidb_op "d". The switch avro-enable-watermark adds values that are no
@@ -16,7 +15,7 @@
 #include "connectors/registry/schemas.h"
 #include "connectors/ticdc/avro_schema.h"
 #include "connectors/ticdc/ticdc_private.h"
-#include "io/framing.h"
+#include "connectors/kit/framing.h"
 
 enum { MAGIC_FRAME = 0, MAGIC_DDL = 1, MAGIC_WATERMARK = 2, MAGIC_DELETE = 3, WORD = 8 };
 

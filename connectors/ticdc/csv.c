@@ -100,10 +100,7 @@ static const char *read_field(struct ticdc *ticdc, struct lines *lines)
     struct csv_state *state = ticdc->state;
     const char *start = lines->at;
     char *room = ticdc->bytes.bytes + ticdc->bytes.used;
-    if (state->count == state->capacity) {
-        state->capacity = (uint32_t)iso_column_capacity(state->capacity, state->count + 1u);
-        state->fields = iso_reallocate(state->fields, state->capacity * sizeof *state->fields);
-    }
+    ISO_GROW(state->fields, state->count, state->capacity);
     struct csv_field *field = &state->fields[state->count++];
     bool quoted = starts_with(lines, state->quote, state->quote_length);
     const char *wrong =

@@ -180,7 +180,7 @@ static enum iso_status take_after(struct ticdc *ticdc, const struct ticdc_change
     case ISO_ROW_NO_COLUMN:
         return refuse_row(error, change, "the row lacks the column", column);
     case ISO_ROW_TWICE:
-        return refuse_row(error, change, "a column stands twice in the row", column);
+        return refuse_row(error, change, "a column occurs twice in the row", column);
     default:
         return ISO_OK;
     }

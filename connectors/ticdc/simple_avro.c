@@ -1,13 +1,13 @@
-/* The simple protocol as Avro: no frame, no registry; one fixed schema, a union of named records of which each message
- * is the last, `Message`. The schema's order is the encoding, so that it stands here as code:
+/* The simple protocol as Avro: no frame, no registry; one fixed schema, a union of named records of which each message is
+ * the last, `Message`. The schema's order is the encoding, so that it stands here as code:
  *
  *     union 11 | Message: enum {WATERMARK, BOOTSTRAP, DDL, DML} | union of the four:
  *     Watermark  version int, commitTs long, buildTs long
  *     Bootstrap  version int, buildTs long, TableSchema
  *     DDL        version int, enum type, string sql, commitTs long, buildTs long, [null, TableSchema] twice
  *     DML        version int, string database, string table, tableID long, enum type, commitTs long, buildTs long,
- *                schemaVersion long, [null, string claimCheckLocation], [null, boolean handleKeyOnly], [null,
- * Checksum], [null, map data], [null, map old]
+ *                schemaVersion long, [null, string claimCheckLocation], [null, boolean handleKeyOnly], [null, Checksum],
+ *                [null, map data], [null, map old]
  *
  * A column is one of [null, long, float, double, string, bytes, Timestamp, UnsignedBigint].
  */

@@ -67,8 +67,10 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     ticdc->decoder.class = &iso_ticdc_decoder;
     ticdc->protocol = protocol;
     ticdc->value = copy_text(options->value);
+    ticdc->decoder.value = ticdc->value;
     ticdc->tables = copy_text(options->tables);
     ticdc->identity = options->identity;
+    ticdc->unreported = options->unreported;
     iso_marker_init(&ticdc->marker, options->marker);
     if (!take_compression(ticdc, options->compression))
         iso_error_set(error, ISO_BAD_INPUT, "compression=%s of a ticdc source: expected none, lz4 or snappy",
@@ -106,10 +108,19 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     ticdc->bytes.used = 0;
     iso_text_reserve(&ticdc->bytes, (size_t)plain.payload.size + plain.key.size + 64);
     ticdc->key_count = 0;
-    if (ticdc->protocol->decode(ticdc, &plain, events, error) == ISO_OK)
-        return ISO_OK;
-    events->count = count;
+    if (ticdc->protocol->decode(ticdc, &plain, events, error) != ISO_OK)
+        events->count = count;
+    else if (ticdc->unreported)
+        iso_events_unreported(events, count);
     return error->status;
+}
+
+/* A changefeed may send every table to one topic. */
+static bool covers(const struct iso_decoder *decoder, const char *topic, const char *table, size_t length)
+{
+    const struct ticdc *ticdc = (const struct ticdc *)decoder;
+    (void)topic;
+    return iso_table_listed(ticdc->tables, table, length) && !iso_marker_is_table(&ticdc->marker, table, length);
 }
 
 static void archive(struct iso_decoder *decoder, struct iso_archive *archive)
@@ -119,4 +130,5 @@ static void archive(struct iso_decoder *decoder, struct iso_archive *archive)
         ticdc->protocol->archive(ticdc, archive);
 }
 
-const struct iso_decoder_class iso_ticdc_decoder = {"ticdc", create, decode, destroy, archive};
+const struct iso_decoder_class iso_ticdc_decoder = {
+    .kind = "ticdc", .create = create, .decode = decode, .destroy = destroy, .archive = archive, .covers = covers};

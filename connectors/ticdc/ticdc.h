@@ -2,7 +2,7 @@
  *
  * options->format says which: canal-json (default), open-protocol, simple, simple-avro, avro, debezium, csv. A key is
  * `db.table/pk`, the parts of a composite one in the order in which the message (simple, csv: the table's schema) names
- * them. A row's value is options->value or canonical JSON (io/row.h): integers, bits, enums and sets as numbers,
+ * them. A row's value is options->value or canonical JSON (values/row.h): integers, bits, enums and sets as numbers,
  * floating point as numbers, binary columns as base64, everything else as text.
  *
  *     a row          ROW: cts; sts where the changefeed is told to send it; before and after where the message has them

@@ -3,10 +3,10 @@
 #define ISO_TICDC_PRIVATE_H
 
 #include "connectors/ticdc/ticdc.h"
-#include "io/ddl.h"
-#include "io/marker.h"
-#include "io/payload.h"
-#include "io/row.h"
+#include "connectors/kit/ddl.h"
+#include "connectors/kit/marker.h"
+#include "base/payload.h"
+#include "values/row.h"
 
 enum {
     TICDC_PAYLOAD_MAX = 64 << 20, /* bytes, also after decompression */
@@ -46,6 +46,7 @@ struct ticdc {
     void *state; /* the protocol's own */
     char *value, *tables;
     enum iso_row_identity identity;
+    bool unreported; /* the option */
     struct iso_marker marker;
     enum ticdc_compression compression;
     void *inflater; /* LZ4's, made when it is needed */

@@ -4,7 +4,8 @@
 
 #include "base/memory.h"
 #include "connectors/envelope/source.h"
-#include "io/payload.h"
+#include "connectors/envelope/unchanged.h"
+#include "base/payload.h"
 
 /* Numbers from here on are HybridTimes, of December 1978 and later: no slot counts so far. Those at the very top stand
  * for no time. */
@@ -93,7 +94,7 @@ static enum iso_status take_place(struct iso_change_source *source, struct iso_h
         !iso_envelope_text(envelope, ISO_MEMBER_NAME, &name, error) ||
         !iso_envelope_text(envelope, ISO_MEMBER_SCHEMA, &place->schema, error) ||
         !iso_envelope_text(envelope, ISO_MEMBER_TABLE, &place->table, error) ||
-        iso_change_snapshot(envelope, &place->is_snapshot, error) != ISO_OK)
+        iso_change_snapshot(envelope, &place->is_snapshot, &place->snapshot_flags, error) != ISO_OK)
         return error->status;
     place->connector = ISO_PAYLOAD_IS(connector, "yugabytedb") ? GRPC : LOGICAL;
     if (place->connector != GRPC && !ISO_PAYLOAD_IS(connector, "postgresql"))
@@ -121,13 +122,14 @@ static enum iso_status take_before(struct iso_change_source *source, const struc
 {
     struct iso_row *before = &source->envelope.before;
     bool whole = before->count && source->identity != ISO_IDENTITY_DEFAULT;
+    iso_row_mark_unchanged(before);
     iso_row_set_keys(before, &source->envelope.key);
     iso_marker_hide(&source->marker, before);
     if (whole && source->identity == ISO_IDENTITY_LEARN) {
         if (place->connector == GRPC)
             doubt_nulls(before);
         else
-            whole = iso_change_is_whole(source, event->operation == ISO_ROW_UPDATE);
+            whole = iso_change_is_whole(source, event);
     }
     if (!before->count && source->identity == ISO_IDENTITY_FULL)
         return iso_error_set(error, ISO_BAD_INPUT, "before: null, expected the whole row because of identity=full");
@@ -140,6 +142,7 @@ static enum iso_status take_after(struct iso_change_source *source, const struct
                                   struct iso_history *block, struct iso_event *event, struct iso_error *error)
 {
     struct iso_row *after = &source->envelope.after;
+    iso_row_mark_unchanged(after);
     if (!iso_row_set_keys(after, &source->envelope.key))
         return iso_error_set(error, ISO_BAD_INPUT, "after: lacks a column of the key");
     if (place->connector == GRPC && event->operation == ISO_ROW_UPDATE && source->identity != ISO_IDENTITY_FULL)
@@ -207,11 +210,19 @@ static void destroy(struct iso_decoder *decoder)
 static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
 {
     struct iso_change_source *source = iso_allocate_zeroed(1, sizeof *source);
-    if (iso_change_source_init(source, &iso_yugabyte_decoder, &rules, options, error) == ISO_OK)
+    if (iso_change_source_init(source, &iso_yugabyte_decoder, &rules, options, error) == ISO_OK) {
+        source->decoder.only_signed = true;
         return &source->decoder;
+    }
     destroy(&source->decoder);
     return NULL;
 }
 
-const struct iso_decoder_class iso_yugabyte_decoder = {"yugabyte", create, iso_change_source_decode, destroy,
-                                                       iso_change_source_archive};
+const struct iso_decoder_class iso_yugabyte_decoder = {"yugabyte",
+                                                       create,
+                                                       iso_change_source_decode,
+                                                       destroy,
+                                                       iso_change_source_archive,
+                                                       iso_change_source_covers,
+                                                       iso_change_source_value_type,
+                                                       iso_change_source_types_known};

@@ -5,8 +5,9 @@
 #   connect.sh start DIR BROKER CONNECTOR...       start, wait until it answers; CONNECTOR is a file of properties
 #   connect.sh stop|kill DIR                       SIGTERM and wait | SIGKILL
 #
-# DIR keeps the offsets, so that `start` after `kill` goes on where the last flushed ones were. A file DIR/worker.properties.add
-# is appended to the worker's properties (converters, say). ISOCHRON_CONNECT_HEAP (192m) is the size of Java's heap.
+# One worker a DIR: a second start is refused as long as the first lives. DIR keeps the offsets, so that `start` after `kill`
+# goes on where the last flushed ones were. A file DIR/worker.properties.add is appended to the worker's properties
+# (converters, say). ISOCHRON_CONNECT_HEAP (192m) is the size of Java's heap.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -48,7 +49,6 @@ print(s.getsockname()[1])'
 }
 
 configure() { # broker
-    mkdir -p "$directory"
     [ -f "$directory/port" ] || free_port >"$directory/port"
     cat >"$directory/log4j.properties" <<END
 log4j.rootLogger=WARN, stderr
@@ -87,8 +87,17 @@ state() {
             if any(. == "FAILED") then "FAILED" elif length == $count and all(. == "RUNNING") then "RUNNING" else "" end'
 }
 
+# The lock is the worker's as long as it lives, however it ends: it inherits the open file.
+take_directory() {
+    mkdir -p "$directory"
+    exec 9>>"$directory/lock"
+    flock -n 9 || fail "$directory: a worker runs there already, process $(cat "$directory/pid" 2>/dev/null || echo unknown): \
+connect.sh stop $directory ends it; another one needs another directory"
+}
+
 start() { # broker connector...
     fetch
+    take_directory
     configure "$1"
     shift
     (java_run "$directory/worker.properties" "$@") >>"$directory/log" 2>&1 </dev/null &
@@ -113,7 +122,7 @@ end() {
 
 command=${1:-}
 [ "$command" = fetch ] && { fetch; exit; }
-[ $# -ge 2 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 case $2 in /*) directory=$2 ;; *) directory=$(pwd)/$2 ;; esac
 case $command in
 start) shift 2; [ $# -ge 2 ] || fail "start needs a broker and connectors"; start "$@" ;;

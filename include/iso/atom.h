@@ -20,6 +20,9 @@ typedef uint32_t iso_atom;
 #define ISO_ATOM_TABLE 0x80000000u /* this bit: the rest is an index into the table; else the integer itself */
 #define ISO_ABSENT 0xffffffffu     /* null */
 
+/* An unknown value is a text of this byte and a reason behind it. No client's value begins with it. */
+#define ISO_ATOM_UNKNOWN '\x02'
+
 struct iso_atoms {
     uint32_t count; /* entries */
     uint32_t capacity;
@@ -64,6 +67,14 @@ const char *iso_atom_text(const struct iso_atoms *atoms, iso_atom atom, char buf
 static inline bool iso_atom_is_string(const struct iso_atoms *atoms, iso_atom atom)
 {
     return (atom & ISO_ATOM_TABLE) && atoms->form[atom & ~ISO_ATOM_TABLE] < ISO_FORM_NEGATIVE;
+}
+
+/* Whether it is that of an unknown value. */
+static inline bool iso_atom_is_unknown(const struct iso_atoms *atoms, iso_atom atom)
+{
+    uint32_t index = atom & ~ISO_ATOM_TABLE;
+    return (atom & ISO_ATOM_TABLE) && atom != ISO_ABSENT && atoms->form[index] &&
+           atoms->form[index] < ISO_FORM_NEGATIVE && atoms->text[atoms->payload[index]] == ISO_ATOM_UNKNOWN;
 }
 
 /* Whether the atom is this string in this table, as it was when it was looked up last; false may be wrong. */

@@ -4,16 +4,17 @@
  * transaction) or the commit (2 * transaction + 1) of a transaction; at the serialisable levels a transaction
  * is one event, its begin.
  *
- * Accept: all events in an order. Reject: either a finding that needs no graph (an internal read, an aborted
- * read,
- * ...), or lemmas. A lemma is a clause of literals, of which at least one is true in every order that
- * explains the history; the last lemma is empty, so there is none. A clause is justified by
- *   - a cycle: were all its literals false, these edges would close a cycle; every edge follows from the
- * history, from the literals' negations, or from earlier lemmas, by unit propagation;
- *   - a list read: one that holds a's elements, and b's after them or not at all, so a's version comes first; or it
- * tells where a transaction's elements may stand, where elements repeat;
- *   - nothing: then unit propagation alone, over the lemmas so far and each read's choice of writers, refutes
- * it.
+ * Accept: all events in an order.
+ *
+ * Reject: either a finding that needs no graph (an internal read, an aborted read, ...), or lemmas. A lemma is a
+ * clause of literals, of which at least one is true in every order that explains the history; the last lemma is
+ * empty, so there is no such order. A clause is justified by
+ *   - a cycle: were all its literals false, these edges would close a cycle; every edge follows from the history,
+ *     from the literals' negations, or from earlier lemmas, by unit propagation;
+ *   - a list read: one that contains a's elements, and b's after them or not at all, so a's version comes first; or
+ *     it says where a transaction's elements may stand, where elements repeat;
+ *   - commit timestamps, where they give the order of versions: one order of two versions of a key;
+ *   - nothing: then unit propagation alone, over the lemmas so far and each read's choice of writers, refutes it.
  */
 #ifndef ISO_EVIDENCE_H
 #define ISO_EVIDENCE_H
@@ -92,7 +93,7 @@ struct iso_edge {
     uint32_t key, via; /* RW: whose version was read, ISO_NONE: the initial one */
 };
 
-enum iso_lemma_kind { ISO_LEMMA_CYCLE, ISO_LEMMA_LIST, ISO_LEMMA_PROPAGATION };
+enum iso_lemma_kind { ISO_LEMMA_CYCLE, ISO_LEMMA_LIST, ISO_LEMMA_PROPAGATION, ISO_LEMMA_VERSIONS };
 
 struct iso_lemma {
     enum iso_lemma_kind kind;
@@ -119,12 +120,14 @@ struct iso_finding {
     enum iso_finding_kind kind;
     uint32_t transaction, operation; /* the read at fault */
     uint32_t other; /* G1a, G1b: who wrote it; INCOMPATIBLE: another list read, or ISO_NONE: the list does not begin
-                     * with its initial elements, or holds one more often than it was appended; else ISO_NONE */
+                     * with its initial elements, or has one more often than it was appended; else ISO_NONE */
 };
 
 struct iso_evidence {
     enum iso_model model;
-    uint64_t drift; /* how far the clients' clocks may differ, in nanoseconds */
+    uint64_t drift;          /* how far the clients' clocks may differ, in nanoseconds */
+    bool versions_by_commit; /* versions of a key have the order of their commit timestamps, and reads that say when
+                              * they looked saw the newest of then: facts of the history that verify looks up too */
     bool accepts;
     uint32_t *events; /* accept */
     uint32_t event_count, event_capacity;

@@ -5,7 +5,7 @@
  * order in which they ran. Optional columns are NULL until something needs them.
  *
  * Two lives. While it is *built* (iso_history_begin, iso_history_operation, ..., or iso_history_append of whole
- * blocks), columns hold what was read. iso_history_finish then checks what only the whole can tell, fills in
+ * blocks), columns contain what was read. iso_history_finish then checks what only the whole can show, fills in
  * defaults, turns timestamp pairs and snapshots into plain ranks, and orders the sessions; engines take finished
  * histories only, and read them only.
  *
@@ -44,7 +44,12 @@ enum iso_operation_kind { ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ_
 #define ISO_OWN_TIMES 0x40u /* some operation has OTS, SNAPSHOT or LOCK */
 #define ISO_POINT 0x80u     /* set by finish: no writes, and no cts or cts = sts */
 
-/* The column `key_use`: how a key is used, from which finish tells lists from registers. */
+/* The column `marks` of a transaction. */
+#define ISO_MARK_CDC_WRITES 0x01u /* "writes":"cdc": what it wrote beyond what it lists, the change stream knows */
+#define ISO_MARK_LOG_START                                                                                             \
+    0x02u /* sts is a place in MariaDB's binlog: only its change stream makes a timestamp of it */
+
+/* The column `key_use`: how a key is used; finish distinguishes lists and registers by it. */
 #define ISO_KEY_SCALAR 0x01u /* written, deleted, or read as a value that is not null */
 #define ISO_KEY_LIST 0x02u   /* appended to or read as a list; null reads of it are empty lists */
 
@@ -79,6 +84,8 @@ struct iso_history {
     uint64_t *xid;             /* optional; 0: none */
     uint32_t *snapshot;        /* optional; index into `snapshots`, or ISO_NONE */
     uint64_t *begun, *ended;   /* optional; by the client's clock: 1 + nanoseconds; 0: not known */
+    uint8_t *marks;            /* optional; ISO_MARK_... */
+    bool whole_rows;           /* values are whole rows as JSON: those of unequal columns say nothing of each other */
 
     /* operations (finished: kind, key, value and element are never NULL, also where there is none) */
     uint32_t operation_count, operation_capacity;
@@ -172,6 +179,7 @@ void iso_history_set_xid(struct iso_history *history, uint64_t xid);
 void iso_history_set_snapshot(struct iso_history *history, uint32_t snapshot);
 void iso_history_set_begun(struct iso_history *history, uint64_t nanoseconds); /* below 2^64 - 1 */
 void iso_history_set_ended(struct iso_history *history, uint64_t nanoseconds);
+void iso_history_set_marks(struct iso_history *history, uint8_t marks);
 
 /* Adds an operation on a key to the transaction begun last; returns its index. `value`: an atom, or for ISO_READ_LIST
  * what iso_history_list returned. */
@@ -202,6 +210,7 @@ struct iso_history_mark {
     uint32_t transactions, operations, lists, snapshots;
     uint64_t elements, xips;
     enum iso_clock clock;
+    bool whole_rows;
 };
 struct iso_history_mark iso_history_mark(const struct iso_history *history);
 void iso_history_rewind(struct iso_history *history, const struct iso_history_mark *mark);
@@ -225,7 +234,10 @@ void iso_history_append(struct iso_history *history, const struct iso_history *b
  * and returns their number. Those of other content stay, for iso_history_finish to refuse. */
 uint32_t iso_history_drop_repeats(struct iso_history *history);
 
-/* Ends building. ISO_BAD_INPUT, with file and line, if a tid stands twice, a key is list and register at once, or
+/* Before the end of building: takes out the operations o for which `drops[o]`. */
+void iso_history_drop_operations(struct iso_history *history, const bool *drops);
+
+/* Ends building. ISO_BAD_INPUT, with file and line, if a tid occurs twice, a key is both list and register, or
  * kinds of timestamps are mixed. */
 enum iso_status iso_history_finish(struct iso_history *history, struct iso_error *error);
 
@@ -242,6 +254,11 @@ static inline bool iso_history_ended_before(const struct iso_history *history, u
 {
     return history->ended && history->begun && history->ended[a] && history->begun[b] &&
            history->begun[b] > history->ended[a] && history->begun[b] - history->ended[a] > drift;
+}
+
+static inline uint8_t iso_marks_of(const struct iso_history *history, uint32_t transaction)
+{
+    return history->marks ? history->marks[transaction] : 0;
 }
 
 static inline uint8_t iso_status_of(const struct iso_history *history, uint32_t transaction)

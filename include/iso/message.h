@@ -1,4 +1,4 @@
-/* A Kafka message as bytes: what a topic held, whether it comes from a live broker or from a capture file.
+/* A Kafka message as bytes, from a live broker or from a capture file.
  *
  * Ownership: a message borrows everything it points to from the source that handed it out, until that source is asked
  * for its next batch. NULL bytes are Kafka's null (a tombstone's payload, a missing key), which is not the empty text.

@@ -5,32 +5,34 @@
  *
  *     iso_recorder_begin(session);                          around one transaction of the database:
  *     iso_recorder_snapshot(session, "745:750:747,748");      PostgreSQL: pg_current_snapshot()
- *     iso_recorder_read(session, "public.acct/7", "120");     each statement's reads and writes, as they
- * succeed iso_recorder_write(session, "public.acct/7", "90"); iso_recorder_xid(session, "751");
- * pg_current_xact_id_if_assigned(), before COMMIT iso_recorder_commit(session); COMMIT was acknowledged; or
- * _abort, or _unknown
+ *     iso_recorder_read(session, "public.acct/7", "120");     each statement's reads and writes, as they succeed
+ *     iso_recorder_write(session, "public.acct/7", "90");
+ *     iso_recorder_xid(session, "751");                       pg_current_xact_id_if_assigned(), before COMMIT
+ *     iso_recorder_commit(session);                           COMMIT was acknowledged; or _abort, or _unknown
+ *
+ *     iso_recorder_session_free(session);
+ *     iso_recorder_free(recorder);
  *
  * Every transaction becomes one record of the native history format: a line of a file, a message of a Kafka
  * topic, or a text that travels inside the transaction itself (PostgreSQL, *in-band*):
  *
- *     SELECT pg_logical_emit_message(true, 'isochron', $1)     $1 = iso_recorder_in_band(session), just
- * before COMMIT
+ *     SELECT pg_logical_emit_message(true, 'isochron', $1)     $1 = iso_recorder_in_band(session), just before COMMIT
  *
  * The database's timestamps or snapshots are what most checks rest on: README.md of each connector says which
  * statement asks for them. Say `_unknown` and never `_abort` if the connection was lost while COMMIT was on
- * its way: the change stream then tells what became of it. Keys are `table/pk` as the change stream's source
+ * its way: the change stream then shows what became of it. Keys are `table/pk` as the change stream's source
  * names them (`public.acct/7`), composite keys joined by `,`, with `%`, `/` and `,` inside a part written as
  * %25, %2F and %2C; iso_recorder_key does that.
  *
  * It never blocks and never breaks the application. Calls between begin and the end of a transaction touch
  * the session's memory only. The end copies the record into a buffer of bounded size, under a lock that is
  * held for that copy alone; a thread of the recorder writes it out, or librdkafka sends it. What cannot be
- * kept (buffer full, disk full, no memory, too large, not UTF-8) is dropped whole and counted by
- * iso_recorder_statistics; no call waits for a disk or a broker but iso_recorder_flush and iso_recorder_free,
- * and those as long as they are told. `sno` counts dropped transactions too, so that a gap in a session's
- * numbers shows where.
+ * kept (buffer full, disk full, no memory, too large, not UTF-8, a value that begins with U+0002, which the
+ * format reserves) is dropped whole and counted by iso_recorder_statistics; no call waits for a disk or a broker
+ * but iso_recorder_flush and iso_recorder_free, and those no longer than they are asked to. `sno` counts dropped
+ * transactions too, so that a gap in a session's numbers shows where.
  *
- * Watermarks. A checker that runs along with the database must know when no record can come any more that
+ * Watermarks. A checker that runs along with the database must know when no record can arrive any more that
  * matters for what it has. If a recorder is the only one of a topic and its transactions have snapshots, it
  * can say so (`watermark_ms`): into every partition it sends the least xmin that a record may still have.
  * Snapshots of PostgreSQL are known to have rising xmins, so that is the least one of the transactions that
@@ -39,7 +41,9 @@
  * Files are appended to. A line is written whole: `kill -9` of the application leaves no part of a line of up
  * to ISO_RECORDER_WHOLE_LINE bytes. (Writes end at page boundaries, blank lines fill the rest: a page is what
  * a killed process writes whole or not at all.) Of a longer one a part may be left; it is cut off when the
- * file is opened again. One recorder has a file at a time: opening it twice is an error.
+ * file is opened again. One recorder has a file at a time: opening it twice is an error. A new file has mode
+ * 0600, since records hold people's data; ISO_BAD_INPUT are a symbolic link, another user's file, and a folder
+ * that others may write to (but /tmp and the like). A pipe of one's own will do.
  *
  * Ownership: strings are copied. A recorder outlives its sessions. Errors: opening gives ISO_FAILED or
  * ISO_BAD_INPUT with a text; afterwards there are none, only counts. A null recorder or session is allowed
@@ -54,7 +58,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iso/error.h"
+#include "iso/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum { ISO_RECORDER_WHOLE_LINE = 4096 };
 
@@ -73,80 +81,96 @@ struct iso_recorder_statistics {
     uint64_t recorded;        /* taken into the buffer, or given in-band */
     uint64_t written;         /* and written to the file, or acknowledged by the broker */
     uint64_t dropped_full;    /* the buffer was full */
-    uint64_t dropped_refused; /* too large, not UTF-8, or no memory */
+    uint64_t dropped_refused; /* too large, not UTF-8, a value that begins with U+0002, or no memory */
     uint64_t lost;            /* taken, but the file or the broker failed */
     uint64_t waiting_bytes;   /* in the buffer now */
     char trouble[256];        /* why records were lost, the latest reason; "": none were */
 };
 
 /* Opens a recorder; NULL on error. `options` NULL: the defaults. */
-struct iso_recorder *iso_recorder_new_file(const char *path, const struct iso_recorder_options *options,
-                                           struct iso_error *error);
+ISO_API struct iso_recorder *iso_recorder_new_file(const char *path, const struct iso_recorder_options *options,
+                                                   struct iso_error *error);
 /* `properties` are librdkafka's: name, value, name, value, ..., NULL; "bootstrap.servers" at least. Messages
  * have the session's id as key, so that a session stays in one partition, in order. */
-struct iso_recorder *iso_recorder_new_kafka(const char *topic, const char *const *properties,
-                                            const struct iso_recorder_options *options, struct iso_error *error);
+ISO_API struct iso_recorder *iso_recorder_new_kafka(const char *topic, const char *const *properties,
+                                                    const struct iso_recorder_options *options,
+                                                    struct iso_error *error);
 /* Writes nowhere: for records that travel in-band only. */
-struct iso_recorder *iso_recorder_new_in_band(const struct iso_recorder_options *options, struct iso_error *error);
+ISO_API struct iso_recorder *iso_recorder_new_in_band(const struct iso_recorder_options *options,
+                                                      struct iso_error *error);
 
 /* Waits until everything recorded so far is written or lost, `seconds` at most; true if nothing waits any
  * more. */
-bool iso_recorder_flush(struct iso_recorder *recorder, unsigned seconds);
+ISO_API bool iso_recorder_flush(struct iso_recorder *recorder, unsigned seconds);
 /* Flushes for up to five seconds; what still waits then is gone. Sessions must have been freed. */
-void iso_recorder_free(struct iso_recorder *recorder);
+ISO_API void iso_recorder_free(struct iso_recorder *recorder);
 
 /* A snapshot that was just taken, by any connection and outside of the sessions' transactions: watermarks
  * rise to its xmin. */
-void iso_recorder_progress(struct iso_recorder *recorder, const char *snapshot);
+ISO_API void iso_recorder_progress(struct iso_recorder *recorder, const char *snapshot);
 
-void iso_recorder_statistics(struct iso_recorder *recorder, struct iso_recorder_statistics *statistics);
+ISO_API void iso_recorder_statistics(struct iso_recorder *recorder, struct iso_recorder_statistics *statistics);
 
 /* A session: transactions one after the other, each of which sees the ones before. `sid` must be unique among
  * all sessions ever checked together: name the process and its start too. NULL without memory, or if `sid` is
  * not UTF-8. */
-struct iso_recorder_session *iso_recorder_session_new(struct iso_recorder *recorder, const char *sid);
-void iso_recorder_session_free(struct iso_recorder_session *session);
+ISO_API struct iso_recorder_session *iso_recorder_session_new(struct iso_recorder *recorder, const char *sid);
+ISO_API void iso_recorder_session_free(struct iso_recorder_session *session);
 
 /* Starts a transaction; one that was not ended is dropped as if it had never begun. */
-void iso_recorder_begin(struct iso_recorder_session *session);
+ISO_API void iso_recorder_begin(struct iso_recorder_session *session);
+
+/* The name by which the change stream knows the transaction, while it is open; else its record makes one up. Of MySQL and
+ * MariaDB: the marker that it writes, or, after COMMIT and before iso_recorder_commit, its GTID. */
+ISO_API void iso_recorder_tid(struct iso_recorder_session *session, const char *tid);
 
 /* What the database says of the transaction, at any time before its end; the last one counts. */
-void iso_recorder_start_timestamp(struct iso_recorder_session *session, uint64_t sts);
-void iso_recorder_commit_timestamp(struct iso_recorder_session *session, uint64_t cts);
-void iso_recorder_xid(struct iso_recorder_session *session, const char *xid); /* NULL or "": none assigned */
-void iso_recorder_snapshot(struct iso_recorder_session *session, const char *snapshot);
+ISO_API void iso_recorder_start_timestamp(struct iso_recorder_session *session, uint64_t sts);
+ISO_API void iso_recorder_commit_timestamp(struct iso_recorder_session *session, uint64_t cts);
+ISO_API void iso_recorder_xid(struct iso_recorder_session *session, const char *xid); /* NULL or "": none assigned */
+/* PostgreSQL's, or MariaDB's: "mariadb-bin.000012:4711" (binlog_snapshot_file, _position), or a GTID. */
+ISO_API void iso_recorder_snapshot(struct iso_recorder_session *session, const char *snapshot);
+
+/* What the transaction wrote beyond what is recorded the change stream knows (`"writes":"cdc"`); at any time before its
+ * end. For statements whose rows the application does not see (UPDATE ... WHERE, a procedure). The checker has to read
+ * a change stream of the tables: without one it refuses such a record. */
+ISO_API void iso_recorder_writes_from_stream(struct iso_recorder_session *session);
 
 /* Of the operations from here to the next iso_recorder_statement or the end: their own snapshot or timestamp,
  * for statements that do not run at the transaction's (PostgreSQL's READ COMMITTED, TiDB's for_update_ts), or
  * `lock`: under a lock held until commit. */
-void iso_recorder_statement_snapshot(struct iso_recorder_session *session, const char *snapshot);
-void iso_recorder_statement_timestamp(struct iso_recorder_session *session, uint64_t ots);
-void iso_recorder_statement_lock(struct iso_recorder_session *session);
-void iso_recorder_statement(struct iso_recorder_session *session); /* at the transaction's own again */
+ISO_API void iso_recorder_statement_snapshot(struct iso_recorder_session *session, const char *snapshot);
+ISO_API void iso_recorder_statement_timestamp(struct iso_recorder_session *session, uint64_t ots);
+ISO_API void iso_recorder_statement_lock(struct iso_recorder_session *session);
+ISO_API void iso_recorder_statement(struct iso_recorder_session *session); /* at the transaction's own again */
 
 /* Operations, in the order in which they ran. A NULL value is *absent*: no such row. */
-void iso_recorder_read(struct iso_recorder_session *session, const char *key, const char *value);
-void iso_recorder_write(struct iso_recorder_session *session, const char *key, const char *value);
-void iso_recorder_delete(struct iso_recorder_session *session, const char *key);
-void iso_recorder_append(struct iso_recorder_session *session, const char *key, const char *element);
-void iso_recorder_read_list(struct iso_recorder_session *session, const char *key, const char *const *elements,
-                            size_t count);
+ISO_API void iso_recorder_read(struct iso_recorder_session *session, const char *key, const char *value);
+ISO_API void iso_recorder_write(struct iso_recorder_session *session, const char *key, const char *value);
+ISO_API void iso_recorder_delete(struct iso_recorder_session *session, const char *key);
+ISO_API void iso_recorder_append(struct iso_recorder_session *session, const char *key, const char *element);
+ISO_API void iso_recorder_read_list(struct iso_recorder_session *session, const char *key, const char *const *elements,
+                                    size_t count);
 
-/* SAVEPOINT: remember the mark; ROLLBACK TO: what came after it is left out of the record. */
-size_t iso_recorder_mark(const struct iso_recorder_session *session);
-void iso_recorder_rollback_to(struct iso_recorder_session *session, size_t mark);
+/* SAVEPOINT: remember the mark; ROLLBACK TO: what was recorded after it is left out. */
+ISO_API size_t iso_recorder_mark(const struct iso_recorder_session *session);
+ISO_API void iso_recorder_rollback_to(struct iso_recorder_session *session, size_t mark);
 
 /* The record so far as that of a committed transaction, to be emitted within it; NULL if it cannot be
  * recorded. It stays until the session's next call; end the transaction as usual afterwards. */
-const char *iso_recorder_in_band(struct iso_recorder_session *session);
+ISO_API const char *iso_recorder_in_band(struct iso_recorder_session *session);
 
 /* The outcome, as the database acknowledged it. */
-void iso_recorder_commit(struct iso_recorder_session *session);
-void iso_recorder_abort(struct iso_recorder_session *session);
-void iso_recorder_unknown(struct iso_recorder_session *session);
+ISO_API void iso_recorder_commit(struct iso_recorder_session *session);
+ISO_API void iso_recorder_abort(struct iso_recorder_session *session);
+ISO_API void iso_recorder_unknown(struct iso_recorder_session *session);
 
 /* Writes `table/part,part...` with what must be escaped in parts escaped; false if it does not fit `size`
  * bytes with NUL. */
-bool iso_recorder_key(char *key, size_t size, const char *table, const char *const *parts, size_t count);
+ISO_API bool iso_recorder_key(char *key, size_t size, const char *table, const char *const *parts, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

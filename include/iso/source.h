@@ -16,6 +16,7 @@
 #include "iso/error.h"
 #include "iso/history.h"
 #include "iso/message.h"
+#include "iso/value_type.h"
 
 enum iso_event_type {
     ISO_EVENT_TRANSACTIONS, /* whole client transactions: `first`, `count` of the block */
@@ -26,13 +27,24 @@ enum iso_event_type {
     ISO_EVENT_DROP,         /* deletes every key of `table`; absent: all */
     ISO_EVENT_DELETE_IF,    /* deletes `key` if its value is `before` */
     ISO_EVENT_HEARTBEAT,
-    ISO_EVENT_SCHEMA, /* a change of `table`'s schema */
-    ISO_EVENT_IGNORED /* nothing to check in it: `reason` */
+    ISO_EVENT_SCHEMA,     /* a change of `table`'s schema; ISO_EVENT_EPOCH: its rows look otherwise from here on */
+    ISO_EVENT_COLLECTION, /* of the END that follows: `count` of its events are of `table`, as the source names it;
+                           * without one: are logical messages */
+    ISO_EVENT_IGNORED     /* nothing to check in it: `reason` */
 };
 
 enum iso_row_operation { ISO_ROW_INSERT, ISO_ROW_UPDATE, ISO_ROW_DELETE, ISO_ROW_SNAPSHOT };
 
-/* Which members of an event hold something. */
+/* What a statement did to the rows of a table: a SCHEMA's `operation`. An emptied table is a DROP. */
+enum iso_table_change {
+    ISO_TABLE_SAME,
+    ISO_TABLE_EMPTIED,
+    ISO_TABLE_PARTLY_EMPTIED, /* some of its rows are gone, and it is not known which */
+    ISO_TABLE_RESPELT,        /* values are spelt otherwise */
+    ISO_TABLE_REPLACED        /* its rows are those that another table had */
+};
+
+/* Which members of an event are set. */
 #define ISO_EVENT_HAS_STS 0x01u
 #define ISO_EVENT_HAS_CTS 0x02u
 #define ISO_EVENT_HAS_ID 0x04u /* transaction_id */
@@ -42,11 +54,18 @@ enum iso_row_operation { ISO_ROW_INSERT, ISO_ROW_UPDATE, ISO_ROW_DELETE, ISO_ROW
 #define ISO_EVENT_HAS_COUNT 0x40u
 #define ISO_EVENT_IN_BAND 0x80u     /* TRANSACTIONS: the record travelled inside `transaction_id`, which it describes */
 #define ISO_EVENT_HAS_MARKER 0x100u /* ROW, IGNORED: the client's own id of the transaction stands in it */
-#define ISO_EVENT_ALONE 0x200u      /* DROP: it is the whole of `transaction_id`, which nothing ends */
+#define ISO_EVENT_ALONE 0x200u      /* DROP, SCHEMA: it is the whole of `transaction_id`, which nothing ends */
+#define ISO_EVENT_SNAPSHOT_ENDS 0x400u /* ROW of a snapshot: the last one of all tables of the sender */
+#define ISO_EVENT_TABLE_ENDS 0x800u    /* ROW of a snapshot: the last one of its table */
+#define ISO_EVENT_INCREMENTAL 0x1000u  /* ROW of a snapshot that is taken while changes stream */
+#define ISO_EVENT_UNREPORTED                                                                                           \
+    0x2000u                     /* ROW, DROP, DELETE_IF: clients do not report what is written there (reported=no) */
+#define ISO_EVENT_EPOCH 0x4000u /* SCHEMA: `table`'s rows have other columns, or columns of other types */
+#define ISO_EVENT_SNAPSHOT_XID 0x8000u /* ROW of a snapshot: `position[0]` is the xid that took it */
 
 struct iso_event {
     uint8_t type;      /* enum iso_event_type */
-    uint8_t operation; /* ROW: enum iso_row_operation */
+    uint8_t operation; /* ROW: enum iso_row_operation; SCHEMA: enum iso_table_change */
     uint16_t flags;
     uint32_t first;              /* TRANSACTIONS: index in the block */
     uint32_t count;              /* TRANSACTIONS: how many; END: rows */
@@ -57,6 +76,10 @@ struct iso_event {
     struct iso_stamp sts, cts;
     uint64_t position[2]; /* order within the feed, high part first (Debezium: previous END's LSN, own LSN; END: 0, its
                              LSN) */
+    uint64_t commit; /* place of its transaction among all of `domain`, where the source numbers them (MariaDB's GTID);
+                        0: none */
+    uint32_t domain;
+    uint64_t time;      /* END: when its transaction committed, in milliseconds since 1970; 0: not said */
     uint64_t order;     /* ROW, IGNORED: its place within its transaction, from 1, as the source counts; 0: not said */
     uint64_t origin;    /* iso_origin(input of the message, offset) */
     const char *reason; /* IGNORED: static text */
@@ -82,16 +105,19 @@ struct iso_event *iso_events_start(struct iso_events *events, const struct iso_m
 /* Transaction `index` of the block as an event, joined with the event before where that is possible. */
 void iso_events_add_transaction(struct iso_events *events, uint32_t index, uint64_t origin);
 
+/* Marks rows and drops from event `first` on: clients do not report what is written to their tables. */
+void iso_events_unreported(struct iso_events *events, uint32_t first);
+
 /* A schema, as a registry or a file has it. */
 enum iso_schema_type { ISO_SCHEMA_AVRO, ISO_SCHEMA_PROTOBUF, ISO_SCHEMA_JSON };
 
 struct iso_schema {
     enum iso_schema_type type;
-    const char *text; /* NUL-terminated; the provider's, as long as it lives */
+    const char *text; /* NUL-terminated; the provider's, until it is asked again */
     size_t length;
 };
 
-/* What a source's before images hold (PostgreSQL's replica identity). */
+/* What a source's before images contain (PostgreSQL's replica identity). */
 enum iso_row_identity {
     ISO_IDENTITY_LEARN,   /* whole rows only where the source says so, or has shown so */
     ISO_IDENTITY_DEFAULT, /* the key alone */
@@ -111,8 +137,9 @@ struct iso_decoder_options {
     bool framed;                                /* Confluent framing stands before each payload */
     const char *value; /* a row's value is this column; NULL: canonical JSON of all but the key */
     enum iso_row_identity identity;
-    const char *tables;                   /* rows of these only, "db.a;db.b" as events name them; NULL: of all */
-    const char *marker;                   /* where rows say whose transaction they are (io/marker.h); NULL: nowhere */
+    const char *tables; /* rows of these only, "db.a;db.b" as events name them; NULL: of all */
+    bool unreported;    /* clients do not report what is written to these tables (reported=no) */
+    const char *marker; /* where rows say whose transaction they are (connectors/kit/marker.h); NULL: nowhere */
     const char *delimiter, *quote, *null; /* csv; NULL: "," and "\"" and "\\N"; quote "": escapes instead of quotes */
     const char *compression;              /* of payloads: "none", "gzip", "lz4", "snappy", "zstd"; NULL: none */
 };
@@ -130,11 +157,22 @@ struct iso_decoder_class {
     /* Saves or restores (into a new decoder) what it has learned from messages that are not read again
      * (base/archive.h). NULL: what it has learned, the next message can teach it as well. */
     void (*archive)(struct iso_decoder *decoder, struct iso_archive *archive);
+    /* Whether changes of `table`, as it stands in keys before the first '/', come through messages of `topic`. NULL: no
+     * table's do. */
+    bool (*covers)(const struct iso_decoder *decoder, const char *topic, const char *table, size_t length);
+    /* What the schemas of messages so far say of a column of `table`; of no `column` (NULL): of what a row's value is,
+     * ISO_VALUE_ROW where that is the whole row. NULL: they say nothing. */
+    struct iso_value_type (*value_type)(const struct iso_decoder *decoder, const char *table, size_t length,
+                                        const char *column, size_t column_length);
+    /* A number that is another whenever `value_type` may say something else. */
+    uint32_t (*types_known)(const struct iso_decoder *decoder);
 };
 
 /* What every decoder starts with. */
 struct iso_decoder {
     const struct iso_decoder_class *class;
+    const char *value; /* the column that is a row's value; NULL: all, or it has none */
+    bool only_signed;  /* its database has no integers without a sign, as far as messages have shown */
 };
 
 #endif

@@ -1,8 +1,8 @@
 /* A verdict: what was judged, how much of it, and every violation with its evidence.
  *
  * Counts are exact; the list of violations keeps the first `limit` in the order of reports (tids[0], axiom, key,
- * tids[1]), however they come in, so that equal verdicts are equal lists. Shards fill verdicts of their own, which
- * iso_verdict_merge joins.
+ * tids[1]), in whatever order they arrive, so that equal verdicts are equal lists. Shards fill verdicts of their own,
+ * which iso_verdict_merge joins.
  * Ownership: a verdict owns its lists; it borrows the history. Threads: one at a time.
  */
 #ifndef ISO_VERDICT_H
@@ -18,7 +18,7 @@ enum iso_level { ISO_SI, ISO_SER };
 /* In the order of reports. */
 enum iso_axiom { ISO_TIMESTAMP, ISO_SESSION, ISO_INT, ISO_EXT, ISO_NOCONFLICT, ISO_CDC, ISO_AXIOMS };
 
-/* What kind of violation; design, section 2. Where several fit, the first of uncommitted, intermediate, future,
+/* What kind of violation (docs/semantics.md). Where several fit, the first of uncommitted, intermediate, future,
  * absent, stale. */
 enum iso_violation_kind {
     ISO_KIND_NONE,
@@ -28,16 +28,32 @@ enum iso_violation_kind {
     ISO_ABSENT_READ,
     ISO_STALE,
     ISO_SNAPSHOT_ORDER, /* TIMESTAMP: a snapshot that does not contain the one before it */
-    ISO_INTERVAL,       /* TIMESTAMP at SI: sts <= ots <= cts, or sts < cts, does not hold */
+    ISO_INTERVAL,       /* TIMESTAMP at SI: sts <= ots <= cts, or sts < cts, is not true */
     ISO_SHARED_CTS,     /* TIMESTAMP at SER: another writer of a common key, `other`, has the same cts */
     ISO_CTS_CYCLE,      /* TIMESTAMP at SER: equal cts, and each must come before another */
-    ISO_MISSING,        /* CDC: the client wrote it, and no row came */
-    ISO_UNWRITTEN,      /* CDC: a row came that the client did not write */
-    ISO_OTHER_VALUE,    /* CDC: a row came with another value */
+    ISO_MISSING,        /* CDC: the client wrote it, and no row arrived */
+    ISO_UNWRITTEN,      /* CDC: a row arrived that the client did not write */
+    ISO_OTHER_VALUE,    /* CDC: a row arrived with another value */
     ISO_ABORTED_ROW,    /* CDC: a row of a transaction that aborted */
     ISO_BEFORE_IMAGE,   /* CDC: a before image is not the version that the row replaced */
-    ISO_OTHER_CONTENT,  /* CDC: the same row came again, and says something else */
+    ISO_OTHER_CONTENT,  /* CDC: the same row arrived again with other content */
+    ISO_GAP, /* CDC: a row of a snapshot, or a before image where changes are known to be missing, is not what was left
+              */
     ISO_VIOLATION_KINDS
+};
+
+/* Why a read was not judged. */
+enum iso_unjudged {
+    ISO_UNJUDGED_UNKNOWN_WRITER, /* a transaction of unknown outcome may have written the value */
+    ISO_UNJUDGED_BEFORE_START,   /* it saw what was there before the stream begins, and nothing says what that was */
+    ISO_UNJUDGED_UNKNOWN_VALUE,  /* of a version whose value the stream does not contain */
+    ISO_UNJUDGED_SCHEMA,         /* of a whole row that has other columns than the version */
+    ISO_UNJUDGED_DDL,       /* of nothing, in a table that was truncated or rewritten after the reader's snapshot */
+    ISO_UNJUDGED_LOSSY,     /* of a table of which the stream lacks changes, as its source says */
+    ISO_UNJUDGED_SPELLING,  /* the two values are one, spelt in two ways */
+    ISO_UNJUDGED_OWN_ORDER, /* after own writes whose order is not known */
+    ISO_UNJUDGED_XA,        /* of what an XA transaction wrote, or by one: nothing says when it committed */
+    ISO_UNJUDGED_REASONS
 };
 
 /* A value in a report: an atom, or a list. */
@@ -54,7 +70,7 @@ struct iso_violation {
     enum iso_violation_kind kind;
     uint32_t transaction; /* the one that is blamed (NOCONFLICT: the later committer) */
     uint32_t other;       /* NOCONFLICT: the other writer. SESSION: the earlier transaction of the session with the
-                           * largest position. SHARED_CTS: another writer. ISO_NONE if nobody */
+                           * largest position. SHARED_CTS: another writer. ISO_NONE if there is none */
     uint32_t key;         /* ISO_NONE where the axiom has none */
     uint32_t operation;   /* the operation at fault, or ISO_NONE */
     struct iso_value expected, actual;       /* INT and EXT */
@@ -62,19 +78,19 @@ struct iso_violation {
     uint32_t breach;                         /* SNAPSHOT_ORDER: index into the history's `breaches`, else ISO_NONE */
 };
 
-enum iso_outcome { ISO_HOLDS, ISO_IS_VIOLATED, ISO_IS_UNDECIDED };
-
 struct iso_verdict {
     const struct iso_history *history;
     enum iso_level level;
-    const char *engine;       /* "chronos", ... */
-    const char *reason;       /* of an undecided verdict: "nothing-judged", "unknown-writer"; NULL otherwise */
-    enum iso_outcome outcome; /* set by iso_verdict_conclude */
-    const char *any_order;    /* what polygraph says of all orders, if it was asked; NULL: not asked */
-    uint64_t reads_judged,
-        reads_unjudged;       /* external and internal reads; unjudged: their writer's outcome is unknown */
-    uint64_t repeats;         /* transactions that stood in the input again, and were ignored */
-    uint64_t writes_unjudged; /* (transaction, key): written under a lock only, NOCONFLICT not judged */
+    bool versions_by_commit; /* ser was asked for, whose order of transactions is sought; this is what holds at si too,
+                              * and told so: overlapping writers apart */
+    const char *engine;      /* "chronos", ... */
+    const char *reason; /* of an undecided verdict: "nothing-judged", or why reads were not judged; NULL otherwise */
+    enum iso_outcome outcome;                /* set by iso_verdict_conclude */
+    const char *any_order;                   /* what polygraph says of all orders, if it was asked; NULL: not asked */
+    uint64_t reads_judged, reads_unjudged;   /* external and internal reads; unjudged: (transaction, key) */
+    uint64_t unjudged[ISO_UNJUDGED_REASONS]; /* of these, by reason */
+    uint64_t repeats;                        /* transactions that stood in the input again, and were ignored */
+    uint64_t writes_unjudged;                /* (transaction, key): written under a lock only, NOCONFLICT not judged */
     bool per_operation;
     uint64_t counts[ISO_AXIOMS];
 
@@ -120,6 +136,9 @@ struct iso_value iso_value_of_list(const struct iso_history *history, uint32_t l
  * `allow_unjudged`) or there is no committed transaction, else holds. */
 void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged);
 
+/* After that: no more than so many of a key, and of a session, stay in the list; 0: all. */
+void iso_verdict_cut(struct iso_verdict *verdict, uint32_t per_key);
+
 /* Order of reports. */
 int iso_violation_compare(const struct iso_history *history, const struct iso_violation *left,
                           const struct iso_violation *right);
@@ -135,5 +154,6 @@ const char *iso_violation_kind_name(enum iso_violation_kind kind);
 const char *iso_level_name(enum iso_level level);
 const char *iso_outcome_name(enum iso_outcome outcome);
 enum iso_status iso_outcome_status(enum iso_outcome outcome);
+const char *iso_unjudged_name(enum iso_unjudged reason); /* "unknown-writer" */
 
 #endif

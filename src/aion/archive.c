@@ -39,6 +39,8 @@ void aion_values_archive(struct iso_archive *archive, struct aion_values *values
     ISO_ARCHIVE_VALUE(archive, values->used);
     ISO_ARCHIVE_VALUE(archive, values->garbage);
     ISO_ARCHIVE_VALUE(archive, values->free_text);
+    if (archive->restoring && archive->error->status == ISO_OK)
+        iso_archive_expect(archive, aion_values_refill(values));
 }
 
 void aion_index_archive(struct iso_archive *archive, struct aion_index *index)
@@ -47,37 +49,47 @@ void aion_index_archive(struct iso_archive *archive, struct aion_index *index)
     ISO_ARCHIVE_VALUE(archive, index->used);
 }
 
-void aion_queue_archive(struct iso_archive *archive, struct aion_queue *queue)
+void aion_reorder_queue_archive(struct iso_archive *archive, struct aion_reorder_queue *queue)
 {
     ISO_ARCHIVE_ANY(archive, "queue", ISO_ARCHIVE_HEAP, queue->turns, queue->end, queue->capacity);
     ISO_ARCHIVE_VALUE(archive, queue->first);
-    ISO_ARCHIVE_VALUE(archive, queue->settled);
+    ISO_ARCHIVE_VALUE(archive, queue->sorted);
     ISO_ARCHIVE_VALUE(archive, queue->longest);
-    iso_archive_expect(archive, queue->first <= queue->settled && queue->settled <= queue->end);
+    iso_archive_expect(archive, queue->first <= queue->sorted && queue->sorted <= queue->end);
     if (archive->restoring && queue->capacity)
         queue->spare = iso_allocate(queue->capacity * sizeof *queue->spare);
 }
 
-static void archive_apart(struct iso_archive *archive, struct aion_apart *apart)
+static void archive_reorder_front(struct iso_archive *archive, struct aion_reorder_front *reorder)
 {
-    aion_queue_archive(archive, &apart->queue);
-    ISO_ARCHIVE_ANY(archive, "entrants", ISO_ARCHIVE_HEAP, apart->entrants, apart->entrant_count, apart->capacity);
-    ISO_ARCHIVE_ANY(archive, "free entrants", ISO_ARCHIVE_HEAP_TWIN, apart->free, apart->entrant_count,
-                    apart->capacity);
-    ISO_ARCHIVE_VALUE(archive, apart->free_count);
-    iso_archive_expect(archive, apart->free_count <= apart->entrant_count);
+    aion_reorder_queue_archive(archive, &reorder->queue);
+    ISO_ARCHIVE_ANY(archive, "entrants", ISO_ARCHIVE_HEAP, reorder->entrants, reorder->entrant_count,
+                    reorder->capacity);
+    ISO_ARCHIVE_ANY(archive, "free entrants", ISO_ARCHIVE_HEAP_TWIN, reorder->free, reorder->entrant_count,
+                    reorder->capacity);
+    ISO_ARCHIVE_VALUE(archive, reorder->free_count);
+    iso_archive_expect(archive, reorder->free_count <= reorder->entrant_count);
 }
 
-static void archive_seen(struct iso_archive *archive, struct aion_seen *seen)
+static void archive_dedup(struct iso_archive *archive, struct aion_dedup *dedup)
 {
-    uint64_t count = seen->slots ? seen->mask + 1 : 0, capacity = count;
+    uint64_t count = dedup->slots ? dedup->mask + 1 : 0, capacity = count;
     if (archive->restoring)
-        aion_seen_release(seen);
-    seen->slots =
-        iso_archive_column(archive, "seen", ISO_ARCHIVE_COLUMN, seen->slots, &count, &capacity, sizeof *seen->slots);
+        aion_dedup_release(dedup);
+    dedup->slots =
+        iso_archive_column(archive, "seen", ISO_ARCHIVE_COLUMN, dedup->slots, &count, &capacity, sizeof *dedup->slots);
     iso_archive_expect(archive, count == capacity && !(count & (count - 1)));
-    seen->mask = capacity ? capacity - 1 : 0;
-    ISO_ARCHIVE_VALUE(archive, seen->used);
+    dedup->mask = capacity ? capacity - 1 : 0;
+    ISO_ARCHIVE_VALUE(archive, dedup->used);
+    iso_archive_expect(archive, !count || dedup->used <= dedup->mask);
+    if (archive->restoring && archive->error->status == ISO_OK)
+        aion_dedup_refill(dedup);
+}
+
+static uint32_t hash_of_session(const void *context, uint32_t number)
+{
+    const struct aion_sessions *sessions = context;
+    return aion_value_hash(&sessions->names, sessions->list[number].name);
 }
 
 static void archive_sessions(struct iso_archive *archive, struct aion_sessions *sessions)
@@ -88,31 +100,45 @@ static void archive_sessions(struct iso_archive *archive, struct aion_sessions *
     ISO_ARCHIVE_VALUE(archive, sessions->free_count);
     iso_archive_expect(archive, sessions->free_count <= sessions->count);
     aion_index_archive(archive, &sessions->by_name);
+    if (archive->restoring && archive->error->status == ISO_OK)
+        iso_archive_expect(archive, aion_index_refill(&sessions->by_name, sessions->count, hash_of_session, sessions));
     ISO_ARCHIVE_VALUE(archive, sessions->hand);
     ISO_ARCHIVE_VALUE(archive, sessions->due);
     ISO_ARCHIVE_VALUE(archive, sessions->different);
-    ISO_ARCHIVE_ANY(archive, "past", ISO_ARCHIVE_COLUMN, sessions->past, sessions->past_count, sessions->past_count);
-    iso_archive_expect(archive, sessions->past_count % AION_PAST_SET == 0 &&
-                                    !(sessions->past_count & (sessions->past_count - 1)));
+    ISO_ARCHIVE_ANY(archive, "disorders", ISO_ARCHIVE_HEAP, sessions->disorders, sessions->disorder_count,
+                    sessions->disorder_capacity);
+    ISO_ARCHIVE_VALUE(archive, sessions->free_disorder);
+    ISO_ARCHIVE_ANY(archive, "past", ISO_ARCHIVE_COLUMN, sessions->ended.list, sessions->ended.count,
+                    sessions->ended.count);
+    ISO_ARCHIVE_VALUE(archive, sessions->ended.gone);
+    ISO_ARCHIVE_VALUE(archive, sessions->ended.gone_lost);
+    ISO_ARCHIVE_VALUE(archive, sessions->ended.gone_arrived);
+    iso_archive_expect(archive, sessions->ended.count % AION_TOMBSTONE_SET == 0 &&
+                                    !(sessions->ended.count & (sessions->ended.count - 1)));
 }
 
 static void archive_members(struct iso_archive *archive, struct iso_aion *engine)
 {
-    ISO_ARCHIVE_ANY(archive, "members", ISO_ARCHIVE_COLUMN, engine->members, engine->member_count,
-                    engine->member_capacity);
-    ISO_ARCHIVE_ANY(archive, "free_members", ISO_ARCHIVE_TWIN, engine->free_members, engine->member_count,
-                    engine->member_capacity);
-    ISO_ARCHIVE_VALUE(archive, engine->free_member_count);
-    iso_archive_expect(archive, engine->free_member_count <= engine->member_count);
+    ISO_ARCHIVE_ANY(archive, "members", ISO_ARCHIVE_COLUMN, engine->sessions.members.list,
+                    engine->sessions.members.count, engine->sessions.members.capacity);
+    ISO_ARCHIVE_ANY(archive, "free_members", ISO_ARCHIVE_TWIN, engine->sessions.members.free,
+                    engine->sessions.members.count, engine->sessions.members.capacity);
+    ISO_ARCHIVE_VALUE(archive, engine->sessions.members.free_count);
+    iso_archive_expect(archive, engine->sessions.members.free_count <= engine->sessions.members.count);
 }
 
 static void archive_unknown(struct iso_archive *archive, struct iso_aion *engine)
 {
-    ISO_ARCHIVE_ANY(archive, "open", ISO_ARCHIVE_HEAP, engine->open, engine->open_count, engine->open_capacity);
-    ISO_ARCHIVE_VALUE(archive, engine->held_open);
-    iso_history_archive(archive, &engine->held_history);
+    ISO_ARCHIVE_ANY(archive, "open", ISO_ARCHIVE_HEAP, engine->unknown.list, engine->unknown.count,
+                    engine->unknown.capacity);
+    ISO_ARCHIVE_VALUE(archive, engine->unknown.open);
+    ISO_ARCHIVE_VALUE(archive, engine->unknown.hand);
+    ISO_ARCHIVE_VALUE(archive, engine->unknown.due);
+    iso_history_archive(archive, &engine->unknown.history);
     if (archive->restoring)
-        aion_block_set(&engine->held, &engine->held_history);
+        aion_key_cache_set(&engine->unknown.cache, &engine->unknown.history);
+    if (archive->restoring && archive->error->status == ISO_OK)
+        aion_held_index(engine);
 }
 
 static void archive_arrivals(struct iso_archive *archive, struct aion_arrivals *arrivals)
@@ -125,21 +151,25 @@ static void archive_arrivals(struct iso_archive *archive, struct aion_arrivals *
 
 static void archive_time(struct iso_archive *archive, struct iso_aion *engine)
 {
-    ISO_ARCHIVE_VALUE(archive, engine->accepted);
-    ISO_ARCHIVE_VALUE(archive, engine->now);
-    ISO_ARCHIVE_VALUE(archive, engine->limit);
-    ISO_ARCHIVE_VALUE(archive, engine->settled);
-    ISO_ARCHIVE_VALUE(archive, engine->passed);
-    ISO_ARCHIVE_VALUE(archive, engine->floor);
-    ISO_ARCHIVE_VALUE(archive, engine->retention);
+    ISO_ARCHIVE_VALUE(archive, engine->group.number);
+    ISO_ARCHIVE_VALUE(archive, engine->time.now);
+    ISO_ARCHIVE_VALUE(archive, engine->budget.fitted);
+    ISO_ARCHIVE_VALUE(archive, engine->time.recent);
+    ISO_ARCHIVE_VALUE(archive, engine->time.promised);
+    ISO_ARCHIVE_VALUE(archive, engine->time.limit);
+    ISO_ARCHIVE_VALUE(archive, engine->time.expired);
+    ISO_ARCHIVE_VALUE(archive, engine->time.passed);
+    ISO_ARCHIVE_VALUE(archive, engine->time.floor);
+    ISO_ARCHIVE_VALUE(archive, engine->time.retention);
     ISO_ARCHIVE_VALUE(archive, engine->stats);
-    ISO_ARCHIVE_VALUE(archive, engine->settle);
+    ISO_ARCHIVE_VALUE(archive, engine->reorder.window);
 }
 
 static void archive_budget(struct iso_archive *archive, struct aion_budget *budget)
 {
     ISO_ARCHIVE_VALUE(archive, budget->limit);
     ISO_ARCHIVE_VALUE(archive, budget->most);
+    ISO_ARCHIVE_VALUE(archive, budget->kept);
     ISO_ARCHIVE_VALUE(archive, budget->beside);
     ISO_ARCHIVE_VALUE(archive, budget->useless);
 }
@@ -147,7 +177,7 @@ static void archive_budget(struct iso_archive *archive, struct aion_budget *budg
 /* What a restored engine must have been made with. */
 static void archive_kind(struct iso_archive *archive, const struct iso_aion *engine)
 {
-    uint32_t kind[] = {engine->options.level, engine->shards, engine->options.spill != NULL};
+    uint32_t kind[] = {engine->options.level, engine->shards.count, engine->options.spill != NULL};
     uint32_t saved[] = {kind[0], kind[1], kind[2]};
     iso_archive_value(archive, "engine", saved, sizeof saved);
     iso_archive_expect(archive, !memcmp(kind, saved, sizeof kind));
@@ -159,27 +189,27 @@ void iso_aion_archive(struct iso_archive *archive, struct iso_aion *engine)
     archive_kind(archive, engine);
     archive_time(archive, engine);
     archive_budget(archive, &engine->budget);
-    archive_seen(archive, &engine->seen);
+    archive_dedup(archive, &engine->dedup);
     aion_values_archive(archive, &engine->values);
-    aion_pool_archive(archive, &engine->pool);
+    aion_pool_archive(archive, &engine->sessions.pool);
     archive_sessions(archive, &engine->sessions);
     archive_members(archive, engine);
     archive_unknown(archive, engine);
-    archive_apart(archive, &engine->apart);
-    ISO_ARCHIVE_ANY(archive, "ties", ISO_ARCHIVE_HEAP, engine->ties, engine->tie_count, engine->tie_capacity);
-    archive_arrivals(archive, &engine->arrivals);
-    for (uint32_t s = 0; s < engine->shards; s++)
-        iso_aion_shard_archive(archive, engine->shard[s]);
+    archive_reorder_front(archive, &engine->reorder);
+    ISO_ARCHIVE_ANY(archive, "ties", ISO_ARCHIVE_HEAP, engine->ties.list, engine->ties.count, engine->ties.capacity);
+    archive_arrivals(archive, &engine->time.arrivals);
+    for (uint32_t s = 0; s < engine->shards.count; s++)
+        iso_aion_shard_archive(archive, engine->shards.list[s]);
 }
 
 void iso_aion_fork(struct iso_aion *engine)
 {
-    for (uint32_t s = 0; s < engine->shards; s++)
-        iso_aion_shard_fork(engine->shard[s]);
+    for (uint32_t s = 0; s < engine->shards.count; s++)
+        iso_aion_shard_fork(engine->shards.list[s]);
 }
 
 void iso_aion_commit(struct iso_aion *engine)
 {
-    for (uint32_t s = 0; s < engine->shards; s++)
-        iso_aion_shard_commit(engine->shard[s]);
+    for (uint32_t s = 0; s < engine->shards.count; s++)
+        iso_aion_shard_commit(engine->shards.list[s]);
 }

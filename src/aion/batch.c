@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "aion/shard.h"
+#include "aion/batch.h"
 #include "base/memory.h"
 
 void aion_batch_release(struct aion_batch *batch)

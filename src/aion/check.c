@@ -12,7 +12,7 @@
 struct collector {
     const struct iso_history *history;
     struct iso_verdict *verdict;
-    uint32_t *predecessor; /* by transaction: SESSION, told again with a later one; ISO_NONE: no violation */
+    bool *breaks_session; /* by transaction */
 };
 
 static double now(void)
@@ -64,15 +64,19 @@ static struct iso_value value_of(const struct collector *collector, const struct
 
 /* ---- collecting ---- */
 
-static void collect(void *context, const struct iso_aion_event *event)
+static void collect_event(void *context, const struct iso_aion_event *event)
 {
     struct collector *collector = context;
     const struct iso_history *history = collector->history;
     uint32_t t = transaction_of(&event->transaction);
     if (event->state != ISO_AION_FINAL)
         return;
+    if (event->unlisted && event->axiom != ISO_SESSION) {
+        collector->verdict->counts[event->axiom] += event->unlisted;
+        return;
+    }
     if (event->axiom == ISO_SESSION) {
-        collector->predecessor[t] = transaction_of(&event->other);
+        collector->breaks_session[t] = true;
         return;
     }
     struct iso_violation violation = {.axiom = event->axiom,
@@ -93,20 +97,40 @@ static void collect(void *context, const struct iso_aion_event *event)
     iso_verdict_add(collector->verdict, &violation);
 }
 
-static void add_sessions(const struct collector *collector)
+static bool is_later(const struct iso_history *history, enum iso_level level, uint32_t t, uint32_t latest)
 {
-    for (uint32_t t = 0; t < collector->history->transaction_count; t++) {
-        if (collector->predecessor[t] == ISO_NONE)
+    if (latest == ISO_NONE || history->cts[t] != history->cts[latest])
+        return latest == ISO_NONE || history->cts[t] > history->cts[latest];
+    return level == ISO_SER && (history->flags[t] & ISO_POINT) && !(history->flags[latest] & ISO_POINT);
+}
+
+/* The engine reports the predecessor that came first; of a finished history the latest is known. */
+static void add_session(const struct collector *collector, uint32_t session)
+{
+    const struct iso_history *history = collector->history;
+    uint32_t latest = ISO_NONE;
+    for (uint32_t i = history->session_first[session]; i < history->session_first[session + 1]; i++) {
+        uint32_t t = history->session_order[i];
+        if (iso_status_of(history, t) != ISO_COMMITTED)
             continue;
-        iso_verdict_add(collector->verdict, &(struct iso_violation){.axiom = ISO_SESSION,
-                                                                    .transaction = t,
-                                                                    .other = collector->predecessor[t],
-                                                                    .key = ISO_NONE,
-                                                                    .operation = ISO_NONE,
-                                                                    .writer_expected = ISO_NONE,
-                                                                    .writer_actual = ISO_NONE,
-                                                                    .breach = ISO_NONE});
+        if (collector->breaks_session[t])
+            iso_verdict_add(collector->verdict, &(struct iso_violation){.axiom = ISO_SESSION,
+                                                                        .transaction = t,
+                                                                        .other = latest,
+                                                                        .key = ISO_NONE,
+                                                                        .operation = ISO_NONE,
+                                                                        .writer_expected = ISO_NONE,
+                                                                        .writer_actual = ISO_NONE,
+                                                                        .breach = ISO_NONE});
+        if (is_later(history, collector->verdict->level, t, latest))
+            latest = t;
     }
+}
+
+static bool always_kept(void *context, const char *key, size_t length)
+{
+    (void)context, (void)key, (void)length;
+    return true;
 }
 
 enum iso_status iso_aion_check(const struct iso_history *history, const struct iso_check_options *options,
@@ -119,18 +143,21 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
     assert(history->finished && verdict->level == options->level);
     iso_aion_options_init(&settings);
     settings.level = options->level;
+    settings.overlaps = options->overlaps;
     settings.session_order = options->session_order;
     settings.finality_timeout_ms = 0;
     settings.shards = options->threads < ISO_AION_SHARDS ? options->threads : ISO_AION_SHARDS;
     settings.origin_is_index = true;
-    settings.emit = collect;
+    settings.is_whole_row = history->whole_rows ? always_kept : NULL;
+    settings.max_per_key = options->max_per_key;
+    settings.emit = collect_event;
     settings.context = &collector;
     struct iso_team *team = iso_team_new(settings.shards);
     settings.run = iso_team_run;
     settings.runner = team;
     verdict->engine = "aion";
-    collector.predecessor = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *collector.predecessor);
-    memset(collector.predecessor, 0xff, history->transaction_count * sizeof *collector.predecessor); /* ISO_NONE */
+    collector.breaks_session =
+        iso_allocate_zeroed((size_t)history->transaction_count + 1, sizeof *collector.breaks_session);
 
     struct iso_aion *engine = iso_aion_new(&settings);
     iso_aion_initial(engine, history);
@@ -138,16 +165,19 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
     enum iso_status status = iso_aion_add(engine, 0, history->transaction_count, 0, NULL, error);
     if (status == ISO_OK) {
         iso_aion_end(engine, 0);
-        add_sessions(&collector);
+        for (uint32_t s = 0; s < history->session_count; s++)
+            add_session(&collector, s);
         iso_aion_stats(engine, &stats);
         verdict->reads_judged += stats.reads_judged;
         verdict->reads_unjudged += stats.reads_unjudged;
+        for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
+            verdict->unjudged[reason] += stats.unjudged[reason];
         verdict->writes_unjudged += stats.writes_unjudged;
         verdict->per_operation |= stats.per_operation;
     }
     iso_aion_free(engine);
     iso_team_free(team);
-    iso_free(collector.predecessor);
+    iso_free(collector.breaks_session);
     verdict->seconds_check = now() - start;
     return status;
 }

@@ -1,6 +1,6 @@
 /* TIMESTAMP at SER, once the watermark has passed a cts that several transactions share.
  *
- * The shards told who reads and who writes each key at which that matters (tie.c). Two writers of a key:
+ * The shards reported who reads and who writes each key at which that matters (tie.c). Two writers of a key:
  * shared-cts. The rest is a graph, a transaction -> the keys it reads -> the transactions that write them:
  * who shares a strongly connected component with another transaction stands on a cycle. Found with Tarjan's
  * algorithm, without recursion; the nodes are the group's transactions, then its keys.
@@ -14,12 +14,12 @@
 
 void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie, const struct iso_atoms *atoms, iso_atom tid)
 {
-    if (engine->tie_count == engine->tie_capacity) {
-        engine->tie_capacity = engine->tie_capacity ? engine->tie_capacity * 2 : 64;
-        engine->ties = iso_reallocate(engine->ties, engine->tie_capacity * sizeof *engine->ties);
+    if (engine->ties.count == engine->ties.capacity) {
+        engine->ties.capacity = engine->ties.capacity ? engine->ties.capacity * 2 : 64;
+        engine->ties.list = iso_reallocate(engine->ties.list, engine->ties.capacity * sizeof *engine->ties.list);
     }
-    engine->ties[engine->tie_count] = *tie;
-    engine->ties[engine->tie_count++].tid = aion_values_take(&engine->values, atoms, tid);
+    engine->ties.list[engine->ties.count] = *tie;
+    engine->ties.list[engine->ties.count++].tid = aion_values_take(&engine->values, atoms, tid);
 }
 
 /* The ties of one cts. `from` and `to` are edges by their start: node -> node. */
@@ -53,8 +53,8 @@ static int compare_by_key(const void *left, const void *right, void *context)
     const struct group *group = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     const struct aion_tie *x = &group->ties[a], *y = &group->ties[b];
-    if ((x->what == AION_TIE_BREACH) != (y->what == AION_TIE_BREACH))
-        return x->what == AION_TIE_BREACH ? 1 : -1;
+    if ((x->what == AION_TIE_SNAPSHOT_ORDER) != (y->what == AION_TIE_SNAPSHOT_ORDER))
+        return x->what == AION_TIE_SNAPSHOT_ORDER ? 1 : -1;
     if (x->shard != y->shard)
         return x->shard < y->shard ? -1 : 1;
     if (x->key != y->key)
@@ -78,9 +78,9 @@ static void number_nodes(struct group *group)
     group->nodes = group->members;
     for (uint32_t i = 0; i < group->count; i++) {
         const struct aion_tie *tie = &group->ties[order[i]], *before = i ? &group->ties[order[i - 1]] : NULL;
-        if (tie->what != AION_TIE_BREACH && (!before || before->key != tie->key || before->shard != tie->shard))
+        if (tie->what != AION_TIE_SNAPSHOT_ORDER && (!before || before->key != tie->key || before->shard != tie->shard))
             group->nodes++;
-        group->key[order[i]] = tie->what == AION_TIE_BREACH ? ISO_NONE : group->nodes - 1;
+        group->key[order[i]] = tie->what == AION_TIE_SNAPSHOT_ORDER ? ISO_NONE : group->nodes - 1;
     }
     iso_free(order);
 }
@@ -143,7 +143,7 @@ struct search {
     bool *is_open;
 };
 
-static void reach(struct search *search, uint32_t node)
+static void reach_node(struct search *search, uint32_t node)
 {
     search->number[node] = search->low[node] = ++search->numbers;
     search->next_edge[node] = search->group->first_edge[node];
@@ -153,7 +153,7 @@ static void reach(struct search *search, uint32_t node)
 }
 
 /* All edges of the node were followed. If it is the root of a component, that is complete. */
-static void complete(struct search *search, uint32_t node)
+static void complete_node(struct search *search, uint32_t node)
 {
     struct group *group = search->group;
     uint32_t end = search->open_count, first = end, transactions = 0;
@@ -178,16 +178,16 @@ static void complete(struct search *search, uint32_t node)
 
 static void search_from(struct search *search, uint32_t root)
 {
-    reach(search, root);
+    reach_node(search, root);
     while (search->way_count) {
         uint32_t node = search->way[search->way_count - 1];
         if (search->next_edge[node] == search->group->first_edge[node + 1]) {
-            complete(search, node);
+            complete_node(search, node);
             continue;
         }
         uint32_t target = search->group->edges[search->next_edge[node]++];
         if (!search->number[target])
-            reach(search, target);
+            reach_node(search, target);
         else if (search->is_open[target] && search->number[target] < search->low[node])
             search->low[node] = search->number[target];
     }
@@ -212,7 +212,7 @@ static void find_cycles(struct group *group)
     iso_free(numbers);
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 static struct iso_aion_party party_of(const struct group *group, uint32_t member)
 {
@@ -220,7 +220,7 @@ static struct iso_aion_party party_of(const struct group *group, uint32_t member
     return (struct iso_aion_party){&group->engine->values.atoms, tie->tid, tie->origin, tie->sts, tie->cts};
 }
 
-static void tell(struct group *group, uint32_t member, uint32_t breach)
+static void emit_tie_violation(struct group *group, uint32_t member, uint32_t breach)
 {
     struct iso_aion_event event = aion_event_of(group->engine, ISO_TIMESTAMP);
     bool shared = group->other[member] != ISO_NONE;
@@ -240,20 +240,20 @@ static void tell(struct group *group, uint32_t member, uint32_t breach)
     aion_emit(group->engine, &event);
 }
 
-static void tell_all(struct group *group)
+static void emit_group(struct group *group)
 {
     uint32_t *breach = iso_allocate(group->members * sizeof *breach);
     memset(breach, 0xff, group->members * sizeof *breach); /* ISO_NONE */
     for (uint32_t i = 0; i < group->count; i++) {
-        if (group->ties[i].what == AION_TIE_BREACH)
+        if (group->ties[i].what == AION_TIE_SNAPSHOT_ORDER)
             breach[group->member[i]] = group->ties[i].breach;
     }
     for (uint32_t member = 0; member < group->members; member++)
-        tell(group, member, breach[member]);
+        emit_tie_violation(group, member, breach[member]);
     iso_free(breach);
 }
 
-static void settle_group(struct iso_aion *engine, const struct aion_tie *ties, uint32_t count)
+static void resolve_group(struct iso_aion *engine, const struct aion_tie *ties, uint32_t count)
 {
     struct group group = {.engine = engine, .ties = ties, .count = count};
     group.member = iso_allocate(count * sizeof *group.member);
@@ -266,7 +266,7 @@ static void settle_group(struct iso_aion *engine, const struct aion_tie *ties, u
     find_sharers(&group);
     add_edges(&group);
     find_cycles(&group);
-    tell_all(&group);
+    emit_group(&group);
     iso_free(group.member);
     iso_free(group.key);
     iso_free(group.first_tie);
@@ -282,21 +282,22 @@ static int compare_by_cts(const void *left, const void *right)
     return a->cts < b->cts ? -1 : a->cts > b->cts;
 }
 
-/* The shards have told all of every cts below `passed`; of the last timestamp that there is, at the end. */
-void aion_ties_settle(struct iso_aion *engine)
+/* The shards have reported all of every cts below `passed`; of the last timestamp that there is, at the end. */
+void aion_ties_resolve(struct iso_aion *engine)
 {
     uint32_t first = 0, end;
-    if (!engine->tie_count)
+    if (!engine->ties.count)
         return;
-    qsort(engine->ties, engine->tie_count, sizeof *engine->ties, compare_by_cts);
-    for (; first < engine->tie_count && (engine->ties[first].cts < engine->passed || engine->passed == UINT64_MAX);
+    qsort(engine->ties.list, engine->ties.count, sizeof *engine->ties.list, compare_by_cts);
+    for (; first < engine->ties.count &&
+           (engine->ties.list[first].cts < engine->time.passed || engine->time.passed == UINT64_MAX);
          first = end) {
-        for (end = first + 1; end < engine->tie_count && engine->ties[end].cts == engine->ties[first].cts;)
+        for (end = first + 1; end < engine->ties.count && engine->ties.list[end].cts == engine->ties.list[first].cts;)
             end++;
-        settle_group(engine, engine->ties + first, end - first);
+        resolve_group(engine, engine->ties.list + first, end - first);
         for (uint32_t i = first; i < end; i++)
-            aion_values_drop(&engine->values, engine->ties[i].tid);
+            aion_values_drop(&engine->values, engine->ties.list[i].tid);
     }
-    memmove(engine->ties, engine->ties + first, (engine->tie_count - first) * sizeof *engine->ties);
-    engine->tie_count -= first;
+    memmove(engine->ties.list, engine->ties.list + first, (engine->ties.count - first) * sizeof *engine->ties.list);
+    engine->ties.count -= first;
 }

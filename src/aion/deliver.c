@@ -13,6 +13,7 @@ struct iso_aion_event aion_event_of(const struct iso_aion *engine, enum iso_axio
                                    .transaction = nobody,
                                    .other = nobody,
                                    .key = ISO_ABSENT,
+                                   .session = ISO_ABSENT,
                                    .operation = ISO_NONE,
                                    .breach = ISO_NONE,
                                    .writer_expected = nobody,
@@ -20,21 +21,32 @@ struct iso_aion_event aion_event_of(const struct iso_aion *engine, enum iso_axio
                                    .cause = nobody};
 }
 
-struct iso_aion_party aion_party_in(const struct iso_aion *engine, const struct aion_block *block, uint32_t t)
+struct iso_aion_party aion_party_in(const struct iso_aion *engine, const struct aion_key_cache *cache, uint32_t t)
 {
-    const struct iso_history *history = block->history;
+    const struct iso_history *history = cache->history;
     return (struct iso_aion_party){&history->atoms, history->tid[t],
                                    engine->options.origin_is_index ? t : history->origin[t], history->sts[t],
                                    history->cts[t]};
 }
 
-/* What follows from less than there is must not be told: the same stream, judged again once the store is mended, would
- * tell something else in its place. */
+/* No watermark vouches for it, and no deadline: memory was short. */
+static bool is_unpromised(const struct iso_aion *engine, const struct iso_aion_event *event)
+{
+    if (event->state != ISO_AION_FINAL || event->by_deadline || engine->time.limit == engine->time.promised)
+        return false;
+    if (event->axiom == ISO_TIMESTAMP && event->level == ISO_SER)
+        return event->transaction.cts >= engine->time.promised;
+    return event->axiom == ISO_EXT && event->bound > engine->time.promised;
+}
+
+/* What follows from less than there is must not be reported: the same stream, judged again once the store is mended, would
+ * report something else in its place. */
 void aion_emit(struct iso_aion *engine, struct iso_aion_event *event)
 {
     if (engine->budget.failure.status != ISO_OK)
         return;
-    event->id = aion_event_id(event);
+    event->id = iso_aion_event_id(event);
+    event->unpromised = is_unpromised(engine, event);
     if (engine->options.emit)
         engine->options.emit(engine->options.context, event);
 }
@@ -59,12 +71,17 @@ static void deliver_event(struct iso_aion *engine, const struct iso_aion_shard *
                                    .axiom = finding->what == AION_FOUND_EXT ? ISO_EXT : ISO_NOCONFLICT,
                                    .kind = finding->kind,
                                    .by_deadline = finding->by_deadline,
+                                   .assumed = finding->assumed,
                                    .transaction = party_of(atoms, &finding->transaction),
                                    .other = party_of(atoms, &finding->other),
                                    .key_atoms = atoms,
                                    .key = iso_aion_shard_key_atom(shard, finding->key),
                                    .operation = finding->operation,
                                    .bound = finding->bound,
+                                   .unlisted = finding->unlisted.count,
+                                   .excused = finding->unlisted.excused,
+                                   .doubtful = finding->unlisted.doubtful,
+                                   .session = ISO_ABSENT,
                                    .breach = ISO_NONE,
                                    .expected = value_of(atoms, &finding->expected),
                                    .actual = value_of(atoms, &finding->actual),
@@ -83,23 +100,23 @@ static void deliver_tie(struct iso_aion *engine, uint32_t number, const struct a
                            .key = finding->key,
                            .breach = ISO_NONE,
                            .what = (uint8_t)finding->what};
-    aion_tie_add(engine, &tie, iso_aion_shard_atoms(engine->shard[number]), finding->transaction.tid);
+    aion_tie_add(engine, &tie, iso_aion_shard_atoms(engine->shards.list[number]), finding->transaction.tid);
 }
 
 void aion_deliver(struct iso_aion *engine)
 {
-    for (uint32_t s = 0; s < engine->shards; s++)
+    for (uint32_t s = 0; s < engine->shards.count; s++)
         aion_note_failure(engine, s);
-    for (uint32_t s = 0; s < engine->shards; s++) {
+    for (uint32_t s = 0; s < engine->shards.count; s++) {
         uint32_t count;
-        const struct aion_finding *findings = iso_aion_shard_findings(engine->shard[s], &count);
+        const struct aion_finding *findings = iso_aion_shard_findings(engine->shards.list[s], &count);
         for (uint32_t i = 0; i < count; i++) {
             if (findings[i].what == AION_FOUND_READER || findings[i].what == AION_FOUND_WRITER)
                 deliver_tie(engine, s, &findings[i]);
             else
-                deliver_event(engine, engine->shard[s], &findings[i]);
+                deliver_event(engine, engine->shards.list[s], &findings[i]);
         }
         if (count)
-            iso_aion_shard_clear(engine->shard[s]);
+            iso_aion_shard_clear(engine->shards.list[s]);
     }
 }

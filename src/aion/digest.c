@@ -8,7 +8,7 @@ static inline uint64_t value_digest(const struct iso_history *history, iso_atom 
 }
 
 /* An operation that is more than a read or write of a small value. */
-uint64_t aion_content_rare(const struct iso_history *history, uint64_t digest, uint64_t key, uint32_t operation)
+uint64_t aion_content_other(const struct iso_history *history, uint64_t digest, uint64_t key, uint32_t operation)
 {
     uint8_t kind = history->kind[operation];
     uint32_t value = history->value[operation];
@@ -30,13 +30,13 @@ uint64_t aion_tid_digest(const struct iso_history *history, uint32_t t)
 }
 
 /* What stands before the operations. */
-uint64_t aion_content_start(struct aion_block *block, uint32_t t)
+uint64_t aion_content_start(struct aion_key_cache *cache, uint32_t t)
 {
-    const struct iso_history *history = block->history;
+    const struct iso_history *history = cache->history;
     uint8_t flags = history->flags[t];
     uint64_t digest = aion_fold(flags & (ISO_STATUS_MASK | ISO_HAS_STS | ISO_HAS_CTS | ISO_HAS_SNO), 1);
     if (history->session[t] != ISO_NONE)
-        digest = aion_fold(digest, aion_block_session_digest(block, history->session[t]));
+        digest = aion_fold(digest, aion_cached_session_digest(cache, history->session[t]));
     if (flags & ISO_HAS_SNO)
         digest = aion_fold(digest, history->sno[t]);
     if (flags & ISO_HAS_STS)
@@ -48,7 +48,7 @@ uint64_t aion_content_start(struct aion_block *block, uint32_t t)
 
 /* SESSION and TIMESTAMP stand once a transaction, the others once a transaction (NOCONFLICT: pair) and key.
  */
-uint64_t aion_event_id(const struct iso_aion_event *event)
+uint64_t iso_aion_event_id(const struct iso_aion_event *event)
 {
     uint64_t digest = aion_fold((uint64_t)event->level << 8 | event->axiom, 0x15075);
     digest = aion_fold(digest, aion_atom_digest(event->transaction.atoms, event->transaction.tid));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "history/copy.h"
 #include "spill/spill.h"
 
 enum { FETCH_AHEAD = 8, FETCH_STRIDE = 2 };
@@ -31,19 +32,30 @@ static uint64_t wait_of(const struct iso_aion_options *options)
 struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
 {
     struct iso_aion *engine = iso_allocate_zeroed(1, sizeof *engine);
-    struct aion_shard_options shard = {options->level, options->finality_timeout_ms};
+    struct aion_shard_options shard = {.level = options->level,
+                                       .finality_timeout_ms = options->finality_timeout_ms,
+                                       .emit_after_ms = options->emit_after_ms,
+                                       .is_whole_row = options->is_whole_row,
+                                       .context = options->context,
+                                       .max_per_key = options->max_per_key,
+                                       .grounds = options->grounds,
+                                       .tires_soon = options->tires_soon,
+                                       .is_doubted = options->is_doubted,
+                                       .conflict_window = options->conflict_window};
     assert(options->shards <= ISO_AION_SHARDS);
+    assert(options->level == ISO_SI || options->level == ISO_SER);
     engine->options = *options;
-    engine->shards = options->shards ? options->shards : 1;
-    engine->retention = options->retention;
-    for (uint32_t s = 0; s < engine->shards; s++)
-        engine->shard[s] = iso_aion_shard_new(&shard);
-    aion_settle_init(&engine->settle, wait_of(options), options->settle_distance, options->settle_untimed);
-    aion_pool_init(&engine->pool);
+    engine->shards.count = options->shards ? options->shards : 1;
+    engine->time.retention = options->retention;
+    for (uint32_t s = 0; s < engine->shards.count; s++)
+        engine->shards.list[s] = iso_aion_shard_new(&shard);
+    aion_reorder_window_init(&engine->reorder.window, wait_of(options), options->settle_distance,
+                             options->settle_untimed);
+    aion_pool_init(&engine->sessions.pool);
     aion_values_init(&engine->values);
     aion_values_init(&engine->sessions.names);
-    iso_history_init(&engine->held_history);
-    aion_block_set(&engine->held, &engine->held_history);
+    iso_history_init(&engine->unknown.history);
+    aion_key_cache_set(&engine->unknown.cache, &engine->unknown.history);
     aion_spill_open(engine);
     return engine;
 }
@@ -52,48 +64,61 @@ void iso_aion_free(struct iso_aion *engine)
 {
     if (!engine)
         return;
-    for (uint32_t s = 0; s < engine->shards; s++) {
-        iso_aion_shard_free(engine->shard[s]);
-        aion_batch_release(&engine->batch[s]);
-        iso_free(engine->wanted[s].list);
+    for (uint32_t s = 0; s < engine->shards.count; s++) {
+        iso_aion_shard_free(engine->shards.list[s]);
+        aion_batch_release(&engine->shards.batch[s]);
+        iso_free(engine->shards.wanted[s].list);
     }
     aion_held_release(engine);
     aion_group_release(&engine->group);
-    aion_apart_release(&engine->apart);
-    aion_block_release(&engine->block);
-    aion_seen_release(&engine->seen);
+    aion_reorder_front_release(&engine->reorder);
+    aion_key_cache_release(&engine->cache);
+    aion_dedup_release(&engine->dedup);
     aion_values_release(&engine->values);
-    aion_pool_release(&engine->pool);
+    aion_pool_release(&engine->sessions.pool);
     aion_sessions_release(&engine->sessions);
-    iso_column_free(engine->members, engine->member_capacity * sizeof *engine->members);
-    iso_column_free(engine->free_members, engine->member_capacity * sizeof *engine->free_members);
-    iso_free(engine->touches);
-    iso_free(engine->touch_slots);
-    iso_free(engine->ties);
-    iso_free(engine->arrivals.ring);
+    iso_column_free(engine->sessions.members.list,
+                    engine->sessions.members.capacity * sizeof *engine->sessions.members.list);
+    iso_column_free(engine->sessions.members.free,
+                    engine->sessions.members.capacity * sizeof *engine->sessions.members.free);
+    iso_free(engine->accesses.list);
+    iso_free(engine->accesses.slots);
+    iso_free(engine->ties.list);
+    iso_free(engine->time.arrivals.ring);
     iso_free(engine);
 }
 
 void iso_aion_initial(struct iso_aion *engine, const struct iso_history *history)
 {
-    struct aion_block block = {0};
-    for (uint32_t s = 0; s < engine->shards; s++)
-        iso_aion_shard_initial(engine->shard[s], &history->atoms, history->initial_value);
-    aion_block_set(&block, history);
+    struct aion_key_cache cache = {0};
+    for (uint32_t s = 0; s < engine->shards.count; s++)
+        iso_aion_shard_initial(engine->shards.list[s], &history->atoms, history->initial_value);
+    aion_key_cache_set(&cache, history);
     for (uint32_t i = 0; i < history->initial_count; i++) {
-        struct aion_block_key *key = aion_block_key(engine, &block, history->initial_key[i]);
-        struct iso_aion_shard *shard = engine->shard[key->shard];
+        struct aion_cached_key *key = aion_cached_key(engine, &cache, history->initial_key[i]);
+        struct iso_aion_shard *shard = engine->shards.list[key->shard];
         bool append = history->initial_is_append[i];
         iso_aion_shard_set_use(shard, key->number - 1, append ? ISO_KEY_LIST : ISO_KEY_SCALAR);
         iso_aion_shard_initial_key(shard, key->number - 1, &history->atoms, history->initial_of_key[i], append);
     }
-    aion_block_release(&block);
+    aion_key_cache_release(&cache);
+}
+
+void iso_aion_set_initial(struct iso_aion *engine, uint32_t key, iso_atom value, uint64_t now)
+{
+    engine->time.now = now > engine->time.now ? now : engine->time.now;
+    struct aion_cached_key *entry = aion_cached_key(engine, &engine->cache, key);
+    if (engine->budget.failure.status != ISO_OK)
+        return;
+    iso_aion_shard_set_initial(engine->shards.list[entry->shard], entry->number - 1, &engine->cache.history->atoms,
+                               value);
+    aion_deliver(engine);
 }
 
 void iso_aion_block(struct iso_aion *engine, const struct iso_history *history)
 {
     assert(history->finished || history->clock != ISO_CLOCK_PAIR);
-    aion_block_set(&engine->block, history);
+    aion_key_cache_set(&engine->cache, history);
 }
 
 /* ---- the shards, all at once ---- */
@@ -101,7 +126,7 @@ void iso_aion_block(struct iso_aion *engine, const struct iso_history *history)
 struct task {
     struct iso_aion *engine;
     enum { FIND, APPLY, KEEP, GO, ADVANCE, TICK, END, SWEEP, EVICT } what;
-    bool tell;
+    bool emit;
     uint64_t until, start; /* GO, ADVANCE */
     uint64_t bytes;        /* EVICT */
 };
@@ -110,30 +135,30 @@ static void do_task(void *argument, uint32_t number)
 {
     const struct task *task = argument;
     struct iso_aion *engine = task->engine;
-    struct iso_aion_shard *shard = engine->shard[number];
+    struct iso_aion_shard *shard = engine->shards.list[number];
     switch (task->what) {
     case FIND:
-        iso_aion_shard_keys(shard, &engine->block.history->atoms, engine->wanted[number].list,
-                            engine->wanted[number].count);
+        iso_aion_shard_keys(shard, &engine->cache.history->atoms, engine->shards.wanted[number].list,
+                            engine->shards.wanted[number].count);
         break;
     case APPLY:
-        iso_aion_shard_apply(shard, &engine->batch[number]);
+        iso_aion_shard_apply(shard, &engine->shards.batch[number]);
         break;
     case KEEP:
-        iso_aion_shard_keep(shard, &engine->batch[number]);
+        iso_aion_shard_keep(shard, &engine->shards.batch[number]);
         break;
     case GO:
-        iso_aion_shard_release(shard, task->until, task->start, engine->now);
+        iso_aion_shard_release(shard, task->until, task->start, engine->time.now);
         break;
     case ADVANCE:
-        iso_aion_shard_release(shard, task->until, task->start, engine->now);
-        iso_aion_shard_advance(shard, engine->limit, engine->passed, engine->floor, engine->now);
+        iso_aion_shard_release(shard, task->until, task->start, engine->time.now);
+        iso_aion_shard_advance(shard, engine->time.limit, engine->time.passed, engine->time.floor, engine->time.now);
         break;
     case TICK:
-        iso_aion_shard_tick(shard, engine->now);
+        iso_aion_shard_tick(shard, engine->time.now);
         break;
     case END:
-        iso_aion_shard_end(shard, engine->now);
+        iso_aion_shard_end(shard, engine->time.now);
         break;
     case SWEEP:
         iso_aion_shard_sweep(shard);
@@ -142,22 +167,22 @@ static void do_task(void *argument, uint32_t number)
         iso_aion_shard_evict(shard, task->bytes);
         break;
     }
-    if (task->tell)
-        iso_aion_shard_tell(shard);
+    if (task->emit)
+        iso_aion_shard_emit(shard);
 }
 
 static void run_task(struct iso_aion *engine, struct task task)
 {
     task.engine = engine;
     if (engine->options.run)
-        engine->options.run(engine->options.runner, do_task, &task, engine->shards);
+        engine->options.run(engine->options.runner, do_task, &task, engine->shards.count);
     else
-        for (uint32_t s = 0; s < engine->shards; s++)
+        for (uint32_t s = 0; s < engine->shards.count; s++)
             do_task(&task, s);
     aion_deliver(engine);
 }
 
-static void run(struct iso_aion *engine, int what)
+static void run_on_shards(struct iso_aion *engine, int what)
 {
     run_task(engine, (struct task){.what = what});
 }
@@ -165,35 +190,35 @@ static void run(struct iso_aion *engine, int what)
 /* Looks up the keys of the next transactions. Where there is a store, most of the work of a key is to bring it back. */
 static void find_keys(struct iso_aion *engine, uint32_t first, uint32_t end)
 {
-    uint32_t most = engine->shards > 1 ? FIND_AHEAD_PARALLEL : FIND_AHEAD;
+    uint32_t most = engine->shards.count > 1 ? FIND_AHEAD_PARALLEL : FIND_AHEAD;
     end = end - first < most ? end : first + most;
-    aion_block_want_keys(engine, &engine->block, first, end);
-    run(engine, FIND);
-    aion_block_take_keys(engine, &engine->block);
+    aion_key_cache_want(engine, &engine->cache, first, end);
+    run_on_shards(engine, FIND);
+    aion_key_cache_take(engine, &engine->cache);
 }
 
 static void clear_batches(struct iso_aion *engine)
 {
-    for (uint32_t s = 0; s < engine->shards; s++)
-        aion_batch_clear(&engine->batch[s]);
+    for (uint32_t s = 0; s < engine->shards.count; s++)
+        aion_batch_clear(&engine->shards.batch[s]);
 }
 
-void aion_run_batches(struct iso_aion *engine, bool tell)
+void aion_run_batches(struct iso_aion *engine, bool emit)
 {
-    run_task(engine, (struct task){.what = APPLY, .tell = tell});
+    run_task(engine, (struct task){.what = APPLY, .emit = emit});
     clear_batches(engine);
 }
 
 void aion_keep_batches(struct iso_aion *engine)
 {
-    run(engine, KEEP);
+    run_on_shards(engine, KEEP);
     clear_batches(engine);
 }
 
-void aion_let_go(struct iso_aion *engine, uint64_t until, bool tell)
+void aion_let_go(struct iso_aion *engine, uint64_t until, bool emit)
 {
-    aion_apart_go(engine, until, 0);
-    run_task(engine, (struct task){.what = GO, .tell = tell, .until = until});
+    aion_reorder_go(engine, until, 0);
+    run_task(engine, (struct task){.what = GO, .emit = emit, .until = until});
 }
 
 void aion_evict_all(struct iso_aion *engine, uint64_t bytes)
@@ -205,32 +230,32 @@ void aion_evict_all(struct iso_aion *engine, uint64_t bytes)
 
 ISO_FETCH fetch_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
 {
-    const struct iso_history *history = engine->block.history;
+    const struct iso_history *history = engine->cache.history;
     if (t >= end)
         return;
-    aion_seen_fetch(&engine->seen, aion_tid_digest(history, t));
-    if (engine->block.key_count <= KEYS_IN_CACHE)
+    aion_dedup_fetch(&engine->dedup, aion_tid_digest(history, t));
+    if (engine->cache.key_count <= KEYS_IN_CACHE)
         return;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if (history->key[o] < engine->block.key_count)
-            __builtin_prefetch(&engine->block.keys[history->key[o]]);
+        if (history->key[o] < engine->cache.key_count)
+            __builtin_prefetch(&engine->cache.keys[history->key[o]]);
     }
 }
 
 /* The keys of transactions to come that are not known by number yet, one step of the way after the other. */
 static void fetch_keys_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
 {
-    struct aion_block *block = &engine->block;
-    for (int what = 0; what < AION_FETCHES && block->found < block->history->key_count; what++) {
+    struct aion_key_cache *cache = &engine->cache;
+    for (int what = 0; what < AION_FETCHES && cache->found < cache->history->key_count; what++) {
         uint32_t ahead = t + (uint32_t)((AION_FETCHES - what) * FETCH_STRIDE);
         if (ahead < end)
-            aion_block_fetch_keys(engine, block, ahead, (enum aion_fetch)what);
+            aion_key_cache_fetch(engine, cache, ahead, (enum aion_fetch)what);
     }
 }
 
 static void note_arrival(struct iso_aion *engine, uint64_t now, uint64_t cts)
 {
-    struct aion_arrivals *arrivals = &engine->arrivals;
+    struct aion_arrivals *arrivals = &engine->time.arrivals;
     if (arrivals->count) {
         struct aion_arrival *last = &arrivals->ring[(arrivals->first + arrivals->count - 1) % arrivals->capacity];
         if (last->arrival == now) {
@@ -252,39 +277,53 @@ static void note_arrival(struct iso_aion *engine, uint64_t now, uint64_t cts)
 enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t count, uint64_t now, uint32_t *taken,
                              struct iso_error *error)
 {
-    const struct iso_history *history = engine->block.history;
+    const struct iso_history *history = engine->cache.history;
     uint32_t t = first, end = first + count;
     struct aion_accepted accepted;
     enum iso_status status = ISO_OK;
     assert(end <= history->transaction_count);
     if (taken)
         *taken = 0;
+    engine->dedup.contradicted = UINT64_MAX;
+    engine->group.misused = ISO_NONE;
     if (engine->budget.failure.status != ISO_OK)
         return iso_error_set(error, ISO_FAILED, "%s", engine->budget.failure.text);
-    engine->now = now > engine->now ? now : engine->now;
-    aion_settle_begin(&engine->settle, engine->now);
+    engine->time.now = now > engine->time.now ? now : engine->time.now;
+    aion_reorder_window_begin(&engine->reorder.window, engine->time.now);
     for (uint32_t ahead = first; ahead < first + FETCH_AHEAD; ahead++)
         fetch_ahead(engine, ahead, end);
     for (; t < end; t++) {
         fetch_ahead(engine, t + FETCH_AHEAD, end);
-        if (engine->options.spill && t >= engine->block.ready)
+        if (engine->options.spill && t >= engine->cache.ready)
             find_keys(engine, t, end);
         else if (!engine->options.spill)
             fetch_keys_ahead(engine, t, end);
-        status = aion_accept(engine, &engine->block, t, false, &accepted, error);
+        status = aion_accept(engine, &engine->cache, t, false, &accepted, error);
         if (status != ISO_OK)
             break;
         if (engine->options.finality_timeout_ms && iso_status_of(history, t) == ISO_COMMITTED)
-            note_arrival(engine, engine->now, history->cts[t]);
+            note_arrival(engine, engine->time.now, history->cts[t]);
         if (accepted.transaction != ISO_NONE)
             aion_group_add(engine, &accepted);
     }
     aion_group_end(engine);
+    aion_fit_now_and_then(engine);
+    aion_engine_validate(engine);
     if (taken)
         *taken = t - first;
     if (engine->budget.failure.status != ISO_OK)
         return iso_error_set(error, ISO_FAILED, "%s", engine->budget.failure.text);
     return status;
+}
+
+uint64_t iso_aion_contradicted(const struct iso_aion *engine)
+{
+    return engine->dedup.contradicted;
+}
+
+uint32_t iso_aion_misused(const struct iso_aion *engine)
+{
+    return engine->group.misused;
 }
 
 const struct iso_error *iso_aion_failure(const struct iso_aion *engine)
@@ -300,108 +339,128 @@ static uint64_t less(uint64_t left, uint64_t right)
 }
 
 /* Keeps what the retention says below where watermark and deadlines have come. */
-static void set_floor(struct iso_aion *engine)
+void aion_set_floor(struct iso_aion *engine)
 {
-    uint64_t reached = engine->limit > engine->settled ? engine->limit : engine->settled;
-    uint64_t floor = less(reached, engine->retention), passed = less(engine->settled, engine->retention);
-    passed = passed > engine->limit ? passed : engine->limit;
-    engine->passed = passed > engine->passed ? passed : engine->passed;
-    engine->floor = floor > engine->floor ? floor : engine->floor;
+    uint64_t reached = engine->time.limit > engine->time.expired ? engine->time.limit : engine->time.expired;
+    uint64_t floor = less(reached, engine->time.retention), passed = less(engine->time.expired, engine->time.retention);
+    passed = passed > engine->time.limit ? passed : engine->time.limit;
+    engine->time.passed = passed > engine->time.passed ? passed : engine->time.passed;
+    engine->time.floor = floor > engine->time.floor ? floor : engine->time.floor;
 }
 
 uint64_t aion_bytes(const struct iso_aion *engine)
 {
-    uint64_t bytes = engine->pool.in_use + aion_values_bytes(&engine->values) +
-                     (uint64_t)(engine->member_count - engine->free_member_count) * sizeof *engine->members +
-                     aion_sessions_bytes(&engine->sessions) +
-                     (engine->seen.slots ? (engine->seen.mask + 1) * sizeof *engine->seen.slots : 0);
-    for (uint32_t s = 0; s < engine->shards; s++)
-        bytes += iso_aion_shard_bytes(engine->shard[s]);
+    uint64_t bytes = engine->sessions.pool.in_use + aion_values_bytes(&engine->values) +
+                     (uint64_t)(engine->sessions.members.count - engine->sessions.members.free_count) *
+                         sizeof *engine->sessions.members.list +
+                     aion_sessions_bytes(&engine->sessions) + iso_history_size(&engine->unknown.history) +
+                     engine->unknown.capacity * sizeof *engine->unknown.list +
+                     (engine->dedup.slots ? (engine->dedup.mask + 1) * sizeof *engine->dedup.slots : 0);
+    for (uint32_t s = 0; s < engine->shards.count; s++)
+        bytes += iso_aion_shard_bytes(engine->shards.list[s]);
     if (engine->options.spill && engine->budget.limit) /* from the start: room must be left for them */
-        bytes += (uint64_t)engine->shards * ISO_SPILL_BUFFERS;
+        bytes += (uint64_t)engine->shards.count * ISO_SPILL_BUFFERS;
     return bytes;
 }
 
-/* Over the memory limit the retention halves, until what is left lies above the watermark. */
-static void fit_memory(struct iso_aion *engine)
+/* To where the limit stands now; what started at or below `start` goes, too. */
+static void pass_limit(struct iso_aion *engine, uint64_t start)
 {
-    uint64_t reached = engine->limit > engine->settled ? engine->limit : engine->settled;
-    if (!engine->budget.limit)
-        return;
-    while (engine->floor < reached && aion_bytes(engine) > engine->budget.limit) {
-        engine->retention = less(reached, engine->floor) / 2;
-        set_floor(engine);
-        run(engine, ADVANCE);
-        run(engine, SWEEP);
-        aion_sessions_trim(engine);
-        if (engine->seen.slots)
-            aion_seen_rebuild(&engine->seen, engine->floor);
-    }
+    struct task task = {.what = ADVANCE, .start = start};
+    if (engine->time.limit)
+        task.until = engine->time.limit - 1;
+    task.start = task.until > start ? task.until : start;
+    aion_reorder_go(engine, task.until, task.start);
+    run_task(engine, task);
+    aion_ties_resolve(engine);
 }
 
-static void advance(struct iso_aion *engine)
+void aion_trim_all(struct iso_aion *engine)
 {
-    set_floor(engine);
-    struct task task = {.what = ADVANCE};
-    if (engine->limit)
-        task.until = task.start = engine->limit - 1;
-    task.start = engine->floor > task.start ? engine->floor : task.start;
-    aion_apart_go(engine, task.until, task.start);
-    run_task(engine, task);
-    aion_ties_settle(engine);
+    pass_limit(engine, 0);
+    run_on_shards(engine, SWEEP);
+    aion_sessions_trim(engine);
+    aion_held_trim(engine, engine->time.floor);
+    if (engine->dedup.slots)
+        aion_dedup_rebuild(&engine->dedup, engine->time.floor);
+}
+
+static void advance_time(struct iso_aion *engine)
+{
+    aion_set_floor(engine);
+    pass_limit(engine, engine->time.floor);
     aion_sessions_sweep(engine);
+    aion_held_sweep(engine);
     aion_spill(engine);
-    fit_memory(engine);
+    aion_fit(engine);
 }
 
 void iso_aion_watermark(struct iso_aion *engine, uint64_t timestamp, uint64_t now)
 {
-    engine->now = now > engine->now ? now : engine->now;
-    if (timestamp < engine->limit)
+    engine->time.now = now > engine->time.now ? now : engine->time.now;
+    engine->time.promised =
+        aion_above(timestamp) > engine->time.promised ? aion_above(timestamp) : engine->time.promised;
+    if (timestamp < engine->time.limit)
         return;
-    engine->limit = timestamp == UINT64_MAX ? UINT64_MAX : timestamp + 1;
-    advance(engine);
+    engine->time.limit = aion_above(timestamp);
+    advance_time(engine);
+    aion_engine_validate(engine);
 }
 
 void iso_aion_tick(struct iso_aion *engine, uint64_t now)
 {
-    struct aion_arrivals *arrivals = &engine->arrivals;
-    engine->now = now > engine->now ? now : engine->now;
-    if (aion_queue_count(&engine->apart.queue))
-        aion_let_go(engine, aion_settle_until(&engine->settle, engine->now), true);
-    run(engine, TICK);
-    bool settled = false;
+    struct aion_arrivals *arrivals = &engine->time.arrivals;
+    engine->time.now = now > engine->time.now ? now : engine->time.now;
+    if (aion_reorder_queue_count(&engine->reorder.queue))
+        aion_let_go(engine, aion_reorder_window_until(&engine->reorder.window, engine->time.now), true);
+    run_on_shards(engine, TICK);
+    bool expired = false;
     while (arrivals->count &&
-           less(engine->now, arrivals->ring[arrivals->first].arrival) >= engine->options.finality_timeout_ms) {
+           less(engine->time.now, arrivals->ring[arrivals->first].arrival) >= engine->options.finality_timeout_ms) {
         uint64_t cts = arrivals->ring[arrivals->first].cts;
         arrivals->first = (arrivals->first + 1) % arrivals->capacity;
         arrivals->count--;
-        settled |= cts > engine->settled;
-        engine->settled = cts > engine->settled ? cts : engine->settled;
+        expired |= cts > engine->time.expired;
+        engine->time.expired = cts > engine->time.expired ? cts : engine->time.expired;
     }
-    if (settled)
-        advance(engine);
+    if (expired)
+        advance_time(engine);
+    aion_engine_validate(engine);
 }
 
 void iso_aion_end(struct iso_aion *engine, uint64_t now)
 {
-    engine->now = now > engine->now ? now : engine->now;
-    engine->limit = engine->passed = UINT64_MAX;
-    aion_apart_go(engine, UINT64_MAX, UINT64_MAX);
-    run(engine, END);
-    aion_ties_settle(engine);
+    engine->time.now = now > engine->time.now ? now : engine->time.now;
+    engine->time.limit = engine->time.passed = engine->time.promised = UINT64_MAX;
+    aion_reorder_go(engine, UINT64_MAX, UINT64_MAX);
+    run_on_shards(engine, END);
+    aion_ties_resolve(engine);
+    aion_engine_validate(engine);
 }
 
 /* ---- looking in ---- */
+
+void iso_aion_count_waiting(const struct iso_aion *engine, struct iso_aion_waiting *waiting)
+{
+    uint64_t expired = engine->time.expired ? aion_above(engine->time.expired) : 0, since = UINT64_MAX;
+    uint64_t bound = engine->time.limit > expired ? engine->time.limit : expired;
+    *waiting = (struct iso_aion_waiting){.transactions = aion_reorder_queue_count(&engine->reorder.queue)};
+    for (uint32_t s = 0; s < engine->shards.count; s++) {
+        uint64_t own = iso_aion_shard_waits_since(engine->shards.list[s], bound);
+        since = own < since ? own : since;
+        iso_aion_shard_count_waiting(engine->shards.list[s], bound, waiting);
+    }
+    waiting->oldest_ms = less(engine->time.now, since);
+}
 
 void iso_aion_stats(const struct iso_aion *engine, struct iso_aion_stats *stats)
 {
     *stats = engine->stats;
     stats->sessions = engine->sessions.different;
-    stats->open_unknown = engine->held_open;
-    stats->waiting = aion_queue_count(&engine->apart.queue);
-    stats->waiting_from = stats->waiting ? engine->apart.queue.turns[engine->apart.queue.first].time : UINT64_MAX;
-    for (uint32_t s = 0; s < engine->shards; s++)
-        iso_aion_shard_stats(engine->shard[s], stats);
+    stats->open_unknown = engine->unknown.open;
+    stats->waiting = aion_reorder_queue_count(&engine->reorder.queue);
+    stats->waiting_from = stats->waiting ? engine->reorder.queue.turns[engine->reorder.queue.first].time : UINT64_MAX;
+    for (uint32_t s = 0; s < engine->shards.count; s++)
+        iso_aion_shard_stats(engine->shards.list[s], stats);
     stats->bytes = aion_bytes(engine);
 }

@@ -2,10 +2,10 @@
  *
  * A key goes as a record of all that it is (record.c), so that one which comes back is the one that went: verdicts do
  * not depend on who is in memory. Those stay that others refer to by their number or by their reads: a read that a
- * version to come may change, a case, a write of unknown outcome, a step that waits for its turn, a tie that is not
- * told.
+ * version to come may change, a pending verdict, a write of unknown outcome, a step that waits for its turn, a tie that is not
+ * reported.
  *
- * Of every key that the hand comes by older versions go, whether it stays or not (cut.c).
+ * Of every key that the hand comes by older versions go, whether it stays or not (paging.c).
  *
  * Who goes follows from the engine's state alone (archive.h): no clock, no address, nothing of the process. So a run
  * that is done again from an archive lets the same go at the same places.
@@ -18,31 +18,31 @@
 #include "base/fetch.h"
 #include "base/memory.h"
 
-static void cut_record(void *owner, struct iso_spill_record *record)
+static void compact_record(void *owner, struct iso_spill_record *record)
 {
     struct iso_aion_shard *shard = owner;
-    shard->stats.spilt.lapsed += aion_record_cut(shard, record, &shard->cut_record);
+    shard->stats.spilt.compacted += aion_record_compact(shard, record, &shard->paging.compact_record);
 }
 
 enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard, const struct iso_spill_options *options,
                                         struct iso_error *error)
 {
     struct iso_spill_options own = *options;
-    own.cut = cut_record;
+    own.cut = compact_record;
     own.owner = shard;
-    return iso_spill_open(&own, &shard->store, error);
+    return iso_spill_open(&own, &shard->paging.store, error);
 }
 
 const struct iso_error *iso_aion_shard_failure(const struct iso_aion_shard *shard)
 {
-    return &shard->failure;
+    return &shard->paging.failure;
 }
 
 uint64_t aion_store_bytes(const struct iso_aion_shard *shard)
 {
     struct iso_spill_stats stats = {0};
-    if (shard->store)
-        iso_spill_stats(shard->store, &stats);
+    if (shard->paging.store)
+        iso_spill_stats(shard->paging.store, &stats);
     return stats.memory;
 }
 
@@ -50,17 +50,17 @@ void aion_add_spilt(const struct iso_aion_shard *shard, struct iso_aion_spilt *s
 {
     const struct iso_aion_spilt *own = &shard->stats.spilt;
     struct iso_spill_stats stats = {0};
-    if (shard->store)
-        iso_spill_stats(shard->store, &stats);
+    if (shard->paging.store)
+        iso_spill_stats(shard->paging.store, &stats);
     spilt->hits += own->hits;
     spilt->misses += own->misses;
     spilt->evicted += own->evicted;
     spilt->clean += own->clean;
-    spilt->cut += own->cut;
-    spilt->joined += own->joined;
+    spilt->paged_out += own->paged_out;
+    spilt->paged_in += own->paged_in;
     spilt->old_reads += own->old_reads;
     spilt->keys += stats.records;
-    spilt->lapsed += own->lapsed;
+    spilt->compacted += own->compacted;
     spilt->disk += stats.disk;
     spilt->used += stats.used;
     spilt->living += stats.living;
@@ -73,17 +73,17 @@ void aion_add_spilt(const struct iso_aion_shard *shard, struct iso_aion_spilt *s
 
 void iso_aion_shard_pin(struct iso_aion_shard *shard, uint32_t key, bool pinned)
 {
-    uint32_t *flags = &shard->keys[key].flags;
+    uint32_t *flags = &shard->keys.list[key].flags;
     *flags = pinned ? *flags | AION_KEY_PINNED : *flags & ~AION_KEY_PINNED;
 }
 
-static void pin_waiting(struct iso_aion_shard *shard, bool pinned)
+static void pin_reordered(struct iso_aion_shard *shard, bool pinned)
 {
-    const struct aion_queue *queue = &shard->waiting.queue;
+    const struct aion_reorder_queue *queue = &shard->reorder.queue;
     for (uint32_t i = queue->first; i < queue->end; i++) {
         uint32_t subject = queue->turns[i].subject;
-        const struct aion_batch *batch = &shard->waiting.pages[subject >> AION_PAGE_BITS].batch;
-        const struct aion_part *part = &batch->parts[subject & ((1u << AION_PAGE_BITS) - 1)];
+        const struct aion_batch *batch = &shard->reorder.pages[subject >> AION_REORDER_PAGE_BITS].batch;
+        const struct aion_part *part = &batch->parts[subject & ((1u << AION_REORDER_PAGE_BITS) - 1)];
         for (uint32_t s = part->first_step; s < part->first_step + part->step_count; s++)
             iso_aion_shard_pin(shard, batch->steps[s].key, pinned);
     }
@@ -100,10 +100,11 @@ static bool is_referred_to(struct iso_aion_shard *shard, struct aion_key *key)
     aion_trim(shard, key);
     if (key->reads.count)
         return true;
-    if (!key->rare)
+    if (!key->cold)
         return false;
-    const struct aion_rare *rare = &shard->rares[key->rare];
-    return rare->first_case || (rare->spares.count && aion_is_unknown(aion_run_last(&shard->pool, &rare->spares)));
+    const struct aion_cold *cold = &shard->cold.list[key->cold];
+    return cold->first_pending || cold->idle.count || aion_keeps_crowd(shard, key) ||
+           (cold->nonversions.count && aion_is_unknown(aion_run_last(&shard->pool, &cold->nonversions)));
 }
 
 /* ---- who goes ---- */
@@ -118,14 +119,14 @@ static bool store_key(struct iso_aion_shard *shard, struct aion_key *key, uint64
         shard->stats.spilt.clean++;
         return true;
     }
-    if (!stored && iso_spill_get(shard->store, digest, &other, &size, &shard->failure) != ISO_OK)
+    if (!stored && iso_spill_get(shard->paging.store, digest, &other, &size, &shard->paging.failure) != ISO_OK)
         return false;
-    struct iso_spill_record record = aion_record_write(shard, key, &shard->record);
-    if (other || shard->record.size > iso_spill_most(shard->store)) {
+    struct iso_spill_record record = aion_record_write(shard, key, &shard->paging.record);
+    if (other || shard->paging.record.size > iso_spill_most(shard->paging.store)) {
         key->flags |= AION_KEY_ALONE;
         return false;
     }
-    return iso_spill_put(shard->store, digest, stored, &record, &shard->failure) == ISO_OK;
+    return iso_spill_put(shard->paging.store, digest, stored, &record, &shard->paging.failure) == ISO_OK;
 }
 
 void aion_entry_forget(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version)
@@ -134,12 +135,12 @@ void aion_entry_forget(struct iso_aion_shard *shard, const struct aion_key *key,
     aion_transaction_drop(shard, version->transaction);
 }
 
-static void empty_run(struct iso_aion_shard *shard, struct aion_key *key, struct aion_run *run, bool spares)
+static void empty_run(struct iso_aion_shard *shard, struct aion_key *key, struct aion_run *run, bool nonversions)
 {
     struct aion_place place = aion_run_begin();
     const struct aion_entry *entry;
     for (; (entry = aion_run_get(&shard->pool, run, place)); aion_run_next(&shard->pool, run, &place)) {
-        if (spares) {
+        if (nonversions) {
             aion_values_drop(&shard->values, entry->value);
             aion_transaction_drop(shard, entry->transaction);
         } else {
@@ -149,38 +150,38 @@ static void empty_run(struct iso_aion_shard *shard, struct aion_key *key, struct
     aion_run_drop(&shard->pool, run, run->count);
 }
 
-static void forget_key(struct iso_aion_shard *shard, struct aion_key *key, uint64_t digest)
+static void forget_key(struct iso_aion_shard *shard, struct aion_key *key)
 {
     shard->stats.versions -= key->versions.count;
     empty_run(shard, key, &key->versions, false);
-    if (key->rare) {
-        struct aion_rare *rare = &shard->rares[key->rare];
-        empty_run(shard, key, &rare->spares, true);
-        aion_run_release(&shard->pool, &rare->cuts);
-        if (rare->base != ISO_ABSENT)
-            aion_value_drop(shard, key, rare->base);
-        if (rare->initial != shard->initial)
-            aion_values_drop(&shard->values, rare->initial);
+    if (key->cold) {
+        struct aion_cold *cold = &shard->cold.list[key->cold];
+        empty_run(shard, key, &cold->nonversions, true);
+        aion_run_release(&shard->pool, &cold->pages);
+        if (cold->base != ISO_ABSENT)
+            aion_value_drop(shard, key, cold->base);
+        if (cold->initial != shard->keys.initial)
+            aion_values_drop(&shard->values, cold->initial);
     }
-    aion_key_free(shard, (uint32_t)(key - shard->keys), digest);
+    aion_key_free(shard, (uint32_t)(key - shard->keys.list));
     shard->stats.spilt.evicted++;
 }
 
 static void evict_key(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    if (key->flags & AION_KEY_CUT)
-        aion_cuts_trim(shard, key);
-    bool asked = key->flags & AION_KEY_ASKED && !shard->eager;
+    if (key->flags & AION_KEY_PAGED)
+        aion_pages_trim(shard, key);
+    bool asked = key->flags & AION_KEY_ASKED && !shard->paging.eager;
     if (asked)
         key->flags -= AION_KEY_ASKED_ONCE;
     bool stays = asked || is_referred_to(shard, key);
     if (!(key->flags & AION_KEY_FREE))
-        aion_cut(shard, key);
+        aion_page_out(shard, key);
     if (stays)
         return;
     uint64_t digest = aion_key_digest(shard, key);
     if (store_key(shard, key, digest))
-        forget_key(shard, key, digest);
+        forget_key(shard, key);
 }
 
 /* ---- fetching ahead of the hand ---- */
@@ -188,9 +189,9 @@ static void evict_key(struct iso_aion_shard *shard, struct aion_key *key)
 /* Keys between two steps of fetching. */
 enum { FETCH_STRIDE = 6, FETCH_VERSIONS = 5 };
 
-static const struct aion_key *going(const struct iso_aion_shard *shard, uint32_t number)
+static const struct aion_key *key_going(const struct iso_aion_shard *shard, uint32_t number)
 {
-    const struct aion_key *key = &shard->keys[number < shard->key_count ? number : 0];
+    const struct aion_key *key = &shard->keys.list[number < shard->keys.count ? number : 0];
     bool stays = key->flags & (AION_KEY_FREE | AION_KEY_PINNED | AION_KEY_ALONE | AION_KEY_ASKED);
     return (stays && key->versions.count < FETCH_VERSIONS) || !key->versions.at ? NULL : key;
 }
@@ -208,21 +209,21 @@ ISO_FETCH fetch_going(const struct iso_aion_shard *shard, uint32_t hand)
 {
     const struct aion_key *key;
     uint32_t at = hand + 4 * FETCH_STRIDE;
-    __builtin_prefetch(&shard->keys[at < shard->key_count ? at : 0], 1);
-    if ((key = going(shard, hand + 3 * FETCH_STRIDE))) {
+    __builtin_prefetch(&shard->keys.list[at < shard->keys.count ? at : 0], 1);
+    if ((key = key_going(shard, hand + 3 * FETCH_STRIDE))) {
         __builtin_prefetch(aion_pool_at(&shard->pool, key->versions.at), 1);
         aion_values_fetch_entry(&shard->values, key->atom);
     }
-    if ((key = going(shard, hand + 2 * FETCH_STRIDE)) && aion_run_chunks(&key->versions) <= 1 &&
+    if ((key = key_going(shard, hand + 2 * FETCH_STRIDE)) && aion_run_chunks(&key->versions) <= 1 &&
         !aion_key_is_list(key)) {
         fetch_named(shard, &key->versions, false);
         aion_values_fetch_leave(&shard->values, key->atom);
-        if (aion_value_is_entry(key->atom)) /* whose hash is the low half of its digest */
-            aion_index_fetch(&shard->key_index, shard->values.hash[key->atom & ~ISO_ATOM_TABLE]);
+        aion_index_fetch(&shard->keys.index, aion_value_hash(&shard->values, key->atom));
     }
-    if ((key = going(shard, hand + FETCH_STRIDE)) && aion_run_chunks(&key->versions) <= 1 && !aion_key_is_list(key)) {
+    if ((key = key_going(shard, hand + FETCH_STRIDE)) && aion_run_chunks(&key->versions) <= 1 &&
+        !aion_key_is_list(key)) {
         fetch_named(shard, &key->versions, true);
-        iso_spill_fetch(shard->store, aion_key_digest(shard, key));
+        iso_spill_fetch(shard->paging.store, aion_key_digest(shard, key));
     }
 }
 
@@ -232,27 +233,28 @@ enum { ROUNDS = 5 };
 /* What else is in use does not change here. */
 uint64_t iso_aion_shard_key_bytes(const struct iso_aion_shard *shard)
 {
-    return shard->pool.in_use + aion_values_bytes(&shard->values) + (uint64_t)shard->keys_in_use * sizeof *shard->keys +
-           (uint64_t)shard->rares_in_use * sizeof *shard->rares +
-           (uint64_t)shard->transactions_in_use * sizeof *shard->transactions;
+    return shard->pool.in_use + aion_values_bytes(&shard->values) +
+           (uint64_t)shard->keys.in_use * sizeof *shard->keys.list +
+           (uint64_t)shard->cold.in_use * sizeof *shard->cold.list +
+           (uint64_t)shard->transactions.in_use * sizeof *shard->transactions.list;
 }
 
 void iso_aion_shard_evict(struct iso_aion_shard *shard, uint64_t bytes)
 {
     uint64_t before = iso_aion_shard_key_bytes(shard), goal = before > bytes ? before - bytes : 0;
-    iso_spill_advance(shard->store, shard->floor);
-    pin_waiting(shard, true);
-    shard->thorough = true;
-    shard->eager = !goal;
-    for (uint64_t left = ROUNDS * (uint64_t)shard->key_count; left && shard->failure.status == ISO_OK; left--) {
+    iso_spill_advance(shard->paging.store, shard->time.floor);
+    pin_reordered(shard, true);
+    shard->time.thorough = true;
+    shard->paging.eager = !goal;
+    for (uint64_t left = ROUNDS * (uint64_t)shard->keys.count; left && shard->paging.failure.status == ISO_OK; left--) {
         if (iso_aion_shard_key_bytes(shard) <= goal)
             break;
-        shard->evict_hand = shard->evict_hand + 1 < shard->key_count ? shard->evict_hand + 1 : 0;
-        fetch_going(shard, shard->evict_hand);
-        evict_key(shard, &shard->keys[shard->evict_hand]);
+        shard->paging.evict_hand = shard->paging.evict_hand + 1 < shard->keys.count ? shard->paging.evict_hand + 1 : 0;
+        fetch_going(shard, shard->paging.evict_hand);
+        evict_key(shard, &shard->keys.list[shard->paging.evict_hand]);
     }
-    shard->thorough = false;
-    aion_values_shrink(&shard->values, shard->eager);
+    shard->time.thorough = false;
+    aion_values_shrink(&shard->values, shard->paging.eager);
     aion_keys_shrink(shard);
-    pin_waiting(shard, false);
+    pin_reordered(shard, false);
 }

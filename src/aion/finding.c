@@ -1,4 +1,4 @@
-/* Findings: what a shard has to tell, holding on to the texts that they name. */
+/* Findings: what a shard has to report, holding on to the texts that they name. */
 #include "aion/shard_private.h"
 #include "base/memory.h"
 
@@ -6,11 +6,12 @@
 
 struct aion_finding *aion_finding_new(struct iso_aion_shard *shard, enum aion_finding_what what, uint32_t key)
 {
-    if (shard->finding_count == shard->finding_capacity) {
-        shard->finding_capacity = shard->finding_capacity ? shard->finding_capacity * 2 : 16;
-        shard->findings = iso_reallocate(shard->findings, shard->finding_capacity * sizeof *shard->findings);
+    if (shard->findings.count == shard->findings.capacity) {
+        shard->findings.capacity = shard->findings.capacity ? shard->findings.capacity * 2 : 16;
+        shard->findings.list =
+            iso_reallocate(shard->findings.list, shard->findings.capacity * sizeof *shard->findings.list);
     }
-    struct aion_finding *finding = &shard->findings[shard->finding_count++];
+    struct aion_finding *finding = &shard->findings.list[shard->findings.count++];
     struct aion_party nobody = {.tid = ISO_ABSENT};
     *finding = (struct aion_finding){.what = what,
                                      .key = key,
@@ -23,11 +24,26 @@ struct aion_finding *aion_finding_new(struct iso_aion_shard *shard, enum aion_fi
     return finding;
 }
 
+bool aion_list_is_full(const struct iso_aion_shard *shard, const struct aion_key *key)
+{
+    return shard->options.max_per_key && key->cold && shard->cold.list[key->cold].listed >= shard->options.max_per_key;
+}
+
+bool aion_list(struct iso_aion_shard *shard, struct aion_key *key, uint32_t weight)
+{
+    struct aion_cold *cold = aion_cold_of(shard, key);
+    if (aion_list_is_full(shard, key))
+        return false;
+    cold->listed = weight > UINT32_MAX - cold->listed ? UINT32_MAX : cold->listed + weight;
+    key->flags |= AION_KEY_CHANGED;
+    return true;
+}
+
 struct aion_party aion_party_of(struct iso_aion_shard *shard, uint32_t number)
 {
     if (number == ISO_NONE)
         return (struct aion_party){.tid = ISO_ABSENT};
-    const struct aion_transaction *transaction = &shard->transactions[number];
+    const struct aion_transaction *transaction = &shard->transactions.list[number];
     return (struct aion_party){.tid = aion_values_hold(&shard->values, transaction->tid),
                                .origin = transaction->origin,
                                .sts = transaction->sts,
@@ -48,14 +64,14 @@ static void drop_words(struct iso_aion_shard *shard, struct aion_words *words)
 
 const struct aion_finding *iso_aion_shard_findings(const struct iso_aion_shard *shard, uint32_t *count)
 {
-    *count = shard->finding_count;
-    return shard->findings;
+    *count = shard->findings.count;
+    return shard->findings.list;
 }
 
 void iso_aion_shard_clear(struct iso_aion_shard *shard)
 {
-    for (uint32_t i = 0; i < shard->finding_count; i++) {
-        struct aion_finding *finding = &shard->findings[i];
+    for (uint32_t i = 0; i < shard->findings.count; i++) {
+        struct aion_finding *finding = &shard->findings.list[i];
         aion_values_drop(&shard->values, finding->transaction.tid);
         aion_values_drop(&shard->values, finding->other.tid);
         aion_values_drop(&shard->values, finding->writer_expected.tid);
@@ -64,5 +80,5 @@ void iso_aion_shard_clear(struct iso_aion_shard *shard)
         drop_words(shard, &finding->expected);
         drop_words(shard, &finding->actual);
     }
-    shard->finding_count = 0;
+    shard->findings.count = 0;
 }

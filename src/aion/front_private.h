@@ -6,7 +6,7 @@
 
 struct aion_taking {
     struct iso_aion *engine;
-    struct aion_block *block;
+    struct aion_key_cache *cache;
     const struct iso_history *history;
     uint32_t transaction;
     uint8_t flags; /* of the part */
@@ -21,7 +21,7 @@ static inline bool aion_is_foreign(const struct iso_aion *engine, uint8_t flags)
     return engine->options.level == ISO_SI && !(flags & ISO_HAS_STS);
 }
 
-/* touch.c: judges INT and makes the steps for the shards, batch by batch. */
-void aion_touch_operations(const struct aion_taking *taking);
+/* access.c: judges INT and makes the steps for the shards, batch by batch. */
+void aion_access_operations(const struct aion_taking *taking);
 
 #endif

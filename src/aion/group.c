@@ -53,15 +53,15 @@ static void sort_group(struct aion_group *group)
 
 /* Takes all of the group: judges it, or lets it wait. The last batch stays with the shards' batches until the next, or
  * the end. */
-static void take(struct iso_aion *engine, uint32_t batch, uint64_t until)
+static void take_batch(struct iso_aion *engine, uint32_t batch, uint64_t until)
 {
     struct aion_group *group = &engine->group;
     if (!group->sorted)
         sort_group(group);
-    bool some_wait = aion_queue_count(&engine->apart.queue) > 0;
+    bool some_wait = aion_reorder_queue_count(&engine->reorder.queue) > 0;
     group->waits = some_wait || (group->count && group->order[group->count - 1].time > until);
     for (uint32_t i = 0; i < group->count; i++) {
-        aion_take(engine, &engine->block, &group->accepted[group->order[i].number], engine->now);
+        aion_take(engine, &engine->cache, &group->accepted[group->order[i].number], engine->time.now);
         if ((i + 1) % batch || i + 1 == group->count)
             continue;
         if (group->waits)
@@ -69,24 +69,24 @@ static void take(struct iso_aion *engine, uint32_t batch, uint64_t until)
         else
             aion_run_batches(engine, false);
     }
-    group->untold += group->count;
+    group->unreported += group->count;
     group->count = 0;
     group->sorted = true;
 }
 
-static void end(struct iso_aion *engine, bool tell)
+static void end_batch(struct iso_aion *engine, bool emit)
 {
     struct aion_group *group = &engine->group;
-    uint64_t until = aion_settle_until(&engine->settle, engine->now);
-    take(engine, engine->shards > 1 ? BATCH_PARALLEL : BATCH, until);
-    tell |= group->untold >= GROUP;
-    group->untold = tell ? 0 : group->untold;
+    uint64_t until = aion_reorder_window_until(&engine->reorder.window, engine->time.now);
+    take_batch(engine, engine->shards.count > 1 ? BATCH_PARALLEL : BATCH, until);
+    emit |= group->unreported >= GROUP;
+    group->unreported = emit ? 0 : group->unreported;
     if (group->waits) {
         aion_keep_batches(engine);
-        aion_queue_merge(&engine->apart.queue);
-        aion_let_go(engine, until, tell);
+        aion_reorder_queue_merge(&engine->reorder.queue);
+        aion_let_go(engine, until, emit);
     } else {
-        aion_run_batches(engine, tell);
+        aion_run_batches(engine, emit);
     }
     group->waits = false;
     aion_spill(engine);
@@ -95,29 +95,29 @@ static void end(struct iso_aion *engine, bool tell)
 void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepted)
 {
     struct aion_group *group = &engine->group;
-    uint32_t batch = engine->shards > 1 ? BATCH_PARALLEL : BATCH, number = group->count;
+    uint32_t batch = engine->shards.count > 1 ? BATCH_PARALLEL : BATCH, number = group->count;
     if (!group->accepted) {
         group->accepted = iso_allocate(GROUP * sizeof *group->accepted);
         group->order = iso_allocate(GROUP * sizeof *group->order);
         group->spare = iso_allocate(GROUP * sizeof *group->spare);
     }
     uint64_t before = number ? group->order[number - 1].time : 0, time = accepted->times.cts;
-    if (iso_status_of(engine->block.history, accepted->transaction) != ISO_COMMITTED)
+    if (iso_status_of(engine->cache.history, accepted->transaction) != ISO_COMMITTED)
         time = before; /* stays where it arrived */
-    else if (engine->settle.wait_ms)
-        aion_settle_note(&engine->settle, time);
+    else if (engine->reorder.window.wait_ms)
+        aion_reorder_window_note(&engine->reorder.window, time);
     group->sorted = number ? group->sorted && time >= before : true;
     group->accepted[number] = *accepted;
     group->order[group->count++] = (struct aion_place_in_time){time, number};
     if (group->count < GROUP && (!group->sorted || group->count % batch))
         return;
-    end(engine, false);
-    aion_settle_begin(&engine->settle, engine->now);
+    end_batch(engine, false);
+    aion_reorder_window_begin(&engine->reorder.window, engine->time.now);
 }
 
 void aion_group_end(struct iso_aion *engine)
 {
-    end(engine, true);
+    end_batch(engine, true);
 }
 
 void aion_group_release(struct aion_group *group)

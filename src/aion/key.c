@@ -3,6 +3,7 @@
 
 #include "aion/record.h"
 #include "base/memory.h"
+#include "verdict/unjudged.h"
 
 #define GROW(column, old, next)                                                                                        \
     ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
@@ -10,42 +11,44 @@
 static void grow_keys(struct iso_aion_shard *shard)
 {
     /* in steps of 16,384 keys, so that the column is a mapping from the start and keys fall on cache lines */
-    size_t old = shard->key_capacity, next = old ? old * 2 : 16384;
-    GROW(shard->keys, old, next);
-    shard->key_capacity = (uint32_t)next;
-    aion_advise_huge(shard->keys, next * sizeof *shard->keys);
+    size_t old = shard->keys.capacity, next = old ? old * 2 : 16384;
+    GROW(shard->keys.list, old, next);
+    shard->keys.capacity = (uint32_t)next;
+    aion_advise_huge(shard->keys.list, next * sizeof *shard->keys.list);
 }
 
 static uint32_t new_key(struct iso_aion_shard *shard)
 {
-    uint32_t number = shard->free_key - 1;
-    if (shard->free_key) {
-        shard->free_key = shard->keys[number].atom;
+    uint32_t number = shard->keys.free - 1;
+    if (shard->keys.free) {
+        shard->keys.free = shard->keys.list[number].atom;
     } else {
-        if (shard->key_count == shard->key_capacity)
+        if (shard->keys.count == shard->keys.capacity)
             grow_keys(shard);
-        number = shard->key_count++;
+        number = shard->keys.count++;
     }
-    shard->keys_in_use++;
+    shard->keys.in_use++;
     return number;
 }
 
 /* Not in memory: on disk, or new. */
-static uint32_t add_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom name, uint64_t digest)
+static uint32_t add_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom name, uint64_t digest,
+                        uint32_t hash)
 {
     const uint8_t *record = NULL;
     uint32_t number = new_key(shard), size;
-    struct aion_key *key = &shard->keys[number];
-    *key = (struct aion_key){.newest_value = shard->initial, .atom = aion_values_take(&shard->values, atoms, name)};
-    aion_index_add(&shard->key_index, digest, number);
-    if (shard->store)
-        iso_spill_get(shard->store, digest, &record, &size, &shard->failure);
+    struct aion_key *key = &shard->keys.list[number];
+    *key =
+        (struct aion_key){.newest_value = shard->keys.initial, .atom = aion_values_take(&shard->values, atoms, name)};
+    aion_index_add(&shard->keys.index, hash, number);
+    if (shard->paging.store)
+        iso_spill_get(shard->paging.store, digest, &record, &size, &shard->paging.failure);
     if (!record || !aion_record_is_of(record, size, atoms, name)) {
-        shard->known_keys++;
+        shard->keys.known++;
         return number;
     }
     if (!aion_record_read(shard, key, record, size))
-        iso_spill_altered(shard->store, &shard->failure);
+        iso_spill_altered(shard->paging.store, &shard->paging.failure);
     key->flags |= AION_KEY_STORED;
     shard->stats.spilt.misses++;
     return number;
@@ -53,42 +56,43 @@ static uint32_t add_key(struct iso_aion_shard *shard, const struct iso_atoms *at
 
 uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key, uint64_t digest)
 {
-    uint32_t number;
-    for (uint32_t at = aion_index_first(&shard->key_index, digest);
-         aion_index_at(&shard->key_index, at, digest, &number); at++) {
-        if (number == UINT32_MAX || !aion_atoms_same(&shard->values.atoms, shard->keys[number].atom, atoms, key))
+    uint32_t number, hash = aion_atom_hash(atoms, key);
+    for (uint32_t at = aion_index_first(&shard->keys.index, hash); aion_index_at(&shard->keys.index, at, hash, &number);
+         at++) {
+        shard->stats.steps++;
+        if (number == UINT32_MAX || !aion_atoms_same(&shard->values.atoms, shard->keys.list[number].atom, atoms, key))
             continue;
-        uint32_t *flags = &shard->keys[number].flags;
+        uint32_t *flags = &shard->keys.list[number].flags;
         *flags += (*flags & AION_KEY_ASKED) == AION_KEY_ASKED ? 0 : AION_KEY_ASKED_ONCE;
-        shard->stats.spilt.hits += shard->store != NULL;
+        shard->stats.spilt.hits += shard->paging.store != NULL;
         return number;
     }
-    return add_key(shard, atoms, key, digest);
+    return add_key(shard, atoms, key, digest, hash);
 }
 
-void iso_aion_shard_fetch(const struct iso_aion_shard *shard, uint64_t digest, enum aion_fetch what)
+void iso_aion_shard_fetch(const struct iso_aion_shard *shard, uint64_t digest, uint32_t hash, enum aion_fetch what)
 {
     uint32_t number;
     if (what == AION_FETCH_SLOT) {
-        aion_index_fetch(&shard->key_index, digest);
+        aion_index_fetch(&shard->keys.index, hash);
         return;
     }
-    for (uint32_t at = aion_index_first(&shard->key_index, digest);
-         aion_index_at(&shard->key_index, at, digest, &number); at++) {
+    for (uint32_t at = aion_index_first(&shard->keys.index, hash); aion_index_at(&shard->keys.index, at, hash, &number);
+         at++) {
         if (number == UINT32_MAX)
             continue;
         if (what == AION_FETCH_KEY)
-            __builtin_prefetch(&shard->keys[number], 1);
+            __builtin_prefetch(&shard->keys.list[number], 1);
         else if (what == AION_FETCH_ENTRY)
-            aion_values_fetch_entry(&shard->values, shard->keys[number].atom);
+            aion_values_fetch_entry(&shard->values, shard->keys.list[number].atom);
         else
-            aion_values_fetch_text(&shard->values, shard->keys[number].atom);
+            aion_values_fetch_text(&shard->values, shard->keys.list[number].atom);
         return;
     }
-    if (what != AION_FETCH_KEY || !shard->store)
+    if (what != AION_FETCH_KEY || !shard->paging.store)
         return;
-    aion_values_fetch_slot(&shard->values, digest); /* of the name */
-    iso_spill_fetch(shard->store, digest);
+    aion_values_fetch_slot(&shard->values, hash); /* of the name */
+    iso_spill_fetch(shard->paging.store, digest);
 }
 
 enum { FETCH_STRIDE = 4 };
@@ -100,130 +104,194 @@ void iso_aion_shard_keys(struct iso_aion_shard *shard, const struct iso_atoms *a
         for (uint32_t what = 0; what < AION_FETCHES; what++) {
             uint32_t ahead = i + (AION_FETCHES - what) * FETCH_STRIDE;
             if (ahead < count)
-                iso_aion_shard_fetch(shard, wanted[ahead].digest, (enum aion_fetch)what);
+                iso_aion_shard_fetch(shard, wanted[ahead].digest, wanted[ahead].hash, (enum aion_fetch)what);
         }
         wanted[i].number = iso_aion_shard_key(shard, atoms, wanted[i].name, wanted[i].digest);
         wanted[i].use = iso_aion_shard_use(shard, wanted[i].number);
     }
 }
 
-void aion_key_free(struct iso_aion_shard *shard, uint32_t number, uint64_t digest)
+void aion_key_free(struct iso_aion_shard *shard, uint32_t number)
 {
-    struct aion_key *key = &shard->keys[number];
+    struct aion_key *key = &shard->keys.list[number];
     assert(!key->versions.count && !key->reads.count);
     aion_run_release(&shard->pool, &key->versions);
     aion_run_release(&shard->pool, &key->reads);
-    if (key->rare) {
-        struct aion_rare *rare = &shard->rares[key->rare];
-        assert(!rare->first_case && !rare->spares.count);
-        aion_run_release(&shard->pool, &rare->spares);
-        rare->first_case = shard->free_rare;
-        shard->free_rare = key->rare;
-        shard->rares_in_use--;
+    if (key->cold) {
+        struct aion_cold *cold = &shard->cold.list[key->cold];
+        assert(!cold->first_pending && !cold->nonversions.count);
+        aion_run_release(&shard->pool, &cold->nonversions);
+        aion_run_release(&shard->pool, &cold->idle);
+        aion_crowd_free(cold->crowd);
+        cold->crowd = NULL;
+        aion_run_release(&shard->pool, &cold->origins);
+        cold->first_pending = shard->cold.free;
+        shard->cold.free = key->cold;
+        shard->cold.in_use--;
     }
-    aion_index_remove(&shard->key_index, digest, number);
+    aion_index_remove(&shard->keys.index, aion_value_hash(&shard->values, key->atom), number);
     aion_values_drop(&shard->values, key->atom);
-    *key = (struct aion_key){.atom = shard->free_key, .flags = AION_KEY_FREE};
-    shard->free_key = number + 1;
-    shard->keys_in_use--;
+    *key = (struct aion_key){.atom = shard->keys.free, .flags = AION_KEY_FREE};
+    shard->keys.free = number + 1;
+    shard->keys.in_use--;
 }
 
 /* ---- making the table smaller ---- */
 
 enum { SHRINK_FROM = 16384 };
 
-/* Its number changes: for the index, and for its cases. Who else knows it has it pinned. */
+/* Its number changes: for the index, and for its pending verdicts. Who else knows it has it pinned. */
 static void move_key(struct iso_aion_shard *shard, uint32_t from, uint32_t to)
 {
-    struct aion_key *key = &shard->keys[to];
-    *key = shard->keys[from];
-    shard->keys[from] = (struct aion_key){.flags = AION_KEY_FREE};
-    uint64_t digest = aion_key_digest(shard, key);
-    aion_index_remove(&shard->key_index, digest, from);
-    aion_index_add(&shard->key_index, digest, to);
-    for (uint32_t at = key->rare ? shard->rares[key->rare].first_case : 0; at; at = shard->cases[at - 1].next)
-        shard->cases[at - 1].key = to;
+    struct aion_key *key = &shard->keys.list[to];
+    *key = shard->keys.list[from];
+    shard->keys.list[from] = (struct aion_key){.flags = AION_KEY_FREE};
+    uint32_t hash = aion_value_hash(&shard->values, key->atom);
+    aion_index_remove(&shard->keys.index, hash, from);
+    aion_index_add(&shard->keys.index, hash, to);
+    for (uint32_t at = key->cold ? shard->cold.list[key->cold].first_pending : 0; at;
+         at = shard->pending.list[at - 1].next)
+        shard->pending.list[at - 1].key = to;
 }
 
 /* Keys from the end of the table take the place of those that went, as far as none is pinned. */
 void aion_keys_shrink(struct iso_aion_shard *shard)
 {
     uint32_t to = 0;
-    aion_index_shrink(&shard->key_index);
-    bool few = shard->key_count - shard->keys_in_use < SHRINK_FROM || shard->keys_in_use > shard->key_count / 8 * 7;
-    if (few && !shard->eager)
+    aion_index_shrink(&shard->keys.index);
+    bool few = shard->keys.count - shard->keys.in_use < SHRINK_FROM || shard->keys.in_use > shard->keys.count / 8 * 7;
+    if (few && !shard->paging.eager)
         return;
-    for (; shard->key_count; shard->key_count--) {
-        const struct aion_key *last = &shard->keys[shard->key_count - 1];
+    for (; shard->keys.count; shard->keys.count--) {
+        const struct aion_key *last = &shard->keys.list[shard->keys.count - 1];
         if (last->flags & AION_KEY_FREE)
             continue;
-        while (to < shard->key_count && !(shard->keys[to].flags & AION_KEY_FREE))
+        while (to < shard->keys.count && !(shard->keys.list[to].flags & AION_KEY_FREE))
             to++;
-        if (to >= shard->key_count || last->flags & AION_KEY_PINNED)
+        if (to >= shard->keys.count || last->flags & AION_KEY_PINNED)
             break;
-        move_key(shard, shard->key_count - 1, to);
+        move_key(shard, shard->keys.count - 1, to);
     }
-    shard->free_key = 0;
-    for (uint32_t i = shard->key_count; i-- > 0;) {
-        if (!(shard->keys[i].flags & AION_KEY_FREE))
+    shard->keys.free = 0;
+    for (uint32_t i = shard->keys.count; i-- > 0;) {
+        if (!(shard->keys.list[i].flags & AION_KEY_FREE))
             continue;
-        shard->keys[i].atom = shard->free_key;
-        shard->free_key = i + 1;
+        shard->keys.list[i].atom = shard->keys.free;
+        shard->keys.free = i + 1;
     }
-    shard->hand = shard->evict_hand = 0;
-    iso_column_trim(shard->keys, shard->key_capacity * sizeof *shard->keys, shard->key_count * sizeof *shard->keys);
+    shard->keys.hand = shard->paging.evict_hand = 0;
+    iso_column_trim(shard->keys.list, shard->keys.capacity * sizeof *shard->keys.list,
+                    shard->keys.count * sizeof *shard->keys.list);
 }
 
 /* ---- what is known of a key ---- */
 
 uint8_t iso_aion_shard_use(const struct iso_aion_shard *shard, uint32_t key)
 {
-    return shard->keys[key].flags & AION_KEY_USE;
+    return shard->keys.list[key].flags & AION_KEY_USE;
 }
 
 void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t use)
 {
-    struct aion_key *entry = &shard->keys[key];
-    if ((use & ISO_KEY_LIST) && !aion_key_is_list(entry) && !entry->versions.count)
+    struct aion_key *entry = &shard->keys.list[key];
+    bool turns = (use & ISO_KEY_LIST) && !aion_key_is_list(entry);
+    if (turns && !entry->versions.count)
         entry->newest_value = ISO_ABSENT; /* `initial` is for registers */
     if (use & ~entry->flags)
         entry->flags |= AION_KEY_CHANGED;
     entry->flags |= use & AION_KEY_USE;
+    if (turns && shard->keys.initial != ISO_ABSENT)
+        aion_recheck_initial(shard, entry); /* reads of nothing were taken for wrong */
 }
 
-struct aion_rare *aion_rare_of(struct iso_aion_shard *shard, struct aion_key *key)
+struct aion_cold *aion_cold_of(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    if (key->rare)
-        return &shard->rares[key->rare];
-    if (shard->free_rare) {
-        key->rare = shard->free_rare;
-        shard->free_rare = shard->rares[key->rare].first_case;
+    if (key->cold)
+        return &shard->cold.list[key->cold];
+    if (shard->cold.free) {
+        key->cold = shard->cold.free;
+        shard->cold.free = shard->cold.list[key->cold].first_pending;
     } else {
-        if (shard->rare_count >= shard->rare_capacity) {
-            size_t old = shard->rare_capacity, next = iso_column_capacity(old, old + 1);
-            GROW(shard->rares, old, next);
-            shard->rare_capacity = (uint32_t)next;
+        if (shard->cold.count >= shard->cold.capacity) {
+            size_t old = shard->cold.capacity, next = iso_column_capacity(old, old + 1);
+            GROW(shard->cold.list, old, next);
+            shard->cold.capacity = (uint32_t)next;
         }
-        key->rare = shard->rare_count++;
+        key->cold = shard->cold.count++;
     }
-    shard->rares_in_use++;
-    shard->rares[key->rare] = (struct aion_rare){.initial = shard->initial, .base = ISO_ABSENT};
-    return &shard->rares[key->rare];
+    shard->cold.in_use++;
+    shard->cold.list[key->cold] = (struct aion_cold){.initial = shard->keys.initial, .base = ISO_ABSENT};
+    return &shard->cold.list[key->cold];
 }
 void iso_aion_shard_initial(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom value)
 {
-    assert(!shard->key_count);
-    shard->initial = aion_values_take(&shard->values, atoms, value);
+    assert(!shard->keys.count);
+    shard->keys.initial = aion_values_take(&shard->values, atoms, value);
 }
 
 void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t number, const struct iso_atoms *atoms,
                                 iso_atom value, bool is_append)
 {
-    struct aion_key *key = &shard->keys[number];
+    struct aion_key *key = &shard->keys.list[number];
     if (is_append) {
         struct aion_entry entry = {.value = aion_list_new(shard, atoms, &value, 1, 0)};
         aion_list_fold(shard, key, &entry);
     } else {
-        aion_rare_of(shard, key)->initial = key->newest_value = aion_values_take(&shard->values, atoms, value);
+        aion_cold_of(shard, key)->initial = key->newest_value = aion_values_take(&shard->values, atoms, value);
     }
+}
+
+void aion_set_initial(struct iso_aion_shard *shard, uint32_t number, const struct iso_atoms *atoms, iso_atom value,
+                      bool assumed)
+{
+    struct aion_key *key = &shard->keys.list[number];
+    if (aion_key_is_list(key) || (key->flags & AION_KEY_DROPPED))
+        return;
+    struct aion_cold *cold = aion_cold_of(shard, key);
+    uint32_t old = cold->initial;
+    bool known = !iso_value_is_unknown(atoms, value);
+    cold->initial = aion_values_take(&shard->values, atoms, value);
+    shard->stats.disagreeing += key->flags & AION_KEY_ASSUMED && known && cold->initial != old;
+    key->flags = (key->flags & ~AION_KEY_ASSUMED) | AION_KEY_CHANGED | (assumed ? AION_KEY_ASSUMED : 0);
+    if (!key->versions.count)
+        key->newest_value = cold->initial;
+    if (old != shard->keys.initial)
+        aion_values_drop(&shard->values, old);
+    if (cold->initial == shard->keys.initial)
+        aion_values_drop(&shard->values, cold->initial); /* not the key's own */
+    aion_recheck_initial(shard, key);
+}
+
+void iso_aion_shard_set_initial(struct iso_aion_shard *shard, uint32_t number, const struct iso_atoms *atoms,
+                                iso_atom value)
+{
+    aion_set_initial(shard, number, atoms, value, false);
+}
+
+static uint64_t reads_above(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound)
+{
+    uint64_t count = 0;
+    struct aion_place place = aion_run_lower(&shard->pool, &key->reads, aion_above(bound));
+    for (; aion_run_get(&shard->pool, &key->reads, place); aion_run_next(&shard->pool, &key->reads, &place))
+        count++;
+    return count;
+}
+
+void iso_aion_shard_count_waiting(const struct iso_aion_shard *shard, uint64_t bound, struct iso_aion_waiting *waiting)
+{
+    for (uint32_t i = 0; i < shard->keys.count; i++) {
+        const struct aion_key *key = &shard->keys.list[i];
+        if (!(key->flags & AION_KEY_FREE) && key->reads.count && key->last_read > bound)
+            waiting->reads += reads_above(shard, key, bound);
+    }
+    aion_pending_count_waiting(shard, bound, waiting);
+    aion_reorder_count_waiting(shard, waiting);
+}
+
+uint64_t iso_aion_shard_waits_since(const struct iso_aion_shard *shard, uint64_t bound)
+{
+    for (uint32_t i = 0; i < shard->readers.count; i++)
+        if (shard->readers.list[i].bound > bound)
+            return shard->transactions.list[shard->readers.list[i].transaction].arrival;
+    return UINT64_MAX;
 }

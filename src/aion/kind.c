@@ -1,70 +1,66 @@
-/* Why an external read is wrong: its kind and its writers, told when the verdict is final.
+/* Why an external read is wrong: its kind and its writers, reported when the verdict is final.
  *
  * The first that fits of uncommitted, intermediate, future, absent, stale, among everything that is kept of
  * what other transactions wrote to the key. Where older versions were dropped and nothing kept has the value,
- * no kind is told: it may have been a version.
+ * no kind is reported: it may have been a version.
  */
 #include "aion/shard_private.h"
+#include "base/hash.h"
 #include "base/memory.h"
-
-struct writers {
-    uint32_t aborted, intermediate; /* smallest tid, or ISO_NONE */
-    uint32_t future;                /* the first such version */
-    uint32_t visible;               /* the last such version */
-    uint32_t unknown;               /* smallest tid */
-    bool initial;
-};
 
 static uint32_t smaller(const struct iso_aion_shard *shard, uint32_t left, uint32_t right)
 {
     if (left == ISO_NONE)
         return right;
-    const struct aion_transaction *transactions = shard->transactions;
+    const struct aion_transaction *transactions = shard->transactions.list;
     int order = iso_atom_compare(&shard->values.atoms, transactions[left].tid, transactions[right].tid);
     return order <= 0 ? left : right;
 }
 
-static void look_at_spares(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
-                           uint32_t value, struct writers *writers)
+static void find_nonversion_writers(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
+                                    uint32_t value, struct aion_origins *writers)
 {
-    if (!key->rare)
+    if (!key->cold)
         return;
-    const struct aion_run *spares = &shard->rares[key->rare].spares;
+    const struct aion_run *nonversions = &shard->cold.list[key->cold].nonversions;
     struct aion_place place = aion_run_begin();
-    const struct aion_entry *spare;
-    for (; (spare = aion_run_get(&shard->pool, spares, place)); aion_run_next(&shard->pool, spares, &place)) {
-        if (spare->value != value || spare->transaction == reader)
+    const struct aion_entry *nonversion;
+    for (; (nonversion = aion_run_get(&shard->pool, nonversions, place));
+         aion_run_next(&shard->pool, nonversions, &place)) {
+        shard->stats.steps++;
+        if (nonversion->value != value || nonversion->transaction == reader)
             continue;
-        if (spare->detail == AION_SPARE_ABORTED)
-            writers->aborted = smaller(shard, writers->aborted, spare->transaction);
-        else if (spare->detail == AION_SPARE_INTERMEDIATE)
-            writers->intermediate = smaller(shard, writers->intermediate, spare->transaction);
+        if (nonversion->detail == AION_NONVERSION_ABORTED)
+            writers->aborted = smaller(shard, writers->aborted, nonversion->transaction);
+        else if (nonversion->detail == AION_NONVERSION_INTERMEDIATE)
+            writers->intermediate = smaller(shard, writers->intermediate, nonversion->transaction);
         else
-            writers->unknown = smaller(shard, writers->unknown, spare->transaction);
+            writers->unknown = smaller(shard, writers->unknown, nonversion->transaction);
     }
 }
 
-static void look_at_versions(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
-                             const struct aion_look *look, struct writers *writers)
+static void find_version_writers(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
+                                 const struct aion_observed *observed, struct aion_origins *writers)
 {
     struct aion_place place = aion_run_begin();
     const struct aion_entry *version;
     for (; (version = aion_run_get(&shard->pool, &key->versions, place));
          aion_run_next(&shard->pool, &key->versions, &place)) {
-        if (version->value != look->value || version->transaction == reader)
+        shard->stats.steps++;
+        if (version->value != observed->value || version->transaction == reader)
             continue;
-        if (version->time < look->bound)
+        if (version->time < observed->bound)
             writers->visible = version->transaction;
         else if (writers->future == ISO_NONE)
             writers->future = version->transaction;
     }
 }
 
-static enum iso_violation_kind kind_of_register(const struct aion_key *key, const struct aion_look *look,
-                                                const struct writers *writers, uint32_t *actual)
+static enum iso_violation_kind kind_of_register(const struct aion_key *key, const struct aion_observed *observed,
+                                                const struct aion_origins *writers, uint32_t *actual)
 {
     bool nobody = writers->intermediate == ISO_NONE && writers->future == ISO_NONE && writers->visible == ISO_NONE &&
-                  !writers->initial && look->value != ISO_ABSENT;
+                  !writers->initial && observed->value != ISO_ABSENT;
     *actual = writers->aborted;
     if (writers->aborted != ISO_NONE)
         return ISO_UNCOMMITTED;
@@ -78,18 +74,22 @@ static enum iso_violation_kind kind_of_register(const struct aion_key *key, cons
     if (writers->future != ISO_NONE)
         return ISO_FUTURE;
     *actual = writers->visible;
-    return look->value == ISO_ABSENT ? ISO_ABSENT_READ : ISO_STALE;
+    return observed->value == ISO_ABSENT ? ISO_ABSENT_READ : ISO_STALE;
 }
 
-static enum iso_violation_kind explain_register(const struct iso_aion_shard *shard, const struct aion_key *key,
-                                                uint32_t reader, const struct aion_look *look, uint32_t *actual)
+static bool is_initial(const struct iso_aion_shard *shard, const struct aion_key *key,
+                       const struct aion_observed *observed)
 {
-    struct writers writers = {ISO_NONE, ISO_NONE, ISO_NONE, ISO_NONE, ISO_NONE, false};
-    uint32_t initial = key->rare ? shard->rares[key->rare].initial : shard->initial;
-    writers.initial = look->value == initial;
-    look_at_spares(shard, key, reader, look->value, &writers);
-    look_at_versions(shard, key, reader, look, &writers);
-    return kind_of_register(key, look, &writers, actual);
+    return observed->value == (key->cold ? shard->cold.list[key->cold].initial : shard->keys.initial);
+}
+
+static enum iso_violation_kind explain_register(struct iso_aion_shard *shard, const struct aion_key *key,
+                                                uint32_t reader, const struct aion_observed *observed, uint32_t *actual)
+{
+    struct aion_origins writers = {ISO_NONE, ISO_NONE, ISO_NONE, ISO_NONE, ISO_NONE, is_initial(shard, key, observed)};
+    find_nonversion_writers(shard, key, reader, observed->value, &writers);
+    find_version_writers(shard, key, reader, observed, &writers);
+    return kind_of_register(key, observed, &writers, actual);
 }
 
 /* ---- lists ---- */
@@ -108,7 +108,7 @@ struct sources {
 
 static struct source *find_source(const struct sources *sources, uint32_t element)
 {
-    uint32_t slot = (uint32_t)aion_mix(element) & sources->mask;
+    uint32_t slot = (uint32_t)iso_hash_number(element) & sources->mask;
     while (sources->slots[slot].class != NOWHERE && sources->slots[slot].element != element)
         slot = (slot + 1) & sources->mask;
     return &sources->slots[slot];
@@ -134,8 +134,8 @@ static const struct aion_list *list_of(const struct iso_aion_shard *shard, uint3
 
 static uint32_t count_elements(const struct iso_aion_shard *shard, const struct aion_key *key)
 {
-    uint32_t base = key->rare ? shard->rares[key->rare].base : ISO_ABSENT;
-    uint32_t count = key->rare ? shard->rares[key->rare].spares.count : 0;
+    uint32_t base = key->cold ? shard->cold.list[key->cold].base : ISO_ABSENT;
+    uint32_t count = key->cold ? shard->cold.list[key->cold].nonversions.count : 0;
     count += base == ISO_ABSENT ? 0 : list_of(shard, base)->count;
     struct aion_place place = aion_run_begin();
     const struct aion_entry *version;
@@ -145,33 +145,33 @@ static uint32_t count_elements(const struct iso_aion_shard *shard, const struct 
     return count;
 }
 
-static void gather_rare(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
+static void gather_cold(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
                         struct sources *sources)
 {
-    if (!key->rare)
+    if (!key->cold)
         return;
-    const struct aion_rare *rare = &shard->rares[key->rare];
-    const struct aion_list *base = list_of(shard, rare->base);
+    const struct aion_cold *cold = &shard->cold.list[key->cold];
+    const struct aion_list *base = list_of(shard, cold->base);
     for (uint32_t i = 0; base && i < base->count; i++)
         add_source(shard, sources, base->elements[i], ISO_NONE, INITIAL);
     struct aion_place place = aion_run_begin();
-    const struct aion_entry *spare;
-    for (; (spare = aion_run_get(&shard->pool, &rare->spares, place));
-         aion_run_next(&shard->pool, &rare->spares, &place)) {
-        if (spare->transaction != reader && spare->detail != AION_SPARE_INTERMEDIATE)
-            add_source(shard, sources, spare->value, spare->transaction,
-                       spare->detail == AION_SPARE_ABORTED ? ABORTED : UNKNOWN);
+    const struct aion_entry *nonversion;
+    for (; (nonversion = aion_run_get(&shard->pool, &cold->nonversions, place));
+         aion_run_next(&shard->pool, &cold->nonversions, &place)) {
+        if (nonversion->transaction != reader && nonversion->detail != AION_NONVERSION_INTERMEDIATE)
+            add_source(shard, sources, nonversion->value, nonversion->transaction,
+                       nonversion->detail == AION_NONVERSION_ABORTED ? ABORTED : UNKNOWN);
     }
 }
 
-static void gather(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader, uint64_t bound,
-                   struct sources *sources)
+static void gather_sources(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
+                           uint64_t bound, struct sources *sources)
 {
     uint32_t slots = 16;
     while (slots < 2 * count_elements(shard, key))
         slots *= 2;
     *sources = (struct sources){iso_allocate_zeroed(slots, sizeof *sources->slots), slots - 1};
-    gather_rare(shard, key, reader, sources);
+    gather_cold(shard, key, reader, sources);
     struct aion_place place = aion_run_begin();
     const struct aion_entry *version;
     for (; (version = aion_run_get(&shard->pool, &key->versions, place));
@@ -184,7 +184,7 @@ static void gather(const struct iso_aion_shard *shard, const struct aion_key *ke
     /* an element that only the reader appended was appended by nobody else */
 }
 
-static bool contains(const struct aion_list *list, uint32_t element)
+static bool list_contains(const struct aion_list *list, uint32_t element)
 {
     for (uint32_t i = 0; i < list->count; i++) {
         if (list->elements[i] == element)
@@ -194,11 +194,11 @@ static bool contains(const struct aion_list *list, uint32_t element)
 }
 
 /* True if `read` has some but not all of what the version appended. */
-static bool is_cut(const struct aion_list *read, const struct aion_list *appended)
+static bool is_read_in_part(const struct aion_list *read, const struct aion_list *appended)
 {
     bool some = false, all = true;
     for (uint32_t i = 0; i < appended->count; i++) {
-        bool here = contains(read, appended->elements[i]);
+        bool here = list_contains(read, appended->elements[i]);
         some |= here;
         all &= here;
     }
@@ -215,10 +215,10 @@ static uint32_t find_intermediate(const struct iso_aion_shard *shard, const stru
     for (; (version = aion_run_get(&shard->pool, &key->versions, place));
          aion_run_next(&shard->pool, &key->versions, &place)) {
         const struct aion_list *appended = list_of(shard, version->value);
-        if (!appended || appended->count < 2 || version->transaction == reader || !is_cut(read, appended))
+        if (!appended || appended->count < 2 || version->transaction == reader || !is_read_in_part(read, appended))
             continue;
         uint32_t at = 0;
-        while (!contains(appended, read->elements[at]))
+        while (!list_contains(appended, read->elements[at]))
             at++;
         if (at < found_at || (at == found_at && smaller(shard, found, version->transaction) != found)) {
             found = version->transaction;
@@ -229,15 +229,15 @@ static uint32_t find_intermediate(const struct iso_aion_shard *shard, const stru
 }
 
 static enum iso_violation_kind explain_list(const struct iso_aion_shard *shard, const struct aion_key *key,
-                                            uint32_t reader, const struct aion_look *look, uint32_t *actual)
+                                            uint32_t reader, const struct aion_observed *observed, uint32_t *actual)
 {
-    const struct aion_list *read = list_of(shard, look->value);
+    const struct aion_list *read = list_of(shard, observed->value);
     struct sources sources;
     enum iso_violation_kind kind = ISO_STALE;
     *actual = ISO_NONE;
     if (!read || !read->count)
         return ISO_ABSENT_READ;
-    gather(shard, key, reader, look->bound, &sources);
+    gather_sources(shard, key, reader, observed->bound, &sources);
     for (uint32_t i = 0; i < read->count && kind == ISO_STALE; i++) {
         const struct source *source = find_source(&sources, read->elements[i]);
         if (source->class == ABORTED || source->class == UNKNOWN || source->class == NOWHERE) {
@@ -262,14 +262,32 @@ static enum iso_violation_kind explain_list(const struct iso_aion_shard *shard, 
     return kind;
 }
 
-void aion_explain(struct iso_aion_shard *shard, const struct aion_case *subject, const struct aion_look *look,
-                  struct aion_finding *finding)
+static void set_writers(struct iso_aion_shard *shard, const struct aion_pending *subject,
+                        const struct aion_observed *observed, uint32_t actual, struct aion_finding *finding)
 {
-    const struct aion_key *key = &shard->keys[subject->key];
-    uint32_t reader = subject->transaction, actual = ISO_NONE;
-    const struct aion_entry *expected = aion_visible(shard, key, look->bound, look->own ? reader : ISO_NONE);
-    finding->kind = aion_key_is_list(key) ? explain_list(shard, key, reader, look, &actual)
-                                          : explain_register(shard, key, reader, look, &actual);
+    const struct aion_entry *expected = aion_visible(shard, &shard->keys.list[subject->key], observed->bound,
+                                                     observed->own ? subject->transaction : ISO_NONE);
     finding->writer_expected = aion_party_of(shard, expected ? expected->transaction : ISO_NONE);
     finding->writer_actual = aion_party_of(shard, actual);
+}
+
+void aion_explain(struct iso_aion_shard *shard, const struct aion_pending *subject,
+                  const struct aion_observed *observed, struct aion_finding *finding)
+{
+    const struct aion_key *key = &shard->keys.list[subject->key];
+    uint32_t reader = subject->transaction, actual = ISO_NONE;
+    finding->kind = aion_key_is_list(key) ? explain_list(shard, key, reader, observed, &actual)
+                                          : explain_register(shard, key, reader, observed, &actual);
+    set_writers(shard, subject, observed, actual, finding);
+}
+
+void aion_explain_unlisted(struct iso_aion_shard *shard, const struct aion_pending *subject,
+                           const struct aion_observed *observed, struct aion_finding *finding)
+{
+    struct aion_key *key = &shard->keys.list[subject->key];
+    struct aion_origins origins = {.initial = is_initial(shard, key, observed)};
+    uint32_t actual;
+    aion_find_origins(shard, key, subject->transaction, observed, &origins);
+    finding->kind = kind_of_register(key, observed, &origins, &actual);
+    set_writers(shard, subject, observed, actual, finding);
 }

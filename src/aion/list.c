@@ -83,9 +83,9 @@ void aion_list_fold(struct iso_aion_shard *shard, struct aion_key *key, struct a
     uint32_t value = version->value;
     if (value == ISO_ABSENT)
         return;
-    struct aion_rare *rare = aion_rare_of(shard, key);
-    rare->base = widen_base(shard, rare->base, list_at(shard, value)->count);
-    struct aion_list *base = list_at(shard, rare->base), *from = list_at(shard, value);
+    struct aion_cold *cold = aion_cold_of(shard, key);
+    cold->base = widen_base(shard, cold->base, list_at(shard, value)->count);
+    struct aion_list *base = list_at(shard, cold->base), *from = list_at(shard, value);
     assert(from->holders == 1);
     memcpy(base->elements + base->count, from->elements, from->count * sizeof *base->elements);
     base->count += from->count;
@@ -138,11 +138,11 @@ struct layers {
 };
 
 static struct layers layers_of(const struct iso_aion_shard *shard, const struct aion_key *key,
-                               const struct aion_look *look, uint32_t own)
+                               const struct aion_observed *observed, uint32_t own)
 {
-    struct layers layers = {shard, key, aion_run_begin(), look->bound, NULL, false};
+    struct layers layers = {shard, key, aion_run_begin(), observed->bound, NULL, false};
     if (own != ISO_NONE) {
-        layers.last = aion_visible(shard, key, look->bound, own);
+        layers.last = aion_visible(shard, key, observed->bound, own);
         layers.done = !layers.last;
     }
     return layers;
@@ -160,16 +160,16 @@ static const struct aion_entry *next_layer(struct layers *layers)
 }
 
 static enum aion_state compare_list(const struct iso_aion_shard *shard, const struct aion_key *key,
-                                    const struct aion_look *look, uint32_t own)
+                                    const struct aion_observed *observed, uint32_t own)
 {
-    const struct aion_list *read = look->value == ISO_ABSENT ? NULL : list_at(shard, look->value);
+    const struct aion_list *read = observed->value == ISO_ABSENT ? NULL : list_at(shard, observed->value);
     const uint32_t *elements = read ? read->elements : NULL;
     uint32_t count = read ? read->count : 0;
-    struct layers layers = layers_of(shard, key, look, own);
+    struct layers layers = layers_of(shard, key, observed, own);
     const struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, aion_run_begin());
-    if ((key->flags & AION_KEY_DROPPED) && (!version || version->time >= look->bound))
+    if ((key->flags & AION_KEY_DROPPED) && (!version || version->time >= observed->bound))
         return AION_UNDECIDED;
-    if (key->rare && !take_prefix(shard, shard->rares[key->rare].base, &elements, &count))
+    if (key->cold && !take_prefix(shard, shard->cold.list[key->cold].base, &elements, &count))
         return AION_WRONG;
     while ((version = next_layer(&layers))) {
         if (!take_prefix(shard, version->value, &elements, &count))
@@ -180,23 +180,34 @@ static enum aion_state compare_list(const struct iso_aion_shard *shard, const st
 
 static uint32_t initial_of(const struct iso_aion_shard *shard, const struct aion_key *key)
 {
-    return key->rare ? shard->rares[key->rare].initial : shard->initial;
+    return key->cold ? shard->cold.list[key->cold].initial : shard->keys.initial;
+}
+
+uint32_t aion_expected(const struct iso_aion_shard *shard, const struct aion_key *key,
+                       const struct aion_observed *observed, uint32_t transaction)
+{
+    if (!key->versions.count || (key->newest_time < observed->bound && !observed->own))
+        return key->newest_value;
+    const struct aion_entry *version =
+        aion_visible(shard, key, observed->bound, observed->own ? transaction : ISO_NONE);
+    return version ? version->value : initial_of(shard, key);
 }
 
 /* Does the read agree with the frontier? */
-enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_look *look,
-                             uint32_t transaction)
+enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key *key,
+                             const struct aion_observed *observed, uint32_t transaction)
 {
     if (aion_key_is_list(key))
-        return compare_list(shard, key, look, look->own ? transaction : ISO_NONE);
+        return compare_list(shard, key, observed, observed->own ? transaction : ISO_NONE);
     uint32_t expected = key->newest_value;
-    if (key->versions.count && (key->newest_time >= look->bound || look->own)) {
-        const struct aion_entry *version = aion_visible(shard, key, look->bound, look->own ? transaction : ISO_NONE);
+    if (key->versions.count && (key->newest_time >= observed->bound || observed->own)) {
+        const struct aion_entry *version =
+            aion_visible(shard, key, observed->bound, observed->own ? transaction : ISO_NONE);
         if (!version && (key->flags & AION_KEY_DROPPED))
             return AION_UNDECIDED;
         expected = version ? version->value : initial_of(shard, key);
     }
-    return look->value == expected ? AION_RIGHT : AION_WRONG;
+    return observed->value == expected ? AION_RIGHT : AION_WRONG;
 }
 
 /* ---- values for reports ---- */
@@ -233,19 +244,28 @@ struct aion_words aion_value_words(struct iso_aion_shard *shard, const struct ai
 
 /* What the read should have returned: the frontier, and behind it the reader's own appends. */
 struct aion_words aion_expected_words(struct iso_aion_shard *shard, const struct aion_key *key,
-                                      const struct aion_look *look, uint32_t own)
+                                      const struct aion_observed *observed, uint32_t own)
 {
     if (!aion_key_is_list(key)) {
-        const struct aion_entry *version = aion_visible(shard, key, look->bound, own);
+        const struct aion_entry *version = aion_visible(shard, key, observed->bound, own);
         return aion_value_words(shard, key, version ? version->value : initial_of(shard, key));
     }
     struct aion_words words = {.is_list = true};
-    struct layers layers = layers_of(shard, key, look, own);
+    struct layers layers = layers_of(shard, key, observed, own);
     const struct aion_entry *version;
-    if (key->rare)
-        add_list(shard, &words, shard->rares[key->rare].base);
+    if (key->cold)
+        add_list(shard, &words, shard->cold.list[key->cold].base);
     while ((version = next_layer(&layers)))
         add_list(shard, &words, version->value);
-    add_tail(shard, &words, look->value);
+    add_tail(shard, &words, observed->value);
     return words;
+}
+
+uint64_t aion_count_elements(const struct iso_aion_shard *shard, const struct aion_key *key,
+                             const struct aion_observed *observed)
+{
+    const struct aion_list *read = observed->value == ISO_ABSENT ? NULL : list_at(shard, observed->value);
+    uint32_t base = key->cold ? shard->cold.list[key->cold].base : ISO_ABSENT;
+    return (read ? read->count + read->tail : 0) + (base == ISO_ABSENT ? 0 : list_at(shard, base)->count) +
+           (uint64_t)key->versions.count;
 }

@@ -31,7 +31,7 @@ void aion_advise_huge(void *column, size_t bytes)
         madvise(column, bytes, MADV_HUGEPAGE); /* only advice: nothing depends on its success */
 }
 
-static void grow(struct aion_pool *pool, uint64_t need)
+static void grow_pool(struct aion_pool *pool, uint64_t need)
 {
     uint64_t next = pool->capacity ? (uint64_t)pool->capacity * 2 : FIRST_UNITS;
     while (next < need)
@@ -47,7 +47,7 @@ static void grow(struct aion_pool *pool, uint64_t need)
 
 /* A part of a larger block that waits, or 0: where more than a fifth of the pool does, it does not grow for a small
  * one. */
-static uint32_t split(struct aion_pool *pool, unsigned size)
+static uint32_t split_block(struct aion_pool *pool, unsigned size)
 {
     unsigned from = size + 1;
     if (pool->in_use / 4 * 5 > (uint64_t)pool->used * AION_UNIT)
@@ -76,11 +76,11 @@ uint32_t aion_pool_take(struct aion_pool *pool, unsigned size)
         __builtin_prefetch(aion_pool_at(pool, pool->free[size]), 1);
         return block;
     }
-    if ((block = split(pool, size)))
+    if ((block = split_block(pool, size)))
         return block;
     uint64_t need = pool->used + ((uint64_t)1 << size);
     if (need > pool->capacity)
-        grow(pool, need);
+        grow_pool(pool, need);
     block = pool->used;
     pool->used = (uint32_t)need;
     return block;

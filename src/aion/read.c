@@ -4,98 +4,190 @@
 
 #include "aion/shard_private.h"
 #include "base/memory.h"
+#include "verdict/unjudged.h"
+
+enum { WRITERS = 64 }; /* versions that are looked through for a value's */
+
+static bool started_below(const struct aion_entry *nonversion, uint64_t before)
+{
+    return !nonversion->hold || nonversion->hold - 1 < before;
+}
+
+static bool is_not_final(const void *context, const struct aion_entry *nonversion)
+{
+    (void)context;
+    return nonversion->detail == AION_NONVERSION_UNKNOWN;
+}
 
 /* True if a transaction of unknown outcome that started below `before` wrote `value`, as its final value or,
- * to a list, at all. Spare writes of unknown ones stand at the end of their run in the order of their values.
+ * to a list, at all. Non-version writes of unknown ones stand at the end of their run in the order of their values, and of
+ * one value those that are not final first, each by when they started (stands_among_unknown in write.c): two looks suffice.
  */
-static bool may_be_written(const struct iso_aion_shard *shard, const struct aion_run *spares, bool list, uint32_t value,
-                           uint64_t before)
+static bool may_be_written(const struct iso_aion_shard *shard, const struct aion_run *nonversions, bool list,
+                           uint32_t value, uint64_t before)
 {
-    struct aion_place place = aion_run_lower(&shard->pool, spares, aion_unknown_time(value));
-    for (;; aion_run_next(&shard->pool, spares, &place)) {
-        const struct aion_entry *spare = aion_run_get(&shard->pool, spares, place);
-        if (!spare || spare->time != aion_unknown_time(value))
-            return false;
-        bool counts = spare->detail == AION_SPARE_UNKNOWN_FINAL || (spare->detail == AION_SPARE_UNKNOWN && list);
-        if (counts && (!spare->hold || spare->hold - 1 < before))
+    uint64_t time = aion_unknown_time(value);
+    struct aion_place place = aion_run_lower(&shard->pool, nonversions, time);
+    const struct aion_entry *nonversion = aion_run_get(&shard->pool, nonversions, place);
+    if (!nonversion || nonversion->time != time)
+        return false;
+    if (nonversion->detail == AION_NONVERSION_UNKNOWN) {
+        if (list && started_below(nonversion, before))
             return true;
+        nonversion = aion_run_get(&shard->pool, nonversions,
+                                  aion_run_among(&shard->pool, nonversions, time, is_not_final, NULL));
     }
+    return nonversion && nonversion->time == time && started_below(nonversion, before);
+}
+
+/* Whether what is kept of the key says who wrote the value: versions down to the newest below the floor, and a bounded
+ * number of them. */
+static bool has_writer(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value)
+{
+    struct aion_place place = aion_run_end(&shard->pool, &key->versions);
+    for (int left = WRITERS; left && aion_run_before(&shard->pool, &key->versions, &place); left--) {
+        const struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, place);
+        if (version->value == value)
+            return true;
+        if (version->time < shard->time.floor)
+            return false;
+    }
+    return false;
+}
+
+/* True if one that was forgotten may have: where nobody else did; or where it may have ended after the newest version
+ * that the read had to see. A list shows all of them. */
+static bool is_aged(const struct iso_aion_shard *shard, const struct aion_key *key,
+                    const struct aion_observed *observed)
+{
+    uint64_t aged = key->cold ? shard->cold.list[key->cold].aged : 0;
+    if (!aged || aion_key_is_list(key) || !has_writer(shard, key, observed->value))
+        return aged;
+    if (key->newest_time < observed->bound)
+        return key->newest_time <= aged;
+    struct aion_place place = aion_run_lower(&shard->pool, &key->versions, observed->bound);
+    if (!aion_run_before(&shard->pool, &key->versions, &place))
+        return true;
+    return aion_run_get(&shard->pool, &key->versions, place)->time <= aged;
 }
 
 /* True if a transaction of unknown outcome may have written what was read. */
-static bool is_held(const struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_look *look)
+static bool is_held(const struct iso_aion_shard *shard, const struct aion_key *key,
+                    const struct aion_observed *observed)
 {
-    const struct aion_run *spares = key->rare ? &shard->rares[key->rare].spares : NULL;
-    if (!spares || !spares->count || !aion_is_unknown(aion_run_last(&shard->pool, spares)))
+    if (is_aged(shard, key, observed))
+        return true;
+    const struct aion_run *nonversions = key->cold ? &shard->cold.list[key->cold].nonversions : NULL;
+    if (!nonversions || !nonversions->count || !aion_is_unknown(aion_run_last(&shard->pool, nonversions)))
         return false;
     if (!aion_key_is_list(key))
-        return may_be_written(shard, spares, false, look->value, look->before);
-    if (look->value == ISO_ABSENT)
+        return may_be_written(shard, nonversions, false, observed->value, observed->before);
+    if (observed->value == ISO_ABSENT)
         return false;
-    const struct aion_list *list = aion_pool_at(&shard->pool, look->value);
+    const struct aion_list *list = aion_pool_at(&shard->pool, observed->value);
     for (uint32_t i = 0; i < list->count; i++) {
-        if (may_be_written(shard, spares, true, list->elements[i], look->before))
+        if (may_be_written(shard, nonversions, true, list->elements[i], observed->before))
             return true;
     }
     return false;
 }
 
-enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_look *look,
-                           uint32_t transaction)
+static bool is_whole_row(const struct iso_aion_shard *shard, const struct aion_key *key)
 {
-    enum aion_state state = aion_compare(shard, key, look, transaction);
-    return state == AION_WRONG && is_held(shard, key, look) ? AION_HELD : state;
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (!shard->options.is_whole_row)
+        return false;
+    const char *name = iso_atom_text(&shard->values.atoms, key->atom, buffer, &length);
+    return shard->options.is_whole_row(shard->options.context, name, length);
+}
+
+bool aion_is_unknown_value(const struct iso_aion_shard *shard, const struct aion_key *key,
+                           const struct aion_observed *observed, uint32_t transaction, enum iso_unjudged *reason,
+                           bool *waits)
+{
+    const struct iso_atoms *atoms = &shard->values.atoms;
+    *waits = false;
+    if (aion_key_is_list(key))
+        return false;
+    uint32_t expected = aion_expected(shard, key, observed, transaction);
+    *reason = ISO_UNJUDGED_SCHEMA;
+    if (!iso_value_is_unknown(atoms, expected))
+        return is_whole_row(shard, key) && iso_rows_cannot_compare(atoms, expected, atoms, observed->value);
+    *reason = iso_value_unjudged(atoms, expected);
+    *waits = iso_value_waits(atoms, expected);
+    return true;
+}
+
+/* A read that does not agree with what it had to see. */
+static enum aion_state state_of_wrong(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                      const struct aion_observed *observed, uint32_t transaction)
+{
+    enum iso_unjudged reason;
+    bool waits;
+    if (is_held(shard, key, observed) || aion_is_unknown_value(shard, key, observed, transaction, &reason, &waits))
+        return AION_HELD;
+    return AION_WRONG;
+}
+
+enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *key,
+                           const struct aion_observed *observed, uint32_t transaction)
+{
+    enum aion_state state = aion_compare(shard, key, observed, transaction);
+    return state == AION_WRONG ? state_of_wrong(shard, key, observed, transaction) : state;
 }
 
 /* The case of a part's read that is one of several. */
-static uint32_t group_case(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction,
-                           const struct aion_look *look)
+static uint32_t group_pending(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction,
+                              const struct aion_observed *observed)
 {
-    for (uint32_t i = 0; i < shard->group_count; i++) {
-        if (shard->cases[shard->groups[i]].key == key) {
-            aion_case_add(shard, shard->groups[i], look);
-            return shard->groups[i];
-        }
+    uint32_t cold = shard->keys.list[key].cold, latest = cold ? shard->cold.list[cold].first_pending : 0;
+    if (latest &&
+        shard->pending.list[latest - 1].transaction == transaction) { /* all reads of the key are of the group */
+        aion_pending_add(shard, latest - 1, observed);
+        return latest - 1;
     }
-    if (shard->group_count == shard->group_capacity) {
-        shard->group_capacity = shard->group_capacity ? shard->group_capacity * 2 : 16;
-        shard->groups = iso_reallocate(shard->groups, shard->group_capacity * sizeof *shard->groups);
+    if (shard->pending.group_count == shard->pending.group_capacity) {
+        shard->pending.group_capacity = shard->pending.group_capacity ? shard->pending.group_capacity * 2 : 16;
+        shard->pending.groups =
+            iso_reallocate(shard->pending.groups, shard->pending.group_capacity * sizeof *shard->pending.groups);
     }
-    uint32_t number = aion_case_new(shard, key, transaction, look);
-    shard->groups[shard->group_count++] = number;
+    uint32_t number = aion_pending_new(shard, key, transaction, observed);
+    shard->pending.groups[shard->pending.group_count++] = number;
     return number;
 }
 
-static void keep_read(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_look *look,
+static void keep_read(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_observed *observed,
                       uint32_t transaction, uint32_t detail)
 {
-    struct aion_entry entry = {.time = look->bound,
-                               .hold = look->before,
-                               .value = look->value,
+    struct aion_entry entry = {.time = observed->bound,
+                               .hold = observed->before,
+                               .value = observed->value,
                                .transaction = transaction,
                                .detail = detail,
-                               .operation = look->operation | (look->own ? AION_READ_OWN : 0)};
+                               .operation = observed->operation | (observed->own ? AION_READ_OWN : 0)};
     if (aion_run_full(&shard->pool, &key->reads)) {
         aion_trim_reads(shard, key);
         aion_run_make_room(&shard->pool, &key->reads);
     }
-    struct aion_place place = look->bound >= key->last_read ? aion_run_end(&shard->pool, &key->reads)
-                                                            : aion_run_lower(&shard->pool, &key->reads, look->bound);
+    struct aion_place place = observed->bound >= key->last_read
+                                  ? aion_run_end(&shard->pool, &key->reads)
+                                  : aion_run_lower(&shard->pool, &key->reads, observed->bound);
     aion_run_insert(&shard->pool, &key->reads, place, &entry);
-    key->last_read = look->bound > key->last_read ? look->bound : key->last_read;
-    if (look->own)
+    key->last_read = observed->bound > key->last_read ? observed->bound : key->last_read;
+    if (observed->own)
         key->flags |= AION_KEY_OWN;
-    if (aion_key_is_list(key) || aion_value_is_entry(look->value))
+    if (aion_key_is_list(key) || aion_value_is_entry(observed->value))
         key->flags |= AION_KEY_ENTRIES;
-    aion_note_reader(shard, look->bound);
+    aion_note_reader(shard, observed->bound);
     shard->stats.open_reads++;
 }
 
 /* SER: a writer of the key at the reader's own cts makes an edge. */
 static void note_tie(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t transaction)
 {
-    const struct aion_transaction *reader = &shard->transactions[transaction];
-    if (shard->level != ISO_SER || (reader->flags & ISO_POINT) || key->newest_time < reader->cts)
+    const struct aion_transaction *reader = &shard->transactions.list[transaction];
+    if (shard->options.level != ISO_SER || (reader->flags & ISO_POINT) || key->newest_time < reader->cts)
         return;
     struct aion_place place = aion_run_lower(&shard->pool, &key->versions, reader->cts);
     for (;; aion_run_next(&shard->pool, &key->versions, &place)) {
@@ -161,20 +253,21 @@ static uint32_t value_read(struct iso_aion_shard *shard, const struct iso_atoms 
     return aion_values_take(&shard->values, atoms, value);
 }
 
-static struct aion_look look_of(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                                const struct aion_part *part, const struct aion_step *step, const struct aion_key *key)
+static struct aion_observed observed_read_of(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                                             const struct aion_part *part, const struct aion_step *step,
+                                             const struct aion_key *key)
 {
     const struct aion_detail *detail = step->detail ? &batch->details[step->detail - 1] : NULL;
-    struct aion_look look = {.bound = detail ? detail->time : part->bound,
-                             .before = detail ? detail->before : part->before,
-                             .operation = step->operation,
-                             .own = step->flags & AION_OWN};
+    struct aion_observed observed = {.bound = detail ? detail->time : part->bound,
+                                     .before = detail ? detail->before : part->before,
+                                     .operation = step->operation,
+                                     .own = step->flags & AION_OWN};
     if (step->kind == AION_READ)
-        look.value = value_read(shard, batch->atoms, key, step->value);
+        observed.value = value_read(shard, batch->atoms, key, step->value);
     else /* no elements in the whole batch: no column */
-        look.value = aion_list_new(shard, batch->atoms, batch->elements ? batch->elements + step->value : NULL,
-                                   detail->count, detail->tail);
-    return look;
+        observed.value = aion_list_new(shard, batch->atoms, batch->elements ? batch->elements + step->value : NULL,
+                                       detail->count, detail->tail);
+    return observed;
 }
 
 /* The value of the version that a read of a register sees, if that stands near the end of the versions. */
@@ -199,8 +292,8 @@ static inline bool read_near(struct iso_aion_shard *shard, const struct aion_par
     uint32_t expected;
     struct aion_near near;
     if (step->kind != AION_READ || step->detail || aion_value_is_entry(step->value) || aion_key_is_list(key) ||
-        (shard->level == ISO_SER && key->newest_time >= part->cts) || !value_near(shard, key, part->bound, &expected) ||
-        step->value != expected)
+        (shard->options.level == ISO_SER && key->newest_time >= part->cts) ||
+        !value_near(shard, key, part->bound, &expected) || step->value != expected)
         return false;
     if (aion_may_drop_read(shard, part->bound))
         return true;
@@ -220,17 +313,17 @@ static inline bool read_near(struct iso_aion_shard *shard, const struct aion_par
 
 /* The way of a read from long ago, right, of a version that is in the store and stays there. False: nothing was done
  * that counts, and all versions that the read looks at are in memory. */
-static bool read_cut(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
-                     const struct aion_step *step, struct aion_key *key)
+static bool read_paged(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
+                       const struct aion_step *step, struct aion_key *key)
 {
-    if (!(key->flags & AION_KEY_CUT))
+    if (!(key->flags & AION_KEY_PAGED))
         return false;
     uint64_t bound = step->detail ? batch->details[step->detail - 1].time : part->bound;
     bool alone = step->kind == AION_READ && !(step->flags & (AION_OWN | AION_GROUP)) &&
-                 !(shard->level == ISO_SER && key->newest_time >= part->cts);
-    if (alone && aion_may_drop_read(shard, bound) && aion_reads_cut(shard, key, bound, batch->atoms, step->value))
+                 !(shard->options.level == ISO_SER && key->newest_time >= part->cts);
+    if (alone && aion_may_drop_read(shard, bound) && aion_reads_paged(shard, key, bound, batch->atoms, step->value))
         return true;
-    aion_join(shard, key, step->flags & AION_OWN ? 0 : bound < part->cts ? bound : part->cts);
+    aion_page_in(shard, key, step->flags & AION_OWN ? 0 : bound < part->cts ? bound : part->cts);
     return false;
 }
 
@@ -238,75 +331,77 @@ __attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shar
                                                      const struct aion_part *part, const struct aion_step *step,
                                                      uint32_t transaction)
 {
-    struct aion_key *key = &shard->keys[step->key];
-    if (read_near(shard, part, step, key, transaction) || read_cut(shard, batch, part, step, key))
+    struct aion_key *key = &shard->keys.list[step->key];
+    if (read_near(shard, part, step, key, transaction) || read_paged(shard, batch, part, step, key))
         return;
-    struct aion_look look = look_of(shard, batch, part, step, key);
+    struct aion_observed observed = observed_read_of(shard, batch, part, step, key);
     uint32_t detail = 0;
-    look.state = aion_judge(shard, key, &look, transaction);
-    if (look.state == AION_UNDECIDED)
+    observed.state = aion_judge(shard, key, &observed, transaction);
+    if (observed.state == AION_UNDECIDED)
         shard->stats.reads_undecided++;
     if (key->versions.count)
         note_tie(shard, key, transaction);
     if (step->flags & AION_GROUP) {
-        detail = group_case(shard, step->key, transaction, &look) + 1;
-    } else if (look.state == AION_WRONG || look.state == AION_HELD) {
-        detail = aion_case_new(shard, step->key, transaction, &look) + 1;
-        aion_case_start(shard, detail - 1, ISO_NONE);
+        detail = group_pending(shard, step->key, transaction, &observed) + 1;
+    } else if (observed.state == AION_WRONG || observed.state == AION_HELD) {
+        detail = aion_pending_new(shard, step->key, transaction, &observed) + 1;
+        aion_pending_start(shard, detail - 1, ISO_NONE);
     }
-    if (aion_may_drop_read(shard, look.bound) || look.state == AION_UNDECIDED)
-        aion_value_drop(shard, key, look.value);
+    if (aion_may_drop_read(shard, observed.bound) || observed.state == AION_UNDECIDED)
+        aion_value_drop(shard, key, observed.value);
     else
-        keep_read(shard, key, &look, transaction, detail);
+        keep_read(shard, key, &observed, transaction, detail);
 }
 
 void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
                const struct aion_step *step, uint32_t transaction)
 {
-    if (!read_newest(shard, part, step, &shard->keys[step->key], transaction))
+    if (!read_newest(shard, part, step, &shard->keys.list[step->key], transaction))
         read_with_care(shard, batch, part, step, transaction);
 }
 
 /* ---- judging again ---- */
 
-/* What a case says of a read that was judged again. */
-static void recheck_case(struct iso_aion_shard *shard, struct aion_entry *read, uint32_t operation,
-                         enum aion_state state, uint32_t cause)
+/* What a pending verdict says of a read that was judged again. */
+static void recheck_pending(struct iso_aion_shard *shard, struct aion_entry *read, uint32_t operation,
+                            enum aion_state state, uint32_t cause)
 {
-    aion_case_set(shard, read->detail - 1, operation, state, cause);
-    if (state == AION_RIGHT && aion_case_end(shard, read->detail - 1))
+    aion_pending_set(shard, read->detail - 1, operation, state, cause);
+    if (state == AION_RIGHT && !shard->pending.list[read->detail - 1].rechecks &&
+        aion_pending_end(shard, read->detail - 1))
         read->detail = 0;
 }
 
 /* `version`: the read, of a register, sees it now; NULL: what it sees is looked up. */
-static void recheck(struct iso_aion_shard *shard, struct aion_key *key, struct aion_entry *read,
-                    const struct aion_entry *version, uint32_t cause)
+static void recheck_read(struct iso_aion_shard *shard, struct aion_key *key, struct aion_entry *read,
+                         const struct aion_entry *version, uint32_t cause)
 {
-    uint32_t number = (uint32_t)(key - shard->keys);
-    struct aion_look look = {.bound = read->time,
-                             .before = read->hold,
-                             .value = read->value,
-                             .operation = read->operation & ~AION_READ_OWN,
-                             .own = read->operation & AION_READ_OWN};
+    uint32_t number = (uint32_t)(key - shard->keys.list);
+    struct aion_observed observed = {.bound = read->time,
+                                     .before = read->hold,
+                                     .value = read->value,
+                                     .operation = read->operation & ~AION_READ_OWN,
+                                     .own = read->operation & AION_READ_OWN};
     enum aion_state state;
     shard->stats.rechecks++;
+    shard->stats.steps++;
     if (version && read->value == version->value)
         state = AION_RIGHT;
     else if (version)
-        state = is_held(shard, key, &look) ? AION_HELD : AION_WRONG;
+        state = state_of_wrong(shard, key, &observed, read->transaction);
     else
-        state = aion_judge(shard, key, &look, read->transaction);
+        state = aion_judge(shard, key, &observed, read->transaction);
     if (read->detail) {
-        recheck_case(shard, read, look.operation, state, cause);
+        recheck_pending(shard, read, observed.operation, state, cause);
         return;
     }
     if (state == AION_RIGHT)
         return;
-    look.state = (uint8_t)state;
-    read->detail = aion_case_new(shard, number, read->transaction, &look) + 1;
-    shard->transactions[read->transaction].flips += state == AION_WRONG;
+    observed.state = (uint8_t)state;
+    read->detail = aion_pending_new(shard, number, read->transaction, &observed) + 1;
+    shard->transactions.list[read->transaction].flips += state == AION_WRONG;
     shard->stats.reads_undecided += state == AION_UNDECIDED;
-    aion_case_start(shard, read->detail - 1, cause);
+    aion_pending_start(shard, read->detail - 1, cause);
 }
 
 /* The reads that see a version of a register now, where they stand near the end. */
@@ -315,7 +410,7 @@ static void recheck_near(struct iso_aion_shard *shard, struct aion_key *key, con
 {
     for (uint32_t i = near->index; i < near->count && near->entries[i].time <= successor; i++) {
         if (near->entries[i].transaction != version->transaction)
-            recheck(shard, key, &near->entries[i], version, version->transaction);
+            recheck_read(shard, key, &near->entries[i], version, version->transaction);
     }
 }
 
@@ -327,7 +422,7 @@ void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key, co
     if (key->last_read <= version->time || !key->reads.count)
         return;
     bool all = aion_key_is_list(key) || (key->flags & AION_KEY_OWN);
-    uint64_t from = version->time < shard->passed ? shard->passed : version->time;
+    uint64_t from = version->time < shard->time.passed ? shard->time.passed : version->time;
     uint32_t cause = version->transaction;
     struct aion_near near;
     if (!all && aion_run_near(&shard->pool, &key->reads, aion_above(from), &near)) {
@@ -335,32 +430,57 @@ void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key, co
         return;
     }
     struct aion_place place = aion_run_lower(&shard->pool, &key->reads, aion_above(from));
-    for (;; aion_run_next(&shard->pool, &key->reads, &place)) {
+    for (uint32_t scanned = 0;; scanned++, aion_run_next(&shard->pool, &key->reads, &place)) {
         struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
-        if (!read || (!all && read->time > successor))
+        if (!read || (!all && read->time > successor)) {
+            if (scanned > aion_many(shard))
+                aion_note_rechecks(shard, key, place, scanned);
             return;
+        }
         if (read->transaction != cause || (read->operation & AION_READ_OWN))
-            recheck(shard, key, read, all ? NULL : version, cause);
+            recheck_read(shard, key, read, all ? NULL : version, cause);
     }
 }
 
 /* What transactions of unknown outcome wrote has changed. */
-void aion_recheck_cases(struct iso_aion_shard *shard, struct aion_key *key, uint32_t cause)
+void aion_recheck_pending(struct iso_aion_shard *shard, struct aion_key *key, uint32_t cause)
 {
-    if (!key->rare)
+    if (!key->cold)
         return;
-    if (key->flags & AION_KEY_CUT && shard->rares[key->rare].first_case)
-        aion_join_all(shard, key);
-    for (uint32_t at = shard->rares[key->rare].first_case, next; at; at = next) {
-        next = shard->cases[at - 1].next;
-        for (uint32_t i = 0; i < shard->cases[at - 1].look_count; i++) {
-            struct aion_case *subject = &shard->cases[at - 1];
-            const struct aion_look *look = subject->more ? &subject->more[i] : &subject->look;
-            if (look->state != AION_WRONG && look->state != AION_HELD)
+    struct aion_cold *cold = &shard->cold.list[key->cold];
+    if (cold->pending > aion_many(shard) && (uint64_t)++cold->stale * aion_many(shard) < cold->pending)
+        return; /* a look at all of them for so many changes; each looks by itself when it is final (tired.c) */
+    cold->stale = 0;
+    if (key->flags & AION_KEY_PAGED && cold->first_pending)
+        aion_page_in_all(shard, key);
+    for (uint32_t at = shard->cold.list[key->cold].first_pending, next; at; at = next) {
+        next = shard->pending.list[at - 1].next;
+        for (uint32_t i = 0; i < shard->pending.list[at - 1].observed_count; i++) {
+            struct aion_pending *subject = &shard->pending.list[at - 1];
+            const struct aion_observed *observed = subject->more ? &subject->more[i] : &subject->observed;
+            if (observed->state != AION_WRONG && observed->state != AION_HELD)
                 continue;
-            enum aion_state state = aion_judge(shard, key, look, subject->transaction);
+            enum aion_state state = aion_judge(shard, key, observed, subject->transaction);
             shard->stats.rechecks++;
-            aion_case_set(shard, at - 1, look->operation, state, cause);
+            shard->stats.steps++;
+            aion_pending_set(shard, at - 1, observed->operation, state, cause);
         }
     }
+}
+
+void aion_recheck_initial(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    if (key->flags & AION_KEY_PAGED)
+        aion_page_in_all(shard, key);
+    struct aion_place place = aion_run_begin();
+    const struct aion_entry *first = aion_run_get(&shard->pool, &key->versions, place);
+    uint64_t until = first && !(key->flags & AION_KEY_OWN) ? first->time : UINT64_MAX;
+    for (;; aion_run_next(&shard->pool, &key->reads, &place)) {
+        struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
+        if (!read || read->time > until)
+            break;
+        if (!aion_may_drop_read(shard, read->time))
+            recheck_read(shard, key, read, NULL, ISO_NONE);
+    }
+    aion_recheck_pending(shard, key, ISO_NONE);
 }

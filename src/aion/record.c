@@ -51,7 +51,7 @@ static size_t put_entry(const struct iso_aion_shard *shard, struct aion_bytes *r
                         bool list)
 {
     size_t stays = 0;
-    const struct aion_transaction *transaction = &shard->transactions[entry->transaction];
+    const struct aion_transaction *transaction = &shard->transactions.list[entry->transaction];
     put(record, entry->time);
     put_near(record, entry->time, entry->hold);
     put(record, entry->detail);
@@ -80,58 +80,59 @@ static void put_versions(const struct iso_aion_shard *shard, const struct aion_k
     put(bytes, key->versions.count);
     for (size_t last = bytes->size, stays = 0; (entry = aion_run_get(&shard->pool, &key->versions, place));
          aion_run_next(&shard->pool, &key->versions, &place)) {
-        if (entry->time < shard->passed && bytes->size > last)
+        if (entry->time < shard->time.passed && bytes->size > last)
             lapse(record, bytes->size - last - stays, entry->time);
         last = bytes->size;
         stays = put_entry(shard, bytes, entry, list);
     }
 }
 
-static void put_spares(const struct iso_aion_shard *shard, struct aion_bytes *bytes, const struct aion_run *spares,
-                       struct iso_spill_record *record)
+static void put_nonversions(const struct iso_aion_shard *shard, struct aion_bytes *bytes,
+                            const struct aion_run *nonversions, struct iso_spill_record *record)
 {
     struct aion_place place = aion_run_begin();
     const struct aion_entry *entry;
-    put(bytes, spares->count);
-    for (; (entry = aion_run_get(&shard->pool, spares, place)); aion_run_next(&shard->pool, spares, &place)) {
+    put(bytes, nonversions->count);
+    for (; (entry = aion_run_get(&shard->pool, nonversions, place)); aion_run_next(&shard->pool, nonversions, &place)) {
         size_t first = bytes->size;
         put_entry(shard, bytes, entry, false);
-        if (entry->time < shard->passed)
+        if (entry->time < shard->time.passed)
             lapse(record, bytes->size - first, entry->time);
     }
 }
 
 /* The segments in the store: not the versions in them. */
-static void put_cuts(const struct iso_aion_shard *shard, const struct aion_key *key, struct aion_bytes *bytes,
-                     struct iso_spill_record *record)
+static void put_pages(const struct iso_aion_shard *shard, const struct aion_key *key, struct aion_bytes *bytes,
+                      struct iso_spill_record *record)
 {
-    const struct aion_run *cuts = &shard->rares[key->rare].cuts;
+    const struct aion_run *pages = &shard->cold.list[key->cold].pages;
     struct aion_place place = aion_run_begin();
     const struct aion_entry *cut, *behind = aion_run_get(&shard->pool, &key->versions, place);
     size_t first = bytes->size;
-    put(bytes, cuts->count);
-    for (; (cut = aion_run_get(&shard->pool, cuts, place)); aion_run_next(&shard->pool, cuts, &place)) {
+    put(bytes, pages->count);
+    for (; (cut = aion_run_get(&shard->pool, pages, place)); aion_run_next(&shard->pool, pages, &place)) {
         put(bytes, cut->time);
         put(bytes, cut->detail);
     }
-    if (cuts->count && behind->time < shard->passed)
+    if (pages->count && behind->time < shard->time.passed)
         lapse(record, bytes->size - first, behind->time);
 }
 
 struct iso_spill_record aion_record_write(const struct iso_aion_shard *shard, const struct aion_key *key,
                                           struct aion_bytes *bytes)
 {
-    const struct aion_rare *rare = key->rare ? &shard->rares[key->rare] : NULL;
+    const struct aion_cold *cold = key->cold ? &shard->cold.list[key->cold] : NULL;
     struct iso_spill_record record = {0};
     bytes->size = 0;
     aion_put_atom(bytes, &shard->values.atoms, key->atom);
-    put(bytes, (key->flags & KEPT) | (rare ? RARE : 0));
+    put(bytes, (key->flags & KEPT) | (cold ? COLD | (uint64_t)cold->listed << LISTED : 0));
     put(bytes, key->span);
-    if (rare) {
-        aion_put_atom(bytes, &shard->values.atoms, rare->initial);
-        put_list(shard, bytes, rare->base);
-        put_spares(shard, bytes, &rare->spares, &record);
-        put_cuts(shard, key, bytes, &record);
+    if (cold) {
+        aion_put_atom(bytes, &shard->values.atoms, cold->initial);
+        put_list(shard, bytes, cold->base);
+        put_nonversions(shard, bytes, &cold->nonversions, &record);
+        put_pages(shard, key, bytes, &record);
+        put(bytes, cold->aged);
     }
     put_versions(shard, key, bytes, &record);
     record.bytes = bytes->bytes;
@@ -233,30 +234,33 @@ static void take_run(struct cursor *cursor, struct aion_run *run, bool list)
     }
 }
 
-static void take_cuts(struct cursor *cursor, struct aion_run *cuts)
+static void take_pages(struct cursor *cursor, struct aion_run *pages)
 {
     struct aion_pool *pool = &cursor->shard->pool;
     for (uint32_t left = take_count(cursor, 2); left && cursor->at; left--) {
         struct aion_entry cut = {.time = take(cursor)};
         cut.hold = cut.time;
         cut.detail = (uint32_t)take(cursor);
-        aion_run_insert(pool, cuts, aion_run_end(pool, cuts), &cut);
+        aion_run_insert(pool, pages, aion_run_end(pool, pages), &cut);
     }
 }
 
-static void take_rare(struct cursor *cursor, struct aion_key *key)
+static void take_cold(struct cursor *cursor, struct aion_key *key, uint32_t listed)
 {
     struct iso_aion_shard *shard = cursor->shard;
-    struct aion_run spares = {0}, cuts = {0};
+    struct aion_run nonversions = {0}, pages = {0};
     uint32_t initial = take_atom(cursor), base = take_list(cursor);
-    take_run(cursor, &spares, false);
-    take_cuts(cursor, &cuts);
-    struct aion_rare *rare = aion_rare_of(shard, key);
-    rare->initial = initial;
-    rare->base = base;
-    rare->spares = spares;
-    rare->cuts = cuts;
-    if (initial == shard->initial)
+    take_run(cursor, &nonversions, false);
+    take_pages(cursor, &pages);
+    uint64_t aged = take(cursor);
+    struct aion_cold *cold = aion_cold_of(shard, key);
+    cold->initial = initial;
+    cold->base = base;
+    cold->nonversions = nonversions;
+    cold->pages = pages;
+    cold->listed = listed;
+    cold->aged = aged;
+    if (initial == shard->keys.initial)
         aion_values_drop(&shard->values, initial); /* not the key's own */
 }
 
@@ -273,12 +277,12 @@ bool aion_record_read(struct iso_aion_shard *shard, struct aion_key *key, const 
         return false;
     key->flags |= flags & KEPT;
     key->span = take(&cursor);
-    if (flags & RARE)
-        take_rare(&cursor, key);
+    if (flags & COLD)
+        take_cold(&cursor, key, (uint32_t)(flags >> LISTED));
     bool list = aion_key_is_list(key);
     take_run(&cursor, &key->versions, list);
     shard->stats.versions += key->versions.count;
-    key->newest_value = list ? ISO_ABSENT : key->rare ? shard->rares[key->rare].initial : shard->initial;
+    key->newest_value = list ? ISO_ABSENT : key->cold ? shard->cold.list[key->cold].initial : shard->keys.initial;
     if (key->versions.count) {
         const struct aion_entry *newest = aion_run_last(&shard->pool, &key->versions);
         key->newest_time = newest->time;

@@ -1,4 +1,4 @@
-/* Bytes of records, written and read: what record.c and lapse.c share. */
+/* Bytes of records, written and read: what record.c and compact.c share. */
 #ifndef ISO_AION_RECORD_PRIVATE_H
 #define ISO_AION_RECORD_PRIVATE_H
 
@@ -7,10 +7,16 @@
 #include "aion/record.h"
 #include "base/varint.h"
 
-/* Flags that are the key's whether it is in memory or not; RARE: more follows; SEGMENT: it is none of a key. */
-enum { KEPT = AION_KEY_USE | AION_KEY_DROPPED | AION_KEY_CUT, RARE = 8, SEGMENT = 16 };
+/* Flags that are the key's whether it is in memory or not; RARE: more follows; SEGMENT: it is none of a key. LISTED:
+ * from this bit on, how much of the key's list of violations was reported. */
+enum {
+    KEPT = AION_KEY_USE | AION_KEY_DROPPED | AION_KEY_PAGED | AION_KEY_ASSUMED,
+    COLD = 8,
+    SEGMENT = 16,
+    LISTED = 32
+};
 
-/* Bytes that a version or spare write has at least. */
+/* Bytes that a version or non-version write has at least. */
 enum { ENTRY_LEAST = 10 };
 
 /* ---- writing ---- */

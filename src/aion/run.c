@@ -94,28 +94,61 @@ struct aion_place aion_run_lower(const struct aion_pool *pool, const struct aion
     return (struct aion_place){chunk, index};
 }
 
-void aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place, uint64_t hold)
+struct aion_place aion_run_among(const struct aion_pool *pool, const struct aion_run *run, uint64_t time,
+                                 bool (*stands_before)(const void *context, const struct aion_entry *entry),
+                                 const void *context)
 {
-    uint32_t chunks = aion_run_chunks(run);
+    struct aion_place place = aion_run_lower(pool, run, time);
+    const struct aion_entry *first = aion_run_get(pool, run, place);
+    if (!first || first->time != time || !stands_before(context, first))
+        return place;
+    uint32_t low = place.chunk, high = aion_run_chunks(run) ? aion_run_chunks(run) : 1, count;
+    while (high - low > 1) { /* the last chunk that begins with one of those before */
+        uint32_t middle = low + (high - low) / 2;
+        const struct aion_entry *entry = aion_run_chunk(pool, run, middle, &count);
+        if (entry->time == time && stands_before(context, entry))
+            low = middle;
+        else
+            high = middle;
+    }
+    const struct aion_entry *entries = aion_run_chunk(pool, run, low, &count);
+    uint32_t from = low == place.chunk ? place.index : 0, end = count;
+    while (from < end) {
+        uint32_t middle = from + (end - from) / 2;
+        if (entries[middle].time == time && stands_before(context, &entries[middle]))
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    if (from == count && low + 1 < aion_run_chunks(run))
+        return (struct aion_place){low + 1, 0};
+    return (struct aion_place){low, from};
+}
+
+uint32_t aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place,
+                       uint64_t hold)
+{
+    uint32_t chunks = aion_run_chunks(run), from = place->chunk;
     if (chunks <= 1)
-        return;
+        return 0;
     const struct aion_ref *refs = refs_of(pool, run);
     while (refs[place->chunk].low >= hold && place->chunk + 1 < chunks)
         *place = (struct aion_place){place->chunk + 1, 0};
     if (refs[place->chunk].low >= hold)
         place->index = refs[place->chunk].count;
+    return place->chunk - from;
 }
 
 /* ---- inserting ---- */
 
-static void put(struct aion_entry *entries, uint32_t count, uint32_t index, const struct aion_entry *entry)
+static void put_entry(struct aion_entry *entries, uint32_t count, uint32_t index, const struct aion_entry *entry)
 {
     if (index < count)
         memmove(entries + index + 1, entries + index, (count - index) * sizeof *entries);
     entries[index] = *entry;
 }
 
-static void widen(struct aion_pool *pool, struct aion_run *run)
+static void widen_chunk(struct aion_pool *pool, struct aion_run *run)
 {
     unsigned size = aion_run_size(run);
     uint32_t wider = aion_pool_take(pool, size + 1);
@@ -127,7 +160,7 @@ static void widen(struct aion_pool *pool, struct aion_run *run)
 void aion_run_make_room(struct aion_pool *pool, struct aion_run *run)
 {
     if (aion_run_chunks(run) == 1 && aion_run_size(run) < AION_CHUNK_SIZE && run->count > 1u << aion_run_size(run))
-        widen(pool, run);
+        widen_chunk(pool, run);
 }
 
 static uint64_t least_hold(const struct aion_entry *entries, uint32_t count)
@@ -138,7 +171,7 @@ static uint64_t least_hold(const struct aion_entry *entries, uint32_t count)
     return low;
 }
 
-static void describe(const struct aion_pool *pool, struct aion_ref *ref)
+static void describe_chunk(const struct aion_pool *pool, struct aion_ref *ref)
 {
     const struct aion_entry *entries = aion_pool_at(pool, ref->at);
     ref->first = entries[0].time;
@@ -152,7 +185,7 @@ static void start_directory(struct aion_pool *pool, struct aion_run *run)
     uint32_t directory = aion_pool_take(pool, size);
     struct aion_ref *ref = aion_pool_at(pool, directory);
     *ref = (struct aion_ref){.at = run->at, .count = run->count};
-    describe(pool, ref);
+    describe_chunk(pool, ref);
     set_block(run, directory, 1, size);
 }
 
@@ -170,7 +203,7 @@ static void widen_directory(struct aion_pool *pool, struct aion_run *run, uint32
 
 /* Splits full chunk `chunk` of a directory; its upper half (nothing at the end of the run) goes to a new one.
  */
-static void split(struct aion_pool *pool, struct aion_run *run, uint32_t chunk, uint32_t chunks, bool at_end)
+static void split_chunk(struct aion_pool *pool, struct aion_run *run, uint32_t chunk, uint32_t chunks, bool at_end)
 {
     uint32_t kept = at_end ? AION_CHUNK : AION_CHUNK / 2, moved = AION_CHUNK - kept;
     uint32_t block = aion_pool_take(pool, AION_CHUNK_SIZE);
@@ -181,9 +214,9 @@ static void split(struct aion_pool *pool, struct aion_run *run, uint32_t chunk, 
     memcpy(aion_pool_at(pool, block), from + kept, moved * sizeof *from);
     refs[chunk].count = kept;
     refs[chunk + 1] = (struct aion_ref){.at = block, .count = moved, .low = UINT64_MAX};
-    describe(pool, &refs[chunk]);
+    describe_chunk(pool, &refs[chunk]);
     if (moved)
-        describe(pool, &refs[chunk + 1]);
+        describe_chunk(pool, &refs[chunk + 1]);
     set_block(run, run->at, chunks + 1, aion_run_size(run));
 }
 
@@ -197,14 +230,14 @@ static struct aion_place insert_in_directory(struct aion_pool *pool, struct aion
         place = (struct aion_place){place.chunk - 1, refs[place.chunk - 1].count};
     if (refs[place.chunk].count == AION_CHUNK) {
         bool at_end = place.chunk == chunks - 1 && place.index == AION_CHUNK;
-        split(pool, run, place.chunk, chunks, at_end);
+        split_chunk(pool, run, place.chunk, chunks, at_end);
         refs = refs_of(pool, run);
         if (place.index > refs[place.chunk].count || at_end)
             place = (struct aion_place){place.chunk + 1, place.index - refs[place.chunk].count};
     }
     struct aion_ref *ref = &refs[place.chunk];
     struct aion_entry *entries = aion_pool_at(pool, ref->at);
-    put(entries, ref->count++, place.index, entry);
+    put_entry(entries, ref->count++, place.index, entry);
     ref->first = entries[0].time;
     ref->low = entry->hold < ref->low ? entry->hold : ref->low;
     run->count++;
@@ -223,8 +256,8 @@ struct aion_place aion_run_insert(struct aion_pool *pool, struct aion_run *run, 
             return insert_in_directory(pool, run, place, entry);
         }
         if (run->count == 2u << size)
-            widen(pool, run);
-        put(aion_pool_at(pool, run->at), run->count++, place.index, entry);
+            widen_chunk(pool, run);
+        put_entry(aion_pool_at(pool, run->at), run->count++, place.index, entry);
         return place;
     }
     return insert_in_directory(pool, run, place, entry);
@@ -270,9 +303,26 @@ void aion_run_remove(struct aion_pool *pool, struct aion_run *run, struct aion_p
     }
 }
 
+void aion_run_take(struct aion_pool *pool, struct aion_run *run, struct aion_place *place)
+{
+    uint32_t chunks = aion_run_chunks(run), count;
+    aion_run_remove(pool, run, *place);
+    if (!run->count) {
+        *place = aion_run_begin();
+    } else if (aion_run_chunks(run) < chunks) { /* the chunk went, too */
+        *place = place->chunk < chunks - 1 ? (struct aion_place){place->chunk, 0} : aion_run_end(pool, run);
+    } else {
+        aion_run_chunk(pool, run, place->chunk, &count);
+        if (chunks > 1)
+            describe_chunk(pool, &refs_of(pool, run)[place->chunk]);
+        if (place->index >= count && place->chunk + 1 < chunks)
+            *place = (struct aion_place){place->chunk + 1, 0};
+    }
+}
+
 /* Drops `left` entries from the only chunk; one that is then at most a quarter full becomes a smaller one. Else one
  * that was widened for a moment stayed wide for good, and in time all of them did. */
-static void narrow(struct aion_pool *pool, struct aion_run *run, uint32_t left)
+static void narrow_run(struct aion_pool *pool, struct aion_run *run, uint32_t left)
 {
     unsigned size = aion_run_size(run), smaller = aion_pool_size(2 * run->count * sizeof(struct aion_entry));
     struct aion_entry *entries = aion_pool_at(pool, run->at);
@@ -313,7 +363,7 @@ void aion_run_drop(struct aion_pool *pool, struct aion_run *run, uint32_t count)
         left = 0;
     }
     if (aion_run_chunks(run) == 1)
-        narrow(pool, run, left);
+        narrow_run(pool, run, left);
 }
 
 void aion_run_release(struct aion_pool *pool, struct aion_run *run)

@@ -72,6 +72,8 @@ static inline struct aion_entry *aion_run_chunk(const struct aion_pool *pool, co
     return aion_pool_at(pool, ref->at);
 }
 
+void aion_run_validate(const struct aion_pool *pool, const struct aion_run *run); /* shard_validate.c */
+
 /* The entry at a place, or NULL at the end. */
 static inline struct aion_entry *aion_run_get(const struct aion_pool *pool, const struct aion_run *run,
                                               struct aion_place place)
@@ -123,9 +125,16 @@ static inline struct aion_entry *aion_run_last(const struct aion_pool *pool, con
 /* The first entry whose time is not below `time`. */
 struct aion_place aion_run_lower(const struct aion_pool *pool, const struct aion_run *run, uint64_t time);
 
-/* Steps over chunks in which no entry holds from below `hold`; stays where it is if that chunk may have one.
- */
-void aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place, uint64_t hold);
+/* Of entries of one time, which the caller has put into an order of its own: the first that does not stand before
+ * what `context` is. However many share the time, it looks at few. */
+struct aion_place aion_run_among(const struct aion_pool *pool, const struct aion_run *run, uint64_t time,
+                                 bool (*stands_before)(const void *context, const struct aion_entry *entry),
+                                 const void *context);
+
+/* Steps over chunks in which no entry holds from below `hold`, and says over how many; stays where it is if that chunk may
+ * have one. */
+uint32_t aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place,
+                       uint64_t hold);
 
 /* True if the next insert at the end needs memory: the time to drop what is no longer needed. */
 static inline bool aion_run_full(const struct aion_pool *pool, const struct aion_run *run)
@@ -198,6 +207,9 @@ struct aion_place aion_run_insert(struct aion_pool *pool, struct aion_run *run, 
 
 /* Widens the only chunk of a run if it is more than half full: it would have to be trimmed again soon. */
 void aion_run_make_room(struct aion_pool *pool, struct aion_run *run);
+
+/* Takes out the entry at `place`, which is then that of the one behind. */
+void aion_run_take(struct aion_pool *pool, struct aion_run *run, struct aion_place *place);
 
 /* Takes out the entry at `place`; and the first `count` entries. A small run that has become empty keeps its
  * chunk for those to come: aion_run_release gives it back. */

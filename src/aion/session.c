@@ -15,28 +15,34 @@
 #include "aion/engine_private.h"
 #include "base/memory.h"
 
+enum { MUCH = 256, FIRST_PLACE = 1, COUNTED_MOST = (1 << 24) - 1, UNSURE_MOST = UINT8_MAX };
+
 static void widen_members(struct iso_aion *engine)
 {
-    size_t old = engine->member_capacity, next = iso_column_capacity(old, old + 1);
-    engine->members = iso_column_grow(engine->members, old * sizeof *engine->members, next * sizeof *engine->members);
-    engine->free_members =
-        iso_column_grow(engine->free_members, old * sizeof *engine->free_members, next * sizeof *engine->free_members);
-    engine->member_capacity = (uint32_t)next;
+    size_t old = engine->sessions.members.capacity, next = iso_column_capacity(old, old + 1);
+    engine->sessions.members.list =
+        iso_column_grow(engine->sessions.members.list, old * sizeof *engine->sessions.members.list,
+                        next * sizeof *engine->sessions.members.list);
+    engine->sessions.members.free =
+        iso_column_grow(engine->sessions.members.free, old * sizeof *engine->sessions.members.free,
+                        next * sizeof *engine->sessions.members.free);
+    engine->sessions.members.capacity = (uint32_t)next;
 }
 
-uint32_t aion_member_new(struct iso_aion *engine, const struct aion_block *block, const struct aion_accepted *accepted)
+uint32_t aion_member_new(struct iso_aion *engine, const struct aion_key_cache *cache,
+                         const struct aion_accepted *accepted)
 {
-    const struct iso_history *history = block->history;
+    const struct iso_history *history = cache->history;
     const struct aion_times *times = &accepted->times;
     uint32_t number, t = accepted->transaction;
-    if (engine->free_member_count) {
-        number = engine->free_members[--engine->free_member_count];
+    if (engine->sessions.members.free_count) {
+        number = engine->sessions.members.free[--engine->sessions.members.free_count];
     } else {
-        if (engine->member_count == engine->member_capacity)
+        if (engine->sessions.members.count == engine->sessions.members.capacity)
             widen_members(engine);
-        number = engine->member_count++;
+        number = engine->sessions.members.count++;
     }
-    engine->members[number] =
+    engine->sessions.members.list[number] =
         (struct aion_member){.sts = times->sts,
                              .cts = times->cts,
                              .origin = engine->options.origin_is_index ? t : history->origin[t],
@@ -45,11 +51,11 @@ uint32_t aion_member_new(struct iso_aion *engine, const struct aion_block *block
     return number;
 }
 
-static void free_member(struct iso_aion *engine, uint32_t number)
+void aion_member_free(struct iso_aion *engine, uint32_t number)
 {
     if (engine->values.used) /* else the tids are numbers, and the member's line is left alone */
-        aion_values_drop(&engine->values, engine->members[number].tid);
-    engine->free_members[engine->free_member_count++] = number;
+        aion_values_drop(&engine->values, engine->sessions.members.list[number].tid);
+    engine->sessions.members.free[engine->sessions.members.free_count++] = number;
 }
 
 /* ---- letting go ---- */
@@ -59,9 +65,9 @@ static uint32_t count_below_floor(const struct iso_aion *engine, const struct ai
 {
     uint32_t chunks = aion_run_chunks(members), below = 0, count;
     for (uint32_t chunk = 0; chunk < chunks; chunk++) {
-        const struct aion_entry *entries = aion_run_chunk(&engine->pool, members, chunk, &count);
-        if (entries[count - 1].hold >= engine->floor) {
-            while (entries->hold < engine->floor) {
+        const struct aion_entry *entries = aion_run_chunk(&engine->sessions.pool, members, chunk, &count);
+        if (entries[count - 1].hold >= engine->time.floor) {
+            while (entries->hold < engine->time.floor) {
                 entries++;
                 below++;
             }
@@ -73,35 +79,38 @@ static uint32_t count_below_floor(const struct iso_aion *engine, const struct ai
 }
 
 /* The pinned member goes once no entry holds it any more. */
-static void unpin(struct iso_aion *engine, struct aion_session *session)
+static void unpin_member(struct iso_aion *engine, struct aion_session *session)
 {
     uint32_t number = session->pinned - 1;
     struct aion_place place = aion_run_begin();
     const struct aion_entry *entry;
-    for (; (entry = aion_run_get(&engine->pool, &session->members, place));
-         aion_run_next(&engine->pool, &session->members, &place)) {
+    for (; (entry = aion_run_get(&engine->sessions.pool, &session->members, place));
+         aion_run_next(&engine->sessions.pool, &session->members, &place)) {
+        engine->stats.steps++;
         if (entry->detail == number)
             return;
-        if (entry->hold > engine->members[number].cts)
+        if (entry->hold > engine->sessions.members.list[number].cts)
             break;
     }
     session->pinned = 0;
-    free_member(engine, number);
+    aion_member_free(engine, number);
 }
 
-/* Whether a quarter of the chunks lies below the floor: one look tells, whatever the session's length. */
+/* Whether a quarter of the chunks lies below the floor: one look says, whatever the session's length. */
 static bool has_much_below_floor(const struct iso_aion *engine, const struct aion_run *members)
 {
     uint32_t count;
-    const struct aion_entry *entries = aion_run_chunk(&engine->pool, members, aion_run_chunks(members) / 4, &count);
-    return entries[count - 1].hold < engine->floor;
+    const struct aion_entry *entries =
+        aion_run_chunk(&engine->sessions.pool, members, aion_run_chunks(members) / 4, &count);
+    return entries[count - 1].hold < engine->time.floor;
 }
 
-/* The entries up to and including this one go. */
-static void lose(const struct iso_aion *engine, struct aion_session *session, const struct aion_entry *last)
+/* The entries up to and including that of `sno` go; none had a position above `cts`. */
+void aion_session_lose(const struct iso_aion *engine, struct aion_session *session, uint64_t sno, uint64_t cts)
 {
-    uint64_t below = last->hold + (engine->options.level == ISO_SER && last->hold < UINT64_MAX);
-    session->lost = last->time > session->lost ? last->time : session->lost;
+    session->unsure = 0; /* some of it is gone for certain */
+    uint64_t below = cts + (engine->options.level == ISO_SER && cts < UINT64_MAX);
+    session->lost = sno > session->lost ? sno : session->lost;
     session->below = below > session->below ? below : session->below;
 }
 
@@ -110,6 +119,10 @@ static void lose(const struct iso_aion *engine, struct aion_session *session, co
 void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
 {
     bool is_long = aion_run_chunks(&session->members) > 1;
+    if (session->disorder) {
+        aion_disorder_trim(engine, session);
+        return;
+    }
     if (is_long && !has_much_below_floor(engine, &session->members))
         return;
     uint32_t count = count_below_floor(engine, &session->members), chunk = 0, left, entries_here;
@@ -117,50 +130,59 @@ void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
         return;
     struct aion_place last = aion_run_begin();
     for (left = count - 1;; left -= entries_here, last.chunk++) {
-        aion_run_chunk(&engine->pool, &session->members, last.chunk, &entries_here);
+        aion_run_chunk(&engine->sessions.pool, &session->members, last.chunk, &entries_here);
         if (left < entries_here)
             break;
     }
     last.index = left;
-    uint32_t kept = aion_run_get(&engine->pool, &session->members, last)->detail, pin = session->pinned;
+    uint32_t kept = aion_run_get(&engine->sessions.pool, &session->members, last)->detail, pin = session->pinned;
     for (left = count - 1; left; chunk++) {
-        const struct aion_entry *entry = aion_run_chunk(&engine->pool, &session->members, chunk, &entries_here);
+        const struct aion_entry *entry =
+            aion_run_chunk(&engine->sessions.pool, &session->members, chunk, &entries_here);
         for (; entries_here && left; entry++, entries_here--, left--) {
             if (entry->transaction == kept)
                 pin = kept + 1;
             else
-                free_member(engine, entry->transaction);
+                aion_member_free(engine, entry->transaction);
         }
     }
-    aion_run_before(&engine->pool, &session->members, &last);
-    lose(engine, session, aion_run_get(&engine->pool, &session->members, last));
-    aion_run_drop(&engine->pool, &session->members, count - 1);
+    aion_run_before(&engine->sessions.pool, &session->members, &last);
+    const struct aion_entry *gone = aion_run_get(&engine->sessions.pool, &session->members, last);
+    aion_session_lose(engine, session, gone->time, gone->hold);
+    aion_run_drop(&engine->sessions.pool, &session->members, count - 1);
     if (session->pinned && pin != session->pinned)
-        free_member(engine, session->pinned - 1);
+        aion_member_free(engine, session->pinned - 1);
     session->pinned = pin;
     if (pin)
-        unpin(engine, session);
+        unpin_member(engine, session);
 }
 
 void aion_session_empty(struct iso_aion *engine, struct aion_session *session)
 {
     struct aion_place place = aion_run_begin();
     const struct aion_entry *entry;
-    if (session->members.count)
-        lose(engine, session, aion_run_last(&engine->pool, &session->members));
-    for (; (entry = aion_run_get(&engine->pool, &session->members, place));
-         aion_run_next(&engine->pool, &session->members, &place))
-        free_member(engine, entry->transaction);
+    if (session->disorder) {
+        aion_disorder_empty(engine, session);
+        return;
+    }
+    if (session->members.count) {
+        const struct aion_entry *last = aion_run_last(&engine->sessions.pool, &session->members);
+        aion_session_lose(engine, session, last->time, last->hold);
+    }
+    for (; (entry = aion_run_get(&engine->sessions.pool, &session->members, place));
+         aion_run_next(&engine->sessions.pool, &session->members, &place))
+        aion_member_free(engine, entry->transaction);
     if (session->pinned)
-        free_member(engine, session->pinned - 1);
+        aion_member_free(engine, session->pinned - 1);
     session->pinned = 0;
-    aion_run_release(&engine->pool, &session->members);
+    aion_run_release(&engine->sessions.pool, &session->members);
 }
 
 /* ---- judging ---- */
 
 /* Does `member` stand after `earlier`, as the level wants it? */
-static bool follows(const struct iso_aion *engine, const struct aion_member *member, const struct aion_member *earlier)
+static bool follows_member(const struct iso_aion *engine, const struct aion_member *member,
+                           const struct aion_member *earlier)
 {
     if (engine->options.level == ISO_SI)
         return member->sts >= earlier->cts;
@@ -168,7 +190,7 @@ static bool follows(const struct iso_aion *engine, const struct aion_member *mem
 }
 
 /* Is `member` larger in position than `other`? Of equal ones the first in the session counts. */
-static bool is_larger(const struct iso_aion *engine, const struct aion_member *member, const struct aion_member *other)
+bool aion_is_larger(const struct iso_aion *engine, const struct aion_member *member, const struct aion_member *other)
 {
     if (member->cts != other->cts)
         return member->cts > other->cts;
@@ -180,75 +202,115 @@ static struct iso_aion_party party_of(const struct iso_aion *engine, const struc
     return (struct iso_aion_party){&engine->values.atoms, member->tid, member->origin, member->sts, member->cts};
 }
 
-/* False: it does not follow, and that is told. */
-static bool judge(struct iso_aion *engine, struct aion_member *member, const struct aion_member *latest)
+static void emit_session_violation(struct iso_aion *engine, struct aion_session *session, struct aion_member *member,
+                                   const struct aion_member *latest)
 {
-    if (follows(engine, member, latest))
-        return true;
     struct iso_aion_event event = aion_event_of(engine, ISO_SESSION);
+    bool listed = !engine->options.max_per_key || session->listed < engine->options.max_per_key;
     event.transaction = party_of(engine, member);
     event.other = party_of(engine, latest);
-    engine->stats.counts[ISO_SESSION] += !member->told;
-    member->told = true;
+    event.session_atoms = &engine->sessions.names.atoms;
+    event.session = session->name;
+    event.unlisted = !listed;
+    session->listed += listed && session->listed < COUNTED_MOST;
+    engine->stats.counts[ISO_SESSION]++;
+    member->emitted = true;
     aion_emit(engine, &event);
-    return false;
 }
 
-/* Would it follow what is not known any more, and stand behind it? */
-static bool is_clear(const struct iso_aion *engine, const struct aion_session *session,
-                     const struct aion_entrant *entrant)
+/* False: it does not follow, and that is reported, once. */
+bool aion_session_judge(struct iso_aion *engine, struct aion_session *session, struct aion_member *member,
+                        const struct aion_member *latest)
 {
-    const struct aion_member *member = &engine->members[entrant->member];
+    bool fine = follows_member(engine, member, latest);
+    if (!fine && !member->emitted)
+        emit_session_violation(engine, session, member, latest);
+    return fine;
+}
+
+/* Would it follow what is not known any more? */
+static bool starts_clear(const struct iso_aion *engine, const struct aion_session *session,
+                         const struct aion_entrant *entrant)
+{
+    const struct aion_member *member = &engine->sessions.members.list[entrant->member];
     uint64_t start = member->sts;
     if (engine->options.level == ISO_SER) /* a point stands behind what shares its timestamp */
         start = member->cts + (member->point && member->cts < UINT64_MAX);
-    return entrant->sno >= session->lost && start >= session->below;
+    return start >= session->below;
+}
+
+/* And stand behind it? */
+static bool is_clear(const struct iso_aion *engine, const struct aion_session *session,
+                     const struct aion_entrant *entrant)
+{
+    return entrant->sno >= session->lost && starts_clear(engine, session, entrant);
+}
+
+/* With its first place here it is a new session, whatever its name was before (tombstone.c), and those that came before that
+ * are in no doubt. */
+static void restart_session(struct iso_aion *engine, struct aion_session *session)
+{
+    engine->stats.sessions_undecided -= session->unsure - 1;
+    session->unsure = 0;
+    session->lost = 0;
 }
 
 /* The entries behind `place` that hold nothing larger now have `number` before them. */
-static void pass_on(struct iso_aion *engine, struct aion_session *session, struct aion_place place, uint32_t number)
+static void pass_latest_on(struct iso_aion *engine, struct aion_session *session, struct aion_place place,
+                           uint32_t number)
 {
     for (;;) {
-        aion_run_next(&engine->pool, &session->members, &place);
-        struct aion_entry *entry = aion_run_get(&engine->pool, &session->members, place);
+        aion_run_next(&engine->sessions.pool, &session->members, &place);
+        struct aion_entry *entry = aion_run_get(&engine->sessions.pool, &session->members, place);
         if (!entry)
             return;
-        struct aion_member *member = &engine->members[number];
+        struct aion_member *member = &engine->sessions.members.list[number];
         bool holds_pinned = entry->detail + 1 == session->pinned;
-        if (holds_pinned && !is_larger(engine, member, &engine->members[entry->detail]))
+        if (holds_pinned && !aion_is_larger(engine, member, &engine->sessions.members.list[entry->detail]))
             return; /* it and those behind have been judged with what went, which says more */
-        judge(engine, &engine->members[entry->transaction], member);
-        if (is_larger(engine, &engine->members[entry->detail], member))
+        aion_session_judge(engine, session, &engine->sessions.members.list[entry->transaction], member);
+        if (aion_is_larger(engine, &engine->sessions.members.list[entry->detail], member))
             return;
         entry->detail = number;
         entry->hold = member->cts;
+        session->strain++;
+        engine->stats.steps++;
     }
 }
 
-static void insert(struct iso_aion *engine, struct aion_session *session, struct aion_place place,
-                   const struct aion_entrant *entrant)
+void aion_session_doubt(struct iso_aion *engine, struct aion_session *session, const struct aion_entrant *entrant,
+                        bool in_order)
+{
+    if (entrant->sno >= session->lost && (!in_order || is_clear(engine, session, entrant)))
+        return;
+    engine->stats.sessions_undecided++;
+    session->unsure += session->unsure && session->unsure < UNSURE_MOST && starts_clear(engine, session, entrant);
+}
+
+static void insert_member(struct iso_aion *engine, struct aion_session *session, struct aion_place place,
+                          const struct aion_entrant *entrant)
 {
     struct aion_place before = place;
     uint32_t number = entrant->member, latest = number;
     bool in_order = true;
-    if (session->members.count && aion_run_before(&engine->pool, &session->members, &before)) {
-        uint32_t earlier = aion_run_get(&engine->pool, &session->members, before)->detail;
-        in_order = judge(engine, &engine->members[number], &engine->members[earlier]);
-        if (!is_larger(engine, &engine->members[number], &engine->members[earlier]))
+    if (session->members.count && aion_run_before(&engine->sessions.pool, &session->members, &before)) {
+        uint32_t earlier = aion_run_get(&engine->sessions.pool, &session->members, before)->detail;
+        in_order = aion_session_judge(engine, session, &engine->sessions.members.list[number],
+                                      &engine->sessions.members.list[earlier]);
+        if (!aion_is_larger(engine, &engine->sessions.members.list[number], &engine->sessions.members.list[earlier]))
             latest = earlier;
     }
-    if (entrant->sno < session->lost || (in_order && !is_clear(engine, session, entrant)))
-        engine->stats.sessions_undecided++;
+    aion_session_doubt(engine, session, entrant, in_order);
     struct aion_entry entry = {.time = entrant->sno,
-                               .hold = engine->members[latest].cts,
+                               .hold = engine->sessions.members.list[latest].cts,
                                .transaction = number,
                                .detail = latest,
                                .operation = entrant->number};
-    place = aion_run_insert(&engine->pool, &session->members, place, &entry);
+    place = aion_run_insert(&engine->sessions.pool, &session->members, place, &entry);
     if (latest == number)
-        pass_on(engine, session, place, number);
+        pass_latest_on(engine, session, place, number);
     if (session->pinned)
-        unpin(engine, session);
+        unpin_member(engine, session);
 }
 
 /* The entry of a member that has the largest position up to itself. */
@@ -263,16 +325,16 @@ static inline struct aion_entry entry_of(const struct aion_entrant *entrant, con
 
 /* The short way of nearly every member: the last of its session so far, after all others there. False:
  * nothing was done. */
-static bool append(struct iso_aion *engine, struct aion_session *session, const struct aion_entrant *entrant)
+static bool append_member(struct iso_aion *engine, struct aion_session *session, const struct aion_entrant *entrant)
 {
-    const struct aion_member *member = &engine->members[entrant->member];
+    const struct aion_member *member = &engine->sessions.members.list[entrant->member];
     if (!session->members.count)
         return false;
-    const struct aion_entry *last = aion_run_last(&engine->pool, &session->members);
-    bool follows = engine->options.level == ISO_SER || member->sts >= last->hold;
-    if (last->time >= entrant->sno || member->cts <= last->hold || !follows)
+    const struct aion_entry *last = aion_run_last(&engine->sessions.pool, &session->members);
+    bool follows_member = engine->options.level == ISO_SER || member->sts >= last->hold;
+    if (last->time >= entrant->sno || member->cts <= last->hold || !follows_member)
         return false;
-    struct aion_entry *entry = aion_run_append(&engine->pool, &session->members, member->cts);
+    struct aion_entry *entry = aion_run_append(&engine->sessions.pool, &session->members, member->cts);
     if (!entry)
         return false;
     *entry = entry_of(entrant, member);
@@ -281,45 +343,54 @@ static bool append(struct iso_aion *engine, struct aion_session *session, const 
 
 /* The way of most late ones: among the last of its session, between two that keep the axiom with it. False:
  * nothing was done. */
-static bool insert_near(struct iso_aion *engine, struct aion_session *session, const struct aion_entrant *entrant)
+static bool insert_member_near(struct iso_aion *engine, struct aion_session *session,
+                               const struct aion_entrant *entrant)
 {
-    const struct aion_member *member = &engine->members[entrant->member];
+    const struct aion_member *member = &engine->sessions.members.list[entrant->member];
     struct aion_near near;
-    if (!session->members.count || !aion_run_near(&engine->pool, &session->members, entrant->sno, &near) ||
+    if (!session->members.count || !aion_run_near(&engine->sessions.pool, &session->members, entrant->sno, &near) ||
         !near.has_room || !near.index || near.index == near.count)
         return false;
     const struct aion_entry *before = &near.entries[near.index - 1], *after = before + 1;
-    const struct aion_member *next = &engine->members[after->transaction];
+    const struct aion_member *next = &engine->sessions.members.list[after->transaction];
     bool si = engine->options.level == ISO_SI;
     if (after->time == entrant->sno || member->cts <= before->hold || (si && member->sts < before->hold) ||
         after->hold <= member->cts || (si ? next->sts < member->cts : next->cts <= member->cts))
         return false;
     struct aion_entry entry = entry_of(entrant, member);
-    aion_run_put_near(&engine->pool, &session->members, &near, &entry);
+    aion_run_put_near(&engine->sessions.pool, &session->members, &near, &entry);
     return true;
 }
 
-static struct aion_place place_of(const struct iso_aion *engine, const struct aion_session *session,
-                                  const struct aion_entrant *entrant)
+static bool came_before(const void *context, const struct aion_entry *other)
 {
-    const struct aion_run *members = &session->members;
-    if (!members->count || aion_run_last(&engine->pool, members)->time < entrant->sno)
-        return aion_run_end(&engine->pool, members);
-    struct aion_place place = aion_run_lower(&engine->pool, members, entrant->sno);
-    const struct aion_entry *other;
-    while ((other = aion_run_get(&engine->pool, members, place)) && other->time == entrant->sno &&
-           (int32_t)(other->operation - entrant->number) < 0)
-        aion_run_next(&engine->pool, members, &place);
-    return place;
+    return (int32_t)(other->operation - *(const uint32_t *)context) < 0;
+}
+
+struct aion_place aion_session_place(const struct iso_aion *engine, const struct aion_run *run, uint64_t sno,
+                                     uint32_t number)
+{
+    if (!run->count || aion_run_last(&engine->sessions.pool, run)->time < sno)
+        return aion_run_end(&engine->sessions.pool, run);
+    return aion_run_among(&engine->sessions.pool, run, sno, came_before, &number);
 }
 
 void aion_session_add(struct iso_aion *engine, const struct aion_entrant *entrant)
 {
     struct aion_session *session = &engine->sessions.list[entrant->session];
-    if (is_clear(engine, session, entrant) &&
-        (append(engine, session, entrant) || insert_near(engine, session, entrant)))
+    if (session->unsure && entrant->sno <= FIRST_PLACE)
+        restart_session(engine, session);
+    if (session->disorder) {
+        aion_disorder_add(engine, session, entrant);
         return;
-    if (aion_run_full(&engine->pool, &session->members))
+    }
+    if (is_clear(engine, session, entrant) &&
+        (append_member(engine, session, entrant) || insert_member_near(engine, session, entrant)))
+        return;
+    if (aion_run_full(&engine->sessions.pool, &session->members))
         aion_session_trim(engine, session);
-    insert(engine, session, place_of(engine, session, entrant), entrant);
+    insert_member(engine, session, aion_session_place(engine, &session->members, entrant->sno, entrant->number),
+                  entrant);
+    if (session->strain > (engine->options.tires_soon ? 0 : MUCH + 4 * session->arrived))
+        aion_disorder_begin(engine, session);
 }

@@ -7,10 +7,9 @@
  *  - one that starts below the floor in a session that is not known may belong to one that was forgotten: `below`
  *  - one that claims a place (sno) before what was forgotten would break the order of those: `lost`
  *
- * Both are undecided then, never right (session.c). Of the sessions that ended last their end is remembered (past.c):
+ * Both are undecided then, never right (session.c). Of the sessions that ended last their end is remembered (tombstone.c):
  * what comes of those is judged by that, so that it is undecided only where it would be, or would make others, wrong.
- * One that ended before these is a new session when its name comes again: an sno from before what it had is not
- * noticed.
+ * One that ended before these cannot be told from a new one: what claims a place that it may have passed is undecided.
  */
 #include "aion/engine_private.h"
 #include "base/memory.h"
@@ -20,12 +19,11 @@
 enum { STEPS = 2 };
 
 /* Its number + 1; 0: there is none of this name. */
-static uint32_t find(const struct aion_sessions *sessions, uint64_t digest, const struct iso_atoms *atoms,
-                     iso_atom name)
+static uint32_t find_session(const struct aion_sessions *sessions, const struct iso_atoms *atoms, iso_atom name)
 {
     const struct aion_index *index = &sessions->by_name;
-    uint32_t number;
-    for (uint32_t at = aion_index_first(index, digest); aion_index_at(index, at, digest, &number); at++) {
+    uint32_t number, hash = aion_atom_hash(atoms, name);
+    for (uint32_t at = aion_index_first(index, hash); aion_index_at(index, at, hash, &number); at++) {
         if (number != UINT32_MAX && aion_atoms_same(&sessions->names.atoms, sessions->list[number].name, atoms, name))
             return number + 1;
     }
@@ -51,25 +49,27 @@ static uint32_t new_number(struct aion_sessions *sessions)
 static uint32_t begin(struct iso_aion *engine, uint64_t digest, const struct iso_atoms *atoms, iso_atom name)
 {
     struct aion_sessions *sessions = &engine->sessions;
-    struct aion_past past = {.below = engine->floor};
+    struct aion_tombstone tombstone = {.below = engine->time.floor};
     uint32_t number = new_number(sessions);
-    if (!aion_past_take(sessions, digest, &past))
-        sessions->different++;
-    aion_index_add(&sessions->by_name, digest, number);
-    sessions->list[number] = (struct aion_session){.arrived = past.arrived,
-                                                   .lost = past.lost,
-                                                   .below = past.below,
+    bool known = aion_tombstone_take(&sessions->ended, digest, &tombstone),
+         unsure = !known && aion_tombstone_assume(&sessions->ended, &tombstone);
+    sessions->different += !known;
+    aion_index_add(&sessions->by_name, aion_atom_hash(atoms, name), number);
+    sessions->list[number] = (struct aion_session){.arrived = tombstone.arrived,
+                                                   .lost = tombstone.lost,
+                                                   .below = tombstone.below,
                                                    .name = aion_values_take(&sessions->names, atoms, name),
-                                                   .life = sessions->list[number].life};
+                                                   .life = sessions->list[number].life,
+                                                   .unsure = unsure};
     sessions->due += STEPS;
     return number;
 }
 
-uint32_t aion_session_find(struct iso_aion *engine, struct aion_block *block, uint32_t session)
+uint32_t aion_session_find(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t session)
 {
-    const struct iso_history *history = block->history;
-    struct aion_block_session *entry = aion_block_find_session(block, session);
-    uint32_t number = find(&engine->sessions, entry->digest, &history->atoms, history->session_atom[session]);
+    const struct iso_history *history = cache->history;
+    struct aion_cached_session *entry = aion_key_cache_find_session(cache, session);
+    uint32_t number = find_session(&engine->sessions, &history->atoms, history->session_atom[session]);
     if (!number)
         number = begin(engine, entry->digest, &history->atoms, history->session_atom[session]) + 1;
     entry->number = number;
@@ -79,29 +79,30 @@ uint32_t aion_session_find(struct iso_aion *engine, struct aion_block *block, ui
 
 /* ---- forgetting ---- */
 
-static void forget(struct iso_aion *engine, uint32_t number)
+static void forget_session(struct iso_aion *engine, uint32_t number)
 {
     struct aion_sessions *sessions = &engine->sessions;
     struct aion_session *session = &sessions->list[number];
     uint64_t digest = aion_atom_digest(&sessions->names.atoms, session->name);
     digest = digest ? digest : 1;
     aion_session_empty(engine, session);
-    aion_past_note(sessions, &(struct aion_past){digest, session->arrived, session->lost, session->below});
-    aion_index_remove(&sessions->by_name, digest, number);
+    aion_tombstone_add(&sessions->ended,
+                       &(struct aion_tombstone){digest, session->arrived, session->lost, session->below});
+    aion_index_remove(&sessions->by_name, aion_value_hash(&sessions->names, session->name), number);
     aion_values_drop(&sessions->names, session->name);
     session->name = ISO_ABSENT;
     session->life += session->life == UINT32_MAX ? 2 : 1;
     sessions->free[sessions->free_count++] = number;
 }
 
-static void let_go(struct iso_aion *engine, uint32_t number)
+static void release_session(struct iso_aion *engine, uint32_t number)
 {
     struct aion_session *session = &engine->sessions.list[number];
     if (session->name == ISO_ABSENT)
         return;
-    if (session->latest < engine->floor && !session->waiting)
-        forget(engine, number);
-    else if (session->members.count > 1)
+    if (session->latest < engine->time.floor && !session->waiting)
+        forget_session(engine, number);
+    else if (session->members.count > 1 || session->disorder)
         aion_session_trim(engine, session);
 }
 
@@ -111,16 +112,16 @@ void aion_sessions_sweep(struct iso_aion *engine)
     struct aion_sessions *sessions = &engine->sessions;
     uint64_t steps = sessions->due < sessions->count ? sessions->due : sessions->count;
     sessions->due = 0;
-    for (; engine->floor && steps; steps--) {
+    for (; engine->time.floor && steps; steps--) {
         sessions->hand = sessions->hand + 1 < sessions->count ? sessions->hand + 1 : 0;
-        let_go(engine, sessions->hand);
+        release_session(engine, sessions->hand);
     }
 }
 
 void aion_sessions_trim(struct iso_aion *engine)
 {
     for (uint32_t s = 0; s < engine->sessions.count; s++)
-        let_go(engine, s);
+        release_session(engine, s);
 }
 
 /* ---- all of them ---- */
@@ -129,14 +130,15 @@ uint64_t aion_sessions_bytes(const struct aion_sessions *sessions)
 {
     return (uint64_t)(sessions->count - sessions->free_count) * sizeof *sessions->list +
            aion_values_bytes(&sessions->names) + aion_index_bytes(&sessions->by_name) +
-           (uint64_t)sessions->past_count * sizeof *sessions->past;
+           (uint64_t)sessions->ended.count * sizeof *sessions->ended.list;
 }
 
 void aion_sessions_release(struct aion_sessions *sessions)
 {
     iso_column_free(sessions->list, sessions->capacity * sizeof *sessions->list);
     iso_column_free(sessions->free, sessions->capacity * sizeof *sessions->free);
-    iso_column_free(sessions->past, sessions->past_count * sizeof *sessions->past);
+    iso_column_free(sessions->ended.list, sessions->ended.count * sizeof *sessions->ended.list);
+    iso_free(sessions->disorders);
     aion_index_release(&sessions->by_name);
     aion_values_release(&sessions->names);
 }

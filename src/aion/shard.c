@@ -20,12 +20,20 @@ enum { KEYS_IN_CACHE = 1 << 12 };
 struct iso_aion_shard *iso_aion_shard_new(const struct aion_shard_options *options)
 {
     struct iso_aion_shard *shard = iso_allocate_zeroed(1, sizeof *shard);
-    shard->level = options->level;
-    shard->timeout = options->finality_timeout_ms;
+    shard->options.level = options->level;
+    shard->options.finality_timeout_ms = options->finality_timeout_ms;
+    shard->options.emit_after_ms = options->emit_after_ms;
+    shard->options.is_whole_row = options->is_whole_row;
+    shard->options.context = options->context;
+    shard->options.max_per_key = options->max_per_key;
+    shard->options.grounds = options->grounds;
+    shard->options.is_doubted = options->is_doubted;
+    shard->options.conflict_window = options->conflict_window;
+    shard->options.tires_soon = options->tires_soon;
     aion_pool_init(&shard->pool);
     aion_values_init(&shard->values);
-    shard->initial = ISO_ABSENT;
-    shard->rare_count = 1; /* 0 stands for none */
+    shard->keys.initial = ISO_ABSENT;
+    shard->cold.count = 1; /* 0 stands for none */
     return shard;
 }
 
@@ -34,26 +42,27 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     if (!shard)
         return;
     iso_aion_shard_clear(shard);
-    for (uint32_t i = 0; i < shard->case_count; i++)
-        iso_free(shard->cases[i].more);
-    iso_column_free(shard->keys, shard->key_capacity * sizeof *shard->keys);
-    iso_column_free(shard->rares, shard->rare_capacity * sizeof *shard->rares);
-    iso_column_free(shard->transactions, shard->transaction_capacity * sizeof *shard->transactions);
-    iso_column_free(shard->cases, shard->case_capacity * sizeof *shard->cases);
-    iso_free(shard->finals.heap);
-    iso_free(shard->deadlines.heap);
+    for (uint32_t i = 0; i < shard->pending.count; i++)
+        iso_free(shard->pending.list[i].more);
+    iso_column_free(shard->keys.list, shard->keys.capacity * sizeof *shard->keys.list);
+    aion_crowds_release(shard);
+    iso_column_free(shard->cold.list, shard->cold.capacity * sizeof *shard->cold.list);
+    iso_column_free(shard->transactions.list, shard->transactions.capacity * sizeof *shard->transactions.list);
+    iso_column_free(shard->pending.list, shard->pending.capacity * sizeof *shard->pending.list);
+    iso_free(shard->pending.finals.heap);
+    iso_free(shard->pending.deadlines.heap);
     iso_free(shard->ties.heap);
-    iso_free(shard->fresh.heap);
-    iso_free(shard->findings);
-    iso_free(shard->groups);
-    iso_column_free(shard->readers, shard->reader_capacity * sizeof *shard->readers);
-    aion_waiting_release(&shard->waiting);
+    iso_free(shard->pending.fresh.heap);
+    iso_free(shard->findings.list);
+    iso_free(shard->pending.groups);
+    iso_column_free(shard->readers.list, shard->readers.capacity * sizeof *shard->readers.list);
+    aion_reorder_buffer_release(&shard->reorder);
     aion_pool_release(&shard->pool);
     aion_values_release(&shard->values);
-    aion_index_release(&shard->key_index);
-    iso_spill_free(shard->store);
-    iso_free(shard->record.bytes);
-    iso_free(shard->cut_record.bytes);
+    aion_index_release(&shard->keys.index);
+    iso_spill_free(shard->paging.store);
+    iso_free(shard->paging.record.bytes);
+    iso_free(shard->paging.compact_record.bytes);
     iso_free(shard);
 }
 
@@ -61,21 +70,22 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
 
 uint32_t aion_transaction_add(struct iso_aion_shard *shard, const struct aion_transaction *transaction)
 {
-    uint32_t number = shard->free_transaction - 1;
-    if (shard->free_transaction) {
-        shard->free_transaction = shard->transactions[number].tid;
-        __builtin_prefetch(&shard->transactions[shard->free_transaction ? shard->free_transaction - 1 : number], 1);
+    uint32_t number = shard->transactions.free - 1;
+    if (shard->transactions.free) {
+        shard->transactions.free = shard->transactions.list[number].tid;
+        __builtin_prefetch(&shard->transactions.list[shard->transactions.free ? shard->transactions.free - 1 : number],
+                           1);
     } else {
-        if (shard->transaction_count == shard->transaction_capacity) {
-            size_t old = shard->transaction_capacity, next = old ? old * 2 : 16384;
-            GROW(shard->transactions, old, next);
-            shard->transaction_capacity = (uint32_t)next;
-            aion_advise_huge(shard->transactions, next * sizeof *shard->transactions);
+        if (shard->transactions.count == shard->transactions.capacity) {
+            size_t old = shard->transactions.capacity, next = old ? old * 2 : 16384;
+            GROW(shard->transactions.list, old, next);
+            shard->transactions.capacity = (uint32_t)next;
+            aion_advise_huge(shard->transactions.list, next * sizeof *shard->transactions.list);
         }
-        number = shard->transaction_count++;
+        number = shard->transactions.count++;
     }
-    shard->transactions_in_use++;
-    shard->transactions[number] = *transaction;
+    shard->transactions.in_use++;
+    shard->transactions.list[number] = *transaction;
     return number;
 }
 
@@ -94,7 +104,7 @@ static uint32_t new_transaction(struct iso_aion_shard *shard, const struct aion_
 
 void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t number)
 {
-    struct aion_transaction *transaction = &shard->transactions[number];
+    struct aion_transaction *transaction = &shard->transactions.list[number];
     assert(transaction->holders);
     if (--transaction->holders)
         return;
@@ -104,16 +114,16 @@ void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t number)
         shard->stats.flips[often - 1]++;
     }
     aion_values_drop(&shard->values, transaction->tid);
-    transaction->tid = shard->free_transaction;
-    shard->transactions_in_use--;
-    shard->free_transaction = number + 1;
+    transaction->tid = shard->transactions.free;
+    shard->transactions.in_use--;
+    shard->transactions.free = number + 1;
 }
 
 /* Lets go of one whose line has long left the caches: asks for the line now and comes back for it later. */
 void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t number)
 {
-    uint32_t *place = &shard->leaving[shard->leaving_at++ % AION_LEAVING], before = *place;
-    __builtin_prefetch(&shard->transactions[number], 1);
+    uint32_t *place = &shard->transactions.leaving[shard->transactions.leaving_at++ % AION_LEAVING], before = *place;
+    __builtin_prefetch(&shard->transactions.list[number], 1);
     *place = number + 1;
     if (before)
         aion_transaction_drop(shard, before - 1);
@@ -123,12 +133,12 @@ void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t number)
 
 static void add_reader(struct iso_aion_shard *shard, uint32_t transaction)
 {
-    if (shard->reader_count == shard->reader_capacity) {
-        size_t old = shard->reader_capacity, next = iso_column_capacity(old, old + 1);
-        GROW(shard->readers, old, next);
-        shard->reader_capacity = (uint32_t)next;
+    if (shard->readers.count == shard->readers.capacity) {
+        size_t old = shard->readers.capacity, next = iso_column_capacity(old, old + 1);
+        GROW(shard->readers.list, old, next);
+        shard->readers.capacity = (uint32_t)next;
     }
-    shard->readers[shard->reader_count++] = (struct aion_reader){shard->last_bound, transaction};
+    shard->readers.list[shard->readers.count++] = (struct aion_reader){shard->readers.last_bound, transaction};
 }
 
 /* Lets go of those whose reads the watermark has passed. Each is looked at a few times: only once they have
@@ -136,17 +146,17 @@ static void add_reader(struct iso_aion_shard *shard, uint32_t transaction)
 void aion_readers_advance(struct iso_aion_shard *shard)
 {
     uint32_t left = 0;
-    if (!shard->thorough && shard->reader_count < 2 * shard->readers_left + 64)
+    if (!shard->time.thorough && shard->readers.count < 2 * shard->readers.left + 64)
         return;
-    for (uint32_t i = 0; i < shard->reader_count; i++) {
-        struct aion_reader reader = shard->readers[i];
+    for (uint32_t i = 0; i < shard->readers.count; i++) {
+        struct aion_reader reader = shard->readers.list[i];
         if (aion_may_drop_read(shard, reader.bound))
             aion_transaction_drop_later(shard, reader.transaction);
         else
-            shard->readers[left++] = reader;
+            shard->readers.list[left++] = reader;
     }
-    shard->reader_count = shard->readers_left = left;
-    shard->readers_passed = shard->passed;
+    shard->readers.count = shard->readers.left = left;
+    shard->readers.passed = shard->time.passed;
 }
 
 /* ---- what is due at a time: a heap, the earliest at its root ---- */
@@ -220,21 +230,21 @@ ISO_FETCH fetch_last_chunk(const struct iso_aion_shard *shard, const struct aion
 /* Parts in an order: as they stand in a batch, or, if there is none, as it is their turn. */
 struct march {
     const struct aion_batch *batch;
-    const struct aion_page *pages;
+    const struct aion_reorder_page *pages;
     const struct aion_turn *turns;
     uint32_t count, ahead;
 };
 
 static inline const struct aion_batch *batch_at(const struct march *march, uint32_t number)
 {
-    return march->batch ? march->batch : &march->pages[march->turns[number].subject >> AION_PAGE_BITS].batch;
+    return march->batch ? march->batch : &march->pages[march->turns[number].subject >> AION_REORDER_PAGE_BITS].batch;
 }
 
 static inline const struct aion_part *part_at(const struct march *march, uint32_t number)
 {
     if (march->batch)
         return &march->batch->parts[number];
-    return &batch_at(march, number)->parts[march->turns[number].subject & ((1u << AION_PAGE_BITS) - 1)];
+    return &batch_at(march, number)->parts[march->turns[number].subject & ((1u << AION_REORDER_PAGE_BITS) - 1)];
 }
 
 ISO_FETCH fetch_keys(const struct iso_aion_shard *shard, const struct march *march, uint32_t number)
@@ -246,9 +256,9 @@ ISO_FETCH fetch_keys(const struct iso_aion_shard *shard, const struct march *mar
     const struct aion_step *step = &batch->steps[part->first_step];
     bool entered = batch->atoms == &shard->values.atoms;
     for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++) {
-        __builtin_prefetch(&shard->keys[step->key], 1);
+        __builtin_prefetch(&shard->keys.list[step->key], 1);
         if (step->kind == AION_VERSION && aion_value_is_entry(step->value) && !entered)
-            aion_values_fetch_slot(&shard->values, aion_atom_digest(batch->atoms, step->value));
+            aion_values_fetch_slot(&shard->values, aion_atom_hash(batch->atoms, step->value));
     }
 }
 
@@ -260,7 +270,7 @@ ISO_FETCH fetch_runs(const struct iso_aion_shard *shard, const struct march *mar
     const struct aion_part *part = part_at(march, number);
     const struct aion_step *step = &batch_at(march, number)->steps[part->first_step];
     for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++) {
-        const struct aion_key *key = &shard->keys[step->key];
+        const struct aion_key *key = &shard->keys.list[step->key];
         const struct aion_run *run = step->kind <= AION_READ_LIST ? &key->reads : &key->versions;
         bool too = looks_back(part, step, key);
         if (step->kind == AION_READ && aion_value_is_entry(step->value)) {
@@ -281,7 +291,7 @@ ISO_FETCH fetch_runs(const struct iso_aion_shard *shard, const struct march *mar
     }
 }
 
-ISO_FETCH fetch(const struct iso_aion_shard *shard, const struct march *march, uint32_t at)
+ISO_FETCH fetch_step(const struct iso_aion_shard *shard, const struct march *march, uint32_t at)
 {
     fetch_keys(shard, march, at + 3 * march->ahead);
     fetch_runs(shard, march, at + 2 * march->ahead, false);
@@ -300,8 +310,8 @@ static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *ba
     case AION_VERSION_LIST:
         aion_version(shard, batch, part, step, transaction);
         break;
-    case AION_SPARE:
-        aion_spare(shard, batch, step, transaction);
+    case AION_NONVERSION:
+        aion_nonversion(shard, batch, step, transaction);
         break;
     }
 }
@@ -313,14 +323,14 @@ void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batc
         return;
     }
     uint32_t transaction = new_transaction(shard, batch, part);
-    shard->last_bound = 0;
-    shard->keeps_reads = false;
+    shard->readers.last_bound = 0;
+    shard->readers.keeps_reads = false;
     for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++)
         apply_step(shard, batch, part, &batch->steps[i], transaction);
-    for (uint32_t i = 0; i < shard->group_count; i++)
-        aion_case_start(shard, shard->groups[i], ISO_NONE);
-    shard->group_count = 0;
-    if (shard->keeps_reads)
+    for (uint32_t i = 0; i < shard->pending.group_count; i++)
+        aion_pending_start(shard, shard->pending.groups[i], ISO_NONE);
+    shard->pending.group_count = 0;
+    if (shard->readers.keeps_reads)
         add_reader(shard, transaction);
     else
         aion_transaction_drop(shard, transaction);
@@ -329,7 +339,7 @@ void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batc
 static void apply_all(struct iso_aion_shard *shard, struct march *march)
 {
     const struct aion_batch *first = batch_at(march, 0);
-    bool fetches = shard->key_count > KEYS_IN_CACHE;
+    bool fetches = shard->keys.count > KEYS_IN_CACHE;
     march->ahead = 1 + FETCH_AHEAD * first->part_count / (first->step_count + 1);
     for (uint32_t i = 0; fetches && i < 3 * march->ahead; i++)
         fetch_keys(shard, march, i);
@@ -338,9 +348,9 @@ static void apply_all(struct iso_aion_shard *shard, struct march *march)
     for (uint32_t i = 0; i < march->count; i++) {
         const struct aion_part *part = part_at(march, i);
         if (fetches)
-            fetch(shard, march, i);
-        shard->now = part->arrival > shard->now ? part->arrival : shard->now;
-        shard->work += part->step_count;
+            fetch_step(shard, march, i);
+        shard->time.now = part->arrival > shard->time.now ? part->arrival : shard->time.now;
+        shard->keys.work += part->step_count;
         aion_apply_part(shard, batch_at(march, i), part);
     }
     aion_sweep_some(shard);
@@ -352,52 +362,52 @@ void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch 
     apply_all(shard, &march);
 }
 
-void aion_apply_waiting(struct iso_aion_shard *shard, const struct aion_turn *turns, uint32_t count)
+void aion_apply_reordered(struct iso_aion_shard *shard, const struct aion_turn *turns, uint32_t count)
 {
-    struct march march = {.pages = shard->waiting.pages, .turns = turns, .count = count};
+    struct march march = {.pages = shard->reorder.pages, .turns = turns, .count = count};
     apply_all(shard, &march);
 }
 
-void iso_aion_shard_tell(struct iso_aion_shard *shard)
+void iso_aion_shard_emit(struct iso_aion_shard *shard)
 {
-    aion_cases_tell_fresh(shard);
+    aion_pending_emit_fresh(shard);
 }
 
 /* ---- time ---- */
 
 void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64_t passed, uint64_t floor, uint64_t now)
 {
-    shard->now = now > shard->now ? now : shard->now;
-    shard->limit = limit > shard->limit ? limit : shard->limit;
-    passed = passed > shard->limit ? passed : shard->limit;
-    shard->passed = passed > shard->passed ? passed : shard->passed;
-    floor = floor < shard->passed ? floor : shard->passed;
-    shard->floor = floor > shard->floor ? floor : shard->floor;
-    aion_cases_tell_fresh(shard); /* of what has just been released: final at once where the watermark has come */
+    shard->time.now = now > shard->time.now ? now : shard->time.now;
+    shard->time.limit = limit > shard->time.limit ? limit : shard->time.limit;
+    passed = passed > shard->time.limit ? passed : shard->time.limit;
+    shard->time.passed = passed > shard->time.passed ? passed : shard->time.passed;
+    floor = floor < shard->time.passed ? floor : shard->time.passed;
+    shard->time.floor = floor > shard->time.floor ? floor : shard->time.floor;
+    aion_pending_emit_fresh(shard); /* of what has just been released: final at once where the watermark has come */
     aion_ties_advance(shard);
-    aion_cases_advance(shard);
+    aion_pending_advance(shard);
     aion_readers_advance(shard);
 }
 
 void iso_aion_shard_tick(struct iso_aion_shard *shard, uint64_t now)
 {
-    shard->now = now > shard->now ? now : shard->now;
-    aion_cases_tick(shard);
+    shard->time.now = now > shard->time.now ? now : shard->time.now;
+    aion_pending_tick(shard);
 }
 
 void iso_aion_shard_end(struct iso_aion_shard *shard, uint64_t now)
 {
     iso_aion_shard_release(shard, UINT64_MAX, UINT64_MAX, now);
-    shard->ended = true;
+    shard->time.ended = true;
     iso_aion_shard_advance(shard, UINT64_MAX, UINT64_MAX, 0, now);
-    for (uint32_t i = 0; i < shard->case_count; i++) {
-        if (shard->cases[i].look_count)
-            aion_dues_push(&shard->finals, 0, i, shard->cases[i].generation);
+    for (uint32_t i = 0; i < shard->pending.count; i++) {
+        if (shard->pending.list[i].observed_count)
+            aion_dues_push(&shard->pending.finals, shard->pending.list[i].bound, i, shard->pending.list[i].generation);
     }
-    aion_cases_advance(shard);
+    aion_pending_advance(shard);
     /* transactions still held count as flipped when they go */
-    for (uint32_t i = 0; i < shard->transaction_count; i++) {
-        struct aion_transaction *transaction = &shard->transactions[i];
+    for (uint32_t i = 0; i < shard->transactions.count; i++) {
+        struct aion_transaction *transaction = &shard->transactions.list[i];
         if (!transaction->holders || !transaction->flips)
             continue;
         uint32_t often = transaction->flips < ISO_AION_FLIPS ? transaction->flips : ISO_AION_FLIPS;
@@ -416,24 +426,32 @@ const struct iso_atoms *iso_aion_shard_atoms(const struct iso_aion_shard *shard)
 
 iso_atom iso_aion_shard_key_atom(const struct iso_aion_shard *shard, uint32_t key)
 {
-    return shard->keys[key].atom;
+    return shard->keys.list[key].atom;
 }
 
 uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard)
 {
-    return shard->pool.in_use + aion_values_bytes(&shard->values) + (uint64_t)shard->keys_in_use * sizeof *shard->keys +
-           (uint64_t)shard->rares_in_use * sizeof *shard->rares +
-           (uint64_t)shard->transactions_in_use * sizeof *shard->transactions +
-           (uint64_t)shard->reader_count * sizeof *shard->readers + (uint64_t)shard->case_count * sizeof *shard->cases +
-           aion_waiting_bytes(&shard->waiting) + aion_index_bytes(&shard->key_index) + aion_store_bytes(shard);
+    return shard->pool.in_use + aion_values_bytes(&shard->values) +
+           (uint64_t)shard->keys.in_use * sizeof *shard->keys.list +
+           (uint64_t)shard->cold.in_use * sizeof *shard->cold.list +
+           (uint64_t)shard->transactions.in_use * sizeof *shard->transactions.list +
+           (uint64_t)shard->readers.count * sizeof *shard->readers.list +
+           (uint64_t)shard->pending.count * sizeof *shard->pending.list + aion_reorder_buffer_bytes(&shard->reorder) +
+           aion_index_bytes(&shard->keys.index) + aion_store_bytes(shard);
 }
 
 void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_stats *stats)
 {
     const struct iso_aion_stats *own = &shard->stats;
-    stats->keys += shard->known_keys;
+    stats->keys += shard->keys.known;
     stats->reads_judged += own->reads_judged; /* wraps: what the front counted and was not judged in the end */
     stats->reads_unjudged += own->reads_unjudged;
+    for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
+        stats->unjudged[reason] += own->unjudged[reason];
+    stats->reads_left += own->reads_left;
+    stats->held_unknown += own->held_unknown;
+    stats->held_initial += own->held_initial;
+    stats->disagreeing += own->disagreeing;
     stats->reads_undecided += own->reads_undecided;
     stats->writes_undecided += own->writes_undecided;
     stats->counts[ISO_EXT] += own->counts[ISO_EXT];
@@ -448,6 +466,7 @@ void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_st
         stats->wrong_for[i] += own->wrong_for[i];
     stats->rechecks += own->rechecks;
     stats->open_reads += own->open_reads;
+    stats->steps += own->steps;
     stats->versions += own->versions;
     aion_add_spilt(shard, &stats->spilt);
     stats->bytes += iso_aion_shard_bytes(shard);

@@ -29,7 +29,7 @@ void aion_spill_open(struct iso_aion *engine)
 {
     const struct iso_aion_options *options = &engine->options;
     engine->budget.limit = options->memory_limit;
-    for (uint32_t s = 0; options->spill && s < engine->shards; s++) {
+    for (uint32_t s = 0; options->spill && s < engine->shards.count; s++) {
         char name[24];
         struct iso_spill_options store = {.folder = options->spill,
                                           .name = options->spill_stays ? name : NULL,
@@ -37,7 +37,7 @@ void aion_spill_open(struct iso_aion *engine)
                                           .context = options->spill_context,
                                           .segment_bits = options->spill_segment_bits};
         snprintf(name, sizeof name, "spill-%u", s);
-        iso_aion_shard_spill_to(engine->shard[s], &store, &engine->budget.failure);
+        iso_aion_shard_spill_to(engine->shards.list[s], &store, &engine->budget.failure);
     }
 }
 
@@ -58,8 +58,8 @@ static uint64_t allowed(struct iso_aion *engine, uint64_t in_use)
     struct aion_budget *budget = &engine->budget;
     uint64_t limit = budget->limit;
     budget->most = in_use > budget->most ? in_use : budget->most;
-    if (engine->options.memory_in_use && engine->accepted - budget->looked >= LOOK) {
-        budget->looked = engine->accepted;
+    if (engine->options.memory_in_use && engine->group.number - budget->looked >= LOOK) {
+        budget->looked = engine->group.number;
         budget->beside = less(engine->options.memory_in_use(), budget->most);
     }
     return less(limit, limit / MARGIN + budget->beside);
@@ -68,19 +68,19 @@ static uint64_t allowed(struct iso_aion *engine, uint64_t in_use)
 /* Ties that wait in front name keys of the shards by number. */
 static void pin_ties(struct iso_aion *engine, bool pinned)
 {
-    for (uint32_t i = 0; i < engine->tie_count; i++) {
-        const struct aion_tie *tie = &engine->ties[i];
-        if (tie->what != AION_TIE_BREACH)
-            iso_aion_shard_pin(engine->shard[tie->shard], tie->key, pinned);
+    for (uint32_t i = 0; i < engine->ties.count; i++) {
+        const struct aion_tie *tie = &engine->ties.list[i];
+        if (tie->what != AION_TIE_SNAPSHOT_ORDER)
+            iso_aion_shard_pin(engine->shards.list[tie->shard], tie->key, pinned);
     }
 }
 
-static void evict(struct iso_aion *engine, uint64_t bytes)
+static void evict_bytes(struct iso_aion *engine, uint64_t bytes)
 {
     pin_ties(engine, true);
-    aion_block_forget_keys(&engine->block);
-    aion_block_forget_keys(&engine->held);
-    aion_evict_all(engine, bytes / engine->shards + (bytes % engine->shards != 0));
+    aion_key_cache_forget(&engine->cache);
+    aion_key_cache_forget(&engine->unknown.cache);
+    aion_evict_all(engine, bytes / engine->shards.count + (bytes % engine->shards.count != 0));
     pin_ties(engine, false);
 }
 
@@ -88,19 +88,19 @@ static void evict(struct iso_aion *engine, uint64_t bytes)
 static uint64_t least(const struct iso_aion *engine, uint64_t in_use)
 {
     uint64_t with_keys = 0;
-    for (uint32_t s = 0; s < engine->shards; s++)
-        with_keys += iso_aion_shard_key_bytes(engine->shard[s]);
+    for (uint32_t s = 0; s < engine->shards.count; s++)
+        with_keys += iso_aion_shard_key_bytes(engine->shards.list[s]);
     return less(in_use, with_keys) + engine->budget.limit / LEAST;
 }
 
-static void fit(struct iso_aion *engine)
+static void fit_keys(struct iso_aion *engine)
 {
     struct aion_budget *budget = &engine->budget;
     uint64_t in_use = aion_bytes(engine), room = allowed(engine, in_use), floor = least(engine, in_use);
     uint64_t most = room > floor ? room : floor;
     budget->useless = in_use > most ? budget->useless : 0;
     if (in_use > most && in_use >= budget->useless) {
-        evict(engine, in_use - most + most / STRIDE);
+        evict_bytes(engine, in_use - most + most / STRIDE);
         in_use = aion_bytes(engine);
         budget->useless = in_use > most ? in_use + most / STRIDE : 0;
     }
@@ -119,10 +119,10 @@ void aion_spill(struct iso_aion *engine)
     if (!engine->options.spill || budget->failure.status != ISO_OK)
         return;
     if (engine->options.spill_all) {
-        evict(engine, UINT64_MAX);
+        evict_bytes(engine, UINT64_MAX);
     } else if (budget->limit) {
-        fit(engine);
+        fit_keys(engine);
     }
-    for (uint32_t s = 0; s < engine->shards; s++)
+    for (uint32_t s = 0; s < engine->shards.count; s++)
         aion_note_failure(engine, s);
 }

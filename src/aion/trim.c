@@ -19,7 +19,7 @@ static uint32_t position(const struct iso_aion_shard *shard, const struct aion_r
 static bool is_too_little(const struct iso_aion_shard *shard, const struct aion_run *run, uint64_t first_kept)
 {
     uint32_t chunks = aion_run_chunks(run);
-    if (shard->thorough)
+    if (shard->time.thorough)
         return false;
     if (chunks > 1)
         return ((const struct aion_ref *)aion_pool_at(&shard->pool, run->at))[(chunks + 2) / 4].first >= first_kept;
@@ -28,7 +28,9 @@ static bool is_too_little(const struct iso_aion_shard *shard, const struct aion_
 
 void aion_trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    uint64_t first_kept = shard->level == ISO_SER || shard->passed == UINT64_MAX ? shard->passed : shard->passed + 1;
+    uint64_t first_kept = shard->options.level == ISO_SER || shard->time.passed == UINT64_MAX ? shard->time.passed
+                                                                                              : shard->time.passed + 1;
+    aion_trim_idle(shard, key);
     if (!key->reads.count || is_too_little(shard, &key->reads, first_kept))
         return;
     struct aion_place place = aion_run_begin();
@@ -58,14 +60,14 @@ static void fold_versions(struct iso_aion_shard *shard, struct aion_key *key, ui
 
 static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    if (key->versions.count < 2 || is_too_little(shard, &key->versions, shard->floor))
+    if (key->versions.count < 2 || is_too_little(shard, &key->versions, shard->time.floor))
         return;
-    uint32_t old = position(shard, &key->versions, aion_run_lower(&shard->pool, &key->versions, shard->floor));
+    uint32_t old = position(shard, &key->versions, aion_run_lower(&shard->pool, &key->versions, shard->time.floor));
     if (old < 2)
         return;
-    if (key->flags & AION_KEY_CUT)
-        aion_cuts_trim(shard, key);
-    assert(!(key->flags & AION_KEY_CUT)); /* they are older than the versions that go */
+    if (key->flags & AION_KEY_PAGED)
+        aion_pages_trim(shard, key);
+    assert(!(key->flags & AION_KEY_PAGED)); /* they are older than the versions that go */
     if (aion_key_is_list(key))
         fold_versions(shard, key, old);
     uint32_t left = old - 1, count;
@@ -76,6 +78,8 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
             aion_fetch_versions(shard, version, count < left ? count : left, true);
         }
         for (; count && left; version++, count--, left--) {
+            if (key->cold)
+                aion_origin_drop(shard, key, version);
             if (aion_value_is_entry(version->value))
                 aion_value_drop(shard, key, version->value);
             aion_transaction_drop_later(shard, version->transaction);
@@ -86,27 +90,29 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
     key->flags |= AION_KEY_DROPPED;
 }
 
-static void trim_spares(struct iso_aion_shard *shard, struct aion_run *spares)
+static void trim_nonversions(struct iso_aion_shard *shard, const struct aion_key *key)
 {
+    struct aion_run *nonversions = &shard->cold.list[key->cold].nonversions;
     struct aion_place place = aion_run_begin();
     uint32_t count = 0;
-    for (;; aion_run_next(&shard->pool, spares, &place), count++) {
-        const struct aion_entry *spare = aion_run_get(&shard->pool, spares, place);
-        if (!spare || spare->time >= shard->floor || aion_is_unknown(spare))
+    for (;; aion_run_next(&shard->pool, nonversions, &place), count++) {
+        const struct aion_entry *nonversion = aion_run_get(&shard->pool, nonversions, place);
+        if (!nonversion || nonversion->time >= shard->time.floor || aion_is_unknown(nonversion))
             break;
-        aion_values_drop(&shard->values, spare->value);
-        aion_transaction_drop_later(shard, spare->transaction);
+        aion_origin_drop_nonversion(shard, key, nonversion);
+        aion_values_drop(&shard->values, nonversion->value);
+        aion_transaction_drop_later(shard, nonversion->transaction);
     }
     if (count)
-        aion_run_drop(&shard->pool, spares, count);
+        aion_run_drop(&shard->pool, nonversions, count);
 }
 
 void aion_trim(struct iso_aion_shard *shard, struct aion_key *key)
 {
     aion_trim_reads(shard, key);
     trim_versions(shard, key);
-    if (key->rare)
-        trim_spares(shard, &shard->rares[key->rare].spares);
+    if (key->cold)
+        trim_nonversions(shard, key);
 }
 
 /* A run of reads that was already empty when the hand came by last gives its chunk back. */
@@ -120,24 +126,24 @@ static void sweep_key(struct iso_aion_shard *shard, struct aion_key *key)
 /* A hand goes round the keys, one for 64 steps, so that a key which nobody touches any more lets go too. */
 void aion_sweep_some(struct iso_aion_shard *shard)
 {
-    uint64_t count = shard->work / 64;
-    if (!shard->passed || count < 64)
+    uint64_t count = shard->keys.work / 64;
+    if (!shard->time.passed || count < 64)
         return;
-    shard->work = 0;
-    if (count > shard->key_count)
-        count = shard->key_count;
+    shard->keys.work = 0;
+    if (count > shard->keys.count)
+        count = shard->keys.count;
     for (; count; count--) {
-        shard->hand = shard->hand + 1 < shard->key_count ? shard->hand + 1 : 0;
-        __builtin_prefetch(&shard->keys[shard->hand + 8 < shard->key_count ? shard->hand + 8 : 0]);
-        sweep_key(shard, &shard->keys[shard->hand]);
+        shard->keys.hand = shard->keys.hand + 1 < shard->keys.count ? shard->keys.hand + 1 : 0;
+        __builtin_prefetch(&shard->keys.list[shard->keys.hand + 8 < shard->keys.count ? shard->keys.hand + 8 : 0]);
+        sweep_key(shard, &shard->keys.list[shard->keys.hand]);
     }
 }
 
 void iso_aion_shard_sweep(struct iso_aion_shard *shard)
 {
-    shard->thorough = true;
+    shard->time.thorough = true;
     aion_readers_advance(shard);
-    for (uint32_t i = 0; i < shard->key_count; i++)
-        sweep_key(shard, &shard->keys[i]);
-    shard->thorough = false;
+    for (uint32_t i = 0; i < shard->keys.count; i++)
+        sweep_key(shard, &shard->keys.list[i]);
+    shard->time.thorough = false;
 }

@@ -1,11 +1,48 @@
-/* Transactions of unknown outcome, kept whole in a history of their own until the outcome is told. */
+/* Transactions of unknown outcome, kept whole in a history of their own until the outcome is reported. */
 #include <string.h>
 
 #include "aion/engine_private.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "history/copy.h"
 
-enum { REBUILD_FROM = 1024 };
+/* STEPS: of the hand, for one that is held. */
+enum { REBUILD_FROM = 1024, STEPS = 2, AGE_BATCH = 256, LEAST_SLOTS = 64 };
+
+/* ---- by tid ---- */
+
+/* Those of one tid stand behind each other in the order in which they came; those that were reported stay until the table is
+ * made anew. */
+static void index_open(struct iso_aion *engine, uint32_t place)
+{
+    uint32_t slot = (uint32_t)iso_hash_number(engine->unknown.list[place].tid) & engine->unknown.mask;
+    for (; engine->unknown.slots[slot]; slot = (slot + 1) & engine->unknown.mask)
+        engine->stats.steps++;
+    engine->unknown.slots[slot] = place + 1;
+}
+
+void aion_held_index(struct iso_aion *engine)
+{
+    uint32_t slots = LEAST_SLOTS;
+    while (slots < 4 * engine->unknown.count)
+        slots *= 2;
+    iso_free(engine->unknown.slots);
+    engine->unknown.slots = iso_allocate_zeroed(slots, sizeof *engine->unknown.slots);
+    engine->unknown.mask = slots - 1;
+    for (uint32_t i = 0; i < engine->unknown.count; i++)
+        index_open(engine, i);
+    engine->stats.steps += engine->unknown.count;
+}
+
+static void index_last(struct iso_aion *engine)
+{
+    if (!engine->unknown.slots || 2 * engine->unknown.count > engine->unknown.mask)
+        aion_held_index(engine);
+    else
+        index_open(engine, engine->unknown.count - 1);
+}
+
+/* ---- keeping them ---- */
 
 static uint32_t copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t t, uint64_t origin,
                                  uint64_t sno)
@@ -25,48 +62,54 @@ static uint32_t copy_transaction(struct iso_history *into, const struct iso_hist
     return copy;
 }
 
-/* Once most of what is kept was told, the others move to a new history. */
-static void rebuild(struct iso_aion *engine)
+/* Once most of what is kept was reported, the others move to a new history. */
+static void rebuild_history(struct iso_aion *engine)
 {
     struct iso_history kept;
     uint32_t count = 0;
     iso_history_init(&kept);
-    for (uint32_t i = 0; i < engine->open_count; i++) {
-        struct aion_held *held = &engine->open[i];
+    for (uint32_t i = 0; i < engine->unknown.count; i++) {
+        struct aion_held *held = &engine->unknown.list[i];
         uint32_t t = held->transaction;
         if (!held->open)
             continue;
-        held->transaction = copy_transaction(&kept, &engine->held_history, t, engine->held_history.origin[t],
-                                             engine->held_history.sno[t]);
-        engine->open[count++] = *held;
+        held->transaction = copy_transaction(&kept, &engine->unknown.history, t, engine->unknown.history.origin[t],
+                                             engine->unknown.history.sno[t]);
+        engine->unknown.list[count++] = *held;
     }
-    engine->open_count = count;
-    iso_history_release(&engine->held_history);
-    engine->held_history = kept;
-    aion_block_set(&engine->held, &engine->held_history);
+    engine->unknown.count = count;
+    iso_history_release(&engine->unknown.history);
+    engine->unknown.history = kept;
+    aion_key_cache_set(&engine->unknown.cache, &engine->unknown.history);
+    aion_held_index(engine);
 }
 
-void aion_hold(struct iso_aion *engine, const struct aion_block *block, uint32_t t, uint64_t sno)
+void aion_hold(struct iso_aion *engine, const struct aion_key_cache *cache, uint32_t t, uint64_t sno)
 {
-    const struct iso_history *history = block->history;
-    if (engine->open_count >= REBUILD_FROM && engine->held_open < engine->open_count / 4)
-        rebuild(engine);
-    if (engine->open_count == engine->open_capacity) {
-        engine->open_capacity = engine->open_capacity ? engine->open_capacity * 2 : 16;
-        engine->open = iso_reallocate(engine->open, engine->open_capacity * sizeof *engine->open);
+    const struct iso_history *history = cache->history;
+    if (engine->unknown.count >= REBUILD_FROM && engine->unknown.open < engine->unknown.count / 4)
+        rebuild_history(engine);
+    if (engine->unknown.count == engine->unknown.capacity) {
+        engine->unknown.capacity = engine->unknown.capacity ? engine->unknown.capacity * 2 : 16;
+        engine->unknown.list =
+            iso_reallocate(engine->unknown.list, engine->unknown.capacity * sizeof *engine->unknown.list);
     }
     uint64_t origin = engine->options.origin_is_index ? t : history->origin[t];
-    engine->open[engine->open_count++] =
+    uint64_t time = history->flags[t] & ISO_HAS_STS ? history->sts[t] : aion_recent(engine);
+    engine->unknown.list[engine->unknown.count++] =
         (struct aion_held){.tid = aion_tid_digest(history, t),
-                           .transaction = copy_transaction(&engine->held_history, history, t, origin, sno),
+                           .time = time,
+                           .transaction = copy_transaction(&engine->unknown.history, history, t, origin, sno),
                            .open = true};
-    engine->held_open++;
+    index_last(engine);
+    engine->unknown.open++;
+    engine->unknown.due += STEPS;
 }
 
 static bool same_tid(const struct iso_aion *engine, const struct aion_held *held, const struct iso_atoms *atoms,
                      iso_atom tid)
 {
-    const struct iso_history *history = &engine->held_history;
+    const struct iso_history *history = &engine->unknown.history;
     char left[ISO_ATOM_TEXT_MAX], right[ISO_ATOM_TEXT_MAX];
     size_t left_length, right_length;
     const char *one = iso_atom_text(&history->atoms, history->tid[held->transaction], left, &left_length);
@@ -74,12 +117,17 @@ static bool same_tid(const struct iso_aion *engine, const struct aion_held *held
     return left_length == right_length && memcmp(one, other, left_length) == 0;
 }
 
-static struct aion_held *find(struct iso_aion *engine, const struct iso_atoms *atoms, iso_atom tid)
+static struct aion_held *find_open(struct iso_aion *engine, const struct iso_atoms *atoms, iso_atom tid)
 {
     uint64_t digest = aion_atom_digest(atoms, tid);
-    for (uint32_t i = 0; i < engine->open_count; i++) {
-        struct aion_held *held = &engine->open[i];
-        if (held->open && held->tid == (digest ? digest : 1) && same_tid(engine, held, atoms, tid))
+    digest = digest ? digest : 1;
+    if (!engine->unknown.count)
+        return NULL;
+    for (uint32_t slot = (uint32_t)iso_hash_number(digest) & engine->unknown.mask; engine->unknown.slots[slot];
+         slot = (slot + 1) & engine->unknown.mask) {
+        struct aion_held *held = &engine->unknown.list[engine->unknown.slots[slot] - 1];
+        engine->stats.steps++;
+        if (held->open && held->tid == digest && same_tid(engine, held, atoms, tid))
             return held;
     }
     return NULL;
@@ -88,26 +136,28 @@ static struct aion_held *find(struct iso_aion *engine, const struct iso_atoms *a
 /* That they are known would be a trace of the past that no archive has. */
 static void forget_keys_of(struct iso_aion *engine, uint32_t t)
 {
-    const struct iso_history *history = &engine->held_history;
+    const struct iso_history *history = &engine->unknown.history;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if (history->key[o] < engine->held.key_count)
-            engine->held.keys[history->key[o]] = (struct aion_block_key){0};
+        if (history->key[o] < engine->unknown.cache.key_count)
+            engine->unknown.cache.keys[history->key[o]] = (struct aion_cached_key){0};
     }
 }
 
 bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, iso_atom tid, bool committed,
                       uint64_t cts, uint64_t now)
 {
-    struct iso_history *history = &engine->held_history;
-    struct aion_held *held = find(engine, atoms, tid);
+    struct iso_history *history = &engine->unknown.history;
+    struct aion_held *held = find_open(engine, atoms, tid);
     struct iso_error error = {.status = ISO_OK};
-    if (!held)
+    if (!held) {
+        engine->stats.outcomes_lost += engine->stats.aged_unknown && committed;
         return false;
+    }
     uint32_t t = held->transaction;
     bool old_index = engine->options.origin_is_index;
-    engine->now = now > engine->now ? now : engine->now;
+    engine->time.now = now > engine->time.now ? now : engine->time.now;
     held->open = false;
-    engine->held_open--;
+    engine->unknown.open--;
     history->flags[t] = (uint8_t)((history->flags[t] & ~ISO_STATUS_MASK) | (committed ? ISO_COMMITTED : ISO_ABORTED));
     if (committed) {
         history->flags[t] |= ISO_HAS_CTS;
@@ -115,21 +165,82 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
     }
     engine->options.origin_is_index = false; /* the copy's origin already is what events are to carry */
     struct aion_accepted accepted;
-    enum iso_status status = aion_accept(engine, &engine->held, t, true, &accepted, &error);
+    enum iso_status status = aion_accept(engine, &engine->unknown.cache, t, true, &accepted, &error);
     if (status == ISO_OK)
-        aion_take(engine, &engine->held, &accepted, engine->now);
-    aion_forget_unknown(engine, &engine->held, t, engine->now);
+        aion_take(engine, &engine->unknown.cache, &accepted, engine->time.now);
+    aion_forget_unknown(engine, &engine->unknown.cache, t);
     forget_keys_of(engine, t);
     engine->stats.unknown--;
     aion_run_batches(engine, true);
     engine->options.origin_is_index = old_index;
     aion_spill(engine);
+    aion_engine_validate(engine);
     return status == ISO_OK;
+}
+
+/* ---- those whose outcome nobody reported ---- */
+
+/* It has ended by now, since nothing that is still to come starts so far back; what is kept of it is that its keys may
+ * hold what it wrote. */
+static void age_unknown(struct iso_aion *engine, struct aion_held *held, uint64_t until)
+{
+    const struct iso_history *history = &engine->unknown.history;
+    uint32_t t = held->transaction;
+    held->open = false;
+    engine->unknown.open--;
+    engine->stats.aged_unknown++;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+        aion_cached_key(engine, &engine->unknown.cache, history->key[o]);
+    aion_age_unknown(engine, &engine->unknown.cache, t, history->flags[t] & ISO_HAS_STS ? until : UINT64_MAX);
+    forget_keys_of(engine, t);
+}
+
+/* Of what started below the floor: it ended by now, or soon. */
+static uint64_t ended_by(const struct iso_aion *engine)
+{
+    uint64_t reached = engine->time.limit > engine->time.expired ? engine->time.limit : engine->time.expired,
+             last = aion_recent(engine);
+    uint64_t kept = reached - engine->time.floor;
+    reached = last > reached ? last : reached;
+    return reached > UINT64_MAX - kept ? UINT64_MAX : reached + kept;
+}
+
+/* Up to `count` of them are looked at, and those that started below `floor` go. */
+static void age_some(struct iso_aion *engine, uint64_t floor, uint64_t until, uint64_t count)
+{
+    uint32_t aged = 0;
+    for (; count; count--) {
+        engine->unknown.hand = engine->unknown.hand + 1 < engine->unknown.count ? engine->unknown.hand + 1 : 0;
+        struct aion_held *held = &engine->unknown.list[engine->unknown.hand];
+        if (!held->open || held->time >= floor)
+            continue;
+        age_unknown(engine, held, until);
+        if (++aged % AGE_BATCH == 0)
+            aion_run_batches(engine, false);
+    }
+    if (aged)
+        aion_run_batches(engine, true);
+    if (engine->unknown.count >= REBUILD_FROM && engine->unknown.open < engine->unknown.count / 4)
+        rebuild_history(engine);
+}
+
+void aion_held_sweep(struct iso_aion *engine)
+{
+    uint64_t steps = engine->unknown.due < engine->unknown.count ? engine->unknown.due : engine->unknown.count;
+    engine->unknown.due = 0;
+    if (engine->time.floor)
+        age_some(engine, engine->time.floor, ended_by(engine), steps);
+}
+
+void aion_held_trim(struct iso_aion *engine, uint64_t floor)
+{
+    age_some(engine, floor, ended_by(engine), engine->unknown.count);
 }
 
 void aion_held_release(struct iso_aion *engine)
 {
-    aion_block_release(&engine->held);
-    iso_history_release(&engine->held_history);
-    iso_free(engine->open);
+    aion_key_cache_release(&engine->unknown.cache);
+    iso_history_release(&engine->unknown.history);
+    iso_free(engine->unknown.list);
+    iso_free(engine->unknown.slots);
 }

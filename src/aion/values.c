@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "aion/pool.h"
+#include "base/hash.h"
 #include "base/memory.h"
 
 #define GROW(column, old, next)                                                                                        \
@@ -35,20 +36,33 @@ uint64_t aion_values_bytes(const struct aion_values *values)
     return (uint64_t)values->used * 20 + values->atoms.text_size - values->garbage + slots;
 }
 
-static inline uint64_t digest_of(uint32_t form, uint64_t payload, const char *text)
-{
-    if (form >= ISO_FORM_NEGATIVE)
-        return form == ISO_FORM_NEGATIVE ? ~aion_mix(payload) : aion_mix(payload + 1);
-    return XXH3_64bits(text, form);
-}
-
 uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom)
 {
+    uint32_t index = atom & ~ISO_ATOM_TABLE;
     if (!aion_value_is_entry(atom))
         return aion_mix(atom + 1u);
-    uint32_t index = atom & ~ISO_ATOM_TABLE;
-    return digest_of(atoms->form[index], atoms->payload[index],
-                     atoms->form[index] < ISO_FORM_NEGATIVE ? atoms->text + atoms->payload[index] : NULL);
+    uint64_t payload = atoms->payload[index];
+    if (atoms->form[index] >= ISO_FORM_NEGATIVE)
+        return atoms->form[index] == ISO_FORM_NEGATIVE ? ~aion_mix(payload) : aion_mix(payload + 1);
+    return XXH3_64bits(atoms->text + payload, atoms->form[index]);
+}
+
+static inline uint32_t hash_of(uint32_t form, uint64_t payload, const char *text)
+{
+    if (form >= ISO_FORM_NEGATIVE)
+        return (uint32_t)iso_hash_number(payload + (form == ISO_FORM_NEGATIVE));
+    return (uint32_t)iso_hash_text(text, form);
+}
+
+static uint32_t hash_of_entry(const struct iso_atoms *atoms, uint32_t entry)
+{
+    uint32_t form = atoms->form[entry];
+    return hash_of(form, atoms->payload[entry], form < ISO_FORM_NEGATIVE ? atoms->text + atoms->payload[entry] : NULL);
+}
+
+uint32_t aion_atom_hash(const struct iso_atoms *atoms, iso_atom atom)
+{
+    return aion_value_is_entry(atom) ? hash_of_entry(atoms, atom & ~ISO_ATOM_TABLE) : (uint32_t)iso_hash_number(atom);
 }
 
 bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct iso_atoms *right, iso_atom other)
@@ -87,6 +101,30 @@ static void set_slots(struct aion_values *values, size_t count)
     iso_column_free(old, old_count * sizeof *old);
 }
 
+bool aion_values_refill(struct aion_values *values)
+{
+    const struct iso_atoms *atoms = &values->atoms;
+    if (!values->slots)
+        return !values->used;
+    memset(values->slots, 0, slots_of(values) * sizeof *values->slots);
+    uint32_t used = 0;
+    for (uint32_t entry = 0; entry < atoms->count; entry++) {
+        uint64_t payload = atoms->payload[entry];
+        bool is_text = atoms->form[entry] < ISO_FORM_NEGATIVE;
+        if (!values->holders[entry])
+            continue;
+        if (++used > values->slot_mask ||
+            (is_text && (payload > atoms->text_size || atoms->form[entry] > atoms->text_size - payload)))
+            return false;
+        values->hash[entry] = hash_of_entry(atoms, entry);
+        uint32_t slot = values->hash[entry] & values->slot_mask;
+        while (values->slots[slot])
+            slot = (slot + 1) & values->slot_mask;
+        values->slots[slot] = (uint64_t)values->hash[entry] << 32 | (entry + 1);
+    }
+    return used == values->used;
+}
+
 static void grow_entries(struct aion_values *values)
 {
     struct iso_atoms *atoms = &values->atoms;
@@ -120,7 +158,7 @@ static size_t units_of(uint32_t length)
 }
 
 /* Moves the texts that are held together, in place. */
-static void compact(struct aion_values *values)
+static void compact_texts(struct aion_values *values)
 {
     struct iso_atoms *atoms = &values->atoms;
     struct block block;
@@ -146,14 +184,14 @@ void aion_values_shrink(struct aion_values *values, bool eager)
         set_slots(values, slots_of(values) / 2);
     bool much = values->garbage >= SHRINK_FROM && values->garbage > values->atoms.text_size / 8;
     if (much || (eager && values->garbage))
-        compact(values);
+        compact_texts(values);
 }
 
-static void make_room(struct aion_values *values, size_t bytes)
+static void make_room_for_text(struct aion_values *values, size_t bytes)
 {
     struct iso_atoms *atoms = &values->atoms;
     if (values->garbage >= COMPACT_FROM && values->garbage > atoms->text_size / 2)
-        compact(values);
+        compact_texts(values);
     if (atoms->text_size + bytes <= atoms->text_capacity)
         return;
     size_t next = iso_column_capacity(atoms->text_capacity, atoms->text_size + bytes);
@@ -176,7 +214,7 @@ static uint64_t store_text(struct aion_values *values, uint32_t entry, const cha
             __builtin_prefetch(atoms->text + values->free_text[block.units] - 1, 1);
     } else {
         if (atoms->text_size + bytes > atoms->text_capacity || values->garbage > atoms->text_size / 2)
-            make_room(values, bytes);
+            make_room_for_text(values, bytes);
         at = atoms->text_size;
         atoms->text_size += bytes;
     }
@@ -232,7 +270,7 @@ static bool is_entry_of(const struct iso_atoms *atoms, uint32_t entry, uint32_t 
 
 uint32_t aion_values_enter_text(struct aion_values *values, uint32_t form, uint64_t payload, const char *text)
 {
-    uint32_t hash = (uint32_t)digest_of(form, payload, text);
+    uint32_t hash = hash_of(form, payload, text);
     if (!values->slots || values->used >= values->slot_mask / 4 * 3)
         set_slots(values, values->slots ? slots_of(values) * 2 : FIRST_SLOTS);
     uint32_t slot = hash & values->slot_mask;

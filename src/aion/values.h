@@ -66,12 +66,23 @@ bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct is
 /* A digest of an atom's text, the same in every table and every run. */
 uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom);
 
-/* Fetching ahead: the slot of a text that will be entered, by its digest; an entry; once that is there, its text; and
+/* The same for tables: of this process only (base/hash.h). */
+uint32_t aion_atom_hash(const struct iso_atoms *atoms, iso_atom atom);
+
+static inline uint32_t aion_value_hash(const struct aion_values *values, uint32_t value)
+{
+    return aion_value_is_entry(value) ? values->hash[value & ~ISO_ATOM_TABLE] : aion_atom_hash(&values->atoms, value);
+}
+
+/* After entries and slots of another process were read: hashes and slots are made anew. False: something is wrong. */
+bool aion_values_refill(struct aion_values *values);
+
+/* Fetching ahead: the slot of a text that will be entered, by its hash; an entry; once that is there, its text; and
  * its slot, before it is let go. */
-ISO_FETCH aion_values_fetch_slot(const struct aion_values *values, uint64_t digest)
+ISO_FETCH aion_values_fetch_slot(const struct aion_values *values, uint32_t hash)
 {
     if (values->slots)
-        __builtin_prefetch(&values->slots[(uint32_t)digest & values->slot_mask], 1);
+        __builtin_prefetch(&values->slots[hash & values->slot_mask], 1);
 }
 
 ISO_FETCH aion_values_fetch_entry(const struct aion_values *values, uint32_t value)

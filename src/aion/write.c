@@ -7,49 +7,102 @@ static bool stands_before(const struct iso_aion_shard *shard, const struct aion_
 {
     if (left->hold != right->hold)
         return left->hold < right->hold;
-    return iso_atom_compare(&shard->values.atoms, shard->transactions[left->transaction].tid,
-                            shard->transactions[right->transaction].tid) < 0;
+    return iso_atom_compare(&shard->values.atoms, shard->transactions.list[left->transaction].tid,
+                            shard->transactions.list[right->transaction].tid) < 0;
 }
 
-static struct aion_place place_of(const struct iso_aion_shard *shard, const struct aion_key *key,
-                                  const struct aion_entry *version)
+struct standing {
+    const struct iso_aion_shard *shard;
+    const struct aion_entry *version;
+};
+
+static bool stands_before_it(const void *context, const struct aion_entry *other)
+{
+    const struct standing *standing = context;
+    return !stands_before(standing->shard, standing->version, other);
+}
+
+struct aion_place aion_place_of_version(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                        const struct aion_entry *version)
 {
     if (!key->versions.count || key->newest_time < version->time)
         return aion_run_end(&shard->pool, &key->versions);
-    struct aion_place place = aion_run_lower(&shard->pool, &key->versions, version->time);
-    for (;; aion_run_next(&shard->pool, &key->versions, &place)) {
-        const struct aion_entry *other = aion_run_get(&shard->pool, &key->versions, place);
-        if (!other || other->time != version->time || stands_before(shard, version, other))
-            return place;
-    }
+    struct standing standing = {shard, version};
+    return aion_run_among(&shard->pool, &key->versions, version->time, stands_before_it, &standing);
 }
 
 /* ---- NOCONFLICT ---- */
 
-static void meet(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_entry *one,
-                 const struct aion_entry *other)
+/* Two that overlap. `unlisted`: NULL, or pairs of `one` over what is listed, of which this is one (NULL: not known
+ * with whom). */
+static void emit_conflict(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *one,
+                          const struct aion_entry *other, const struct aion_pairs *unlisted)
 {
-    if ((other->detail & AION_VERSION_UNJUDGED) || other->time < one->hold || one->time < other->hold)
-        return;
-    bool later = one->time != other->time ? one->time > other->time : stands_before(shard, other, one);
-    struct aion_finding *finding = aion_finding_new(shard, AION_FOUND_CONFLICT, (uint32_t)(key - shard->keys));
+    bool later = !other || (one->time != other->time ? one->time > other->time : stands_before(shard, other, one));
+    struct aion_finding *finding = aion_finding_new(shard, AION_FOUND_CONFLICT, (uint32_t)(key - shard->keys.list));
     finding->state = ISO_AION_FINAL;
     finding->operation = later ? one->operation : other->operation;
     finding->transaction = aion_party_of(shard, later ? one->transaction : other->transaction);
-    finding->other = aion_party_of(shard, later ? other->transaction : one->transaction);
+    finding->other = aion_party_of(shard, !other ? ISO_NONE : later ? other->transaction : one->transaction);
+    if (unlisted)
+        finding->unlisted = *unlisted;
+}
+
+static bool is_overlap(const struct aion_entry *one, const struct aion_entry *other)
+{
+    return !(other->detail & AION_VERSION_UNJUDGED) && other->time >= one->hold && one->time >= other->hold;
+}
+
+/* Writers that a version overlaps, as they are met. */
+struct meeting {
+    struct iso_aion_shard *shard;
+    struct aion_key *key;
+    const struct aion_entry *version;
+    struct aion_pairs unlisted;
+    struct aion_commits window; /* once some are not listed */
+    bool doubted;
+    uint32_t wasted;        /* looks at those that it does not overlap */
+    struct aion_entry last; /* of the unlisted */
+};
+
+static void count_unlisted(struct meeting *meeting, const struct aion_entry *other)
+{
+    struct iso_aion_shard *shard = meeting->shard;
+    if (!meeting->unlisted.count++) {
+        meeting->window = aion_window_of(shard, meeting->key, meeting->version->time);
+        meeting->doubted = aion_is_doubted(shard, meeting->version);
+    }
+    if (other->time < meeting->window.from || other->time > meeting->window.to)
+        meeting->unlisted.excused++;
+    else if (meeting->doubted || aion_is_doubted(shard, other))
+        meeting->unlisted.doubtful++;
+    meeting->last = *other;
+}
+
+static void meet_writer(struct meeting *meeting, const struct aion_entry *other)
+{
+    struct iso_aion_shard *shard = meeting->shard;
+    shard->stats.steps++;
+    if (!is_overlap(meeting->version, other)) {
+        meeting->wasted++;
+        return;
+    }
     shard->stats.counts[ISO_NOCONFLICT]++;
+    if (aion_list(shard, meeting->key, 1))
+        emit_conflict(shard, meeting->key, meeting->version, other, NULL);
+    else
+        count_unlisted(meeting, other);
 }
 
 /* The writers whose intervals overlap that of a version about to stand at `place`: before it those that
  * committed after it took the key; after it those that took the key before it committed, no further away than
  * the longest interval of the key. */
-static void meet_writers(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_entry *version,
-                         struct aion_place place)
+static void meet_around(struct meeting *meeting, struct aion_place place)
 {
+    struct iso_aion_shard *shard = meeting->shard;
+    struct aion_key *key = meeting->key;
+    const struct aion_entry *version = meeting->version, *other;
     struct aion_place at = place;
-    const struct aion_entry *other;
-    if (!key->versions.count || key->newest_time < version->hold)
-        return; /* all were there before: the newest's time stands in the key, no entry is touched */
     for (;;) {
         if (!aion_run_before(&shard->pool, &key->versions, &at)) {
             shard->stats.writes_undecided += (key->flags & AION_KEY_DROPPED) != 0;
@@ -58,17 +111,56 @@ static void meet_writers(struct iso_aion_shard *shard, struct aion_key *key, con
         other = aion_run_get(&shard->pool, &key->versions, at);
         if (other->time < version->hold)
             break;
-        meet(shard, key, version, other);
+        meet_writer(meeting, other);
     }
     if (key->newest_time < version->time)
         return;
     uint64_t last = version->time + key->span < version->time ? UINT64_MAX : version->time + key->span;
     for (at = place;; aion_run_next(&shard->pool, &key->versions, &at)) {
-        aion_run_skip(&shard->pool, &key->versions, &at, aion_above(version->time));
+        uint32_t skipped = aion_run_skip(&shard->pool, &key->versions, &at, aion_above(version->time));
+        meeting->wasted += skipped;
+        shard->stats.steps += skipped;
         other = aion_run_get(&shard->pool, &key->versions, at);
         if (!other || other->time > last)
             return;
-        meet(shard, key, version, other);
+        meet_writer(meeting, other);
+    }
+}
+
+/* True if some of those that it overlaps are still listed: then they have to be met. */
+static bool meet_by_counting(const struct meeting *meeting, struct aion_place place)
+{
+    struct iso_aion_shard *shard = meeting->shard;
+    struct aion_key *key = meeting->key;
+    const struct aion_entry *version = meeting->version, *first, *newest;
+    struct aion_pairs met = aion_count_pairs(shard, key, version);
+    if (met.count && !aion_list_is_full(shard, key))
+        return true;
+    first = aion_run_get(&shard->pool, &key->versions, aion_run_begin());
+    if (key->flags & AION_KEY_DROPPED && (first->time >= version->hold || (!place.chunk && !place.index)))
+        shard->stats.writes_undecided++;
+    shard->stats.counts[ISO_NOCONFLICT] += met.count;
+    newest = aion_run_last(&shard->pool, &key->versions);
+    if (met.count) {
+        aion_note_unlisted(shard, key);
+        emit_conflict(shard, key, version, is_overlap(version, newest) ? newest : NULL, &met);
+    }
+    return false;
+}
+
+static void meet_writers(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_entry *version,
+                         struct aion_place place)
+{
+    struct meeting meeting = {.shard = shard, .key = key, .version = version};
+    if (!key->versions.count || key->newest_time < version->hold)
+        return; /* all were there before: the newest's time stands in the key, no entry is touched */
+    if (aion_is_crowded(shard, key) && !meet_by_counting(&meeting, place))
+        return;
+    meet_around(&meeting, place);
+    aion_note_crowd(shard, key, meeting.wasted);
+    if (meeting.unlisted.count) {
+        aion_note_unlisted(shard, key);
+        emit_conflict(shard, key, version, &meeting.last, &meeting.unlisted);
     }
 }
 
@@ -77,14 +169,23 @@ static void meet_writers(struct iso_aion_shard *shard, struct aion_key *key, con
 static bool reader_shares(const struct iso_aion_shard *shard, const struct aion_key *key,
                           const struct aion_entry *version)
 {
-    if (key->last_read < version->time || version->time < shard->readers_passed || !key->reads.count)
+    const struct aion_entry *rested;
+    if (key->cold && shard->cold.list[key->cold].idle.count) {
+        const struct aion_run *idle = &shard->cold.list[key->cold].idle;
+        rested = aion_run_get(&shard->pool, idle, aion_run_lower(&shard->pool, idle, version->time));
+        if (rested && rested->time == version->time)
+            return true; /* maybe: whoever reports the tie looks */
+    }
+    if (key->last_read < version->time || version->time < shard->readers.passed || !key->reads.count)
         return false;
     struct aion_place place = aion_run_lower(&shard->pool, &key->reads, version->time);
-    for (;; aion_run_next(&shard->pool, &key->reads, &place)) {
+    for (uint32_t looked = 0;; looked++, aion_run_next(&shard->pool, &key->reads, &place)) {
         const struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
         if (!read || read->time != version->time)
             return false;
-        const struct aion_transaction *reader = &shard->transactions[read->transaction];
+        if (looked == aion_many(shard))
+            return true;
+        const struct aion_transaction *reader = &shard->transactions.list[read->transaction];
         if (read->transaction != version->transaction && reader->cts == version->time && !(reader->flags & ISO_POINT))
             return true;
     }
@@ -125,13 +226,23 @@ static struct aion_entry version_of(struct iso_aion_shard *shard, const struct a
     return version;
 }
 
+/* Keys with many violations have more than their runs. */
+static inline void note_version(struct iso_aion_shard *shard, const struct aion_key *key,
+                                const struct aion_entry *version)
+{
+    if (!key->cold)
+        return;
+    aion_crowd_add(shard, key, version);
+    aion_origin_add(shard, key, version);
+}
+
 /* The short way of nearly every version: newer than all versions and reads of its key, it overlaps none of
  * them, and there is room. False: nothing was done. */
 static inline bool append_version(struct iso_aion_shard *shard, const struct aion_part *part,
                                   const struct aion_step *step, struct aion_key *key, uint32_t transaction)
 {
     uint64_t time = part->cts;
-    bool overlaps = shard->level == ISO_SI && key->newest_time >= part->opened;
+    bool overlaps = shard->options.level == ISO_SI && key->newest_time >= part->opened;
     if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) || overlaps ||
         !key->versions.count || key->newest_time >= time || key->last_read >= time)
         return false;
@@ -149,25 +260,27 @@ static inline bool append_version(struct iso_aion_shard *shard, const struct aio
     key->newest_value = step->value;
     key->flags |= AION_KEY_CHANGED;
     shard->stats.versions++;
+    note_version(shard, key, entry);
     return true;
 }
 
 /* The way of most late versions: among the last of its key, and it overlaps none of them. False: nothing was
  * done. */
-static inline bool insert_near(struct iso_aion_shard *shard, const struct aion_part *part, const struct aion_step *step,
-                               struct aion_key *key, uint32_t transaction)
+static inline bool insert_version_near(struct iso_aion_shard *shard, const struct aion_part *part,
+                                       const struct aion_step *step, struct aion_key *key, uint32_t transaction)
 {
     struct aion_near near, ties;
     if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) || aion_key_is_list(key) ||
         !key->versions.count || !aion_run_near(&shard->pool, &key->versions, part->cts, &near) || !near.has_room ||
         !near.index)
         return false;
-    bool met = shard->level == ISO_SI && near.entries[near.index - 1].time >= part->opened;
+    bool met = shard->options.level == ISO_SI && near.entries[near.index - 1].time >= part->opened;
     for (uint32_t i = near.index; i < near.count; i++)
-        met |= near.entries[i].time == part->cts || (shard->level == ISO_SI && near.entries[i].hold <= part->cts);
+        met |=
+            near.entries[i].time == part->cts || (shard->options.level == ISO_SI && near.entries[i].hold <= part->cts);
     if (met)
         return false;
-    if (shard->level == ISO_SER && key->last_read >= part->cts && key->reads.count &&
+    if (shard->options.level == ISO_SER && key->last_read >= part->cts && key->reads.count &&
         (!aion_run_near(&shard->pool, &key->reads, part->cts, &ties) ||
          (ties.index < ties.count && ties.entries[ties.index].time == part->cts)))
         return false;
@@ -177,6 +290,7 @@ static inline bool insert_near(struct iso_aion_shard *shard, const struct aion_p
                                  .transaction = aion_transaction_hold(shard, transaction),
                                  .operation = step->operation};
     aion_run_put_near(&shard->pool, &key->versions, &near, &version);
+    note_version(shard, key, &version);
     key->flags |= AION_KEY_CHANGED;
     shard->stats.versions++;
     if (part->cts > part->opened && part->cts - part->opened > key->span)
@@ -194,17 +308,17 @@ __attribute__((noinline)) static void insert_version(struct iso_aion_shard *shar
                                                      const struct aion_part *part, const struct aion_step *step,
                                                      uint32_t transaction)
 {
-    struct aion_key *key = &shard->keys[step->key];
-    if (insert_near(shard, part, step, key, transaction))
+    struct aion_key *key = &shard->keys.list[step->key];
+    if (insert_version_near(shard, part, step, key, transaction))
         return;
     struct aion_entry version = version_of(shard, batch, part, step, transaction);
-    aion_join(shard, key, version.hold < version.time ? version.hold : version.time);
+    aion_page_in(shard, key, version.hold < version.time ? version.hold : version.time);
     if (aion_run_full(&shard->pool, &key->versions))
         aion_trim(shard, key);
-    struct aion_place place = place_of(shard, key, &version);
-    if (shard->level == ISO_SI && !(version.detail & AION_VERSION_UNJUDGED))
+    struct aion_place place = aion_place_of_version(shard, key, &version);
+    if (shard->options.level == ISO_SI && !(version.detail & AION_VERSION_UNJUDGED))
         meet_writers(shard, key, &version, place);
-    if (shard->level == ISO_SER)
+    if (shard->options.level == ISO_SER)
         note_ties(shard, key, &version, place);
     if (is_dropped_ground(key, place)) {
         aion_value_drop(shard, key, version.value);
@@ -212,6 +326,7 @@ __attribute__((noinline)) static void insert_version(struct iso_aion_shard *shar
         return;
     }
     place = aion_run_insert(&shard->pool, &key->versions, place, &version);
+    note_version(shard, key, &version);
     key->flags |= AION_KEY_CHANGED;
     shard->stats.versions++;
     if (version.time > version.hold && version.time - version.hold > key->span)
@@ -223,85 +338,143 @@ __attribute__((noinline)) static void insert_version(struct iso_aion_shard *shar
         key->newest_value = version.value;
     }
     aion_recheck_version(shard, key, &version, successor ? successor->time : UINT64_MAX);
+    if (version.time <= ISO_AION_START) /* reads that waited for it are below the watermark */
+        aion_recheck_pending(shard, key, version.transaction);
 }
 
 void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
                   const struct aion_step *step, uint32_t transaction)
 {
-    if (!append_version(shard, part, step, &shard->keys[step->key], transaction))
+    if (!append_version(shard, part, step, &shard->keys.list[step->key], transaction))
         insert_version(shard, batch, part, step, transaction);
 }
 
 /* ---- writes that are no version ---- */
 
-static enum aion_spare spare_of(const struct aion_step *step, uint8_t status)
+static enum aion_nonversion nonversion_of(const struct aion_step *step, uint8_t status)
 {
     if (status == ISO_ABORTED)
-        return AION_SPARE_ABORTED;
+        return AION_NONVERSION_ABORTED;
     if (status == ISO_COMMITTED)
-        return AION_SPARE_INTERMEDIATE;
-    return step->flags & AION_FINAL_VALUE ? AION_SPARE_UNKNOWN_FINAL : AION_SPARE_UNKNOWN;
+        return AION_NONVERSION_INTERMEDIATE;
+    return step->flags & AION_FINAL_VALUE ? AION_NONVERSION_UNKNOWN_FINAL : AION_NONVERSION_UNKNOWN;
 }
 
-void aion_spare(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
-                uint32_t number)
+/* Of the non-version writes of unknown transactions that have one value: see may_be_written in read.c. The tid tells apart what
+ * is left. */
+static bool stands_among_unknown(const void *context, const struct aion_entry *other)
 {
-    struct aion_key *key = &shard->keys[step->key];
-    struct aion_run *spares = &aion_rare_of(shard, key)->spares;
-    const struct aion_transaction *transaction = &shard->transactions[number];
+    const struct standing *standing = context;
+    const struct aion_entry *nonversion = standing->version;
+    const struct aion_transaction *transactions = standing->shard->transactions.list;
+    if (other->detail != nonversion->detail)
+        return other->detail < nonversion->detail;
+    if (other->hold != nonversion->hold)
+        return other->hold < nonversion->hold;
+    return transactions[other->transaction].tid < transactions[nonversion->transaction].tid;
+}
+
+static struct aion_place place_of_nonversion(const struct iso_aion_shard *shard, const struct aion_run *nonversions,
+                                             const struct aion_entry *nonversion)
+{
+    struct standing standing = {shard, nonversion};
+    if (!aion_is_unknown(nonversion))
+        return aion_run_lower(&shard->pool, nonversions, nonversion->time);
+    return aion_run_among(&shard->pool, nonversions, nonversion->time, stands_among_unknown, &standing);
+}
+
+void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
+                     uint32_t number)
+{
+    struct aion_key *key = &shard->keys.list[step->key];
+    struct aion_run *nonversions = &aion_cold_of(shard, key)->nonversions;
+    const struct aion_transaction *transaction = &shard->transactions.list[number];
     uint8_t status = transaction->flags & ISO_STATUS_MASK;
     bool has_sts = transaction->flags & ISO_HAS_STS;
-    struct aion_entry spare = {.hold = has_sts ? transaction->sts + 1 : 0,
-                               .detail = spare_of(step, status),
-                               .value = aion_values_take(&shard->values, batch->atoms, step->value),
-                               .transaction = aion_transaction_hold(shard, number),
-                               .operation = step->operation};
+    struct aion_entry nonversion = {.hold = has_sts ? transaction->sts + 1 : 0,
+                                    .detail = nonversion_of(step, status),
+                                    .value = aion_values_take(&shard->values, batch->atoms, step->value),
+                                    .transaction = aion_transaction_hold(shard, number),
+                                    .operation = step->operation};
     if (status == ISO_UNKNOWN)
-        spare.time = aion_unknown_time(spare.value);
+        nonversion.time = aion_unknown_time(nonversion.value);
     else if (status == ISO_COMMITTED)
-        spare.time = transaction->cts;
+        nonversion.time = transaction->cts;
     else
-        spare.time = has_sts ? transaction->sts : shard->passed;
-    if (status != ISO_UNKNOWN && spare.time >= aion_unknown_time(0))
-        spare.time = aion_unknown_time(0) - 1;
-    if (aion_run_full(&shard->pool, spares))
+        nonversion.time = has_sts ? transaction->sts : shard->time.passed;
+    if (status != ISO_UNKNOWN && nonversion.time >= aion_unknown_time(0))
+        nonversion.time = aion_unknown_time(0) - 1;
+    if (aion_run_full(&shard->pool, nonversions))
         aion_trim(shard, key);
-    aion_run_insert(&shard->pool, spares, aion_run_lower(&shard->pool, spares, spare.time), &spare);
+    aion_run_insert(&shard->pool, nonversions, place_of_nonversion(shard, nonversions, &nonversion), &nonversion);
+    aion_origin_add_nonversion(shard, key, &nonversion);
     key->flags |= AION_KEY_CHANGED;
     if (status == ISO_UNKNOWN)
-        aion_recheck_cases(shard, key, number);
+        aion_recheck_pending(shard, key, number);
 }
 
-/* Takes back one spare write of an unknown transaction. */
-static void forget_write(struct iso_aion_shard *shard, struct aion_key *key, uint32_t tid, uint32_t value)
+/* A non-version write of an unknown transaction that is to be found again: as stands_among_unknown has them. */
+struct forgotten {
+    const struct iso_aion_shard *shard;
+    uint64_t hold;
+    uint32_t detail, tid;
+};
+
+static bool stands_before_forgotten(const void *context, const struct aion_entry *other)
 {
-    if (!key->rare)
+    const struct forgotten *nonversion = context;
+    if (other->detail != nonversion->detail)
+        return other->detail < nonversion->detail;
+    if (other->hold != nonversion->hold)
+        return other->hold < nonversion->hold;
+    return nonversion->shard->transactions.list[other->transaction].tid < nonversion->tid;
+}
+
+/* Takes back one non-version write of an unknown transaction. */
+static void forget_write(struct iso_aion_shard *shard, struct aion_key *key, const struct forgotten *forgotten,
+                         uint32_t value)
+{
+    if (!key->cold)
         return;
-    struct aion_run *spares = &shard->rares[key->rare].spares;
-    struct aion_place place = aion_run_lower(&shard->pool, spares, aion_unknown_time(value));
-    for (;; aion_run_next(&shard->pool, spares, &place)) {
-        const struct aion_entry *spare = aion_run_get(&shard->pool, spares, place);
-        if (!spare || spare->time != aion_unknown_time(value))
-            break;
-        uint32_t transaction = spare->transaction;
-        if (shard->transactions[transaction].tid == tid) {
-            aion_values_drop(&shard->values, value);
-            aion_run_remove(&shard->pool, spares, place);
-            aion_transaction_drop(shard, transaction);
-            break;
-        }
+    struct aion_run *nonversions = &shard->cold.list[key->cold].nonversions;
+    uint64_t time = aion_unknown_time(value);
+    struct aion_place place = aion_run_among(&shard->pool, nonversions, time, stands_before_forgotten, forgotten);
+    const struct aion_entry *nonversion = aion_run_get(&shard->pool, nonversions, place);
+    if (nonversion && nonversion->time == time && nonversion->detail == forgotten->detail &&
+        nonversion->hold == forgotten->hold &&
+        shard->transactions.list[nonversion->transaction].tid == forgotten->tid) {
+        uint32_t transaction = nonversion->transaction;
+        aion_values_drop(&shard->values, value);
+        aion_run_remove(&shard->pool, nonversions, place);
+        aion_transaction_drop(shard, transaction);
     }
-    aion_recheck_cases(shard, key, ISO_NONE);
+    aion_recheck_pending(shard, key, ISO_NONE);
+}
+
+/* What it wrote is not known any more: it may be what a read saw that found nothing newer (read.c). */
+static void note_aged(struct iso_aion_shard *shard, struct aion_key *key, uint64_t until)
+{
+    if (key->flags & AION_KEY_PAGED)
+        aion_page_in_all(shard, key); /* and none go there from now on (paging.c) */
+    struct aion_cold *cold = aion_cold_of(shard, key);
+    cold->aged = until > cold->aged ? until : cold->aged;
+    key->flags |= AION_KEY_CHANGED;
 }
 
 void aion_forget(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part)
 {
     uint32_t tid = aion_values_take(&shard->values, batch->atoms, part->tid);
+    struct forgotten forgotten = {.shard = shard, .tid = tid, .hold = part->flags & ISO_HAS_STS ? part->sts + 1 : 0};
     for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++) {
         const struct aion_step *step = &batch->steps[i];
         uint32_t value = aion_values_take(&shard->values, batch->atoms, step->value);
-        forget_write(shard, &shard->keys[step->key], tid, value);
+        if (part->flags & AION_AGED)
+            note_aged(shard, &shard->keys.list[step->key], part->cts);
+        forgotten.detail = nonversion_of(step, ISO_UNKNOWN);
+        forget_write(shard, &shard->keys.list[step->key], &forgotten, value);
         aion_values_drop(&shard->values, value);
+        if (part->flags & AION_AGED)
+            aion_pending_age(shard, &shard->keys.list[step->key]);
     }
     aion_values_drop(&shard->values, tid);
 }

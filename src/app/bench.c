@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/bench_run.h"
+#include "app/commands.h"
+#include "benchmark/sweep.h"
+#include "cli/nearest.h"
 #include "base/memory.h"
 
 /* A new kind is its file and its row here. */
@@ -36,13 +38,14 @@ static const struct app_option options[] = {
      .name = "sweep",
      .choices = "all|none|sessions|txns|ops|keys|dist|reads|delay|deviation",
      .offset = PLACE(sweep),
-     .help = "The parameter to vary, by the name of its option below; the others\nkeep their values. all (the "
-             "default): each in turn; none: one run."},
+     .help = "The parameter to vary, by the name of its option below; the others keep\n"
+             "their values. all (the default): each in turn; none: a single run."},
     {.type = APP_TEXT,
      .name = "values",
      .argument = "A,B,C",
      .offset = PLACE(values),
-     .help = "The values that it takes; of txns else from a twentieth to ten times\nwhat --txns says."},
+     .help = "The values that it takes. The default for txns: from a twentieth of\n"
+             "--txns to ten times as many."},
     {.type = APP_GROUP, .help = "The workload (defaults: chronos / the others)"},
     {.type = APP_NUMBER,
      .name = "sessions",
@@ -81,14 +84,13 @@ static const struct app_option options[] = {
      .name = "dist",
      .choices = "uniform|zipf|hotspot",
      .offset = PLACE(bench.distribution),
-     .help = "Which keys: all alike, the i-th in proportion to 1/i (the default),\nor 80% of operations on "
-             "20% of "
-             "the keys."},
+     .help = "Which keys: all equally often, the i-th in proportion to 1/i (the\n"
+             "default), or 80% of operations on 20% of the keys."},
     {.type = APP_CHOICE,
      .name = "level",
      .choices = "si|ser",
      .offset = PLACE(bench.level),
-     .help = "What the simulated store keeps, and what is checked (si)."},
+     .help = "The level of the simulated store, which is also checked (si)."},
     {.type = APP_NUMBER,
      .name = "seed",
      .argument = "N",
@@ -102,7 +104,8 @@ static const struct app_option options[] = {
      .offset = PLACE(bench.rate),
      .least = 1,
      .most = 1000000000,
-     .help = "Transactions a second that arrive, for latencies and reordering (25k)."},
+     .help = "Transactions that arrive in a second, for latencies and reordering\n"
+             "(25k)."},
     {.type = APP_NUMBER,
      .name = "delay",
      .argument = "MS",
@@ -121,21 +124,22 @@ static const struct app_option options[] = {
      .offset = PLACE(bench.batch),
      .least = 1,
      .most = 1000000,
-     .help = "The most transactions that the engine is given at once (500)."},
+     .help = "The most transactions that the engine gets in one call (500)."},
     {.type = APP_NUMBER,
      .name = "settle",
      .argument = "MS",
      .offset = PLACE(bench.settle),
      .most = 60000,
-     .help = "The most that a transaction waits for those it overtook, before it is\n"
-             "judged, as far as the disorder asks for it; 0: none waits (50)."},
+     .help = "The longest time in the reorder window, so that transactions which\n"
+             "overtook each other are judged in the order of their commits; 0: off\n"
+             "(50)."},
     {.type = APP_NUMBER,
      .name = "retention",
      .argument = "N",
      .offset = PLACE(bench.retention),
      .most = UINT64_MAX,
-     .help = "What the engine keeps below the watermark, in units of timestamps;\n0, the default: "
-             "everything."},
+     .help = "Keep state for transactions that start up to N ticks below the\n"
+             "watermark; 0, the default: keep everything."},
     {.type = APP_GROUP, .help = "What does not fit into memory (spill)"},
     {.type = APP_NUMBER,
      .name = "memory",
@@ -143,18 +147,19 @@ static const struct app_option options[] = {
      .offset = PLACE(bench.memory),
      .least = 1 << 24,
      .most = UINT64_MAX,
-     .help = "Bound of the process's anonymous memory (128M)."},
+     .help = "Limit of the process's anonymous memory (128M)."},
     {.type = APP_TEXT,
      .name = "spill",
      .argument = "DIR",
      .offset = PLACE(bench.spill),
-     .help = "Where the store on disk lies (TMPDIR, or /tmp)."},
+     .help = "The folder of the spill file (TMPDIR, or /tmp)."},
     {.type = APP_NUMBER,
      .name = "every",
      .argument = "SECONDS",
      .offset = PLACE(bench.every),
      .most = 86400,
-     .help = "A row to stderr so often: rates, hits, memory and disk since the one\nbefore; 0, the default: none."},
+     .help = "Print a row to standard error so often: rates, hits, memory and disk\n"
+             "since the last one; 0, the default: none."},
     {.type = APP_NUMBER,
      .name = "duration",
      .argument = "SECONDS",
@@ -166,15 +171,16 @@ static const struct app_option options[] = {
      .name = "encoding",
      .choices = "all|json|avro|protobuf|debezium|dgraph|ticdc|yugabyte",
      .offset = PLACE(bench.encoding),
-     .help =
-         "Which decoder: all (the default) of client records, or the one that\na capture needs (json); a database's capture is repeated."},
+     .help = "Which decoder: all for client records (the default), or the one that a\n"
+             "capture needs (json). A database's capture is repeated."},
     {.type = APP_NUMBER,
      .name = "partitions",
      .argument = "N",
      .offset = PLACE(bench.partitions),
      .least = 1,
      .most = 1000,
-     .help = "Of the new topic (4); mock brokers get more where records need them."},
+     .help = "Partitions of the new topic (4); mock brokers get more where records\n"
+             "need them."},
     {.type = APP_TEXTS,
      .name = "property",
      .letter = 'X',
@@ -188,38 +194,40 @@ static const struct app_option options[] = {
      .offset = PLACE(repeats),
      .least = 1,
      .most = 1000,
-     .help = "Runs of each point, of which the median is told (3)."},
+     .help = "Runs of each point; the median is reported (3)."},
     {.type = APP_NUMBER,
      .name = "threads",
      .argument = "N",
      .offset = PLACE(bench.threads),
      .least = 1,
      .most = 64,
-     .help = "chronos: threads, as many as there are processors; aion, spill: shards (1)."},
+     .help = "chronos: number of threads, by default one for each processor; aion,\n"
+             "spill: number of shards (1)."},
     {.type = APP_GROUP, .help = "The report"},
     {.type = APP_CHOICE,
      .name = "format",
      .choices = "table|csv|json|svg",
      .offset = PLACE(format),
-     .help = "Default: by the end of FILE's name (.csv, .json, .svg), else table."},
+     .help = "The default depends on the end of FILE's name: .csv, .json, .svg, else\n"
+             "table."},
     {.type = APP_TEXT,
      .name = "output",
      .letter = 'o',
      .argument = "FILE",
      .offset = PLACE(output),
-     .help = "Where it goes; else to standard output."},
+     .help = "Write the report to FILE instead of standard output."},
     {.type = APP_TEXT,
      .name = "baseline",
      .argument = "FILE",
      .offset = PLACE(baseline),
-     .help = "JSON of an earlier run with the same settings: prints what changed,\nand the exit status is 1 if "
-             "anything got worse by more than the\ntolerance."},
+     .help = "The JSON of an earlier run with the same settings. Prints what changed;\n"
+             "the exit status is 1 if anything got worse by more than the tolerance."},
     {.type = APP_SHARE,
      .name = "tolerance",
      .argument = "SHARE",
      .offset = PLACE(tolerance),
-     .help = "How much worse is still the same (0.1)."},
-    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "No progress line."},
+     .help = "How much worse still counts as the same (0.1)."},
+    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "Print no progress line."},
     {.type = APP_END},
 };
 
@@ -259,7 +267,7 @@ static FILE *open_text(char **text, size_t *size)
     return out;
 }
 
-static enum iso_status report(struct app *app, const struct command *command, const struct iso_figures *figures)
+static enum iso_status print_figures(struct app *app, const struct command *command, const struct iso_figures *figures)
 {
     static write_figures *const writers[] = {write_table, iso_figures_write_csv, iso_figures_write_json,
                                              iso_figures_write_svg};
@@ -282,8 +290,8 @@ static enum iso_status report(struct app *app, const struct command *command, co
 }
 
 /* To standard output, but for a report there that programs read: then to stderr. */
-static enum iso_status compare(struct app *app, const struct command *command, const struct iso_figures *figures,
-                               const struct iso_figures *baseline)
+static enum iso_status compare_with_baseline(struct app *app, const struct command *command,
+                                             const struct iso_figures *figures, const struct iso_figures *baseline)
 {
     char *text = NULL;
     size_t size = 0;
@@ -314,8 +322,8 @@ static enum iso_status read_baseline(struct app *app, const struct command *comm
     return ISO_OK;
 }
 
-static enum iso_status measure(struct app *app, const struct bench_kind *kind, const struct command *command,
-                               const struct app_texts *files)
+static enum iso_status measure_and_report(struct app *app, const struct bench_kind *kind, const struct command *command,
+                                          const struct app_texts *files)
 {
     struct iso_figures figures, baseline;
     char settings[512];
@@ -338,9 +346,9 @@ static enum iso_status measure(struct app *app, const struct bench_kind *kind, c
     if (status == ISO_OK)
         status = bench_measure(&run);
     if (status == ISO_OK)
-        status = report(app, command, &figures);
+        status = print_figures(app, command, &figures);
     if (status == ISO_OK && command->baseline)
-        status = compare(app, command, &figures, &baseline);
+        status = compare_with_baseline(app, command, &figures, &baseline);
     iso_figures_release(&figures);
     iso_figures_release(&baseline);
     return status;
@@ -368,7 +376,7 @@ static enum iso_status check_kind(struct app *app, const struct bench_kind *kind
     return ISO_OK;
 }
 
-static enum iso_status run(struct app *app, int count, char **arguments)
+static enum iso_status run_bench(struct app *app, int count, char **arguments)
 {
     struct command command = {.bench = {.transactions = 100000,
                                         .keys = 1000,
@@ -399,7 +407,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     if (status == ISO_OK && !done)
         status = check_kind(app, kind, &command, &files);
     if (status == ISO_OK && !done)
-        status = measure(app, kind, &command, &files);
+        status = measure_and_report(app, kind, &command, &files);
     app_texts_release(&command.bench.properties);
     app_texts_release(&files);
     return status;
@@ -411,7 +419,7 @@ const struct app_command app_bench = {
     .usage = KIND_NAMES " [OPTIONS] [FILE...]",
     .intro = "Measures generated workloads, of which one parameter after the other varies\n"
              "around its default, or your own files. Every run is a process of its own, so\n"
-             "that its peak memory is.\n\n"
+             "that its peak memory is its own.\n\n"
              "chronos   a whole offline check, from a history file to the verdict\n"
              "aion      the online engine alone: transactions in the order of their commits,\n"
              "          and as they arrive when each is delayed on its own way; microseconds\n"
@@ -435,5 +443,5 @@ const struct app_command app_bench = {
                 "      What late arrivals cost the online engine, as charts.\n",
     .words = KIND_NAMES,
     .options = options,
-    .run = run,
+    .run = run_bench,
 };

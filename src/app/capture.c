@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "app/consume.h"
-#include "app/stream.h"
+#include "app/commands.h"
+#include "run/consume.h"
+#include "run/signals.h"
+#include "capture/capture.h"
 
 enum { POLL_MS = 100, FLUSH_MS = 1000 };
 
@@ -28,7 +30,8 @@ static const struct app_option options[] = {
      .letter = 'o',
      .argument = "FILE",
      .offset = PLACE(output),
-     .help = "The capture; packed if it ends in .zst. Else to standard output."},
+     .help = "Write the capture to FILE, compressed if it ends in .zst, instead of\n"
+             "standard output."},
     {.type = APP_TEXT,
      .name = "from",
      .argument = "PLACE",
@@ -47,19 +50,19 @@ static const struct app_option options[] = {
      .argument = "NAME=VALUE",
      .offset = PLACE(properties),
      .help = "A property of librdkafka, or the name of a file of them. Secrets go\ninto a file."},
-    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "No closing line."},
+    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "Print no closing line."},
     {.type = APP_NUMBER,
      .name = "threads",
      .argument = "N",
      .offset = PLACE(threads),
      .least = 1,
      .most = 1024,
-     .help = "Every command takes it; capture writes with one."},
+     .help = "Accepted by every command; capture uses one thread."},
     {.type = APP_END},
 };
 
-static enum iso_status record(struct iso_kafka_consumer *consumer, struct iso_capture_writer *writer,
-                              struct iso_error *error)
+static enum iso_status record_topics(struct iso_kafka_consumer *consumer, struct iso_capture_writer *writer,
+                                     struct iso_error *error)
 {
     volatile sig_atomic_t *stopped = app_catch_signals(0);
     int64_t flushed = iso_kafka_now();
@@ -102,9 +105,9 @@ static enum iso_status capture_topics(struct app *app, const struct capture *cap
         writer = iso_capture_writer_new(capture->output, error);
     if (!writer)
         goto out;
-    record(consumer, writer, error);
+    record_topics(consumer, writer, error);
     if (!capture->quiet)
-        app_say("%" PRIu64 " messages of %u partitions captured", iso_kafka_consumer_counters(consumer)->messages,
+        app_log("%" PRIu64 " messages of %u partitions captured", iso_kafka_consumer_counters(consumer)->messages,
                 inputs.count);
 out:
     if (writer) {
@@ -118,7 +121,7 @@ out:
     return error->status;
 }
 
-static enum iso_status run(struct app *app, int count, char **arguments)
+static enum iso_status run_capture(struct app *app, int count, char **arguments)
 {
     struct capture capture = {.output = "-"};
     struct app_texts files = {0};
@@ -141,12 +144,12 @@ const struct app_command app_capture = {
     .name = "capture",
     .summary = "record Kafka topics into a file, byte exact",
     .usage = "--topic TOPIC... -X bootstrap.servers=HOST:PORT [OPTIONS] [-o FILE]",
-    .intro = "Writes every message with its key, headers, offset and time as a line of JSON, in\n"
-             "the form of `kcat -J`; bytes that are not UTF-8 as {\"base64\":\"...\"}. `replay`\n"
-             "reads it. Ctrl-C ends it with a whole file.",
+    .intro = "Writes every message with its key, headers, offset and time as a line of JSON,\n"
+             "in the form of `kcat -J`; bytes that are not UTF-8 as {\"base64\":\"...\"}.\n"
+             "`replay` reads it. Ctrl-C ends it and leaves a complete file.",
     .examples =
         "  isochron capture --topic txns --until-eof -X bootstrap.servers=localhost:9092 -o run.capture.jsonl.zst\n"
         "      What is there now, packed.\n",
     .options = options,
-    .run = run,
+    .run = run_capture,
 };

@@ -3,7 +3,7 @@
 
 #include "app/check.h"
 #include "history/part.h"
-#include "io/write_history.h"
+#include "formats/write_history.h"
 #include "polygraph/minimise.h"
 #include "verify/verify.h"
 
@@ -17,14 +17,14 @@ static enum iso_status judge_again(struct app *app, const struct iso_polygraph_o
     if (status == ISO_OK && result.outcome != ISO_IS_VIOLATED)
         status = iso_error_set(&app->error, ISO_FAILED, "--minimise: what is left is judged %s",
                                iso_outcome_name(result.outcome));
-    if (status == ISO_OK && iso_verify(history, &result.evidence, &app->error) != ISO_OK)
+    if (status == ISO_OK && iso_verify(history, &result.evidence, &app->error) != ISO_CONFIRMED)
         status = app->error.status = ISO_FAILED;
     iso_polygraph_result_release(&result);
     return status;
 }
 
-static enum iso_status write(struct app *app, const char *path, const struct iso_polygraph_options *options,
-                             struct iso_history *history)
+static enum iso_status write_smallest(struct app *app, const char *path, const struct iso_polygraph_options *options,
+                                      struct iso_history *history)
 {
     struct iso_output output;
     struct iso_history_writer writer;
@@ -44,13 +44,17 @@ static enum iso_status write(struct app *app, const char *path, const struct iso
 }
 
 enum iso_status app_check_minimise(struct app *app, const struct app_check *check,
-                                   const struct iso_polygraph_options *options, const struct iso_history *history,
-                                   const struct iso_polygraph_result *result)
+                                   const struct iso_judgement *judgement)
 {
+    const struct iso_polygraph_options *options = &judgement->order;
+    const struct iso_polygraph_result *result = &judgement->result;
+    const struct iso_history *history = judgement->history;
     struct iso_history smallest, plain;
+    if (!check->minimise)
+        return ISO_OK;
     if (result->outcome != ISO_IS_VIOLATED) {
         if (!check->load.quiet)
-            app_say("%s: there is nothing to minimise, %s is not written", iso_outcome_name(result->outcome),
+            app_log("%s: there is nothing to minimise, %s is not written", iso_outcome_name(result->outcome),
                     check->minimise);
         return ISO_OK;
     }
@@ -63,9 +67,9 @@ enum iso_status app_check_minimise(struct app *app, const struct app_check *chec
             iso_error_set(&app->error, ISO_BAD_INPUT,
                           "--minimise: lists do not begin with their initial elements, which native files cannot say");
     if (status == ISO_OK)
-        status = write(app, check->minimise, options, &plain);
+        status = write_smallest(app, check->minimise, options, &plain);
     if (status == ISO_OK && !check->load.quiet)
-        app_say("%s: %" PRIu32 " of %" PRIu32 " transactions, %" PRIu32 " of %" PRIu32 " operations, after %" PRIu32
+        app_log("%s: %" PRIu32 " of %" PRIu32 " transactions, %" PRIu32 " of %" PRIu32 " operations, after %" PRIu32
                 " checks; keys start with null there",
                 check->minimise, plain.transaction_count, history->transaction_count, plain.operation_count,
                 history->operation_count, checks);

@@ -1,4 +1,6 @@
-#include "app/app.h"
+#include "app/commands.h"
+
+#include "cli/document.h"
 
 /* A new command is its file and its row here. */
 const struct app_command *const app_commands[] = {

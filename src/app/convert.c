@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/commands.h"
 #include "app/load.h"
-#include "io/write_history.h"
+#include "formats/write_history.h"
 
 struct convert {
     int to; /* enum iso_format; -1: not said */
@@ -21,33 +22,33 @@ static const struct app_option options[] = {
      .argument = "NAME",
      .choices = ISO_FORMAT_NAMES,
      .offset = PLACE(to),
-     .help = "native: JSON Lines, everything survives but initial values.\n"
-             "timekiller: one JSON array with {p,l} timestamps; committed\n"
-             "transactions only. Without timestamps: dbcop, text, awdit, elle-edn,\n"
-             "elle-json, dbcop-json, hist; as a directory with a log a session:\n"
-             "cobra, viper."},
-    APP_LOAD_ROWS(
-        PLACE(load), "What FILE is; else it is told by its content.",
-        "What every key of FILE holds before the first write; null is\nnothing. The default is what the format says.",
-        "Initial values by key, as for check."),
+     .help = "native: JSON Lines with everything except initial values. timekiller:\n"
+             "one JSON array with {p,l} timestamps; committed transactions only.\n"
+             "Without timestamps: dbcop, text, awdit, elle-edn, elle-json, dbcop-json,\n"
+             "hist; as a directory with one log for each session: cobra, viper."},
+    APP_LOAD_ROWS(PLACE(load), "The format of FILE; by default its content decides.",
+                  "The value of every key of FILE before the first write; null means\n"
+                  "absent. The default depends on the format.",
+                  "Initial values by key, as for check."),
     {.type = APP_GROUP, .help = "Output"},
     {.type = APP_TEXT,
      .name = "output",
      .letter = 'o',
      .argument = "FILE",
      .offset = PLACE(output),
-     .help = "Write to FILE, packed if it ends in .zst; it appears whole or not\n"
-             "at all. Else to standard output. A directory must be new or empty."},
+     .help = "Write to FILE, compressed if it ends in .zst, instead of standard\n"
+             "output. It appears whole or not at all. A directory must be new or\n"
+             "empty."},
     {.type = APP_TEXT,
      .name = "initial-to",
      .argument = "FILE",
      .offset = PLACE(initial_to),
-     .help = "Write what keys start with to FILE, for check --initial-file: native\n"
-             "and timekiller have no place for it."},
+     .help = "Write the initial values of keys to FILE, for check --initial-file:\n"
+             "native and timekiller cannot express them."},
     {.type = APP_FLAG,
      .name = "quiet",
      .offset = PLACE(load.quiet),
-     .help = "Do not say what did not survive. No progress line."},
+     .help = "Do not report what was lost. Print no progress line."},
     {.type = APP_GROUP, .help = "How to run"},
     {.type = APP_NUMBER,
      .name = "threads",
@@ -55,14 +56,14 @@ static const struct app_option options[] = {
      .offset = PLACE(load.threads),
      .least = 1,
      .most = 1024,
-     .help = "Threads to read with; as many as there are processors."},
+     .help = "Number of threads that read; by default one for each processor."},
     {.type = APP_END},
 };
 
 static void say_loss(uint64_t count, const char *what)
 {
     if (count)
-        app_say("note: %" PRIu64 " %s", count, what);
+        app_log("note: %" PRIu64 " %s", count, what);
 }
 
 static void say_losses(const struct iso_history_loss *loss)
@@ -78,8 +79,8 @@ static void say_losses(const struct iso_history_loss *loss)
     say_loss(loss->unknown_as_committed,
              "transaction(s) of unknown outcome written as committed, without reads: no verdict changes");
     say_loss(loss->unknown_moved,
-             "transaction(s) of unknown outcome moved to a session of their own, since others follow them "
-             "in theirs: that they come after what precedes them there is lost");
+             "transaction(s) of unknown outcome moved to a session of their own, since others follow them in "
+             "theirs: their order behind earlier ones of that session is lost");
     say_loss(loss->empty, "transaction(s) without operations left out: no verdict changes");
     say_loss(loss->tids, "transaction(s) got other ids");
     say_loss(loss->renamed_keys, "key(s) numbered: the format has numbers only");
@@ -94,9 +95,8 @@ static enum iso_status write_initial(struct app *app, const struct convert *conv
     bool starts = history->initial_value != ISO_ABSENT || history->initial_count;
     if (!convert->initial_to) {
         if (starts && iso_format_is_native((enum iso_format)convert->to) && !convert->load.quiet)
-            app_say(
-                "note: keys start with values, which the format has no place for: write them with --initial-to FILE, "
-                "and give check --initial-file FILE");
+            app_log("note: keys start with values, which the format cannot express: write them with --initial-to FILE, "
+                    "and give check --initial-file FILE");
         return ISO_OK;
     }
     if (iso_output_open(&output, convert->initial_to, &app->error) != ISO_OK)
@@ -119,8 +119,8 @@ static enum iso_status write_directory(struct app *app, const struct convert *co
 
 /* The native writer takes the history before it is finished, since finishing turns snapshots into positions,
  * and its faults show after that; the file has not got its name by then. */
-static enum iso_status write(struct app *app, const struct convert *convert, struct iso_history *history,
-                             struct iso_output *output)
+static enum iso_status write_history(struct app *app, const struct convert *convert, struct iso_history *history,
+                                     struct iso_output *output)
 {
     struct iso_history_writer writer;
     enum iso_format format = (enum iso_format)convert->to;
@@ -143,7 +143,7 @@ static enum iso_status write_file(struct app *app, const struct convert *convert
 {
     enum iso_status status = iso_output_open(output, convert->output, &app->error);
     if (status == ISO_OK)
-        status = write(app, convert, history, output);
+        status = write_history(app, convert, history, output);
     if (status == ISO_OK)
         status = write_initial(app, convert, history);
     if (status == ISO_OK)
@@ -169,7 +169,7 @@ static enum iso_status convert_files(struct app *app, const struct convert *conv
     return status;
 }
 
-static enum iso_status run(struct app *app, int count, char **arguments)
+static enum iso_status run_convert(struct app *app, int count, char **arguments)
 {
     struct convert convert = {.to = -1, .output = "-", .load.format = APP_GUESS};
     struct app_texts files = {0};
@@ -194,8 +194,8 @@ const struct app_command app_convert = {
     .name = "convert",
     .summary = "rewrite a history in another format",
     .usage = "--to NAME [OPTIONS] FILE...",
-    .intro = "Reads histories and writes one in another format. What the format has no\n"
-             "place for is counted and said on standard error. Several files become one.",
+    .intro = "Reads histories and writes one in another format. What the format cannot\n"
+             "express is counted and reported on standard error. Several files become one.",
     .examples = "  isochron convert --to native timekiller.json -o history.jsonl.zst\n"
                 "      From TimeKiller's array to packed JSON Lines.\n"
                 "  isochron convert --to timekiller history.jsonl -o timekiller.json\n"
@@ -203,5 +203,5 @@ const struct app_command app_convert = {
                 "  isochron convert --to native part1.jsonl part2.jsonl | wc -l\n"
                 "      Several files as one, to standard output.\n",
     .options = options,
-    .run = run,
+    .run = run_convert,
 };

@@ -1,10 +1,11 @@
 /* `isochron explain`: a verdict that was found before, as arguments. */
 #include <string.h>
 
+#include "app/commands.h"
 #include "app/explanation.h"
 #include "app/load.h"
-#include "app/replayed.h"
-#include "io/whole_file.h"
+#include "run/replay.h"
+#include "bytes/whole_file.h"
 
 struct explain {
     struct app_load load;
@@ -20,21 +21,22 @@ static const struct app_option options[] = {
      .name = "source",
      .argument = "KIND:TOPIC[,OPT=V...]",
      .offset = PLACE(stream.sources),
-     .help = "HISTORY is a capture, and this is in it: as replay takes it. May be\ngiven often."},
+     .help = "HISTORY is a capture of this source, as given to replay. May be given\n"
+             "often."},
     {.type = APP_TEXT,
      .name = "history",
      .argument = "FILE",
      .offset = PLACE(stream.history),
-     .help = "With --source: what clients saw, as replay takes it."},
-    {.type = APP_NUMBER,
+     .help = "With --source: what clients saw, as given to replay."},
+    {.type = APP_COUNT,
      .name = "hlc-bits",
      .argument = "N",
-     .offset = PLACE(stream.hlc_bits),
+     .offset = PLACE(stream.pipeline.hlc_bits),
      .most = 63,
      .help = "With --source: timestamps {p,l} become p * 2^N + l."},
-    APP_LOAD_ROWS(PLACE(load), "What HISTORY is; else it is told by its content.",
-                  "What every key holds before the first write, as check was told.",
-                  "Initial values by key, as check was told."),
+    APP_LOAD_ROWS(PLACE(load), "The format of HISTORY; by default its content decides.",
+                  "The value of every key before the first write, as given to check.",
+                  "Initial values by key, as given to check."),
     {.type = APP_GROUP, .help = "The explanation"},
     APP_EXPLANATION_ROWS(struct explain),
     {.type = APP_GROUP, .help = "How to run"},
@@ -44,22 +46,27 @@ static const struct app_option options[] = {
      .offset = PLACE(load.threads),
      .least = 1,
      .most = 1024,
-     .help = "Threads that read HISTORY; as many as there are processors."},
-    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(load.quiet), .help = "No progress line."},
+     .help = "Number of threads that read HISTORY; by default one for each processor."},
+    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(load.quiet), .help = "Print no progress line."},
     {.type = APP_END},
 };
 
-/* The history, out of files or out of captures; what kind of timestamps it has, if that is known. */
-static enum iso_status load(struct app *app, struct explain *explain, const struct app_texts *files,
-                            struct iso_history *history, enum iso_wall *wall)
+/* What kind of timestamps the history has, if that is known. */
+static enum iso_wall wall_of(const struct explain *explain)
 {
-    *wall = ISO_WALL_UNKNOWN;
+    return explain->stream.sources.count ? app_source_wall(&explain->stream.sources) : ISO_WALL_UNKNOWN;
+}
+
+/* The history, out of files or out of captures. */
+static enum iso_status load_explained(struct app *app, struct explain *explain, const struct app_texts *files,
+                                      struct iso_history *history)
+{
     if (!explain->stream.sources.count)
         return app_load_finished(app, &explain->load, files, NULL, history);
     explain->stream.quiet = true;
     explain->stream.initial = explain->load.initial;
     explain->stream.initial_file = explain->load.initial_file;
-    return app_replayed_history(app, &explain->stream, files, history, wall);
+    return app_replay_history(&explain->stream, &app->out, files, history, &app->error);
 }
 
 static enum iso_status explain_files(struct app *app, struct explain *explain, struct app_texts *files)
@@ -67,15 +74,14 @@ static enum iso_status explain_files(struct app *app, struct explain *explain, s
     struct iso_history history;
     struct iso_whole_file file = {0};
     struct iso_text verdict = {0};
-    enum iso_wall wall;
     const char *name = files->items[--files->count];
     iso_history_init(&history);
-    enum iso_status status = load(app, explain, files, &history, &wall);
+    enum iso_status status = load_explained(app, explain, files, &history);
     if (status == ISO_OK)
         status = iso_whole_file_read(&file, name, &app->error);
     if (status == ISO_OK) {
         iso_text_put_bytes(&verdict, file.bytes, file.length);
-        status = app_explain(app, &explain->explanation, &history, wall, name, &verdict);
+        status = app_explain(app, &explain->explanation, &history, wall_of(explain), name, &verdict);
     }
     iso_text_release(&verdict);
     iso_whole_file_release(&file);
@@ -83,7 +89,7 @@ static enum iso_status explain_files(struct app *app, struct explain *explain, s
     return status;
 }
 
-static enum iso_status run(struct app *app, int count, char **arguments)
+static enum iso_status run_explain(struct app *app, int count, char **arguments)
 {
     struct explain explain = {.load.format = APP_GUESS};
     struct app_texts files = {0};
@@ -94,7 +100,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "explain: expected a history and its verdict");
     explain.explanation.explain = !app_explanation_takes_stdout(&explain.explanation);
     if (status == ISO_OK && !done)
-        status = app_explanation_check(app, &explain.explanation, false);
+        status = app_explanation_check(app, &explain.explanation, false, wall_of(&explain));
     if (status == ISO_OK && !done)
         status = explain_files(app, &explain, &files);
     app_explanation_release(&explain.explanation);
@@ -107,12 +113,13 @@ const struct app_command app_explain_command = {
     .name = "explain",
     .summary = "each violation of a verdict as an argument",
     .usage = "[OPTIONS] HISTORY... VERDICT",
-    .intro = "Tells of each violation in a verdict who was involved, why it cannot be, step by\n"
-             "step, with values, writers, timestamps and the place of each record, and what\n"
-             "it means for an application. VERDICT is what check --json or replay --json\n"
-             "printed, or the lines of watch or replay; HISTORY is what it judged: files, or\n"
-             "captures with --source. Exit status: 1 if there is a violation, 0 if there is\n"
-             "none, 3 undecided or tentative ones only, 2 also where the two do not fit.",
+    .intro = "Explains each violation in a verdict: who was involved; why it is impossible,\n"
+             "step by step, with values, writers, timestamps and where each record stands;\n"
+             "and what it means for an application. VERDICT is what check --json or replay\n"
+             "--json printed, or the lines of watch or replay; HISTORY is what it judged:\n"
+             "files, or captures with --source. Exit status: 1 if there is a violation, 0 if\n"
+             "there is none, 3 if there are only undecided or tentative ones, 2 also if\n"
+             "VERDICT is not about HISTORY.",
     .examples = "  isochron check --json history.jsonl >verdict.json\n"
                 "  isochron explain history.jsonl verdict.json\n"
                 "      Every violation, step by step.\n"
@@ -126,5 +133,5 @@ const struct app_command app_explain_command = {
                 "  isochron explain --clock tso --ts time tikv.jsonl verdict.json\n"
                 "      TiDB's timestamps, with the time of day beside each.\n",
     .options = options,
-    .run = run,
+    .run = run_explain,
 };

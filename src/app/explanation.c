@@ -1,14 +1,16 @@
+#define _GNU_SOURCE
 #include "app/explanation.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "app/memory_output.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "draw/drawing.h"
 #include "draw/page.h"
 #include "explain/text.h"
-#include "report/report.h"
+#include "report/tools.h"
 
 /* json is the verdict as it came. */
 static const struct report_format {
@@ -62,7 +64,49 @@ bool app_explanation_takes_stdout(const struct app_explanation *explanation)
     return count_stdout(explanation) > 0;
 }
 
-enum iso_status app_explanation_check(struct app *app, const struct app_explanation *explanation, bool json)
+static bool goes_to_files(const struct app_explanation *explanation)
+{
+    const char *path;
+    unsigned count = (explanation->dot != NULL) + (explanation->svg != NULL) + (explanation->html != NULL);
+    for (uint32_t i = 0; i < explanation->reports.count; i++)
+        count += format_of(explanation->reports.items[i], &path) != NULL;
+    return count > count_stdout(explanation);
+}
+
+/* Who closed standard output and asks for files wants the files: what would stand there is said to nobody. */
+static void speak_to_nobody(void)
+{
+    int nobody = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nobody < 0)
+        return;
+    dup2(nobody, STDOUT_FILENO);
+    close(nobody);
+}
+
+static enum iso_wall wall_of(const struct app_explanation *explanation, enum iso_wall of_source)
+{
+    if (!explanation->time)
+        return ISO_WALL_COUNTER;
+    return explanation->clock ? (enum iso_wall)explanation->clock : of_source;
+}
+
+static enum iso_status check_wall(struct app *app, const struct app_explanation *explanation, enum iso_wall of_source)
+{
+    enum iso_wall wall = wall_of(explanation, of_source);
+    if (!explanation->time || !app_explanation_wanted(explanation))
+        return ISO_OK;
+    if (wall == ISO_WALL_UNKNOWN)
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--ts time: what these timestamps count is not known; expected --clock tso, hybrid, s, ms, "
+            "us or ns");
+    if (wall == ISO_WALL_COUNTER)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--ts time: timestamps of this source are no clock's");
+    return ISO_OK;
+}
+
+enum iso_status app_explanation_check(struct app *app, const struct app_explanation *explanation, bool json,
+                                      enum iso_wall of_source)
 {
     const char *path;
     for (uint32_t i = 0; i < explanation->reports.count; i++)
@@ -75,23 +119,9 @@ enum iso_status app_explanation_check(struct app *app, const struct app_explanat
         return iso_error_set(
             &app->error, ISO_BAD_INPUT,
             "--json, --explain, and files and reports that go to -: standard output is for one of them");
-    return ISO_OK;
-}
-
-static enum iso_status choose_wall(struct app *app, const struct app_explanation *explanation, enum iso_wall of_source,
-                                   enum iso_wall *wall)
-{
-    *wall = explanation->clock ? (enum iso_wall)explanation->clock : of_source;
-    if (!explanation->time)
-        *wall = ISO_WALL_COUNTER;
-    else if (*wall == ISO_WALL_UNKNOWN)
-        return iso_error_set(
-            &app->error, ISO_BAD_INPUT,
-            "--ts time: what these timestamps count is not known; expected --clock tso, hybrid, s, ms, "
-            "us or ns");
-    else if (*wall == ISO_WALL_COUNTER)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--ts time: timestamps of this source are no clock's");
-    return ISO_OK;
+    if (app->stdout_closed && goes_to_files(explanation) && !app_explanation_takes_stdout(explanation))
+        speak_to_nobody();
+    return check_wall(app, explanation, of_source);
 }
 
 static enum iso_status status_of(const struct iso_claims *claims)
@@ -119,8 +149,8 @@ static enum iso_status write_file(struct app *app, const char *path, const struc
     return iso_output_close(&output, &app->error);
 }
 
-static enum iso_status draw(struct app *app, const struct app_explanation *explanation, const struct iso_facts *facts,
-                            enum iso_wall wall)
+static enum iso_status draw_graphs(struct app *app, const struct app_explanation *explanation,
+                                   const struct iso_facts *facts, enum iso_wall wall)
 {
     struct iso_text text = {0};
     if (!explanation->dot && !explanation->svg)
@@ -172,14 +202,15 @@ static enum iso_status write_reports(struct app *app, const struct app_explanati
 
 /* ---- the whole ---- */
 
-static enum iso_status tell(struct app *app, const struct app_explanation *explanation, const struct iso_claims *claims,
-                            enum iso_wall wall, const struct iso_text *verdict)
+static enum iso_status print_explanation(struct app *app, const struct app_explanation *explanation,
+                                         const struct iso_claims *claims, enum iso_wall wall,
+                                         const struct iso_text *verdict)
 {
     struct iso_facts facts;
     iso_facts_init(&facts, claims);
     if (explanation->explain)
         iso_explain_text(&app->out, &facts, wall);
-    enum iso_status status = draw(app, explanation, &facts, wall);
+    enum iso_status status = draw_graphs(app, explanation, &facts, wall);
     if (status == ISO_OK)
         status = write_page(app, explanation, &facts, wall);
     if (status == ISO_OK)
@@ -192,15 +223,12 @@ enum iso_status app_explain(struct app *app, const struct app_explanation *expla
                             enum iso_wall of_source, const char *name, struct iso_text *verdict)
 {
     struct iso_claims claims;
-    enum iso_wall wall;
     size_t length = verdict->used;
-    if (choose_wall(app, explanation, of_source, &wall) != ISO_OK)
-        return ISO_BAD_INPUT;
     memset(iso_text_reserve(verdict, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
     iso_claims_init(&claims, history);
     enum iso_status status = iso_claims_read(&claims, verdict->bytes, length, name, &app->error);
     if (status == ISO_OK)
-        status = tell(app, explanation, &claims, wall, verdict);
+        status = print_explanation(app, explanation, &claims, wall_of(explanation, of_source), verdict);
     iso_claims_release(&claims);
     return status;
 }
@@ -209,14 +237,13 @@ enum iso_status app_explain_printed(struct app *app, const struct app_explanatio
                                     struct iso_history *history,
                                     void (*print)(struct iso_output *output, const void *verdict), const void *verdict)
 {
-    struct app_memory_output memory;
+    struct iso_output output;
     struct iso_text text = {0};
     if (!app_explanation_wanted(explanation))
         return ISO_OK;
-    if (app_memory_output_open(&memory, &app->error) != ISO_OK)
-        return app->error.status;
-    print(&memory.output, verdict);
-    if (app_memory_output_take(&memory, &text, &app->error) == ISO_OK)
+    iso_output_to_text(&output, &text);
+    print(&output, verdict);
+    if (iso_output_close(&output, &app->error) == ISO_OK)
         app_explain(app, explanation, history, ISO_WALL_UNKNOWN, "the verdict", &text);
     iso_text_release(&text);
     return app->error.status;

@@ -2,8 +2,8 @@
 #ifndef ISO_APP_EXPLANATION_H
 #define ISO_APP_EXPLANATION_H
 
-#include "app/app.h"
-#include "app/options.h"
+#include "cli/command.h"
+#include "cli/options.h"
 #include "explain/argument.h"
 
 struct app_explanation {
@@ -19,7 +19,8 @@ struct app_explanation {
 #define APP_EXPLAIN_ROW(owner)                                                                                         \
     {                                                                                                                  \
         .type = APP_FLAG, .name = "explain", .offset = APP_EXPLANATION_PLACE(owner, explain),                          \
-        .help = "Each violation as an argument: who, why it cannot be, a time line,\nand what it means."               \
+        .help = "Print each violation as an argument: who, why it is impossible, a time\n"                             \
+                "line, and what it means."                                                                             \
     }
 #define APP_EXPLANATION_ROWS(owner)                                                                                                                         \
     {.type = APP_CHOICE,                                                                                                                                    \
@@ -38,7 +39,7 @@ struct app_explanation {
          .name = "svg",                                                                                                                                     \
          .argument = "FILE",                                                                                                                                \
          .offset = APP_EXPLANATION_PLACE(owner, svg),                                                                                                       \
-         .help = "The same graph, drawn."},                                                                                                                 \
+         .help = "The same graph as a drawing."},                                                                                                           \
         {.type = APP_TEXT,                                                                                                                                  \
          .name = "html",                                                                                                                                    \
          .argument = "FILE",                                                                                                                                \
@@ -53,8 +54,8 @@ struct app_explanation {
     {                                                                                                                                                       \
         .type = APP_CHOICE, .name = "clock", .choices = "auto|none|tso|hybrid|s|ms|us|ns",                                                                  \
         .offset = APP_EXPLANATION_PLACE(owner, clock),                                                                                                      \
-        .help = "What timestamps count: tso (TiDB), hybrid (YugabyteDB), or a unit since\n1970. auto: what the kind "                                       \
-                "of source says."                                                                                                                           \
+        .help = "The meaning of timestamps: tso (TiDB), hybrid (YugabyteDB), or a unit\n"                                                                   \
+                "since 1970. auto: by the kind of source."                                                                                                  \
     }
 
 /* True if anything was asked for that needs the verdict again. */
@@ -63,8 +64,10 @@ bool app_explanation_wanted(const struct app_explanation *explanation);
 /* True if one of the files is standard output. */
 bool app_explanation_takes_stdout(const struct app_explanation *explanation);
 
-/* Refuses what cannot go together; `json`: standard output is the object's. */
-enum iso_status app_explanation_check(struct app *app, const struct app_explanation *explanation, bool json);
+/* Refuses what cannot go together, before anything is read or printed; `json`: standard output is the object's.
+ * `of_source`: as of app_explain. */
+enum iso_status app_explanation_check(struct app *app, const struct app_explanation *explanation, bool json,
+                                      enum iso_wall of_source);
 
 /* Frees what parsing put there. */
 void app_explanation_release(struct app_explanation *explanation);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "io/input.h"
-#include "io/native.h"
+#include "bytes/input.h"
+#include "native/native.h"
 
 enum { PIECE = 64 << 10, LINE_MAX_BYTES = 64 << 20 };
 

@@ -6,7 +6,7 @@
 #ifndef ISO_APP_FEED_H
 #define ISO_APP_FEED_H
 
-#include "app/options.h"
+#include "cli/options.h"
 #include "app/publish.h"
 
 /* Publishes all transactions of the files, in their order. */

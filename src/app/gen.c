@@ -4,13 +4,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "app/commands.h"
 #include "app/feed.h"
-#include "app/options.h"
-#include "app/progress.h"
+#include "cli/options.h"
+#include "cli/progress.h"
 #include "app/publish.h"
 #include "base/memory.h"
-#include "generate/anomaly.h"
-#include "io/write_history.h"
+#include "generate/generate.h"
+#include "formats/write_history.h"
 
 struct gen {
     uint64_t sessions, transactions, operations, keys, reads, aborted, unknown, seed, threads;
@@ -60,13 +61,13 @@ static const struct app_option options[] = {
      .argument = "SHARE",
      .offset = PLACE(reads),
      .help = "Share of reads among operations (0.5). A write to a key that another\n"
-             "open transaction holds moves to another key or becomes a read."},
+             "open transaction has written moves to another key or becomes a read."},
     {.type = APP_CHOICE,
      .name = "dist",
      .choices = "uniform|zipf|hotspot",
      .offset = PLACE(distribution),
-     .help = "Which keys: all alike (the default), the i-th in proportion to 1/i,\n"
-             "or 80% of operations on 20% of the keys."},
+     .help = "Which keys: all equally often (the default), the i-th in proportion to\n"
+             "1/i, or 80% of operations on 20% of the keys."},
     {.type = APP_FLAG, .name = "lists", .offset = PLACE(lists), .help = "Appends to lists and reads of whole lists."},
     {.type = APP_SHARE,
      .name = "aborted",
@@ -83,7 +84,7 @@ static const struct app_option options[] = {
      .name = "level",
      .choices = "si|ser",
      .offset = PLACE(level),
-     .help = "What the simulated store keeps. si (the default): reads come from the\n"
+     .help = "The level of the simulated store. si (the default): reads come from the\n"
              "snapshot at the start; ser: from what is there at the commit."},
     {.type = APP_NUMBER,
      .name = "seed",
@@ -107,13 +108,14 @@ static const struct app_option options[] = {
      .letter = 'o',
      .argument = "FILE",
      .offset = PLACE(output),
-     .help = "The history; packed if it ends in .zst. Else to standard output."},
+     .help = "Write the history to FILE, compressed if it ends in .zst, instead of\n"
+             "standard output."},
     {.type = APP_TEXT,
      .name = "expected",
      .argument = "FILE",
      .offset = PLACE(expected),
-     .help = "What a checker must find in it, at si and at ser, as JSON. With -o\n"
-             "FILE it goes to FILE.expected.json."},
+     .help = "Write what a checker must find, at si and at ser, as JSON. With -o FILE\n"
+             "the default is FILE.expected.json."},
     {.type = APP_CHOICE,
      .name = "format",
      .choices = "native|timekiller",
@@ -123,21 +125,23 @@ static const struct app_option options[] = {
      .name = "order",
      .choices = "commit|start|random",
      .offset = PLACE(order),
-     .help = "The order of transactions in the file; random displaces each by some\nthousands and writes sno."},
+     .help = "The order of transactions in the file; random moves each by up to some\n"
+             "thousands and writes sno."},
     {.type = APP_GROUP, .help = "To a Kafka topic"},
     {.type = APP_TEXT,
      .name = "to",
      .argument = "kafka:TOPIC",
      .offset = PLACE(to),
-     .help = "Publish the transactions, one a message, each to the partition of its\nsession. With FILE... it is those "
-             "recorded histories (JSON Lines; -: as\nthey come) that are published."},
+     .help = "Publish the transactions, one in each message, to the partition of their\n"
+             "session. With FILE... these recorded histories are published instead\n"
+             "(JSON Lines; -: as they arrive)."},
     {.type = APP_NUMBER,
      .name = "partitions",
      .argument = "N",
      .offset = PLACE(publish.partitions),
      .least = 1,
      .most = 10000,
-     .help = "Of the topic, if it does not exist yet (1)."},
+     .help = "Partitions of the topic, if it does not exist yet (1)."},
     {.type = APP_NUMBER,
      .name = "rate",
      .argument = "N",
@@ -181,8 +185,8 @@ static const struct app_option options[] = {
      .offset = PLACE(threads),
      .least = 1,
      .most = 1024,
-     .help = "Every command takes it; gen runs on one thread all the same."},
-    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "No progress line."},
+     .help = "Accepted by every command; gen uses one thread."},
+    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "Print no progress line."},
     {.type = APP_END},
 };
 
@@ -331,7 +335,7 @@ static enum iso_status publish_history(struct app *app, const struct gen *gen, c
     else
         iso_generate(generate, publish_block, &outlet, generated);
     if (app_publisher_close(outlet.publisher, &sent, &app->error) == ISO_OK && !gen->quiet)
-        app_say("%" PRIu64 " messages sent to topic %s", sent, options.topic);
+        app_log("%" PRIu64 " messages sent to topic %s", sent, options.topic);
     return app->error.status;
 }
 
@@ -377,7 +381,7 @@ static enum iso_status parse_plants(struct app *app, const struct gen *gen, stru
     return status;
 }
 
-static enum iso_status generate(struct app *app, const struct gen *gen, const struct app_texts *files)
+static enum iso_status generate_history(struct app *app, const struct gen *gen, const struct app_texts *files)
 {
     struct iso_generated generated = {0};
     struct iso_plant *plants = iso_allocate((gen->anomalies.count + 1u) * sizeof *plants);
@@ -408,7 +412,7 @@ static enum iso_status generate(struct app *app, const struct gen *gen, const st
     return status;
 }
 
-static enum iso_status run(struct app *app, int count, char **arguments)
+static enum iso_status run_gen(struct app *app, int count, char **arguments)
 {
     struct gen gen = {.sessions = 50,
                       .transactions = 100000,
@@ -423,7 +427,7 @@ static enum iso_status run(struct app *app, int count, char **arguments)
     if (status == ISO_OK && !done)
         status = check_options(app, &gen, &files);
     if (status == ISO_OK && !done)
-        status = generate(app, &gen, &files);
+        status = generate_history(app, &gen, &files);
     app_texts_release(&gen.anomalies);
     app_texts_release(&gen.publish.properties);
     app_texts_release(&files);
@@ -434,9 +438,9 @@ const struct app_command app_gen = {
     .name = "gen",
     .summary = "make a history with a known verdict",
     .usage = "[OPTIONS] [-o FILE | --to kafka:TOPIC [FILE...]]",
-    .intro = "Simulates a multi-version store whose sessions run transactions against it,\n"
-             "plants the anomalies that were asked for, and writes the history and, beside\n"
-             "it, what a checker must find at si and at ser.",
+    .intro = "Simulates sessions that run transactions against a multi-version store, plants\n"
+             "the anomalies that you ask for, and writes the history and what a checker must\n"
+             "find in it at si and at ser.",
     .examples = "  isochron gen --txns 1M -o big.jsonl.zst\n"
                 "      A million transactions that keep snapshot isolation.\n"
                 "  isochron gen --txns 10k --anomaly lost-update:3 --anomaly stale-read@0.9 -o bad.jsonl\n"
@@ -447,5 +451,5 @@ const struct app_command app_gen = {
                 "  recorder | isochron gen --to kafka:txns -X bootstrap.servers=localhost:9092 -\n"
                 "      Publish what a recorder prints, while it runs.\n",
     .options = options,
-    .run = run,
+    .run = run_gen,
 };

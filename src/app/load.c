@@ -4,13 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/progress.h"
-#include "io/read.h"
-
-unsigned app_threads(uint64_t asked)
-{
-    return asked ? (unsigned)asked : app_processors();
-}
+#include "cli/progress.h"
+#include "native/read.h"
+#include "bytes/whole_file.h"
+#include "judge/judge.h"
 
 enum iso_status app_need_files(struct app *app, const struct app_texts *files)
 {
@@ -21,8 +18,26 @@ enum iso_status app_need_files(struct app *app, const struct app_texts *files)
 
 /* ---- which format ---- */
 
-static enum iso_status guess(struct app *app, const struct app_load *load, const struct app_texts *files,
-                             enum iso_format *format)
+/* Of a directory it is reported which of its files are the history: it may hold others. Of a file only to who looks on. */
+static void say_taken(const struct app_load *load, const char *path, enum iso_format format)
+{
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_text files = {0};
+    bool is_directory;
+    if (load->quiet || iso_path_look(path, &is_directory, &error) != ISO_OK)
+        return;
+    if (!is_directory) {
+        if (load->format == APP_GUESS && isatty(STDERR_FILENO))
+            app_log("guessed: %s", iso_format_name(format));
+        return;
+    }
+    iso_format_files(path, format, &files);
+    *iso_text_reserve(&files, 1) = 0;
+    app_log("%s: format %s: %s", path, iso_format_name(format), files.bytes);
+    iso_text_release(&files);
+}
+
+static enum iso_status guess_format(struct app *app, const struct app_texts *files, enum iso_format *format)
 {
     *format = ISO_FORMAT_NATIVE;
     for (uint32_t i = 0; i < files->count; i++) {
@@ -37,8 +52,6 @@ static enum iso_status guess(struct app *app, const struct app_load *load, const
                                  "native files can be several",
                                  files->items[i], iso_format_name(guessed));
         *format = guessed;
-        if (!load->quiet && isatty(STDERR_FILENO))
-            app_say("guessed: %s", iso_format_name(guessed));
     }
     return ISO_OK;
 }
@@ -47,7 +60,7 @@ static enum iso_status choose_format(struct app *app, const struct app_load *loa
                                      enum iso_format *format)
 {
     if (load->format == APP_GUESS)
-        return guess(app, load, files, format);
+        return guess_format(app, files, format);
     *format = (enum iso_format)load->format;
     if (iso_format_is_native(*format) || files->count == 1)
         return ISO_OK;
@@ -88,6 +101,7 @@ enum iso_status app_load(struct app *app, const struct app_load *load, const str
         return status;
     if (iso_format_is_native(format))
         return read_native(app, load, files, history);
+    say_taken(load, files->items[0], format);
     status = iso_format_read(format, files->items[0], history, &app->error);
     if (status == ISO_BAD_INPUT && load->format == APP_GUESS)
         add_guess(&app->error, format);
@@ -111,9 +125,5 @@ enum iso_status app_load_finished(struct app *app, const struct app_load *load, 
     enum iso_status status = app_load(app, load, files, history);
     if (status == ISO_OK)
         status = app_load_initial(app, load, history);
-    if (status == ISO_OK && repeats)
-        *repeats = iso_history_drop_repeats(history);
-    if (status == ISO_OK)
-        status = iso_history_finish(history, &app->error);
-    return status;
+    return status == ISO_OK ? iso_judge_finish(history, repeats, &app->error) : status;
 }

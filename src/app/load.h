@@ -2,9 +2,9 @@
 #ifndef ISO_APP_LOAD_H
 #define ISO_APP_LOAD_H
 
-#include "app/app.h"
-#include "app/options.h"
-#include "io/format.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "formats/format.h"
 #include "iso/history.h"
 
 enum { APP_GUESS = -1 }; /* a format that was not named */
@@ -42,14 +42,13 @@ enum iso_status app_load(struct app *app, const struct app_load *load, const str
 /* Adds the initial values that were asked for. */
 enum iso_status app_load_initial(struct app *app, const struct app_load *load, struct iso_history *history);
 
-/* Both, and finishes the history. `repeats`: drops transactions that stand there again with equal content and says how
- * many; NULL: they are an error, as are those with other content in any case. */
+/* Both, and finishes the history. A record that says that only a change stream knows all its writes is an error: of
+ * such a history nothing can be said without the stream. `repeats`: drops transactions that stand there again with
+ * equal content and says how many; NULL: they are an error, as are those with other content in any case. */
 enum iso_status app_load_finished(struct app *app, const struct app_load *load, const struct app_texts *files,
                                   uint64_t *repeats, struct iso_history *history);
 
 /* An error unless there is a file at all. */
 enum iso_status app_need_files(struct app *app, const struct app_texts *files);
-
-unsigned app_threads(uint64_t asked);
 
 #endif

@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "app/consume.h"
+#include "run/consume.h"
 #include "base/memory.h"
 #include "base/normal.h"
-#include "io/write_history.h"
+#include "formats/write_history.h"
 
 enum { FLUSH_SECONDS = 60, FAST_RATE = 1000000 };
 
@@ -70,31 +70,28 @@ struct app_publisher *app_publisher_new(const struct app_publish_options *option
 
 /* ---- the heap ---- */
 
-static bool before(const struct record *left, const struct record *right)
+static bool record_is_before(const struct record *left, const struct record *right)
 {
     return left->due < right->due || (left->due == right->due && left->number < right->number);
 }
 
-static void push(struct app_publisher *publisher, struct record record)
+static void push_record(struct app_publisher *publisher, struct record record)
 {
-    if (publisher->count == publisher->capacity) {
-        publisher->capacity = iso_column_capacity(publisher->capacity, publisher->count + 1);
-        publisher->heap = iso_reallocate(publisher->heap, publisher->capacity * sizeof *publisher->heap);
-    }
+    ISO_GROW(publisher->heap, publisher->count, publisher->capacity);
     size_t at = publisher->count++;
-    for (; at > 0 && before(&record, &publisher->heap[(at - 1) / 2]); at = (at - 1) / 2)
+    for (; at > 0 && record_is_before(&record, &publisher->heap[(at - 1) / 2]); at = (at - 1) / 2)
         publisher->heap[at] = publisher->heap[(at - 1) / 2];
     publisher->heap[at] = record;
 }
 
-static struct record pop(struct app_publisher *publisher)
+static struct record pop_record(struct app_publisher *publisher)
 {
     struct record first = publisher->heap[0], last = publisher->heap[--publisher->count];
     size_t at = 0, child;
     while ((child = 2 * at + 1) < publisher->count) {
-        if (child + 1 < publisher->count && before(&publisher->heap[child + 1], &publisher->heap[child]))
+        if (child + 1 < publisher->count && record_is_before(&publisher->heap[child + 1], &publisher->heap[child]))
             child++;
-        if (!before(&publisher->heap[child], &last))
+        if (!record_is_before(&publisher->heap[child], &last))
             break;
         publisher->heap[at] = publisher->heap[child];
         at = child;
@@ -138,7 +135,7 @@ static void sleep_until(double time)
 
 static enum iso_status send_first(struct app_publisher *publisher, struct iso_error *error)
 {
-    struct record record = pop(publisher);
+    struct record record = pop_record(publisher);
     if (publisher->options.rate)
         sleep_until(publisher->started + record.due);
     send_text(publisher, record.partition, record.text, record.length, error);
@@ -192,8 +189,8 @@ static char *record_text(const char *line, size_t length, bool numbered, uint64_
     return text;
 }
 
-static void take(struct app_publisher *publisher, const struct iso_history *block, uint32_t transaction,
-                 const char *text, size_t length)
+static void take_transaction(struct app_publisher *publisher, const struct iso_history *block, uint32_t transaction,
+                             const char *text, size_t length)
 {
     double rate = (double)(publisher->options.rate ? publisher->options.rate : FAST_RATE);
     double ready = (double)publisher->taken / rate;
@@ -207,7 +204,7 @@ static void take(struct app_publisher *publisher, const struct iso_history *bloc
                                                                                : publisher->latest,
                                 .partition = (int32_t)(session % (uint32_t)publisher->partitions)};
         record.text = record_text(text, length, !(block->flags[transaction] & ISO_HAS_SNO), sno, &record.length);
-        push(publisher, record);
+        push_record(publisher, record);
     }
     if (block->flags[transaction] & ISO_HAS_CTS)
         publisher->latest = block->cts[transaction];
@@ -229,7 +226,7 @@ static void take_block(struct app_publisher *publisher, const struct iso_history
     for (uint32_t t = 0; t < block->transaction_count && at < end; t++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline ? newline : end;
-        take(publisher, block, t, at, (size_t)(stop - at));
+        take_transaction(publisher, block, t, at, (size_t)(stop - at));
         at = stop + 1;
     }
     munmap(text, (size_t)size);

@@ -7,7 +7,7 @@
 #ifndef ISO_APP_PUBLISH_H
 #define ISO_APP_PUBLISH_H
 
-#include "app/options.h"
+#include "cli/options.h"
 #include "connectors/kafka/producer.h"
 #include "iso/history.h"
 

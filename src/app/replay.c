@@ -1,8 +1,8 @@
 /* `isochron replay`: the watch pipeline on captured topics. */
-#include "app/captures.h"
+#include "app/commands.h"
 #include "app/explanation.h"
 #include "app/load.h"
-#include "app/replayed.h"
+#include "run/replay.h"
 
 struct replay {
     struct app_stream_options stream;
@@ -17,48 +17,53 @@ static const struct app_option options[] = {
     {.type = APP_END},
 };
 
-static enum iso_status explain(struct app_stream *stream, const struct app_explanation *explanation)
+static enum iso_status explain_verdict(struct app *app, struct app_stream *stream,
+                                       const struct app_explanation *explanation)
 {
     const struct app_stream_options *options = stream->options;
-    if (app_replayed_finish(stream) != ISO_OK)
-        return stream->app->error.status;
-    return app_explain(stream->app, explanation, stream->kept, app_replayed_wall(options), "replay's verdict",
-                       &stream->verdict);
+    struct app_kept *kept = &stream->kept;
+    if (app_kept_finish(kept, options, iso_pipeline_inputs(stream->pipeline), &app->error) != ISO_OK)
+        return app->error.status;
+    return app_explain(app, explanation, kept->history, app_source_wall(&options->sources), "replay's verdict",
+                       &kept->verdict);
 }
 
-static enum iso_status replay_files(struct app_stream *stream, const struct replay *replay,
+static enum iso_status replay_files(struct app *app, struct app_stream *stream, const struct replay *replay,
                                     const struct app_texts *files)
 {
     double started = app_seconds();
-    enum iso_status status = app_replay_files(stream, files);
+    struct iso_error *error = &app->error;
+    enum iso_status status = app_recording_open(&stream->recording, NULL, false, error);
     if (status == ISO_OK)
-        status = app_stream_conclude(stream, app_seconds() - started);
-    if (stream->kept && stream->app->error.status == ISO_OK && explain(stream, &replay->explanation) > ISO_UNDECIDED)
-        status = stream->app->error.status;
-    return stream->app->error.status == ISO_OK ? status : stream->app->error.status;
+        status = app_replay_files(stream, files, error);
+    if (status == ISO_OK)
+        status = app_stream_conclude(stream, app_seconds() - started, error);
+    if (stream->kept.history && error->status == ISO_OK)
+        explain_verdict(app, stream, &replay->explanation);
+    return error->status == ISO_OK ? status : error->status;
 }
 
-static enum iso_status run(struct app *app, int count, char **arguments)
+static enum iso_status run_replay(struct app *app, int count, char **arguments)
 {
     struct replay replay = {.explanation.explain = false};
     struct app_texts files = {0};
-    struct app_stream stream = {.app = app};
+    struct app_stream stream;
     bool done;
     app_stream_options_init(&replay.stream);
     enum iso_status status = app_parse(app, count, arguments, &replay, &files, &done);
     if (status == ISO_OK && !done)
         status = app_need_files(app, &files);
     if (status == ISO_OK && !done)
-        status = app_explanation_check(app, &replay.explanation, replay.stream.json);
+        status = app_explanation_check(app, &replay.explanation, replay.stream.json,
+                                       app_source_wall(&replay.stream.sources));
+    app_stream_options_settle(&replay.stream);
     replay.stream.keep = app_explanation_wanted(&replay.explanation);
     replay.stream.silent = replay.explanation.explain || app_explanation_takes_stdout(&replay.explanation);
     if (status == ISO_OK && !done) {
-        status = app_stream_open(&stream, app, &replay.stream, false, true);
+        status = app_stream_open(&stream, &replay.stream, &app->out, false, true, &app->error);
         if (status == ISO_OK)
-            status = app_captures_open(&stream, NULL, false);
-        if (status == ISO_OK)
-            status = replay_files(&stream, &replay, &files);
-        if (app_stream_close(&stream) != ISO_OK)
+            status = replay_files(app, &stream, &replay, &files);
+        if (app_stream_close(&stream, &app->error) != ISO_OK)
             status = app->error.status;
     }
     app_explanation_release(&replay.explanation);
@@ -71,9 +76,12 @@ const struct app_command app_replay = {
     .name = "replay",
     .summary = "check captured topics as if they were live",
     .usage = "--source KIND:TOPIC [OPTIONS] FILE...",
-    .intro = "Reads captures (of `isochron capture`, or of `kcat -J`), in the order given, and\n"
-             "checks them as `watch` checks the live topics. Verdicts become final by the\n"
-             "watermarks in the topics, the rest at the end of the last file; nothing ages.",
+    .intro = "Reads captures (of `isochron capture`, or of `kcat -J`) in the order given,\n"
+             "and checks them as `watch` checks the live topics. Verdicts become final by\n"
+             "the watermarks in the topics, the rest at the end of the last file; there are\n"
+             "no deadlines. A capture that is still being written, or whose writer was\n"
+             "killed, is read up to its last whole line; this is reported, and what still\n"
+             "waits there stays undecided.",
     .examples = "  isochron replay --source history:txns run.capture.jsonl.zst\n"
                 "      One line of JSON for each step of each verdict.\n"
                 "  isochron replay --source history:txns --explain run.capture.jsonl.zst\n"
@@ -82,5 +90,5 @@ const struct app_command app_replay = {
                 "      What kcat reads, and one object at the end. From standard input a\n"
                 "      partition counts for watermarks from its first message on.\n",
     .options = options,
-    .run = run,
+    .run = run_replay,
 };

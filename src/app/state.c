@@ -3,11 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/commands.h"
 #include "aion/aion.h"
-#include "app/app.h"
-#include "app/durable_configuration.h"
-#include "app/options.h"
+#include "cli/command.h"
+#include "run/durable_configuration.h"
+#include "cli/options.h"
 #include "base/memory.h"
+#include "base/redact.h"
 #include "base/text.h"
 #include "spill/inspect.h"
 #include "state/progress.h"
@@ -39,14 +41,14 @@ struct view {
     uint32_t store_count;
 };
 
-static void collect(void *context, const void *bytes, size_t size)
+static void collect_items(void *context, const void *bytes, size_t size)
 {
     struct view *view = context;
     if (view->content.used + size <= 1 << 20 || iso_spill_inspects(&view->item))
         iso_text_put_bytes(&view->content, bytes, size);
 }
 
-static bool is(const struct iso_archive_item *item, const char *name)
+static bool is_item(const struct iso_archive_item *item, const char *name)
 {
     return !strncmp(item->name, name, sizeof item->name);
 }
@@ -64,35 +66,35 @@ static void show_input(struct view *view)
     size_t at = view->inputs++ * sizeof place;
     if (at + sizeof place <= view->places.used)
         memcpy(&place, view->places.bytes + at, sizeof place);
-    iso_output_format(&view->app->out, "topic %.*s partition %" PRId32 ": goes on at offset %" PRId64 "\n",
+    iso_output_format(&view->app->out, "topic %.*s partition %" PRId32 ": continues at offset %" PRId64 "\n",
                       (int)view->content.used, view->content.bytes, view->partition, place.next);
 }
 
-/* Items are known by their names in the walks of app/durable.c, app/captures.c, state/progress.c, pipeline/archive.c
+/* Items are known by their names in the walks of run/durable.c, run/captures.c, state/progress.c, pipeline/archive.c
  * and join/archive.c. */
 static void take_item(struct view *view, const struct iso_archive_item *item)
 {
     view->items++;
     view->bytes += item->count * item->element;
-    if (is(item, "configuration"))
+    if (is_item(item, "configuration"))
         iso_text_put_bytes(&view->configuration, view->content.bytes, view->content.used);
-    else if (is(item, "places"))
+    else if (is_item(item, "places"))
         iso_text_put_bytes(&view->places, view->content.bytes, view->content.used);
-    else if (is(item, "progress->messages"))
+    else if (is_item(item, "progress->messages"))
         view->messages = number_in(&view->content);
-    else if (is(item, "progress->position"))
+    else if (is_item(item, "progress->position"))
         view->position = number_in(&view->content);
-    else if (is(item, "join->open_count"))
+    else if (is_item(item, "join->open_count"))
         view->waiting_transactions = number_in(&view->content);
-    else if (is(item, "join->waiting_records"))
+    else if (is_item(item, "join->waiting_records"))
         view->waiting_records = number_in(&view->content);
-    else if (is(item, "mark->record"))
+    else if (is_item(item, "mark->record"))
         view->record = number_in(&view->content);
-    else if (is(item, "mark->dead_letter"))
+    else if (is_item(item, "mark->dead_letter"))
         view->dead_letter = number_in(&view->content);
-    else if (is(item, "input.partition"))
+    else if (is_item(item, "input.partition"))
         view->partition = (int32_t)number_in(&view->content);
-    else if (is(item, "input.topic") && view->shows)
+    else if (is_item(item, "input.topic") && view->shows)
         show_input(view);
 }
 
@@ -109,17 +111,25 @@ static void note_store(struct view *view)
     stored->needed = spill->needed;
 }
 
-static void look(void *context, struct iso_archive *archive)
+static void look_into_state(void *context, struct iso_archive *archive)
 {
     struct view *view = context;
-    while (iso_archive_next(archive, &view->item, collect, view)) {
-        if (is(&view->item, APP_CONFIGURATION_VERSION))
+    while (iso_archive_next(archive, &view->item, collect_items, view)) {
+        if (is_item(&view->item, APP_CONFIGURATION_VERSION))
             app_configuration_check_version(view->content.bytes, view->content.used, archive->name, archive->error);
         take_item(view, &view->item);
         if (iso_spill_inspect(&view->spill, &view->item, &view->content, archive->error))
             note_store(view);
         view->content.used = 0;
     }
+}
+
+static void show_option(struct view *view, const char *option, size_t length)
+{
+    char *copy = iso_copy_text(option, length), *shown = iso_redacted(copy);
+    iso_output_format(&view->app->out, "configuration: %s\n", shown);
+    iso_free(shown);
+    iso_free(copy);
 }
 
 static void show_configuration(struct view *view)
@@ -129,7 +139,7 @@ static void show_configuration(struct view *view)
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t length = (size_t)((newline ? newline : end) - at);
         if (length && at[length - 1] != '=')
-            iso_output_format(&view->app->out, "configuration: %.*s\n", (int)length, at);
+            show_option(view, at, length);
         at += length + 1;
     }
 }
@@ -161,8 +171,10 @@ static void show_stores(const struct view *view)
 
 static void count_records(struct view *view, struct iso_store *store)
 {
-    static const char *const names[] = {"other records", "steps", "partitions",       "notes of what was told",
-                                        "checkpoints",   "ends",  "files of records", "looks at memory"};
+    static const char *const names[] = {
+        "other records",      "steps",        "partitions",       "notes of what was reported",
+        "checkpoints",        "ends",         "files of records", "readings of memory",
+        "ends of partitions", "message times"};
     enum { NAMES = sizeof names / sizeof *names };
     uint64_t counts[NAMES] = {0};
     struct iso_store_record record;
@@ -173,7 +185,13 @@ static void count_records(struct view *view, struct iso_store *store)
         if (counts[i])
             iso_output_format(&view->app->out, ", %" PRIu64 " %s", counts[i], names[i]);
     iso_output_text(&view->app->out, "\n");
-    if (iso_store_torn(store))
+    if (iso_store_is_altered(store))
+        iso_error_set(
+            &view->app->error, ISO_FAILED,
+            "state %s: damaged: the journal's last record, of %" PRIu64
+            " bytes, is whole, and its checksum does not fit; a run leaves it out, and reads again what it was of",
+            view->spill.folder, iso_store_torn(store));
+    else if (iso_store_torn(store))
         iso_output_format(&view->app->out, "torn: %" PRIu64 " bytes at its end, which the next run leaves out\n",
                           iso_store_torn(store));
 }
@@ -204,7 +222,7 @@ static enum iso_status cut_stores(struct view *view, const char *path, struct fr
 }
 
 /* Only of a state that is whole: whoever looks into a damaged one needs all of it. */
-static void compact(struct view *view, const char *path, struct iso_store *store)
+static void compact_state(struct view *view, const char *path, struct iso_store *store)
 {
     struct app *app = view->app;
     struct freed freed = {.app = app};
@@ -222,7 +240,7 @@ static enum iso_status run_on(struct app *app, const char *verb, const char *pat
     struct view view = {.app = app, .shows = !strcmp(verb, "show"), .spill.folder = path};
     struct iso_store *store =
         iso_store_open(&(struct iso_store_options){.path = path, .must_exist = true}, &app->error);
-    if (store && iso_store_examine(store, look, &view, &app->error) == ISO_OK) {
+    if (store && iso_store_examine(store, look_into_state, &view, &app->error) == ISO_OK) {
         iso_output_format(&app->out,
                           "snapshot-%" PRIu64 ": %" PRIu64 " bytes, %" PRIu64 " items; %" PRIu64
                           " messages read, %" PRIu64 " bytes of verdicts\n",
@@ -238,7 +256,7 @@ static enum iso_status run_on(struct app *app, const char *verb, const char *pat
     if (app->error.status == ISO_OK)
         iso_output_text(&app->out, "every checksum fits\n");
     if (app->error.status == ISO_OK && !strcmp(verb, "compact"))
-        compact(&view, path, store);
+        compact_state(&view, path, store);
     iso_store_close(store);
     iso_text_release(&view.content);
     iso_text_release(&view.configuration);
@@ -247,7 +265,7 @@ static enum iso_status run_on(struct app *app, const char *verb, const char *pat
     return app->error.status;
 }
 
-static enum iso_status run(struct app *app, int count, char **arguments)
+static enum iso_status run_state(struct app *app, int count, char **arguments)
 {
     struct state state = {0};
     struct app_texts words = {0};
@@ -265,15 +283,15 @@ static enum iso_status run(struct app *app, int count, char **arguments)
 
 const struct app_command app_state = {
     .name = "state",
-    .summary = "look into the directory that watch --state keeps, or tidy it up",
+    .summary = "inspect the directory that watch --state keeps, or tidy it up",
     .usage = "show|verify|compact DIR",
-    .intro = "show says whose state it is, how far it has come, and what a restart does again;\n"
-             "verify says in short whether it is whole; compact removes what crashes left there and\n"
-             "no restart needs, and says what it freed. All three read every byte, what is there for\n"
-             "want of memory too, and compare every checksum. Not while a run uses the directory.\n"
-             "Status 4: damaged, or in use.",
+    .intro = "show prints who wrote the state, how far the run has come, and what a restart\n"
+             "repeats; verify prints whether the state is intact; compact removes what\n"
+             "crashes left behind and no restart needs, and prints how much it freed. All\n"
+             "three read every byte, spilled keys included, and compare every checksum. They\n"
+             "refuse a directory that a run uses. Exit status 4: damaged, or in use.",
     .examples = "  isochron state show /var/lib/isochron\n"
                 "      Where each partition goes on, and with which options.\n",
     .options = options,
-    .run = run,
+    .run = run_state,
 };

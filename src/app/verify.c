@@ -1,28 +1,29 @@
 /* `isochron verify`: confirms polygraph's evidence by code that shares only the reader with the engine. */
+#include "app/commands.h"
 #include "app/load.h"
-#include "io/evidence.h"
+#include "evidence/evidence.h"
 #include "verify/verify.h"
 
 #define PLACE(member) offsetof(struct app_load, member)
 
 static const struct app_option options[] = {
-    {.type = APP_GROUP, .help = "What the history means: as it was said to check"},
-    APP_LOAD_ROWS(0, "What HISTORY is; else it is told by its content.", "What every key holds before the first write.",
-                  "Initial values by key."),
+    {.type = APP_GROUP, .help = "What the history means: as given to check"},
+    APP_LOAD_ROWS(0, "The format of HISTORY; by default its content decides.",
+                  "The value of every key before the first write.", "Initial values by key."),
     {.type = APP_GROUP, .help = "How to run"},
-    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "No progress line."},
+    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "Print no progress line."},
     {.type = APP_NUMBER,
      .name = "threads",
      .argument = "N",
      .offset = PLACE(threads),
      .least = 1,
      .most = 1024,
-     .help = "Threads to read with; as many as there are processors."},
+     .help = "Number of threads that read; by default one for each processor."},
     {.type = APP_END},
 };
 
-static enum iso_status parse(struct app *app, int count, char **arguments, struct app_load *load,
-                             struct app_texts *files, bool *done)
+static enum iso_status parse_verify(struct app *app, int count, char **arguments, struct app_load *load,
+                                    struct app_texts *files, bool *done)
 {
     enum iso_status status = app_parse(app, count, arguments, load, files, done);
     if (status == ISO_OK && !*done && files->count < 2)
@@ -31,7 +32,7 @@ static enum iso_status parse(struct app *app, int count, char **arguments, struc
 }
 
 /* The evidence is the last file, all before it are the history. */
-static enum iso_status confirm(struct app *app, const struct app_load *load, const struct app_texts *files)
+static enum iso_status confirm_evidence(struct app *app, const struct app_load *load, const struct app_texts *files)
 {
     struct iso_history history;
     struct iso_evidence evidence;
@@ -42,7 +43,7 @@ static enum iso_status confirm(struct app *app, const struct app_load *load, con
     if (status == ISO_OK)
         status = iso_evidence_read(files->items[files->count - 1], &history, &evidence, &app->error);
     if (status == ISO_OK)
-        status = iso_verify(&history, &evidence, &app->error);
+        status = iso_verify(&history, &evidence, &app->error) == ISO_CONFIRMED ? ISO_OK : ISO_VIOLATED;
     if (status == ISO_OK) {
         iso_output_format(&app->out, "confirmed: %s at %s\n", evidence.accepts ? "holds" : "violated",
                           iso_model_name(evidence.model));
@@ -55,14 +56,14 @@ static enum iso_status confirm(struct app *app, const struct app_load *load, con
     return status;
 }
 
-static enum iso_status run(struct app *app, int count, char **arguments)
+static enum iso_status run_verify(struct app *app, int count, char **arguments)
 {
     struct app_load load = {.format = APP_GUESS};
     struct app_texts files = {0};
     bool done;
-    enum iso_status status = parse(app, count, arguments, &load, &files, &done);
+    enum iso_status status = parse_verify(app, count, arguments, &load, &files, &done);
     if (status == ISO_OK && !done)
-        status = confirm(app, &load, &files);
+        status = confirm_evidence(app, &load, &files);
     app_texts_release(&files);
     return status;
 }
@@ -71,14 +72,14 @@ const struct app_command app_verify = {
     .name = "verify",
     .summary = "confirm a polygraph verdict independently",
     .usage = "[OPTIONS] HISTORY... EVIDENCE",
-    .intro = "Confirms evidence that check --evidence wrote about a history, by code that\n"
-             "shares nothing with the engine but the reader: an order is replayed, a proof\n"
-             "is checked line by line. Evidence names transactions and keys, so the history\n"
-             "may be in another format than the one that was judged. Exit status: 0\n"
-             "confirmed, 1 not confirmed, 2 bad usage or input, 4 runtime failure.",
+    .intro = "Confirms the evidence that check --evidence wrote about a history. It shares\n"
+             "no code with the engine except the reader: it replays an order, or checks a\n"
+             "proof line by line. Evidence names transactions and keys, so the history may\n"
+             "be in another format than the one that was judged. Exit status: 0 confirmed, 1\n"
+             "not confirmed, 2 bad usage or input, 4 runtime failure.",
     .examples = "  isochron check --engine polygraph --evidence why.jsonl history.jsonl\n"
                 "  isochron verify history.jsonl why.jsonl\n"
                 "      Judge, and confirm the verdict.\n",
     .options = options,
-    .run = run,
+    .run = run_verify,
 };

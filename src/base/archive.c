@@ -155,7 +155,7 @@ static bool get_head(struct iso_archive *archive, struct iso_archive_item *item)
     else if (item->number != archive->number++)
         damaged(archive, "an item is missing");
     else if (item->element && item->count > (archive->size - archive->bytes) / item->element)
-        damaged(archive, "it ends before what it holds");
+        damaged(archive, "it ends before its contents do");
     return !is_over(archive);
 }
 

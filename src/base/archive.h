@@ -1,8 +1,8 @@
 /* An archive: state as a file of columns, written and read back by the same walk over it.
  *
  * A module describes its state once, by a function that names each value and column in turn; whether that saves or
- * restores is the archive's to know. So nothing can be saved and forgotten when restoring. What is archived holds no
- * pointers but to columns: numbers, and indices into columns, as all engine state is.
+ * restores is for the archive to know. So nothing can be saved and forgotten when restoring. What is archived has no
+ * pointers except to columns: numbers, and indices into columns, as all engine state is.
  *
  *   file: items, one behind the other
  *   item: a head of 64 bytes (name, size of an element, place among the items, count, capacity, checksums),

@@ -73,6 +73,11 @@ struct iso_json_text {
     size_t length;
 };
 
+static inline bool iso_json_text_is(const struct iso_json_text *text, const char *word)
+{
+    return text->length == strlen(word) && !memcmp(text->at, word, text->length);
+}
+
 struct iso_json_number {
     uint64_t bits; /* negative: two's complement */
     bool negative; /* a minus sign; with bits 0 it was "-0" */

@@ -6,8 +6,9 @@
  * others are scanned as ever (and remembered in turn).
  *
  *     iso_json_enter_object(&json);
- *     iso_json_shape_start(&shape);                                one shape for each kind of object, none inside
- * itself while (iso_json_shape_member(&json, &shape, find, &name, &meaning)) ...
+ *     iso_json_shape_start(&shape);                one shape for each kind of object, none inside itself
+ *     while (iso_json_shape_member(&json, &shape, find, &name, &meaning))
+ *         ...
  *
  * Threads: one at a time for each shape.
  */

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "base/memory.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,10 +22,19 @@
 /* Below this a column is a heap block: a mapping costs at least a page and three system calls. */
 enum { MAPPED_FROM = 1 << 20 };
 
+static _Atomic(void (*)(size_t size)) on_exhaustion;
+
+void iso_memory_on_exhaustion(void (*handler)(size_t size))
+{
+    on_exhaustion = handler;
+}
+
 _Noreturn void iso_out_of_memory(size_t size)
 {
-    fprintf(stderr, "isochron: out of memory (%zu bytes more were needed)\n", size);
-    _exit(4);
+    void (*handler)(size_t size) = on_exhaustion;
+    if (handler)
+        handler(size);
+    abort();
 }
 
 void *iso_allocate(size_t size)

@@ -1,16 +1,18 @@
 /* Memory: allocation that does not fail, and columns that grow without a copy.
  *
- * Out of memory has one handler: a line on stderr and exit status 4 (the caller keeps nothing half done, files are
- * written by rename). A *column* is a plain array that grows by doubling; large ones live in their own mapping and
+ * Out of memory has one handler, the program's: of `isochron` a line on stderr and exit status 4 (the caller keeps
+ * nothing half done, files are written by rename). Where there is none the process is aborted. A *column* is a plain array that grows by doubling; large ones live in their own mapping and
  * move by page tables (mremap), so growing costs neither a copy nor a second resident copy. Under the address and the
  * thread sanitizer columns are plain heap blocks, so that they see what happens to them.
  *
- * Ownership: the caller owns what it allocates. Threads: any; no shared state.
+ * Ownership: the caller owns what it allocates. Threads: any; no shared state but the handler.
  */
 #ifndef ISO_BASE_MEMORY_H
 #define ISO_BASE_MEMORY_H
 
+#include <assert.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Never NULL; size 0 gives a unique pointer. */
 void *iso_allocate(size_t size);
@@ -19,6 +21,10 @@ void *iso_reallocate(void *memory, size_t size);
 char *iso_copy_text(const char *text, size_t length); /* adds a terminating NUL */
 void iso_free(void *memory);
 _Noreturn void iso_out_of_memory(size_t size);
+
+/* Called with the bytes that the system refuses, on the thread that asked for them; it is not to return. For the whole
+ * process; NULL: none. */
+void iso_memory_on_exhaustion(void (*handler)(size_t size));
 
 /* Grows a column of `old_bytes` (0: none yet, `column` NULL) to `new_bytes`; both must be what was asked for before.
  * New bytes have no defined content. Returns the new place. */
@@ -33,5 +39,45 @@ void iso_column_trim(void *column, size_t bytes, size_t used);
 
 /* The next capacity, in elements, for a column that must hold `need`: at least doubled. */
 size_t iso_column_capacity(size_t capacity, size_t need);
+
+/* Room for `need` elements in a list on the heap, which moves when it grows; a list without room is NULL, capacity 0.
+ * `list` and `capacity` are changed where they stand, and must be plain variables or members. */
+#define ISO_RESERVE(list, need, capacity)                                                                              \
+    do {                                                                                                               \
+        if ((size_t)(need) > (size_t)(capacity)) {                                                                     \
+            size_t grown_ = iso_column_capacity((capacity), (need));                                                   \
+            (list) = iso_reallocate((list), iso_list_bytes(grown_, sizeof *(list)));                                   \
+            (capacity) = (__typeof__(capacity))grown_;                                                                 \
+            assert((capacity) == grown_);                                                                              \
+        }                                                                                                              \
+    } while (0)
+
+/* Room for one element more. */
+#define ISO_GROW(list, count, capacity) ISO_RESERVE(list, (size_t)(count) + 1, capacity)
+
+/* A column of `old` elements becomes one of `next`. */
+#define ISO_COLUMN_RESIZE(column, old, next)                                                                           \
+    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column),                                            \
+                                iso_list_bytes((size_t)(next), sizeof *(column))))
+
+/* The same where the list is a column (iso_column_grow, iso_column_free). */
+#define ISO_RESERVE_COLUMN(column, need, capacity)                                                                     \
+    do {                                                                                                               \
+        if ((size_t)(need) > (size_t)(capacity)) {                                                                     \
+            size_t grown_ = iso_column_capacity((capacity), (need));                                                   \
+            ISO_COLUMN_RESIZE(column, capacity, grown_);                                                               \
+            (capacity) = (__typeof__(capacity))grown_;                                                                 \
+            assert((capacity) == grown_);                                                                              \
+        }                                                                                                              \
+    } while (0)
+#define ISO_GROW_COLUMN(column, count, capacity) ISO_RESERVE_COLUMN(column, (size_t)(count) + 1, capacity)
+
+static inline size_t iso_list_bytes(size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        iso_out_of_memory(SIZE_MAX);
+    return bytes;
+}
 
 #endif

@@ -12,7 +12,7 @@ void iso_text_release(struct iso_text *text)
 
 char *iso_text_reserve(struct iso_text *text, size_t size)
 {
-    if (size > text->capacity - text->used) {
+    if (size > text->capacity - text->used || !text->bytes) {
         text->capacity = iso_column_capacity(text->capacity, text->used + size);
         text->bytes = iso_reallocate(text->bytes, text->capacity);
     }

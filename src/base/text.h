@@ -16,7 +16,7 @@ struct iso_text {
 
 void iso_text_release(struct iso_text *text); /* a zeroed one is empty */
 
-/* Room for `size` more bytes; the caller then adds to `used`. */
+/* Room for `size` more bytes, never NULL; the caller then adds to `used`. */
 char *iso_text_reserve(struct iso_text *text, size_t size);
 
 void iso_text_put(struct iso_text *text, const char *string);

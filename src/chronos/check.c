@@ -7,7 +7,7 @@
 #include "chronos/chronos_private.h"
 #include "history/snapshot.h"
 
-static double now(void)
+static double seconds_now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -16,7 +16,8 @@ static double now(void)
 
 /* ---- refusals ---- */
 
-static enum iso_status refuse(const struct iso_history *history, uint32_t t, const char *lacks, struct iso_error *error)
+static enum iso_status refuse_history(const struct iso_history *history, uint32_t t, const char *lacks,
+                                      struct iso_error *error)
 {
     char place[512], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -28,7 +29,7 @@ static enum iso_status refuse(const struct iso_history *history, uint32_t t, con
 }
 
 /* What the transaction lacks to be judged by, or NULL. */
-static const char *lacking(const struct iso_history *history, enum iso_level level, uint32_t t)
+static const char *lacking_timestamp(const struct iso_history *history, enum iso_level level, uint32_t t)
 {
     uint8_t flags = history->flags[t];
     if ((flags & ISO_STATUS_MASK) != ISO_COMMITTED)
@@ -46,16 +47,16 @@ static enum iso_status check_timestamps_given(const struct iso_history *history,
 {
     bool all = history->without_sts == ISO_NONE && history->without_cts == ISO_NONE;
     for (uint32_t t = 0; !all && t < history->transaction_count; t++) {
-        const char *lacks = lacking(history, level, t);
+        const char *lacks = lacking_timestamp(history, level, t);
         if (lacks)
-            return refuse(history, t, lacks, error);
+            return refuse_history(history, t, lacks, error);
     }
     return ISO_OK;
 }
 
 /* ---- what shards need to know beforehand ---- */
 
-static void survey(struct chronos *check)
+static void survey_operations(struct chronos *check)
 {
     const struct iso_history *history = check->history;
     bool inverted = false;
@@ -124,7 +125,7 @@ static void judge_conflicts(void *context, unsigned index)
 
 /* ---- all ---- */
 
-static void judge(struct chronos *check, struct iso_verdict *verdict)
+static void judge_all(struct chronos *check, struct iso_verdict *verdict)
 {
     check->verdicts = iso_allocate_zeroed(check->shards, sizeof *check->verdicts);
     for (unsigned i = 0; i < check->shards; i++)
@@ -153,22 +154,22 @@ enum iso_status iso_chronos_check(const struct iso_history *history, const struc
                             .options = options,
                             .si = options->level == ISO_SI,
                             .shards = options->threads ? options->threads : 1};
-    double start = now();
+    double start = seconds_now();
     assert(history->finished && verdict->level == options->level);
     enum iso_status status = check_timestamps_given(history, options->level, error);
     verdict->engine = "chronos";
     if (status != ISO_OK)
         return status;
-    survey(&check);
+    survey_operations(&check);
     chronos_choose_shards(&check);
     chronos_events_init(&check);
-    verdict->seconds_sort = now() - start;
-    start = now();
+    verdict->seconds_sort = seconds_now() - start;
+    start = seconds_now();
     chronos_keys_init(&check);
-    judge(&check, verdict);
+    judge_all(&check, verdict);
     chronos_keys_release(&check);
     chronos_events_release(&check);
     iso_free(check.first_breach);
-    verdict->seconds_check = now() - start;
+    verdict->seconds_check = seconds_now() - start;
     return ISO_OK;
 }

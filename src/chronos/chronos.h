@@ -2,8 +2,8 @@
  *
  * Start and commit events are sorted once and swept; reads look at the frontier (each key's newest version),
  * commits move it. Everything but SESSION and TIMESTAMP is local to a key, so the sweep shards by key over
- * threads. O(N log N) in transactions for the sort, O(M) in operations for the sweep. Axioms: design, section
- * 2; the algorithm is after the Chronos/Aion paper.
+ * threads. O(N log N) in transactions for the sort, O(M) in operations for the sweep. Axioms:
+ * docs/semantics.md; the algorithm is after the Chronos/Aion paper.
  */
 #ifndef ISO_CHRONOS_H
 #define ISO_CHRONOS_H

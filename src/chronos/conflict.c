@@ -41,7 +41,8 @@ struct conflicts {
     struct chronos_shard *shard;
     struct writer *writers; /* by key, in the order of versions */
     uint32_t *first;        /* by contested key: into `writers`, one more at the end */
-    uint32_t *toucher;      /* by contested key: the transaction that was seen to write it last */
+    uint32_t *toucher;      /* by contested key: the transaction that was seen to write it last; then how many of its
+                             * pairs are listed */
     struct inverted inverted;
     struct range *ranges;
     size_t range_count, range_capacity;
@@ -205,7 +206,7 @@ static uint32_t find_first(const struct conflicts *conflicts, uint32_t first, ui
 
 /* An earlier writer of the range, which commits above o, overlaps unless it is inverted and opens too late.
  */
-static bool overlaps(const struct conflicts *conflicts, uint32_t earlier, uint32_t writer)
+static bool writers_overlap(const struct conflicts *conflicts, uint32_t earlier, uint32_t writer)
 {
     return conflicts->writers[earlier].bound <= cts_of(conflicts, writer);
 }
@@ -317,12 +318,13 @@ static void judge_keys(struct conflicts *conflicts)
 
 /* ---- violations ---- */
 
-static uint64_t list_range(struct conflicts *conflicts, const struct range *range)
+static uint64_t list_range(struct conflicts *conflicts, const struct range *range, uint32_t *of_key)
 {
     const struct writer *blamed = &conflicts->writers[range->blamed];
     uint64_t listed = 0;
-    for (uint32_t other = range->first; other < range->end; other++) {
-        if (!overlaps(conflicts, other, range->blamed))
+    uint32_t most = conflicts->shard->check->options->max_per_key;
+    for (uint32_t other = range->first; other < range->end && (!most || *of_key < most); other++) {
+        if (!writers_overlap(conflicts, other, range->blamed))
             continue;
         iso_verdict_keep(conflicts->shard->verdict,
                          &(struct iso_violation){.axiom = ISO_NOCONFLICT,
@@ -334,6 +336,7 @@ static uint64_t list_range(struct conflicts *conflicts, const struct range *rang
                                                  .writer_actual = ISO_NONE,
                                                  .breach = ISO_NONE});
         listed++;
+        ++*of_key;
     }
     return listed;
 }
@@ -341,9 +344,15 @@ static uint64_t list_range(struct conflicts *conflicts, const struct range *rang
 static void list_violations(struct conflicts *conflicts)
 {
     uint64_t limit = conflicts->shard->verdict->limit, listed = 0;
+    uint32_t keys = conflicts->shard->contested.count;
     sort_ranges(conflicts);
-    for (size_t i = 0; i < conflicts->range_count && (!limit || listed < limit); i++)
-        listed += list_range(conflicts, &conflicts->ranges[i]);
+    for (uint32_t key = 0; key < keys; key++)
+        conflicts->toucher[key] = 0;
+    for (size_t i = 0; i < conflicts->range_count && (!limit || listed < limit); i++) {
+        const struct range *range = &conflicts->ranges[i];
+        uint32_t number = conflicts->shard->check->keys[range->key].contested - 1;
+        listed += list_range(conflicts, range, &conflicts->toucher[number]);
+    }
 }
 
 void chronos_judge_conflicts(struct chronos_shard *shard)

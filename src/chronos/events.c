@@ -15,18 +15,18 @@ static bool reads_at_once(const struct chronos *check, uint8_t flags)
     return (flags & ISO_STATUS_MASK) == ISO_COMMITTED && !(check->si && (flags & ISO_OWN_TIMES));
 }
 
-static bool commits(uint8_t flags)
+static bool has_commit(uint8_t flags)
 {
     return (flags & (ISO_STATUS_MASK | ISO_WRITES)) == (ISO_COMMITTED | ISO_WRITES);
 }
 
-static void release(struct iso_radix buffer, uint32_t capacity)
+static void release_radix(struct iso_radix buffer, uint32_t capacity)
 {
     iso_column_free(buffer.keys, capacity * sizeof *buffer.keys);
     iso_column_free(buffer.payloads, capacity * sizeof *buffer.payloads);
 }
 
-static struct iso_radix acquire(uint32_t capacity)
+static struct iso_radix acquire_radix(uint32_t capacity)
 {
     return (struct iso_radix){iso_column_grow(NULL, 0, capacity * sizeof(uint64_t)),
                               iso_column_grow(NULL, 0, capacity * sizeof(uint32_t))};
@@ -40,9 +40,9 @@ static uint32_t capacity_of(const struct chronos *check)
 static void sort_events(struct chronos *check, struct chronos_events *events, struct iso_radix items)
 {
     uint32_t capacity = capacity_of(check);
-    struct iso_radix other = acquire(capacity);
+    struct iso_radix other = acquire_radix(capacity);
     bool in_other = iso_radix_sort(items, other, events->count);
-    release(in_other ? items : other, capacity);
+    release_radix(in_other ? items : other, capacity);
     items = in_other ? other : items;
     for (uint32_t i = 0; i < CHRONOS_PADDING; i++) {
         items.keys[events->count + i] = UINT64_MAX;
@@ -55,7 +55,7 @@ static void sort_events(struct chronos *check, struct chronos_events *events, st
 static void collect_reads(struct chronos *check)
 {
     const struct iso_history *history = check->history;
-    struct iso_radix items = acquire(capacity_of(check));
+    struct iso_radix items = acquire_radix(capacity_of(check));
     uint32_t count = 0;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         if (!reads_at_once(check, history->flags[t]))
@@ -70,10 +70,10 @@ static void collect_reads(struct chronos *check)
 static void collect_commits(struct chronos *check)
 {
     const struct iso_history *history = check->history;
-    struct iso_radix items = acquire(capacity_of(check));
+    struct iso_radix items = acquire_radix(capacity_of(check));
     uint32_t count = 0;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (!commits(history->flags[t]))
+        if (!has_commit(history->flags[t]))
             continue;
         items.keys[count] = history->cts[t];
         items.payloads[count++] = t;
@@ -82,7 +82,7 @@ static void collect_commits(struct chronos *check)
     sort_events(check, &check->commits, items);
 }
 
-static void collect(void *context, unsigned part)
+static void collect_events(void *context, unsigned part)
 {
     if (part == 0)
         collect_reads(context);
@@ -92,11 +92,11 @@ static void collect(void *context, unsigned part)
 
 void chronos_events_init(struct chronos *check)
 {
-    iso_parallel(check->shards < 2 ? 1 : 2, collect, check);
+    iso_parallel(check->shards < 2 ? 1 : 2, collect_events, check);
 }
 
 void chronos_events_release(struct chronos *check)
 {
-    release((struct iso_radix){check->reads.time, check->reads.transaction}, capacity_of(check));
-    release((struct iso_radix){check->commits.time, check->commits.transaction}, capacity_of(check));
+    release_radix((struct iso_radix){check->reads.time, check->reads.transaction}, capacity_of(check));
+    release_radix((struct iso_radix){check->commits.time, check->commits.transaction}, capacity_of(check));
 }

@@ -5,6 +5,7 @@
  */
 #include "base/radix.h"
 #include "chronos/explain_private.h"
+#include "verdict/unjudged.h"
 
 void chronos_add_suspect(struct chronos_shard *shard, const struct chronos_suspect *suspect)
 {
@@ -125,9 +126,16 @@ static void explain_register(const struct chronos *check, const struct writers *
 }
 
 static bool register_is_excused(const struct chronos *check, const struct writers *writers,
-                                const struct chronos_suspect *suspect)
+                                const struct chronos_suspect *suspect, enum iso_unjudged *reason)
 {
     const struct iso_history *history = check->history;
+    const struct iso_atoms *atoms = &history->atoms;
+    bool unknown = iso_value_is_unknown(atoms, suspect->expected);
+    *reason = unknown ? iso_value_unjudged(atoms, suspect->expected) : ISO_UNJUDGED_SCHEMA;
+    if (unknown || (history->whole_rows &&
+                    iso_rows_cannot_compare(atoms, suspect->expected, atoms, history->value[suspect->operation])))
+        return true;
+    *reason = ISO_UNJUDGED_UNKNOWN_WRITER;
     return explain_is_excused(
         check, suspect,
         writers_of(writers, history->key[suspect->operation], history->value[suspect->operation], WRITER_UNKNOWN));
@@ -135,7 +143,8 @@ static bool register_is_excused(const struct chronos *check, const struct writer
 
 /* ---- all suspects ---- */
 
-static void report(struct chronos_shard *shard, const struct writers *writers, const struct chronos_suspect *suspect)
+static void report_suspect(struct chronos_shard *shard, const struct writers *writers,
+                           const struct chronos_suspect *suspect)
 {
     struct iso_violation violation = {.axiom = ISO_EXT,
                                       .transaction = suspect->transaction,
@@ -155,22 +164,28 @@ static void report(struct chronos_shard *shard, const struct writers *writers, c
 }
 
 /* Suspects of one transaction and key, in the order of their operations. */
-static void settle(struct chronos_shard *shard, const struct writers *writers, const uint32_t *suspects, uint32_t count)
+static void decide_suspect(struct chronos_shard *shard, const struct writers *writers, const uint32_t *suspects,
+                           uint32_t count)
 {
     const struct chronos_suspect *wrong = NULL;
+    enum iso_unjudged reason = ISO_UNJUDGED_UNKNOWN_WRITER, first = ISO_UNJUDGED_REASONS;
     for (uint32_t i = 0; i < count; i++) {
         const struct chronos_suspect *suspect = &shard->suspects[suspects[i]];
-        bool excused = suspect->prefix == ISO_NONE ? register_is_excused(shard->check, writers, suspect)
+        bool excused = suspect->prefix == ISO_NONE ? register_is_excused(shard->check, writers, suspect, &reason)
                                                    : explain_list_is_excused(shard->check, writers, suspect);
         if (excused)
             shard->verdict->reads_judged--;
         else if (!wrong)
             wrong = suspect;
+        if (excused && first == ISO_UNJUDGED_REASONS)
+            first = reason;
     }
-    if (wrong)
-        report(shard, writers, wrong);
-    else
-        shard->verdict->reads_unjudged++;
+    if (wrong) {
+        report_suspect(shard, writers, wrong);
+        return;
+    }
+    shard->verdict->reads_unjudged++;
+    shard->verdict->unjudged[first]++;
 }
 
 /* Suspects `order[0..count)`, all of one transaction. */
@@ -186,7 +201,7 @@ static void settle_transaction(struct chronos_shard *shard, const struct writers
         uint32_t key = chronos_key_of(by_key[i]);
         for (end = i; end < count && chronos_key_of(by_key[end]) == key; end++)
             shard->picked[end] = order[chronos_operation_of(by_key[end])];
-        settle(shard, writers, shard->picked + i, end - i);
+        decide_suspect(shard, writers, shard->picked + i, end - i);
     }
 }
 

@@ -52,7 +52,7 @@ bool explain_list_is_excused(const struct chronos *check, const struct writers *
     return false;
 }
 
-static bool contains(const uint64_t *sorted, uint32_t count, iso_atom element)
+static bool list_contains(const uint64_t *sorted, uint32_t count, iso_atom element)
 {
     uint32_t low = 0, high = count;
     while (low < high) {
@@ -79,7 +79,7 @@ static bool is_initial(struct prefix *prefix, iso_atom element)
     const struct chronos_list *list = &prefix->check->lists[prefix->key];
     if (!prefix->initial)
         prefix->initial = sort_elements(list->elements, list->initial);
-    return contains(prefix->initial, list->initial, element);
+    return list_contains(prefix->initial, list->initial, element);
 }
 
 /* The prefix lacks some append of a writer that it holds another one of. */
@@ -90,14 +90,14 @@ static bool holds_in_part(struct prefix *prefix, uint32_t writer)
         return false;
     for (uint32_t o = history->first_operation[writer]; o < history->first_operation[writer + 1]; o++) {
         if (history->key[o] == prefix->key && iso_kind_of(history, o) == ISO_APPEND &&
-            !contains(prefix->sorted, prefix->count, history->value[o]))
+            !list_contains(prefix->sorted, prefix->count, history->value[o]))
             return true;
     }
     prefix->whole = writer;
     return false;
 }
 
-static bool fits(struct prefix *prefix, uint32_t writer, enum iso_violation_kind kind)
+static bool list_fits(struct prefix *prefix, uint32_t writer, enum iso_violation_kind kind)
 {
     if (kind == ISO_INTERMEDIATE)
         return holds_in_part(prefix, writer);
@@ -111,7 +111,7 @@ static uint32_t committed_writer(struct prefix *prefix, uint32_t i, enum iso_vio
     uint32_t found = ISO_NONE;
     for (uint32_t w = 0; w < span.count; w++) {
         uint32_t writer = span.transactions[w];
-        if (writer != prefix->suspect->transaction && fits(prefix, writer, kind))
+        if (writer != prefix->suspect->transaction && list_fits(prefix, writer, kind))
             found = explain_smaller(prefix->check->history, found, writer);
     }
     return found;
@@ -132,7 +132,7 @@ static bool find_uncommitted(struct prefix *prefix, uint32_t *writer)
     return false;
 }
 
-static void classify(struct prefix *prefix, struct iso_violation *violation)
+static void classify_list(struct prefix *prefix, struct iso_violation *violation)
 {
     static const enum iso_violation_kind kinds[] = {ISO_INTERMEDIATE, ISO_FUTURE};
     violation->kind = ISO_UNCOMMITTED;
@@ -166,7 +166,7 @@ void explain_list(struct chronos_shard *shard, const struct writers *writers, co
 {
     struct prefix prefix = prefix_of(shard->check, writers, suspect);
     prefix.sorted = sort_elements(prefix.elements, prefix.count);
-    classify(&prefix, violation);
+    classify_list(&prefix, violation);
     violation->expected = expected_of(shard, &prefix);
     violation->actual = iso_value_of_list(shard->history, shard->history->value[suspect->operation]);
     iso_free(prefix.initial);

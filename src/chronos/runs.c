@@ -77,7 +77,7 @@ static void judge_register(struct chronos_shard *shard, uint32_t transaction, co
 }
 
 /* The version that the transaction may see where the newest is its own. */
-static struct chronos_previous frontier(struct chronos_shard *shard, uint32_t transaction, uint32_t key)
+static struct chronos_previous frontier_of(struct chronos_shard *shard, uint32_t transaction, uint32_t key)
 {
     const struct chronos_key *state = &shard->keys[key];
     if (state->writer == transaction)
@@ -87,7 +87,7 @@ static struct chronos_previous frontier(struct chronos_shard *shard, uint32_t tr
 
 void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation)
 {
-    struct chronos_previous seen = frontier(shard, transaction, shard->history->key[operation]);
+    struct chronos_previous seen = frontier_of(shard, transaction, shard->history->key[operation]);
     if (shard->history->value[operation] != seen.value)
         chronos_add_suspect(shard,
                             &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, ISO_NONE});
@@ -195,7 +195,7 @@ void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, 
 {
     const struct iso_history *history = shard->history;
     uint32_t key = history->key[operation];
-    struct chronos_previous seen = frontier(shard, transaction, key);
+    struct chronos_previous seen = frontier_of(shard, transaction, key);
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
     if (prefix == seen.value &&
         (prefix == 0 || memcmp(elements, shard->check->lists[key].elements, prefix * sizeof *elements) == 0))

@@ -3,11 +3,11 @@
  *
  * For the order, a graph: transaction -> key if it reads the key externally, key -> transaction if that
  * writes it. A path from one transaction to another is a path of "must come before", and since keys are nodes
- * the graph is no larger than the operations. Transactions on a cycle share a strongly connected component
- * (Tarjan's algorithm, without recursion).
+ * the graph is no larger than the operations. Transactions on a cycle share a strongly connected component.
  */
 #include <string.h>
 
+#include "base/components.h"
 #include "chronos/chronos_private.h"
 
 /* What one transaction of the group does to one key. */
@@ -95,7 +95,7 @@ static void number_keys(struct group *group)
 /* ---- two writers of one key ---- */
 
 /* The member with the smaller tid; ISO_NONE is none. */
-static uint32_t smaller(const struct group *group, uint32_t left, uint32_t right)
+static uint32_t member_with_smaller_tid(const struct group *group, uint32_t left, uint32_t right)
 {
     const struct iso_history *history = group->history;
     if (left == ISO_NONE || right == ISO_NONE)
@@ -113,119 +113,65 @@ static void find_sharers(struct group *group, uint32_t key)
         const struct use *use = &group->uses[chronos_operation_of(group->by_key[i])];
         if (!use->writes)
             continue;
-        uint32_t first = smaller(group, smallest, use->member);
-        second = smaller(group, second, first == smallest ? use->member : smallest);
+        uint32_t first = member_with_smaller_tid(group, smallest, use->member);
+        second = member_with_smaller_tid(group, second, first == smallest ? use->member : smallest);
         smallest = first;
     }
     for (uint32_t i = group->first_of_key[key]; i < group->first_of_key[key + 1] && second != ISO_NONE; i++) {
         const struct use *use = &group->uses[chronos_operation_of(group->by_key[i])];
         uint32_t other = use->member == smallest ? second : smallest;
         if (use->writes)
-            group->other[use->member] = smaller(group, group->other[use->member], other);
+            group->other[use->member] = member_with_smaller_tid(group, group->other[use->member], other);
     }
 }
 
 /* ---- cycles ---- */
 
-struct walk {
-    const struct group *group;
-    uint32_t *number, *low; /* by node; number 0: not seen */
-    uint32_t *edge;         /* by node: the next one to follow */
-    uint32_t *path, *stack; /* nodes on the way from the root; nodes without a component yet */
-    bool *on_stack;
-    uint32_t path_count, stack_count, next_number;
-};
-
-static void enter(struct walk *walk, uint32_t node)
+/* Edges by node: a member to the keys it reads, a key to the members that write it. */
+static void list_edges(const struct group *group, uint32_t *first_edge, uint32_t *edge_to)
 {
-    const struct group *group = walk->group;
-    walk->number[node] = walk->low[node] = ++walk->next_number;
-    walk->edge[node] = node < group->count ? group->first_use[node] : group->first_of_key[node - group->count];
-    walk->path[walk->path_count++] = walk->stack[walk->stack_count++] = node;
-    walk->on_stack[node] = true;
-}
-
-/* The target of the node's next edge, or ISO_NONE after the last. */
-static uint32_t next_target(struct walk *walk, uint32_t node)
-{
-    const struct group *group = walk->group;
-    if (node < group->count) {
-        while (walk->edge[node] < group->first_use[node + 1]) {
-            const struct use *use = &group->uses[walk->edge[node]++];
-            if (use->reads)
-                return use->node;
+    uint32_t end = 0;
+    for (uint32_t member = 0; member < group->count; member++) {
+        first_edge[member] = end;
+        for (uint32_t i = group->first_use[member]; i < group->first_use[member + 1]; i++) {
+            if (group->uses[i].reads)
+                edge_to[end++] = group->uses[i].node;
         }
-        return ISO_NONE;
     }
-    while (walk->edge[node] < group->first_of_key[node - group->count + 1]) {
-        const struct use *use = &group->uses[chronos_operation_of(group->by_key[walk->edge[node]++])];
-        if (use->writes)
-            return use->member;
+    for (uint32_t key = 0; key < group->key_count; key++) {
+        first_edge[group->count + key] = end;
+        for (uint32_t i = group->first_of_key[key]; i < group->first_of_key[key + 1]; i++) {
+            const struct use *use = &group->uses[chronos_operation_of(group->by_key[i])];
+            if (use->writes)
+                edge_to[end++] = use->member;
+        }
     }
-    return ISO_NONE;
+    first_edge[group->count + group->key_count] = end;
 }
 
-static void leave(struct walk *walk, uint32_t node)
-{
-    const struct group *group = walk->group;
-    walk->path_count--;
-    if (walk->path_count) {
-        uint32_t parent = walk->path[walk->path_count - 1];
-        walk->low[parent] = walk->low[node] < walk->low[parent] ? walk->low[node] : walk->low[parent];
-    }
-    if (walk->low[node] != walk->number[node])
-        return;
-    uint32_t start = walk->stack_count, members = 0;
-    do {
-        walk->on_stack[walk->stack[--start]] = false;
-        members += walk->stack[start] < group->count;
-    } while (walk->stack[start] != node);
-    for (uint32_t i = start; i < walk->stack_count && members > 1; i++) {
-        if (walk->stack[i] < group->count)
-            group->on_cycle[walk->stack[i]] = true;
-    }
-    walk->stack_count = start;
-}
-
-static void walk_from(struct walk *walk, uint32_t root)
-{
-    enter(walk, root);
-    while (walk->path_count) {
-        uint32_t node = walk->path[walk->path_count - 1], target = next_target(walk, node);
-        if (target == ISO_NONE)
-            leave(walk, node);
-        else if (!walk->number[target])
-            enter(walk, target);
-        else if (walk->on_stack[target] && walk->number[target] < walk->low[node])
-            walk->low[node] = walk->number[target];
-    }
-}
-
+/* Whoever shares a component with another member is on a cycle. */
 static void find_cycles(struct group *group)
 {
-    size_t nodes = (size_t)group->count + group->key_count;
-    struct walk walk = {.group = group};
-    walk.number = iso_allocate_zeroed(nodes, sizeof *walk.number);
-    walk.low = iso_allocate(nodes * sizeof *walk.low);
-    walk.edge = iso_allocate(nodes * sizeof *walk.edge);
-    walk.path = iso_allocate(nodes * sizeof *walk.path);
-    walk.stack = iso_allocate(nodes * sizeof *walk.stack);
-    walk.on_stack = iso_allocate_zeroed(nodes, sizeof *walk.on_stack);
-    for (uint32_t member = 0; member < group->count; member++) {
-        if (!walk.number[member])
-            walk_from(&walk, member);
-    }
-    iso_free(walk.number);
-    iso_free(walk.low);
-    iso_free(walk.edge);
-    iso_free(walk.path);
-    iso_free(walk.stack);
-    iso_free(walk.on_stack);
+    uint32_t nodes = group->count + group->key_count;
+    uint32_t *first_edge = iso_allocate(((size_t)nodes + 1) * sizeof *first_edge);
+    uint32_t *edge_to = iso_allocate((2 * (size_t)group->use_count + 1) * sizeof *edge_to);
+    uint32_t *component = iso_allocate(((size_t)nodes + 1) * sizeof *component);
+    list_edges(group, first_edge, edge_to);
+    uint32_t count = iso_components(nodes, first_edge, edge_to, component);
+    uint32_t *members = iso_allocate_zeroed((size_t)count + 1, sizeof *members);
+    for (uint32_t member = 0; member < group->count; member++)
+        members[component[member]]++;
+    for (uint32_t member = 0; member < group->count; member++)
+        group->on_cycle[member] = members[component[member]] > 1;
+    iso_free(first_edge);
+    iso_free(edge_to);
+    iso_free(component);
+    iso_free(members);
 }
 
 /* ---- a group ---- */
 
-static void report(struct chronos *check, struct iso_verdict *verdict, const struct group *group)
+static void report_shared_cts(struct chronos *check, struct iso_verdict *verdict, const struct group *group)
 {
     for (uint32_t member = 0; member < group->count; member++) {
         bool shared = group->other[member] != ISO_NONE;
@@ -264,7 +210,7 @@ static void check_group(struct chronos *check, struct iso_verdict *verdict, cons
     for (uint32_t key = 0; key < group.key_count; key++)
         find_sharers(&group, key);
     find_cycles(&group);
-    report(check, verdict, &group);
+    report_shared_cts(check, verdict, &group);
     iso_free(group.operations);
     iso_free(group.own);
     iso_free(group.first_use);

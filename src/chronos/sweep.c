@@ -14,7 +14,8 @@ enum { AHEAD = 12, FAR_AHEAD = 24 }; /* events; no more than CHRONOS_PADDING */
 
 /* The operations on our part of the keys (`parts` 1: any), or only those that write. Branches on either would
  * be mispredicted every other time, so the operations are picked without one. */
-static inline uint32_t pick(struct chronos_shard *shard, uint32_t transaction, bool only_writes, unsigned parts)
+static inline uint32_t pick_operation(struct chronos_shard *shard, uint32_t transaction, bool only_writes,
+                                      unsigned parts)
 {
     const struct iso_history *history = shard->history;
     const uint32_t *keys = history->key;
@@ -56,18 +57,18 @@ static __attribute__((noinline, cold)) void wrong_read(struct chronos_shard *sha
 }
 
 /* `when_set` if the bit is 1, else `otherwise`; a mask, since compilers make a branch of the obvious. */
-static inline uint32_t choose(unsigned bit, uint32_t when_set, uint32_t otherwise)
+static inline uint32_t choose_value(unsigned bit, uint32_t when_set, uint32_t otherwise)
 {
     return otherwise ^ ((otherwise ^ when_set) & (0u - bit));
 }
 
 /* One operation on a register; `writes` is 1 or 0. Whether it reads or writes, and whether the transaction
  * was here before, no processor can foresee: the only branches are those that lead to violations. */
-static inline void touch(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction, uint32_t operation,
-                         uint32_t value, unsigned writes)
+static inline void touch_key(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction,
+                             uint32_t operation, uint32_t value, unsigned writes)
 {
     unsigned here = key->toucher == transaction;
-    unsigned differs = value != choose(here, key->last, key->value);
+    unsigned differs = value != choose_value(here, key->last, key->value);
     if (__builtin_expect(differs & ~writes, 0))
         wrong_read(shard, key, transaction, operation);
     key->toucher = transaction;
@@ -101,7 +102,7 @@ static inline uint32_t touch_all(struct chronos_shard *shard, uint32_t transacti
             continue;
         }
         unsigned is_write = kind != ISO_READ;
-        touch(shard, &states[key], transaction, operation, values[operation], is_write);
+        touch_key(shard, &states[key], transaction, operation, values[operation], is_write);
         writes += is_write;
     }
     shard->verdict->reads_judged += count - lists - writes;
@@ -114,7 +115,7 @@ static uint32_t touch_ours(struct chronos_shard *shard, uint32_t transaction)
     unsigned parts = shard->check->parts;
     if (parts == 1)
         return touch_all(shard, transaction, NULL, first[0], first[1] - first[0]);
-    return touch_all(shard, transaction, shard->picked, 0, pick(shard, transaction, false, parts));
+    return touch_all(shard, transaction, shard->picked, 0, pick_operation(shard, transaction, false, parts));
 }
 
 static void read_all(struct chronos_shard *shard, uint32_t transaction)
@@ -140,12 +141,13 @@ static void read_extra(struct chronos_shard *shard, const struct chronos_extra *
 
 /* ---- commits ---- */
 
-static void commit(struct chronos_shard *shard, uint32_t transaction)
+static void commit_writes(struct chronos_shard *shard, uint32_t transaction)
 {
     struct chronos *check = shard->check;
     const struct iso_history *history = check->history;
     unsigned parts = check->parts;
-    uint32_t count = parts == 1 ? pick(shard, transaction, true, 1) : pick(shard, transaction, true, parts);
+    uint32_t count =
+        parts == 1 ? pick_operation(shard, transaction, true, 1) : pick_operation(shard, transaction, true, parts);
     uint64_t bound = check->si ? history->sts[transaction] + 1 : UINT64_MAX, cts = history->cts[transaction];
     for (uint32_t i = 0; i < count; i++) {
         uint32_t operation = shard->picked[i], key = history->key[operation];
@@ -171,7 +173,7 @@ static uint32_t commit_at(struct chronos_shard *shard, uint32_t at)
     while (commits->time[end] == commits->time[at])
         end++;
     if (end == at + 1 && !needs_care(shard->check, commits->transaction[at]))
-        commit(shard, commits->transaction[at]);
+        commit_writes(shard, commits->transaction[at]);
     else
         chronos_commit_group(shard, commits->transaction + at, end - at);
     return end;

@@ -29,7 +29,7 @@ static void add_version(struct group *group, struct version version)
     group->versions[group->version_count++] = version;
 }
 
-static void gather(struct chronos_shard *shard, struct group *group, uint32_t transaction)
+static void gather_versions(struct chronos_shard *shard, struct group *group, uint32_t transaction)
 {
     uint32_t count = chronos_sort_operations(shard, transaction, true), first = group->operation_count;
     if (first + count > group->operation_capacity) {
@@ -49,7 +49,7 @@ static void gather(struct chronos_shard *shard, struct group *group, uint32_t tr
 }
 
 /* Versions of one cts. */
-static int compare(const void *left, const void *right, void *context)
+static int compare_versions(const void *left, const void *right, void *context)
 {
     const struct version *a = left, *b = right;
     const struct iso_history *history = context;
@@ -63,6 +63,8 @@ static int compare(const void *left, const void *right, void *context)
 static void watch_conflicts(struct chronos_shard *shard, const struct version *version, uint32_t first_write)
 {
     struct chronos_key *key = &shard->keys[version->key];
+    if (shard->check->options->overlaps)
+        return;
     if (chronos_is_lock(shard->history->kind[first_write])) {
         shard->verdict->writes_unjudged++;
         return;
@@ -72,7 +74,7 @@ static void watch_conflicts(struct chronos_shard *shard, const struct version *v
     key->judged_cts = shard->history->cts[version->transaction];
 }
 
-static void apply(struct chronos_shard *shard, const struct group *group, const struct version *version)
+static void apply_versions(struct chronos_shard *shard, const struct group *group, const struct version *version)
 {
     struct chronos *check = shard->check;
     const struct iso_history *history = check->history;
@@ -96,11 +98,11 @@ void chronos_commit_group(struct chronos_shard *shard, const uint32_t *transacti
 {
     struct group group = {0};
     for (uint32_t i = 0; i < count; i++)
-        gather(shard, &group, transactions[i]);
+        gather_versions(shard, &group, transactions[i]);
     if (count > 1 && group.version_count)
-        qsort_r(group.versions, group.version_count, sizeof *group.versions, compare, (void *)shard->history);
+        qsort_r(group.versions, group.version_count, sizeof *group.versions, compare_versions, (void *)shard->history);
     for (uint32_t i = 0; i < group.version_count; i++)
-        apply(shard, &group, &group.versions[i]);
+        apply_versions(shard, &group, &group.versions[i]);
     iso_free(group.operations);
     iso_free(group.versions);
 }

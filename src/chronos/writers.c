@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "chronos/writers.h"
+#include "base/hash.h"
 
 #include <stdlib.h>
 
@@ -36,14 +37,13 @@ void writers_release(struct writers *writers)
 
 static uint32_t slot_of(const struct writers *writers, uint64_t pair)
 {
-    uint64_t hash = pair * 0x9e3779b97f4a7c15u;
-    uint32_t slot = (uint32_t)(hash ^ hash >> 32) & writers->slot_mask;
+    uint32_t slot = (uint32_t)iso_hash_number(pair) & writers->slot_mask;
     while (writers->numbers[slot] && writers->pairs[slot] != pair)
         slot = (slot + 1) & writers->slot_mask;
     return slot;
 }
 
-static void grow(struct writers *writers)
+static void grow_writers(struct writers *writers)
 {
     struct writers old = *writers;
     size_t slots = ((size_t)old.slot_mask + 1) * 2;
@@ -71,7 +71,7 @@ void writers_need(struct writers *writers, uint32_t key, iso_atom value)
     writers->numbers[slot] = ++writers->pair_count;
     writers->key_bits[key / 64] |= (uint64_t)1 << key % 64;
     if (writers->pair_count > writers->slot_mask / 4 * 3)
-        grow(writers);
+        grow_writers(writers);
 }
 
 /* ---- their writers ---- */
@@ -85,7 +85,7 @@ static enum writer_class class_of(uint8_t status, bool is_final)
     return is_final ? WRITER_FINAL : WRITER_INTERMEDIATE;
 }
 
-static void add(struct occurrences *found, struct occurrence occurrence)
+static void add_writer(struct occurrences *found, struct occurrence occurrence)
 {
     if (found->count == found->capacity) {
         size_t next = iso_column_capacity(found->capacity, found->count + 1);
@@ -109,9 +109,9 @@ static void look_at_run(const struct writers *writers, struct occurrences *found
         uint32_t pair = writers->numbers[slot_of(writers, (uint64_t)key << 32 | value)];
         if (!pair || (!list && is_final && i + 1 < count))
             continue; /* the same value once more: the last one stands for it */
-        add(found,
-            (struct occurrence){(pair - 1) * WRITER_CLASSES + class_of(iso_status_of(history, transaction), is_final),
-                                transaction});
+        add_writer(found, (struct occurrence){(pair - 1) * WRITER_CLASSES +
+                                                  class_of(iso_status_of(history, transaction), is_final),
+                                              transaction});
     }
 }
 

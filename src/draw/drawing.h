@@ -1,14 +1,14 @@
 /* A graph of the transactions that violations involve, and what drew them together. Cycles come first; what would make
  * it larger than ISO_DRAWING_NODES is left out and counted.
  *
- * Written as DOT, for graphviz, or as SVG with a layout of our own. Ownership: a drawing owns its texts, nothing else
- * is kept. Threads: one at a time.
+ * Written as DOT, for graphviz, or as SVG with a layout of our own. Ownership: a drawing owns its texts and keeps
+ * nothing else. Threads: one at a time.
  */
 #ifndef ISO_DRAW_DRAWING_H
 #define ISO_DRAW_DRAWING_H
 
 #include "explain/argument.h"
-#include "io/output.h"
+#include "bytes/output.h"
 
 enum { ISO_DRAWING_NODES = 200, ISO_DRAWING_EDGES = 1000 };
 

@@ -82,10 +82,7 @@ static void choose_layers(struct plan *plan)
 
 static uint32_t add_item(struct layout_part *part, struct layout_item item)
 {
-    if (part->item_count == part->item_capacity) {
-        part->item_capacity = (uint32_t)iso_column_capacity(part->item_capacity, part->item_count + 1u);
-        part->items = iso_reallocate(part->items, part->item_capacity * sizeof *part->items);
-    }
+    ISO_GROW(part->items, part->item_count, part->item_capacity);
     part->items[part->item_count] = item;
     if (item.layer >= part->layer_count)
         part->layer_count = item.layer + 1;
@@ -94,10 +91,7 @@ static uint32_t add_item(struct layout_part *part, struct layout_item item)
 
 static void add_link(struct layout_part *part, uint32_t upper, uint32_t lower)
 {
-    if (part->link_count == part->link_capacity) {
-        part->link_capacity = (uint32_t)iso_column_capacity(part->link_capacity, part->link_count + 1u);
-        part->links = iso_reallocate(part->links, part->link_capacity * sizeof *part->links);
-    }
+    ISO_GROW(part->links, part->link_count, part->link_capacity);
     part->links[part->link_count++] = (struct layout_link){upper, lower};
 }
 
@@ -140,10 +134,7 @@ static void sort_by_layer(struct layout_part *part)
 
 static void add_point(struct iso_layout *layout, double x, double y)
 {
-    if (layout->point_count == layout->point_capacity) {
-        layout->point_capacity = (uint32_t)iso_column_capacity(layout->point_capacity, layout->point_count + 1u);
-        layout->points = iso_reallocate(layout->points, layout->point_capacity * sizeof *layout->points);
-    }
+    ISO_GROW(layout->points, layout->point_count, layout->point_capacity);
     layout->points[layout->point_count++] = (struct iso_layout_point){x, y};
 }
 

@@ -34,6 +34,11 @@ static void say_kind(struct iso_argument *argument, const char *kind, const stru
         argue_step(argument, "The row of %P replaced the newest version of %A below its commit, which is %C.", party,
                    key, &claim->expected);
         argue_step(argument, "However, its before image says %C: a contradiction.", &claim->actual);
+    } else if (!strcmp(kind, "gap")) {
+        argue_step(argument, "The stream says that %A was %C, by a row of a snapshot or a before image.", key,
+                   &claim->actual);
+        argue_step(argument, "However, the changes before it say otherwise: a contradiction; changes between the two "
+                             "are lost.");
     } else {
         argue_step(argument, "The change stream brought a row of %P: %A = %C.", party, key, &claim->expected);
         argue_step(argument, "However, the same row came again and says %C: a contradiction.", &claim->actual);

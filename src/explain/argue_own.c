@@ -48,7 +48,7 @@ static void argue_internal(struct iso_argument *argument, const struct own *own)
                    &argument->claim->expected);
     else
         argue_step(argument,
-                   is_list ? "What %T read of %k before and appended itself has to stand in every later read."
+                   is_list ? "Every later read of %T must contain what it read of %k before and what it appended."
                            : "Nothing that %T did after that changed %k: it had to read that again.",
                    own->reader, own->key);
     argue_step(argument, "However, in its %O it read %V: a contradiction.", own->reader, own->operation,
@@ -58,25 +58,6 @@ static void argue_internal(struct iso_argument *argument, const struct own *own)
 
 /* ---- writers that nobody may read ---- */
 
-/* The write of the value that was read (of a list: of one of its elements); `from` on. */
-static uint32_t write_of(const struct own *own, uint32_t from)
-{
-    const struct iso_history *history = own->history;
-    uint32_t value = history->value[own->operation];
-    for (uint32_t o = from; o < history->first_operation[own->other + 1]; o++) {
-        if (history->key[o] != own->key || !iso_kind_writes(history->kind[o]))
-            continue;
-        if (iso_kind_of(history, own->operation) != ISO_READ_LIST && history->value[o] == value)
-            return o;
-        for (uint64_t i = 0; iso_kind_of(history, own->operation) == ISO_READ_LIST &&
-                             i < history->list_first[value + 1] - history->list_first[value];
-             i++)
-            if (history->element[history->list_first[value] + i] == history->value[o])
-                return o;
-    }
-    return ISO_NONE;
-}
-
 static void say_read(struct iso_argument *argument, const struct own *own)
 {
     argue_step(argument, "%T %W in its %O, and committed.", own->reader, own->operation, own->reader, own->operation);
@@ -84,7 +65,7 @@ static void say_read(struct iso_argument *argument, const struct own *own)
 
 static void argue_aborted(struct iso_argument *argument, const struct own *own)
 {
-    uint32_t write = write_of(own, own->history->first_operation[own->other]);
+    uint32_t write = argue_write_found(own->history, own->operation, own->other);
     say_read(argument, own);
     if (write != ISO_NONE)
         argue_step(argument, "%T %W in its %O.", own->other, write, own->other, write);
@@ -94,14 +75,14 @@ static void argue_aborted(struct iso_argument *argument, const struct own *own)
 
 static void argue_intermediate(struct iso_argument *argument, const struct own *own)
 {
-    uint32_t write = write_of(own, own->history->first_operation[own->other]);
+    uint32_t write = argue_write_found(own->history, own->operation, own->other);
     uint32_t last = argue_last_write(own->history, own->other, own->key);
     say_read(argument, own);
     if (write != ISO_NONE)
         argue_step(argument, "%T %W in its %O.", own->other, write, own->other, write);
     if (last != ISO_NONE && last != write)
         argue_step(argument, "Later, in its %O, it %W: only that may be seen of it.", own->other, last, last);
-    argue_step(argument, "However, %T saw what stood there in between: a contradiction.", own->reader);
+    argue_step(argument, "However, %T saw the value in between: a contradiction.", own->reader);
     argue_edge(argument, own->other, own->reader, "wr", "%k: not its last", own->key);
 }
 
@@ -146,13 +127,13 @@ static void argue_incompatible(struct iso_argument *argument, const struct own *
     if (theirs == ISO_NONE) {
         argue_step(argument,
                    "However, no sequence of the appends to %k gives that list: it does not begin as %k started, or "
-                   "holds an element more often than it was appended. A contradiction.",
+                   "contains an element more often than it was appended. A contradiction.",
                    own->key, own->key);
         return;
     }
     argue_step(argument, "%T %W in its %O.", own->other, theirs, own->other, theirs);
     argue_step(argument, "A list only grows at its end, so one of the two has to be the beginning of the other.");
-    argue_step(argument, "However, they differ at place %u (from 0): a contradiction.",
+    argue_step(argument, "However, they differ at index %u (from 0): a contradiction.",
                first_difference(history, history->value[own->operation], history->value[theirs]));
 }
 

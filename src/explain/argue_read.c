@@ -26,7 +26,7 @@ static struct read look_up(const struct iso_argument *argument)
 
 static void say_moment(struct iso_argument *argument, const struct read *read)
 {
-    const char *where = read->claim->is_serial ? "; in commit order it stands at"
+    const char *where = read->claim->is_serial ? "; in commit order it is at"
                         : read->moment.own     ? ", from that operation's own snapshot at"
                         : read->moment.lock    ? " under a lock, so just below its commit at"
                                                : ", from its snapshot at";
@@ -56,12 +56,12 @@ static void say_expected(struct iso_argument *argument, const struct read *read)
 {
     const struct iso_party *writer = &read->claim->writer_expected;
     if (!read->claim->wrong->kind && !has_version(read, writer)) {
-        argue_step(argument, "By all that had come until then, %T had to read %C.", read->reader,
+        argue_step(argument, "By all that had arrived until then, %T had to read %C.", read->reader,
                    &read->claim->expected);
         return;
     }
     if (!has_version(read, writer)) {
-        argue_step(argument, "No version of %k was committed %s %M: %T had to read %C, which %k held at first.",
+        argue_step(argument, "No version of %k was committed %s %M: %T had to read %C, the initial value of %k.",
                    read->key, read->visible, read->moment.at, read->reader, &read->claim->expected, read->key);
         return;
     }
@@ -90,8 +90,8 @@ static void say_actual(struct iso_argument *argument, const struct read *read)
                    "a contradiction.",
                    &claim->actual, by, cts);
     else if (!strcmp(kind, "stale"))
-        argue_step(argument, "However, it read %C, which %k held before its first version: a contradiction.",
-                   &claim->actual, read->key);
+        argue_step(argument, "However, it read %C, the initial value of %k: a contradiction.", &claim->actual,
+                   read->key);
     else if (!strcmp(kind, "future") && has_version(read, writer))
         argue_step(argument, "However, it read %C, which %T committed only at %M, not %s %M: a contradiction.",
                    &claim->actual, by, cts, read->visible, read->moment.at);
@@ -142,7 +142,7 @@ static void add_rows(struct iso_argument *argument, const struct read *read)
         argue_row(argument, read->history->cts[actual], TIE_MORE, ISO_MARK_MORE, "%u more versions",
                   (uint64_t)(behind_actual - behind_expected - 1));
     argue_row(argument, read->moment.at, read->moment.inclusive ? TIE_LOOK_AFTER : TIE_LOOK_BEFORE, ISO_MARK_LOOK,
-              claim->is_serial ? "%T commits; it found %C" : "%T looks, and finds %C", read->reader, &claim->actual);
+              claim->is_serial ? "%T commits; it found %C" : "%T reads %C", read->reader, &claim->actual);
 }
 
 static void add_edges(struct iso_argument *argument, const struct read *read)

@@ -36,6 +36,34 @@ static void add_holder(struct iso_argument *argument, uint32_t transaction, uint
               argue_last_write(history, transaction, history->key[write]));
 }
 
+/* A read of the key before the reader's own first write of it, which found what the other wrote; ISO_NONE: none. */
+static uint32_t read_of_other(const struct iso_history *history, uint32_t reader, uint32_t other, uint32_t key)
+{
+    uint32_t own = argue_first_write(history, reader, key);
+    for (uint32_t o = history->first_operation[reader]; o < own; o++)
+        if (history->key[o] == key && argue_write_found(history, o, other) != ISO_NONE)
+            return o;
+    return ISO_NONE;
+}
+
+/* Whether one built on the other's write: snapshots that overlap forbid it, what was read may say so all the same. */
+static void say_seen(struct iso_argument *argument, uint32_t earlier, uint32_t later, uint32_t key)
+{
+    const struct iso_history *history = argument->facts->history;
+    const uint32_t pairs[][2] = {{earlier, later}, {later, earlier}};
+    bool any = false;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        uint32_t reader = pairs[i][0], writer = pairs[i][1], read = read_of_other(history, reader, writer, key);
+        if (read == ISO_NONE)
+            continue;
+        argue_step(argument, "%T %W in its %O, which is what %T wrote: it saw that write.", reader, read, reader, read,
+                   writer);
+        any = true;
+    }
+    if (!any)
+        argue_step(argument, "No read of %T or %T found what the other wrote to %k.", earlier, later, key);
+}
+
 static void argue_conflict(struct iso_argument *argument)
 {
     const struct iso_history *history = argument->facts->history;
@@ -50,9 +78,10 @@ static void argue_conflict(struct iso_argument *argument)
     argument->line_title = argue_text(argument, "%K over time", key);
     add_holder(argument, earlier, write);
     add_holder(argument, later, later_write);
-    argue_step(argument, "%M is before %M and %M is before %M: the two overlap, so neither saw the other's write.",
+    argue_step(argument, "%M is before %M and %M is before %M: the two overlap.",
                held_from(history, later, later_write), history->cts[earlier], held_from(history, earlier, write),
                history->cts[later]);
+    say_seen(argument, earlier, later, key);
     argue_step(argument,
                "However, of two overlapping writers of one key snapshot isolation lets only one commit, and both "
                "did: a contradiction.");
@@ -66,7 +95,7 @@ static void argue_session(struct iso_argument *argument)
     const struct iso_history *history = argument->facts->history;
     uint32_t later = party(argument, 0), earlier = party(argument, 1);
     bool is_serial = argument->claim->is_serial;
-    argue_title(argument, "%s: transaction %A does not come after its session's past", argument->claim->wrong->name,
+    argue_title(argument, "%s: transaction %A does not follow its session's past", argument->claim->wrong->name,
                 history->tid[later]);
     if (earlier == ISO_NONE)
         return;
@@ -79,7 +108,7 @@ static void argue_session(struct iso_argument *argument)
     argue_step(argument, "However, %T %s at %M, which is %s that: a contradiction.", later,
                is_serial ? "stands in commit order" : "took its snapshot", position,
                position < past ? "before" : "not after");
-    argue_row(argument, position, -1, ISO_MARK_LOOK, is_serial ? "%T commits" : "%T looks", later);
+    argue_row(argument, position, -1, ISO_MARK_LOOK, is_serial ? "%T commits" : "%T takes its snapshot", later);
     argue_row(argument, past, 0, ISO_MARK_NONE, "%T commits", earlier);
     argue_edge(argument, earlier, later, "so", "session");
 }

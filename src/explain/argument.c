@@ -5,15 +5,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-
-/* Room for one more in a column. */
-static void *room(void *column, uint32_t count, uint32_t *capacity, size_t size)
-{
-    if (count < *capacity)
-        return column;
-    *capacity = (uint32_t)iso_column_capacity(*capacity, (size_t)count + 1);
-    return iso_reallocate(column, *capacity * size);
-}
+#include "base/shown.h"
+#include "explain/difference.h"
+#include "history/snapshot.h"
 
 /* ---- words ---- */
 
@@ -26,16 +20,16 @@ void argue_say_text(struct iso_text *text, const char *bytes, size_t length)
         shown--; /* never inside a character */
     bool plain = length > 0 && !(length == 7 && !memcmp(bytes, "nothing", 7));
     for (size_t i = 0; i < shown && plain; i++)
-        plain = (unsigned char)bytes[i] > 0x20 && bytes[i] != '"' && bytes[i] != '\\' && bytes[i] != 0x7f;
-    if (plain)
+        plain = (unsigned char)bytes[i] > 0x20 && bytes[i] != '"' && bytes[i] != '\\';
+    if (plain && iso_is_shown_as_it_is(bytes, shown))
         iso_text_put_bytes(text, bytes, shown);
     else
-        iso_text_put_string(text, bytes, shown);
+        iso_text_put_shown_string(text, bytes, shown);
     if (shown < length)
         iso_text_put(text, "...");
 }
 
-static void say_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom)
+void argue_say_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -47,7 +41,7 @@ static void say_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_a
     argue_say_text(text, bytes, length);
 }
 
-static void say_list(struct iso_text *text, const struct iso_atoms *atoms, const iso_atom *elements, uint64_t count)
+void argue_say_list(struct iso_text *text, const struct iso_atoms *atoms, const iso_atom *elements, uint64_t count)
 {
     uint64_t first = count > LIST_SHOWN ? count - LIST_SHOWN : 0;
     iso_text_put(text, "[");
@@ -59,7 +53,7 @@ static void say_list(struct iso_text *text, const struct iso_atoms *atoms, const
     for (uint64_t i = first; i < count; i++) {
         if (i > first)
             iso_text_put(text, ", ");
-        say_atom(text, atoms, elements[i]);
+        argue_say_atom(text, atoms, elements[i]);
     }
     iso_text_put(text, "]");
 }
@@ -68,10 +62,10 @@ static void say_operation_value(struct iso_text *text, const struct iso_history 
 {
     uint32_t value = history->value[operation];
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
-        say_list(text, &history->atoms, history->element + history->list_first[value],
-                 history->list_first[value + 1] - history->list_first[value]);
+        argue_say_list(text, &history->atoms, history->element + history->list_first[value],
+                       history->list_first[value + 1] - history->list_first[value]);
     else
-        say_atom(text, &history->atoms, value);
+        argue_say_atom(text, &history->atoms, value);
 }
 
 static void say_claim_value(struct iso_text *text, const struct iso_argument *argument,
@@ -79,9 +73,9 @@ static void say_claim_value(struct iso_text *text, const struct iso_argument *ar
 {
     const struct iso_claims *claims = argument->facts->claims;
     if (value->is_list)
-        say_list(text, &claims->history->atoms, iso_claim_elements(claims, value), value->count);
+        argue_say_list(text, &claims->history->atoms, iso_claim_elements(claims, value), value->count);
     else
-        say_atom(text, &claims->history->atoms, value->count ? *iso_claim_elements(claims, value) : ISO_ABSENT);
+        argue_say_atom(text, &claims->history->atoms, value->count ? *iso_claim_elements(claims, value) : ISO_ABSENT);
 }
 
 /* As a wall-clock time where that was asked for. */
@@ -116,17 +110,17 @@ static void say_write(struct iso_text *text, const struct iso_history *history, 
     switch (iso_kind_of(history, operation)) {
     case ISO_DELETE:
         iso_text_put(text, "deleted ");
-        say_atom(text, atoms, key);
+        argue_say_atom(text, atoms, key);
         break;
     case ISO_APPEND:
         iso_text_put(text, "appended ");
         say_operation_value(text, history, operation);
         iso_text_put(text, " to ");
-        say_atom(text, atoms, key);
+        argue_say_atom(text, atoms, key);
         break;
     default:
         iso_text_put(text, iso_kind_writes(history->kind[operation]) ? "wrote " : "read ");
-        say_atom(text, atoms, key);
+        argue_say_atom(text, atoms, key);
         iso_text_put(text, " = ");
         say_operation_value(text, history, operation);
     }
@@ -135,7 +129,7 @@ static void say_write(struct iso_text *text, const struct iso_history *history, 
 static void say_key(struct iso_text *text, const struct iso_history *history, uint32_t key)
 {
     iso_text_put(text, "key ");
-    say_atom(text, &history->atoms, history->key_atom[key]);
+    argue_say_atom(text, &history->atoms, history->key_atom[key]);
 }
 
 static void say_number(struct iso_text *text, const char *before, uint64_t number)
@@ -170,10 +164,10 @@ static void say_directive(struct iso_argument *argument, char directive, va_list
         say_key(text, history, va_arg(*values, uint32_t));
         break;
     case 'k':
-        say_atom(text, &history->atoms, history->key_atom[va_arg(*values, uint32_t)]);
+        argue_say_atom(text, &history->atoms, history->key_atom[va_arg(*values, uint32_t)]);
         break;
     case 'A':
-        say_atom(text, &history->atoms, va_arg(*values, iso_atom));
+        argue_say_atom(text, &history->atoms, va_arg(*values, iso_atom));
         break;
     case 'V':
         say_operation_value(text, history, va_arg(*values, uint32_t));
@@ -240,13 +234,13 @@ void argue_step(struct iso_argument *argument, const char *format, ...)
     va_start(values, format);
     uint32_t place = say(argument, format, &values);
     va_end(values);
-    argument->steps = room(argument->steps, argument->step_count, &argument->step_capacity, sizeof *argument->steps);
+    ISO_GROW(argument->steps, argument->step_count, argument->step_capacity);
     argument->steps[argument->step_count++] = place;
 }
 
 static void insert_row(struct iso_argument *argument, struct iso_argument_row row)
 {
-    argument->rows = room(argument->rows, argument->row_count, &argument->row_capacity, sizeof *argument->rows);
+    ISO_GROW(argument->rows, argument->row_count, argument->row_capacity);
     uint32_t at = argument->row_count++;
     for (; at > 0; at--) {
         const struct iso_argument_row *before = &argument->rows[at - 1];
@@ -288,7 +282,7 @@ void argue_edge(struct iso_argument *argument, uint32_t from, uint32_t to, const
     edge.label = say(argument, format, &values);
     va_end(values);
     snprintf(edge.type, sizeof edge.type, "%s", type);
-    argument->edges = room(argument->edges, argument->edge_count, &argument->edge_capacity, sizeof *argument->edges);
+    ISO_GROW(argument->edges, argument->edge_count, argument->edge_capacity);
     argument->edges[argument->edge_count++] = edge;
 }
 
@@ -297,8 +291,7 @@ uint32_t argue_party(struct iso_argument *argument, struct iso_party party)
     for (uint32_t i = 0; i < argument->party_count; i++)
         if (argument->parties[i].tid == party.tid)
             return i;
-    argument->parties =
-        room(argument->parties, argument->party_count, &argument->party_capacity, sizeof *argument->parties);
+    ISO_GROW(argument->parties, argument->party_count, argument->party_capacity);
     argument->parties[argument->party_count] = party;
     return argument->party_count++;
 }
@@ -329,7 +322,53 @@ uint32_t argue_external_read(const struct iso_history *history, uint32_t transac
     return ISO_NONE;
 }
 
+static bool found(const struct iso_history *history, uint32_t read, iso_atom written)
+{
+    uint32_t value = history->value[read];
+    if (iso_kind_of(history, read) != ISO_READ_LIST)
+        return value == written;
+    for (uint64_t i = history->list_first[value]; i < history->list_first[value + 1]; i++)
+        if (history->element[i] == written)
+            return true;
+    return false;
+}
+
+uint32_t argue_write_found(const struct iso_history *history, uint32_t read, uint32_t writer)
+{
+    for (uint32_t o = history->first_operation[writer]; o < history->first_operation[writer + 1]; o++)
+        if (history->key[o] == history->key[read] && iso_kind_writes(history->kind[o]) &&
+            found(history, read, history->value[o]))
+            return o;
+    return ISO_NONE;
+}
+
 /* ---- the whole ---- */
+
+static bool is_text(const struct iso_claims *claims, const struct iso_claim_value *value)
+{
+    return value->given && !value->is_list && value->count == 1 && *iso_claim_elements(claims, value) != ISO_ABSENT;
+}
+
+/* Of long values only their beginnings are shown. */
+static void argue_difference(struct iso_argument *argument)
+{
+    const struct iso_claim *claim = argument->claim;
+    const struct iso_claims *claims = argument->facts->claims;
+    char buffers[2][ISO_ATOM_TEXT_MAX];
+    size_t lengths[2];
+    struct iso_text text = {0};
+    if (!is_text(claims, &claim->expected) || !is_text(claims, &claim->actual))
+        return;
+    const char *expected =
+        iso_atom_text(&claims->history->atoms, *iso_claim_elements(claims, &claim->expected), buffers[0], &lengths[0]);
+    const char *actual =
+        iso_atom_text(&claims->history->atoms, *iso_claim_elements(claims, &claim->actual), buffers[1], &lengths[1]);
+    if (explain_say_difference(&text, expected, lengths[0], actual, lengths[1])) {
+        *iso_text_reserve(&text, 1) = 0;
+        argue_step(argument, "%s", text.bytes);
+    }
+    iso_text_release(&text);
+}
 
 void iso_argument_init(struct iso_argument *argument, const struct iso_facts *facts, const struct iso_claim *claim,
                        enum iso_wall wall)
@@ -342,6 +381,7 @@ void iso_argument_init(struct iso_argument *argument, const struct iso_facts *fa
     *argument = (struct iso_argument){.facts = facts, .claim = claim, .wall = wall};
     argue_title(argument, "%s", claim->wrong->name);
     ways[claim->wrong->argument](argument);
+    argue_difference(argument);
     if (!argument->step_count)
         argue_step(argument, ISO_SAYS_NO_MORE);
     if (claim->doubt)
@@ -360,7 +400,7 @@ void iso_argument_release(struct iso_argument *argument)
 
 void iso_argument_say_tid(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
 {
-    say_atom(text, &argument->facts->history->atoms, argument->parties[index].tid);
+    argue_say_atom(text, &argument->facts->history->atoms, argument->parties[index].tid);
 }
 
 struct iso_argument_origin iso_argument_origin(const struct iso_argument *argument, uint32_t index)
@@ -381,6 +421,19 @@ void iso_argument_say_origin(const struct iso_argument *argument, uint32_t index
     say_number(text, origin.is_partition ? " offset " : ":", origin.place);
 }
 
+/* What PostgreSQL calls the transaction: its positions are numbers of ours. */
+static void say_postgres_names(struct iso_text *text, const struct iso_history *history, uint32_t transaction)
+{
+    char snapshot[200];
+    if (history->xid && history->xid[transaction])
+        say_number(text, ", xid ", history->xid[transaction]);
+    if (history->snapshot && history->snapshot[transaction] != ISO_NONE) {
+        iso_snapshot_text(history, &history->snapshots[history->snapshot[transaction]], snapshot, sizeof snapshot);
+        iso_text_put(text, ", snapshot ");
+        iso_text_put(text, snapshot);
+    }
+}
+
 void iso_argument_say_party(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
 {
     static const char *const statuses[] = {"", ", aborted", ", outcome unknown"};
@@ -394,13 +447,14 @@ void iso_argument_say_party(const struct iso_argument *argument, uint32_t index,
     }
     uint8_t flags = history->flags[transaction];
     iso_text_put(text, " (session ");
-    say_atom(text, &history->atoms, history->session_atom[history->session[transaction]]);
+    argue_say_atom(text, &history->atoms, history->session_atom[history->session[transaction]]);
     iso_text_put(text, ", ");
     iso_argument_say_origin(argument, index, text);
     if (flags & ISO_HAS_STS)
         say_named_stamp(text, argument, ", sts ", history->sts[transaction]);
     if (flags & ISO_HAS_CTS)
         say_named_stamp(text, argument, ", cts ", history->cts[transaction]);
+    say_postgres_names(text, history, transaction);
     iso_text_put(text, statuses[iso_status_of(history, transaction)]);
     iso_text_put(text, ")");
 }

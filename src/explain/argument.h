@@ -1,4 +1,4 @@
-/* A violation as an argument that a person can check: who is involved, why it cannot be, and what it means.
+/* A violation as an argument that a person can check: who is involved, why it is impossible, and what it means.
  *
  * The form is that of Elle's explanations (Alvaro and Kingsbury, "Elle", VLDB 2020, section 5): name the transactions,
  * then one step after another, each with its reason, up to the contradiction. Every fact in a step is looked up in the
@@ -13,7 +13,7 @@
  *       - However, it read 2, the version that T3 had committed at 5: a contradiction.
  *
  * With it come a time line of what the steps name, and edges for a drawing. Texts are UTF-8, end in NUL, and belong to
- * the argument; keys and values in them are as hostile as they came, but for control characters, which are escaped.
+ * the argument; keys and values in them are as hostile as they arrived, except that control characters are escaped.
  * Threads: one at a time.
  */
 #ifndef ISO_EXPLAIN_ARGUMENT_H

@@ -18,6 +18,10 @@
 /* Control characters escaped as JSON does, quotes only where the text needs them; what is very long is cut. */
 void argue_say_text(struct iso_text *text, const char *bytes, size_t length);
 
+/* "nothing" if it is absent; of a long list the last elements. */
+void argue_say_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom);
+void argue_say_list(struct iso_text *text, const struct iso_atoms *atoms, const iso_atom *elements, uint64_t count);
+
 /* A place for a text of its own. */
 uint32_t argue_text(struct iso_argument *argument, const char *format, ...);
 void argue_title(struct iso_argument *argument, const char *format, ...);
@@ -36,6 +40,8 @@ uint32_t argue_last_write(const struct iso_history *history, uint32_t transactio
 uint32_t argue_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key);
 /* Its first read of a key before any write of it. */
 uint32_t argue_external_read(const struct iso_history *history, uint32_t transaction, uint32_t key);
+/* The writer's first write of what a read found (of a list: of one of its elements); ISO_NONE: none. */
+uint32_t argue_write_found(const struct iso_history *history, uint32_t read, uint32_t writer);
 
 /* The five ways to argue. */
 void argue_read(struct iso_argument *argument);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "explain/brief_private.h"
 
 uint32_t brief_say(struct iso_brief *brief, const char *format, ...)
@@ -33,12 +34,13 @@ static void add_step(struct iso_brief *brief, uint32_t step)
 static void say_times(struct iso_brief *brief, const struct told *told, uint32_t tid, const struct told_times *times)
 {
     const char *name = told_at(told, tid), *sts = told_at(told, times->sts), *cts = told_at(told, times->cts);
+    const char *commit = told_commit(told, tid);
     if (times->sts && times->cts && !strcmp(sts, cts))
-        STEP(brief, "Transaction %s stands at %s.", name, sts);
+        STEP(brief, "Transaction %s is at %s%s.", name, sts, commit);
     else if (times->sts && times->cts)
-        STEP(brief, "Transaction %s started at %s and committed at %s.", name, sts, cts);
+        STEP(brief, "Transaction %s started at %s and committed at %s%s.", name, sts, cts, commit);
     else if (times->cts)
-        STEP(brief, "Transaction %s committed at %s.", name, cts);
+        STEP(brief, "Transaction %s committed at %s%s.", name, cts, commit);
 }
 
 /* "It had to find 3, which transaction 5 wrote and committed at 7." `committed`: 0 if that is not known, or says
@@ -49,8 +51,8 @@ static void say_value(struct iso_brief *brief, const struct told *told, const ch
     if (!value)
         return;
     if (writer)
-        STEP(brief, "It %s %s, which transaction %s wrote%s%s.", verb, told_at(told, value), told_at(told, writer),
-             committed ? " and committed at " : "", told_at(told, committed));
+        STEP(brief, "It %s %s, which transaction %s wrote%s%s%s.", verb, told_at(told, value), told_at(told, writer),
+             committed ? " and committed at " : "", told_at(told, committed), told_commit(told, writer));
     else
         STEP(brief, "It %s %s%s.", verb, told_at(told, value),
              strcmp(told_at(told, value), "nothing") ? ", for which no writer is known" : "");
@@ -83,11 +85,14 @@ static void say_order(struct iso_brief *brief, const struct told *told)
     if (!strcmp(told->axiom, "NOCONFLICT")) {
         STEP(brief, "Transaction %s had not committed when %s began, and both wrote key %s.", other, tid,
              told_at(told, told->key));
+        STEP(brief,
+             "By the timestamps neither may see what the other wrote; a read that found it is reported on its own "
+             "(EXT future).");
         STEP(brief, "Of two overlapping writers of one key snapshot isolation lets only one commit.");
     } else if (!strcmp(told->axiom, "SESSION") && told->other) {
         STEP(brief, "Transaction %s came before it in its session, but not by the timestamps.", other);
     } else if (told->other) {
-        STEP(brief, "By the timestamps it cannot stand beside transaction %s.", other);
+        STEP(brief, "By the timestamps it contradicts transaction %s.", other);
     }
     if (told->note)
         STEP(brief, "%s", told_at(told, told->note));
@@ -108,8 +113,11 @@ static void say_change(struct iso_brief *brief, const struct told *told)
         STEP(brief, "Its client saw it abort; the change stream has a row %s = %s of it.", key, actual);
     else if (!strcmp(kind, "before-image"))
         STEP(brief, "Its row replaced %s = %s; the before image says %s.", key, expected, actual);
+    else if (!strcmp(kind, "gap"))
+        STEP(brief, "The stream says %s = %s, by a snapshot or a before image; the changes before it say otherwise.",
+             key, actual);
     else
-        STEP(brief, "Its row came with %s = %s, and once more with %s.", key, expected, actual);
+        STEP(brief, "Its row arrived with %s = %s, and again with %s.", key, expected, actual);
 }
 
 static void say_state(struct iso_brief *brief, const struct told *told)
@@ -117,14 +125,14 @@ static void say_state(struct iso_brief *brief, const struct told *told)
     if (!strcmp(brief->state, "tentative"))
         STEP(brief, "Tentative: what is still on its way may explain it.");
     else if (!strcmp(brief->state, "retracted") && told->cause)
-        STEP(brief, "Taken back: transaction %s, which came later, explains it.", told_at(told, told->cause));
+        STEP(brief, "Retracted: transaction %s, which arrived later, explains it.", told_at(told, told->cause));
     else if (!strcmp(brief->state, "retracted"))
-        STEP(brief, "Taken back: what came later explains it.");
-    else if (!strcmp(brief->state, "final") && !strcmp(told->by, "deadline"))
-        STEP(brief, "Final because its time was up: nothing has come that explains it; should it come yet, this is "
-                    "taken back.");
+        STEP(brief, "Retracted: what arrived later explains it.");
+    else if (!strcmp(brief->state, "final") && told->by_deadline)
+        STEP(brief, "Final by its deadline: nothing that explains it has arrived. If it arrives later, this is "
+                    "retracted.");
     else if (!strcmp(brief->state, "final"))
-        STEP(brief, "Final: nothing that may still come can change it.");
+        STEP(brief, "Final: nothing that may still arrive can change it.");
     if (told->doubtful[0])
         STEP(brief, "This is doubtful: %s", iso_doubt(told->doubtful));
 }
@@ -150,6 +158,8 @@ static void say_all(struct iso_brief *brief, const struct told *told)
         STEP(brief, "Each of them had to come before the next, and the last before the first.");
         break;
     }
+    if (told->difference)
+        STEP(brief, "%s", told_at(told, told->difference));
     brief_draw_line(brief, told);
     if (told->places)
         STEP(brief, "Recorded in %s.", told_at(told, told->places));
@@ -167,12 +177,10 @@ bool iso_brief_init(struct iso_brief *brief, const char *line, size_t length)
     *brief = (struct iso_brief){.wrong = NULL};
     iso_text_put_bytes(&padded, line, length);
     memset(iso_text_reserve(&padded, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
-    iso_json_init(&told.json);
     bool is_violation = brief_read(&told, brief, padded.bytes, length);
     if (is_violation)
         say_all(brief, &told);
-    iso_json_release(&told.json);
-    iso_text_release(&told.text);
+    brief_read_release(&told);
     iso_text_release(&padded);
     return is_violation;
 }
@@ -274,4 +282,21 @@ void iso_brief_text(const struct iso_brief *brief, struct iso_text *text)
     iso_text_put(text, "  For an application: ");
     iso_text_put(text, brief->wrong->meaning);
     iso_text_put(text, "\n\n");
+}
+
+bool iso_brief_unlisted(const char *line, size_t length, struct iso_text *text)
+{
+    struct iso_brief brief = {.wrong = NULL};
+    struct told told = {.count = 0};
+    brief_read(&told, &brief, line, length);
+    bool is_one = !strcmp(brief.state, "unlisted") && told.count;
+    if (is_one) {
+        uint32_t sentence = brief_say(
+            &brief, "%s: %" PRIu64 " more of %s %s: not listed (--max-per-key N, 0 for all)\n\n", told.axiom,
+            told.count, told.session ? "session" : "key", told_at(&told, told.session ? told.session : told.key));
+        iso_text_put(text, brief.text.bytes + sentence);
+    }
+    brief_read_release(&told);
+    iso_brief_release(&brief);
+    return is_one;
 }

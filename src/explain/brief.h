@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "explain/argument.h"
 
-enum { ISO_BRIEF_STEPS = 9, ISO_BRIEF_ROWS = 4 };
+enum { ISO_BRIEF_STEPS = 10, ISO_BRIEF_ROWS = 4 };
 
 /* A row of the time line, in the order of time. */
 struct iso_brief_row {
@@ -38,6 +38,9 @@ void iso_brief_release(struct iso_brief *brief);
 /* {"title":"...","steps":["...",...],"timeline":{"of":"...","rows":[{"at":"...","what":"...","mark":""},...]},
  * "meaning":"..."}; a row's mark is expected, found, look or empty. */
 void iso_brief_json(const struct iso_brief *brief, struct iso_text *text);
+
+/* The line that says how many violations of a key or a session are not listed, as a sentence; false if it is none. */
+bool iso_brief_unlisted(const char *line, size_t length, struct iso_text *text);
 
 /* A paragraph that ends with an empty line. */
 void iso_brief_text(const struct iso_brief *brief, struct iso_text *text);

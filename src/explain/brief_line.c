@@ -84,8 +84,7 @@ static void add_read(struct line *line)
             brief_say(line->brief, "transaction %s commits, with another %s by then",
                       told_at(told, told->writer_actual), told_at(told, told->key)));
     add(line, told->look, told->inclusive ? 1 : -1, ISO_MARK_LOOK,
-        brief_say(line->brief,
-                  is_serial(told) ? "transaction %s commits; it found %s" : "transaction %s looks, and finds %s",
+        brief_say(line->brief, is_serial(told) ? "transaction %s commits; it found %s" : "transaction %s reads %s",
                   told_at(told, told->tid), told_at(told, told->actual)));
     line->brief->line_title = brief_say(line->brief, "key %s over time", told_at(told, told->key));
 }
@@ -110,7 +109,8 @@ static void add_session(struct line *line)
     const struct told *told = line->told;
     bool serial = is_serial(told);
     add(line, serial ? told->own.cts : told->own.sts, -1, ISO_MARK_LOOK,
-        brief_say(line->brief, serial ? "transaction %s commits" : "transaction %s looks", told_at(told, told->tid)));
+        brief_say(line->brief, serial ? "transaction %s commits" : "transaction %s takes its snapshot",
+                  told_at(told, told->tid)));
     add(line, told->of_other.cts, 0, ISO_MARK_NONE,
         brief_say(line->brief, "transaction %s commits, which came before it", told_at(told, told->other)));
     line->brief->line_title = brief_say(line->brief, "the session over time");

@@ -2,33 +2,50 @@
 #ifndef ISO_EXPLAIN_BRIEF_PRIVATE_H
 #define ISO_EXPLAIN_BRIEF_PRIVATE_H
 
-#include "base/json.h"
 #include "explain/brief.h"
+#include "iso/atom.h"
 
 struct told_times {
     uint32_t sts, cts;
 };
 
+/* What the database calls a transaction's commit. */
+struct told_commit {
+    uint32_t tid, words;
+};
+
+enum { TOLD_COMMITS = 5 };
+
 /* What the line says, as texts in `text` that end in NUL; 0: not said, or null. */
 struct told {
-    struct iso_json json;
     struct iso_text text;
-    char axiom[16], kind[20], by[12], doubtful[20], level[12];
+    char axiom[20], kind[20], doubtful[20], level[12];
+    bool by_deadline;
+    uint32_t difference;       /* of what was expected and what was found, where they are long */
     uint32_t tids, tid, other; /* all of them with commas, the first, the second */
+    uint32_t session;          /* of what is not listed */
+    uint64_t count;            /* how many these are; 0: it is no line of that kind */
     uint32_t key, expected, actual, writer_expected, writer_actual, cause, note, places;
     struct told_times own, of_expected, of_actual, of_other;
     uint32_t look; /* the moment of a read */
     bool inclusive, has_operation;
     uint64_t operation; /* of the first place */
+    uint32_t commit_count;
+    struct told_commit commits[TOLD_COMMITS];
 };
 
-/* False if the line is no violation's. */
+void brief_read_release(struct told *told);
+
+/* False if the line is no violation's, or says nothing that has a name. Release in any case. */
 bool brief_read(struct told *told, struct iso_brief *brief, const char *line, size_t length);
 
 static inline const char *told_at(const struct told *told, uint32_t place)
 {
     return told->text.bytes + place;
 }
+
+/* " (xid 748, LSN 0/19282C0, 2026-01-02T03:04:05.678Z)" of the transaction of that name, or nothing. */
+const char *told_commit(const struct told *told, uint32_t tid);
 
 /* A text of its own, from printf's format. */
 uint32_t brief_say(struct iso_brief *brief, const char *format, ...);

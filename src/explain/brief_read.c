@@ -1,66 +1,11 @@
-/* From a verdict line to what it tells. */
+/* From a verdict line to what its words need: texts as a person reads them. */
 #include <stdio.h>
+#include <string.h>
 
 #include "explain/argument_private.h"
 #include "explain/brief_private.h"
-
-/* A word of the verdict's own vocabulary; another is none. */
-static void read_word(struct told *told, char *word, size_t size)
-{
-    struct iso_json_text text;
-    if (iso_json_peek(&told->json) != ISO_JSON_STRING)
-        iso_json_skip(&told->json);
-    else if (iso_json_string(&told->json, &text) && text.length < size && !memchr(text.at, 0, text.length))
-        snprintf(word, size, "%.*s", (int)text.length, text.at);
-}
-
-/* One value at the end of a text. */
-static void put_scalar(struct told *told, struct iso_text *text)
-{
-    struct iso_json_text string;
-    const char *first;
-    switch (iso_json_peek(&told->json)) {
-    case ISO_JSON_STRING:
-        if (iso_json_string(&told->json, &string))
-            argue_say_text(text, string.at, string.length);
-        break;
-    case ISO_JSON_DIGITS:
-        first = told->json.at;
-        if (iso_json_skip(&told->json))
-            argue_say_text(text, first, (size_t)(told->json.at - first));
-        break;
-    default:
-        iso_json_skip(&told->json);
-        iso_text_put(text, "nothing");
-    }
-}
-
-/* Of a long list the last elements. */
-static void put_list(struct told *told)
-{
-    enum { SHOWN = 20 };
-    struct iso_text list = {0};
-    size_t starts[SHOWN];
-    uint64_t count = 0;
-    iso_json_enter_array(&told->json);
-    for (; !told->json.code && iso_json_element(&told->json); count++) {
-        if (count)
-            iso_text_put(&list, ", ");
-        starts[count % SHOWN] = list.used;
-        put_scalar(told, &list);
-    }
-    iso_text_put(&told->text, "[");
-    if (count > SHOWN) {
-        iso_text_put(&told->text, "... ");
-        iso_text_put_unsigned(&told->text, count - SHOWN);
-        iso_text_put(&told->text, " more, ");
-    }
-    size_t from = count > SHOWN ? starts[count % SHOWN] : 0;
-    if (list.used)
-        iso_text_put_bytes(&told->text, list.bytes + from, list.used - from);
-    iso_text_put(&told->text, "]");
-    iso_text_release(&list);
-}
+#include "explain/difference.h"
+#include "verdict/reported.h"
 
 static uint32_t end_text(struct told *told, uint32_t place)
 {
@@ -68,174 +13,213 @@ static uint32_t end_text(struct told *told, uint32_t place)
     return place;
 }
 
-static uint32_t read_value(struct told *told)
+static uint32_t add_text(struct told *told, const char *text, size_t length)
 {
     uint32_t place = (uint32_t)told->text.used;
-    if (iso_json_peek(&told->json) == ISO_JSON_ARRAY)
-        put_list(told);
-    else
-        put_scalar(told, &told->text);
+    argue_say_text(&told->text, text, length);
     return end_text(told, place);
 }
 
-/* A name or a timestamp: null is none. */
-static uint32_t read_name(struct told *told)
+/* Empty: not said. */
+static uint32_t add_stamp(struct told *told, const char *stamp)
 {
-    if (iso_json_peek(&told->json) != ISO_JSON_NULL)
-        return read_value(told);
-    iso_json_null(&told->json);
-    return 0;
+    return *stamp ? add_text(told, stamp, strlen(stamp)) : 0;
 }
 
-static void read_tids(struct told *told)
+static uint32_t add_atom(struct told *told, const struct iso_reported_atom *atom)
 {
-    struct iso_text all = {0};
-    uint32_t count = 0;
-    iso_json_enter_array(&told->json);
-    for (; !told->json.code && iso_json_element(&told->json); count++) {
-        uint32_t tid = read_value(told);
-        iso_text_put(&all, count ? ", " : "");
-        iso_text_put(&all, told->text.bytes + tid);
-        if (count < 2)
-            *(count ? &told->other : &told->tid) = tid;
-    }
+    uint32_t place = (uint32_t)told->text.used;
+    argue_say_atom(&told->text, atom->atoms, atom->atom);
+    return end_text(told, place);
+}
+
+/* null is no name. */
+static uint32_t add_name(struct told *told, const struct iso_reported_atom *name)
+{
+    return name->atoms && name->atom != ISO_ABSENT ? add_atom(told, name) : 0;
+}
+
+static uint32_t add_value(struct told *told, const struct iso_reported_value *value)
+{
+    uint32_t place = (uint32_t)told->text.used;
+    if (!value->is_given)
+        return 0;
+    if (value->is_list)
+        argue_say_list(&told->text, value->atoms, value->elements, value->count);
+    else
+        argue_say_atom(&told->text, value->atoms, value->count ? value->elements[0] : ISO_ABSENT);
+    return end_text(told, place);
+}
+
+/* The text of a value that is one; NULL: it is a list, or nothing. */
+static const char *text_of(const struct iso_reported_value *value, char buffer[ISO_ATOM_TEXT_MAX], size_t *length)
+{
+    bool is_text = value->is_given && !value->is_list && value->elements[0] != ISO_ABSENT;
+    return is_text ? iso_atom_text(value->atoms, value->elements[0], buffer, length) : NULL;
+}
+
+/* Where the two differ. */
+static void compare(struct told *told, const struct iso_reported *reported)
+{
+    char buffers[2][ISO_ATOM_TEXT_MAX];
+    size_t lengths[2];
+    uint32_t place = (uint32_t)told->text.used;
+    const char *expected = text_of(&reported->expected, buffers[0], &lengths[0]);
+    const char *actual = text_of(&reported->actual, buffers[1], &lengths[1]);
+    if (expected && actual && explain_say_difference(&told->text, expected, lengths[0], actual, lengths[1]))
+        told->difference = end_text(told, place);
+}
+
+static void add_tids(struct told *told, const struct iso_reported *reported)
+{
+    if (reported->tid_count)
+        told->tid = add_atom(told, &reported->tids[0]);
+    if (reported->tid_count > 1)
+        told->other = add_atom(told, &reported->tids[1]);
     told->tids = (uint32_t)told->text.used;
-    iso_text_put_bytes(&told->text, all.bytes, all.used);
+    for (uint32_t i = 0; i < reported->tid_count; i++) {
+        iso_text_put(&told->text, i ? ", " : "");
+        argue_say_atom(&told->text, reported->tids[i].atoms, reported->tids[i].atom);
+    }
     end_text(told, told->tids);
-    iso_text_release(&all);
-}
-
-static uint64_t read_number(struct told *told)
-{
-    struct iso_json_number number = {0};
-    iso_json_integer(&told->json, &number);
-    return number.bits;
 }
 
 /* "txns[2] offset 944" or "h.jsonl:7", behind the others. */
-static void put_place(struct told *told, bool is_first)
+static void put_place(struct told *told, const struct iso_reported_place *place)
 {
-    struct iso_json_text name, file = {"", 0}, topic = {NULL, 0};
-    uint64_t partition = 0, place = 0;
-    iso_json_enter_object(&told->json);
-    while (!told->json.code && iso_json_member(&told->json, &name)) {
-        if (iso_json_is(&name, "file")) {
-            iso_json_string(&told->json, &file);
-        } else if (iso_json_is(&name, "topic")) {
-            iso_json_string(&told->json, &topic);
-        } else if (iso_json_is(&name, "partition")) {
-            partition = read_number(told);
-        } else if (iso_json_is(&name, "offset") || iso_json_is(&name, "line")) {
-            place = read_number(told);
-        } else if (iso_json_is(&name, "op") && is_first) {
-            told->operation = read_number(told);
-            told->has_operation = true;
-        } else {
-            iso_json_skip(&told->json);
-        }
+    argue_say_text(&told->text, place->name ? place->name : "", place->length);
+    iso_text_put(&told->text, place->is_message ? "[" : ":");
+    iso_text_put_unsigned(&told->text, place->is_message ? place->partition : place->position);
+    if (!place->is_message)
+        return;
+    iso_text_put(&told->text, "] offset ");
+    iso_text_put_unsigned(&told->text, place->position);
+}
+
+static void add_places(struct told *told, const struct iso_reported *reported)
+{
+    uint32_t first = (uint32_t)told->text.used;
+    if (!reported->place_count)
+        return;
+    for (uint32_t i = 0; i < reported->place_count; i++) {
+        iso_text_put(&told->text, i ? ", " : "");
+        put_place(told, &reported->places[i]);
     }
-    iso_text_put(&told->text, is_first ? "" : ", ");
-    argue_say_text(&told->text, topic.at ? topic.at : file.at, topic.at ? topic.length : file.length);
-    iso_text_put(&told->text, topic.at ? "[" : ":");
-    iso_text_put_unsigned(&told->text, topic.at ? partition : place);
-    iso_text_put(&told->text, topic.at ? "] offset " : "");
-    if (topic.at)
-        iso_text_put_unsigned(&told->text, place);
+    told->places = end_text(told, first);
+    told->has_operation = reported->places[0].operation != ISO_NONE;
+    told->operation = reported->places[0].operation;
 }
 
-static uint32_t read_places(struct told *told)
+static struct told_times add_times(struct told *told, const struct iso_reported_times *times)
 {
-    uint32_t place = (uint32_t)told->text.used;
-    iso_json_enter_array(&told->json);
-    while (!told->json.code && iso_json_element(&told->json))
-        put_place(told, told->text.used == place);
-    return told->text.used > place ? end_text(told, place) : 0;
+    return (struct told_times){add_stamp(told, times->sts), add_stamp(told, times->cts)};
 }
 
-static void read_times_of(struct told *told, struct told_times *times)
+/* One commit: " (xid 748, LSN 0/19282C0, 2026-01-02T03:04:05.678Z)". */
+static void add_commit(struct told *told, const struct iso_reported_commit *commit)
 {
-    struct iso_json_text name;
-    iso_json_enter_object(&told->json);
-    while (!told->json.code && iso_json_member(&told->json, &name)) {
-        if (iso_json_is(&name, "sts"))
-            times->sts = read_name(told);
-        else if (iso_json_is(&name, "cts"))
-            times->cts = read_name(told);
-        else
-            iso_json_skip(&told->json);
+    const char *const texts[] = {commit->xid, commit->lsn, commit->time}, *const before[] = {"xid ", "LSN ", ""};
+    struct told_commit added = {add_name(told, &commit->tid), (uint32_t)told->text.used};
+    bool any = false;
+    for (int i = 0; i < 3; i++) {
+        if (!*texts[i])
+            continue;
+        iso_text_put(&told->text, any ? ", " : " (");
+        iso_text_put(&told->text, before[i]);
+        argue_say_text(&told->text, texts[i], strlen(texts[i]));
+        any = true;
     }
+    iso_text_put(&told->text, any ? ")" : "");
+    end_text(told, 0);
+    if (added.tid && any && told->commit_count < TOLD_COMMITS)
+        told->commits[told->commit_count++] = added;
 }
 
-static void read_times(struct told *told)
+const char *told_commit(const struct told *told, uint32_t tid)
 {
-    struct iso_json_text name;
-    iso_json_enter_object(&told->json);
-    while (!told->json.code && iso_json_member(&told->json, &name)) {
-        if (iso_json_is(&name, "look"))
-            told->look = read_name(told);
-        else if (iso_json_is(&name, "inclusive"))
-            iso_json_boolean(&told->json, &told->inclusive);
-        else if (iso_json_is(&name, "expected"))
-            read_times_of(told, &told->of_expected);
-        else if (iso_json_is(&name, "actual"))
-            read_times_of(told, &told->of_actual);
-        else if (iso_json_is(&name, "other"))
-            read_times_of(told, &told->of_other);
-        else
-            iso_json_skip(&told->json);
-    }
+    for (uint32_t i = 0; tid && i < told->commit_count; i++)
+        if (!strcmp(told_at(told, told->commits[i].tid), told_at(told, tid)))
+            return told_at(told, told->commits[i].words);
+    return "";
 }
 
-static void read_member(struct told *told, struct iso_brief *brief, const struct iso_json_text *name)
+static void add_words(struct told *told, struct iso_brief *brief, const struct iso_reported *reported)
 {
+    const struct iso_reported_head *head = &reported->head;
     const struct {
-        const char *name;
         char *word;
         size_t size;
-    } words[] = {{"axiom", told->axiom, sizeof told->axiom},          {"kind", told->kind, sizeof told->kind},
-                 {"anomaly", told->kind, sizeof told->kind},          {"by", told->by, sizeof told->by},
-                 {"doubtful", told->doubtful, sizeof told->doubtful}, {"id", brief->id, sizeof brief->id},
-                 {"state", brief->state, sizeof brief->state},        {"level", told->level, sizeof told->level}};
-    const struct {
-        const char *name;
-        uint32_t *place;
-        uint32_t (*read)(struct told *told);
-    } texts[] = {{"key", &told->key, read_value},
-                 {"expected", &told->expected, read_value},
-                 {"actual", &told->actual, read_value},
-                 {"writer_expected", &told->writer_expected, read_name},
-                 {"writer_actual", &told->writer_actual, read_name},
-                 {"sts", &told->own.sts, read_name},
-                 {"cts", &told->own.cts, read_name},
-                 {"cause", &told->cause, read_name},
-                 {"note", &told->note, read_name},
-                 {"at", &told->places, read_places}};
+        const char *said;
+    } words[] = {{told->axiom, sizeof told->axiom, reported->axiom},
+                 {told->kind, sizeof told->kind, reported->kind},
+                 {told->doubtful, sizeof told->doubtful, head->doubtful},
+                 {told->level, sizeof told->level, head->level},
+                 {brief->id, sizeof brief->id, head->id},
+                 {brief->state, sizeof brief->state, head->state}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (iso_json_is(name, words[i].name)) {
-            read_word(told, words[i].word, words[i].size);
-            return;
-        }
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (iso_json_is(name, texts[i].name)) {
-            *texts[i].place = texts[i].read(told);
-            return;
-        }
-    if (iso_json_is(name, "tids"))
-        read_tids(told);
-    else if (iso_json_is(name, "times"))
-        read_times(told);
-    else
-        iso_json_skip(&told->json);
+        snprintf(words[i].word, words[i].size, "%s", words[i].said ? words[i].said : "");
+    told->by_deadline = head->by_deadline;
+}
+
+/* What the line leaves unsaid has place 0. */
+static void add_all(struct told *told, const struct iso_reported *reported)
+{
+    add_tids(told, reported);
+    told->key = reported->key.atoms ? add_atom(told, &reported->key) : 0;
+    told->session = reported->session.atoms ? add_atom(told, &reported->session) : 0;
+    told->count = reported->count;
+    told->expected = add_value(told, &reported->expected);
+    told->actual = add_value(told, &reported->actual);
+    compare(told, reported);
+    told->writer_expected = add_name(told, &reported->writer_expected);
+    told->writer_actual = add_name(told, &reported->writer_actual);
+    told->cause = add_name(told, &reported->cause);
+    told->note = reported->note ? add_text(told, reported->note, strlen(reported->note)) : 0;
+    told->own = add_times(told, &reported->own);
+    told->of_expected = add_times(told, &reported->moments.expected);
+    told->of_actual = add_times(told, &reported->moments.actual);
+    told->of_other = add_times(told, &reported->moments.other);
+    told->look = add_stamp(told, reported->moments.look);
+    told->inclusive = reported->moments.inclusive;
+    for (uint32_t i = 0; i < reported->commit_count; i++)
+        add_commit(told, &reported->commits[i]);
+    add_places(told, reported);
+}
+
+struct taking {
+    struct told *told;
+    struct iso_brief *brief;
+};
+
+static bool take_violation(void *context, const struct iso_reported *reported)
+{
+    const struct taking *taking = context;
+    add_words(taking->told, taking->brief, reported);
+    add_all(taking->told, reported);
+    return true;
+}
+
+void brief_read_release(struct told *told)
+{
+    iso_text_release(&told->text);
 }
 
 bool brief_read(struct told *told, struct iso_brief *brief, const char *line, size_t length)
 {
-    struct iso_json_text name;
+    struct taking taking = {told, brief};
+    struct iso_reported_sink sink = {.violation = take_violation, .context = &taking};
+    struct iso_reported_object object;
+    struct iso_atoms atoms;
+    iso_atoms_init(&atoms);
     iso_text_put_bytes(&told->text, "", 1); /* place 0 */
-    iso_json_start(&told->json, line, length);
-    iso_json_enter_object(&told->json);
-    while (!told->json.code && iso_json_member(&told->json, &name))
-        read_member(told, brief, &name);
+    struct iso_reported_reader *reader = iso_reported_reader_new(&atoms, &sink);
+    iso_json_start(iso_reported_json(reader), line, length);
+    bool is_object =
+        iso_reported_read(reader, &object) && object.is_violation && iso_json_finish(iso_reported_json(reader));
+    iso_reported_reader_free(reader);
+    iso_atoms_release(&atoms);
+    if (!is_object)
+        return false;
     brief->wrong = iso_wrong_find(told->axiom, told->kind[0] ? told->kind : NULL);
-    return iso_json_finish(&told->json) && brief->wrong && told->tid;
+    return brief->wrong && told->tid;
 }

@@ -1,9 +1,11 @@
 /* A verdict read back: what it says is wrong, as places in the history that it speaks of.
  *
  * Taken are the object that `check --json` and `replay --json` print, the lines that `watch` and `replay` print, and
- * any sequence of both. Of the lines with one id the last counts; what was retracted is left out and counted. Members
- * that are not known are passed over. A claim that names a transaction, key or operation that the history lacks is an
- * error: the verdict is another history's. (Rows of change streams may have no transaction there.)
+ * any sequence of both; other objects, and lines of text that begin with no brace, are passed over if there is any of
+ * those. Of the lines with one id the last counts; what was retracted is left out and counted. Members that are not
+ * known are passed over. A claim that names a transaction, key or operation that the history lacks is an error: the
+ * verdict is another history's. (Rows of change streams may have no transaction there.)
+ *
  * Ownership: claims own their columns and borrow the history, whose table of atoms they add to. Threads: one at a time.
  */
 #ifndef ISO_EXPLAIN_CLAIMS_H

@@ -23,8 +23,8 @@ static const struct iso_wrong rows[] = {
      "A client may not see what it wrote itself a moment ago, for example an order that it has just placed.",
      ISO_ARGUE_TIMES},
     {"INT", NULL, "non-repeatable read",
-     "A transaction that looks twice sees two different answers, so checks that it made before it acts may not hold when it "
-     "acts.",
+     "A transaction that reads twice sees two different answers, so what it checked before it acts may no longer be "
+     "true when it acts.",
      ISO_ARGUE_OWN},
     {"EXT", "uncommitted", "aborted read",
      "The application acted on data that never existed, for example shipped what was never paid.", ISO_ARGUE_READ},
@@ -41,25 +41,28 @@ static const struct iso_wrong rows[] = {
      "The application decides on data that had already been replaced; what it writes next may undo the newer value.",
      ISO_ARGUE_READ},
     {"EXT", NULL, "read of another version than expected",
-     "What was read does not fit what has come so far; what is still on its way may explain it.", ISO_ARGUE_READ},
-    {"NOCONFLICT", NULL, "lost update",
-     "Of two concurrent updates of one key the first may be overwritten unseen, for example one of two deposits.",
+     "What was read does not fit what has arrived so far; what is still on its way may explain it.", ISO_ARGUE_READ},
+    {"NOCONFLICT", NULL, "overlapping writes",
+     "Nothing keeps two concurrent updates of one key apart: one may undo the other, for example one of two deposits.",
      ISO_ARGUE_TIMES},
     {"CDC", "missing", "row missing from the change stream",
      "Whatever is fed from the change stream (caches, search indexes, replicas) lacks a committed write.",
      ISO_ARGUE_CHANGES},
     {"CDC", "unwritten", "row that nobody wrote",
-     "Whatever is fed from the change stream holds a write that its transaction never made.", ISO_ARGUE_CHANGES},
+     "Whatever is fed from the change stream contains a write that its transaction never made.", ISO_ARGUE_CHANGES},
     {"CDC", "value", "row with another value",
-     "Whatever is fed from the change stream holds another value than the one that was committed.", ISO_ARGUE_CHANGES},
+     "Whatever is fed from the change stream contains another value than the one that was committed.",
+     ISO_ARGUE_CHANGES},
     {"CDC", "aborted", "row of an aborted transaction",
-     "Whatever is fed from the change stream holds what was rolled back.", ISO_ARGUE_CHANGES},
+     "Whatever is fed from the change stream contains what was rolled back.", ISO_ARGUE_CHANGES},
     {"CDC", "before-image", "before image of another version",
      "A change was lost, repeated or reordered on its way: whoever applies the stream ends up with another state.",
      ISO_ARGUE_CHANGES},
     {"CDC", "other-content", "one row twice, with different content",
      "The stream contradicts itself: what a consumer ends up with depends on which of the two it keeps.",
      ISO_ARGUE_CHANGES},
+    {"CDC", "gap", "rows of a snapshot that changes do not lead to",
+     "Part of the change stream is lost: whatever was fed from it misses what happened in between.", ISO_ARGUE_CHANGES},
     {"G1a", NULL, "aborted read",
      "The application acted on data that never existed, for example shipped what was never paid.", ISO_ARGUE_OWN},
     {"G1b", NULL, "intermediate read",
@@ -132,9 +135,13 @@ const char *iso_doubt(const char *word)
 {
     if (!strcmp(word, "skipped-records"))
         return "records were left out before, and one of them may explain the read.";
+    if (!strcmp(word, "contradiction"))
+        return "two records contradict each other in what it rests on, and nobody knows which of them is right.";
     if (!strcmp(word, "below-watermark"))
-        return "a transaction came that a watermark had excluded, and another one may explain the read.";
+        return "a transaction arrived that a watermark had excluded, and another one may explain the read.";
     if (!strcmp(word, "before-start"))
         return "the stream was not read from its beginning, and what was written before may explain the read.";
-    return "the run that told it says so.";
+    if (!strcmp(word, "memory"))
+        return "memory was short, so that it was made final before a watermark promised that nothing else will arrive.";
+    return "the run that reported it says so.";
 }

@@ -3,7 +3,7 @@
 #define ISO_EXPLAIN_TEXT_H
 
 #include "explain/argument.h"
-#include "io/output.h"
+#include "bytes/output.h"
 
 /* One argument as a paragraph, with its number in the list (from 1). */
 void iso_explain_argument(struct iso_output *output, const struct iso_argument *argument, uint32_t number);

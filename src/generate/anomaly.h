@@ -8,7 +8,8 @@
 #ifndef ISO_GENERATE_ANOMALY_H
 #define ISO_GENERATE_ANOMALY_H
 
-#include "generate/generate.h"
+#include "iso/history.h"
+#include "iso/verdict.h"
 
 enum { ISO_SCRIPT_TRANSACTIONS = 5, ISO_SCRIPT_FINDINGS = 2 };
 
@@ -33,18 +34,7 @@ struct iso_anomaly {
     struct iso_script_finding findings[2][ISO_SCRIPT_FINDINGS]; /* by enum iso_level */
 };
 
-/* One that was planted: transaction i of its script has tid first_tid + i, keys x and y are first_key and the
- * next. */
-struct iso_planted {
-    const struct iso_anomaly *anomaly;
-    uint64_t first_tid, first_key;
-};
-
 /* All of them; `*count` tells how many. */
 const struct iso_anomaly *iso_anomalies(uint32_t *count);
-
-/* NAME[:COUNT][@PLACE]; PLACE is a share of the run (with a decimal point) or a number of transactions. */
-enum iso_status iso_plant_parse(const char *text, uint32_t transactions, struct iso_plant *plant,
-                                struct iso_error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* Histories with known verdicts: a simulated multi-version store.
  *
  * Sessions take turns to begin and to commit transactions, so that about half of them are open at any time. A
- * written key is held from begin to commit; a write whose key another open transaction holds moves to another
+ * written key is locked from begin to commit; a write whose key another open transaction has locked moves to another
  * key or, after a few tries, becomes a read: no two writers overlap. At si all reads come from the snapshot
  * at the start; at ser from what is there at the commit. What the other level makes of such a history is
  * known too: a read is stale there iff its key changed between start and commit, which the store sees when it
@@ -18,21 +18,12 @@
 #define ISO_GENERATE_H
 
 #include "generate/draw.h"
+#include "generate/plant.h"
 #include "iso/history.h"
 #include "iso/verdict.h"
 
-struct iso_planted;
-
 /* In which order transactions leave. RANDOM: each waits among some thousands that leave in random order. */
 enum iso_generate_order { ISO_ORDER_COMMIT, ISO_ORDER_START, ISO_ORDER_RANDOM };
-
-/* `count` anomalies of a kind. */
-struct iso_plant {
-    const struct iso_anomaly *anomaly;
-    uint32_t count;
-    bool everywhere; /* spread evenly; else all at */
-    uint64_t place;  /* once so many transactions have begun */
-};
 
 struct iso_generate_options {
     uint32_t sessions, transactions, operations, keys; /* each at least 1; planted ones come on top */

@@ -3,7 +3,6 @@
 #define ISO_GENERATE_PRIVATE_H
 
 #include "base/memory.h"
-#include "generate/anomaly.h"
 #include "generate/generate.h"
 
 #define NEVER UINT64_MAX

@@ -32,11 +32,7 @@ void outlet_release(struct outlet *outlet)
 
 struct operation *transaction_add(struct transaction *transaction, uint8_t kind, uint64_t key)
 {
-    if (transaction->operation_count == transaction->operation_capacity) {
-        transaction->operation_capacity = (uint32_t)iso_column_capacity(transaction->operation_capacity, 0);
-        transaction->operations =
-            iso_reallocate(transaction->operations, transaction->operation_capacity * sizeof *transaction->operations);
-    }
+    ISO_GROW(transaction->operations, transaction->operation_count, transaction->operation_capacity);
     struct operation *operation = &transaction->operations[transaction->operation_count++];
     *operation = (struct operation){.kind = kind, .key = key, .taint = NEVER};
     return operation;
@@ -44,11 +40,7 @@ struct operation *transaction_add(struct transaction *transaction, uint8_t kind,
 
 void transaction_element(struct transaction *transaction, uint64_t element)
 {
-    if (transaction->element_count == transaction->element_capacity) {
-        transaction->element_capacity = iso_column_capacity(transaction->element_capacity, 0);
-        transaction->elements =
-            iso_reallocate(transaction->elements, transaction->element_capacity * sizeof *transaction->elements);
-    }
+    ISO_GROW(transaction->elements, transaction->element_count, transaction->element_capacity);
     transaction->elements[transaction->element_count++] = element;
 }
 
@@ -98,10 +90,7 @@ static void leave(struct outlet *outlet, struct transaction *transaction)
     put_into_block(outlet, transaction);
     if (outlet->block.transaction_count == BLOCK_TRANSACTIONS)
         hand_over(outlet);
-    if (outlet->spare_count == outlet->spare_capacity) {
-        outlet->spare_capacity = (uint32_t)iso_column_capacity(outlet->spare_capacity, 0);
-        outlet->spare = iso_reallocate(outlet->spare, outlet->spare_capacity * sizeof *outlet->spare);
-    }
+    ISO_GROW(outlet->spare, outlet->spare_count, outlet->spare_capacity);
     outlet->spare[outlet->spare_count++] = transaction;
 }
 

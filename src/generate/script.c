@@ -59,11 +59,7 @@ static void expect(struct store *store, const struct iso_anomaly *anomaly)
             generated->levels[level].counts[finding->axiom] += finding->used;
         }
     }
-    if (generated->planted_count == generated->planted_capacity) {
-        generated->planted_capacity = (uint32_t)iso_column_capacity(generated->planted_capacity, 0);
-        generated->planted =
-            iso_reallocate(generated->planted, generated->planted_capacity * sizeof *generated->planted);
-    }
+    ISO_GROW(generated->planted, generated->planted_count, generated->planted_capacity);
     generated->planted[generated->planted_count++] =
         (struct iso_planted){.anomaly = anomaly, .first_tid = store->next_tid, .first_key = store->next_key};
 }

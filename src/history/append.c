@@ -135,6 +135,14 @@ static void append_snapshot_column(struct iso_history *history, const struct iso
     }
 }
 
+static void append_marks(struct iso_history *history, const struct iso_history *block)
+{
+    if (!block->marks)
+        return;
+    history_need_marks_column(history);
+    memcpy(history->marks + history->transaction_count, block->marks, block->transaction_count);
+}
+
 static void append_transactions(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms,
                                 const uint32_t *sessions)
 {
@@ -154,6 +162,8 @@ static void append_transactions(struct iso_history *history, const struct iso_hi
     append_extra(history, &history->sts_logical, block->sts_logical, count);
     append_extra(history, &history->cts_logical, block->cts_logical, count);
     append_snapshot_column(history, block);
+    append_marks(history, block);
+    history->whole_rows |= block->whole_rows;
 }
 
 void iso_history_append(struct iso_history *history, const struct iso_history *block, uint32_t input,

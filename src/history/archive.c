@@ -21,6 +21,8 @@ void iso_atoms_archive(struct iso_archive *archive, struct iso_atoms *atoms)
     ISO_ARCHIVE_ANY(archive, "atoms.form", ISO_ARCHIVE_TWIN, atoms->form, atoms->count, atoms->capacity);
     ISO_ARCHIVE_ANY(archive, "atoms.text", ISO_ARCHIVE_COLUMN, atoms->text, atoms->text_size, atoms->text_capacity);
     atoms->slots = iso_archive_slots(archive, "atoms.slots", atoms->slots, &atoms->slot_mask);
+    if (archive->restoring && archive->error->status == ISO_OK)
+        iso_archive_expect(archive, iso_atoms_refill(atoms));
 }
 
 void iso_atom_index_archive(struct iso_archive *archive, struct iso_atom_index *index)
@@ -32,6 +34,8 @@ void iso_atom_index_archive(struct iso_archive *archive, struct iso_atom_index *
     iso_archive_expect(archive, direct == index->direct_capacity && used <= index->slot_count &&
                                     !(index->slot_count & (index->slot_count - 1)));
     index->used = used;
+    if (archive->restoring && archive->error->status == ISO_OK)
+        iso_archive_expect(archive, iso_atom_index_refill(index));
 }
 
 /* ---- histories ---- */
@@ -51,6 +55,7 @@ static void archive_transactions(struct iso_archive *archive, struct iso_history
     TWIN(snapshot);
     TWIN(begun);
     TWIN(ended);
+    TWIN(marks);
     TWIN(sts_logical);
     TWIN(cts_logical);
 #undef TWIN
@@ -124,7 +129,7 @@ static void archive_inputs(struct iso_archive *archive, struct iso_history *hist
 
 void iso_history_archive(struct iso_archive *archive, struct iso_history *history)
 {
-    uint32_t clock = history->clock;
+    uint32_t clock = history->clock, whole_rows = history->whole_rows;
     assert(!history->finished && (!archive->restoring || !history->input_count));
     archive_inputs(archive, history);
     archive_initial(archive, history);
@@ -134,4 +139,6 @@ void iso_history_archive(struct iso_archive *archive, struct iso_history *histor
     archive_names(archive, history);
     iso_archive_value(archive, "clock", &clock, sizeof clock);
     history->clock = clock;
+    iso_archive_value(archive, "whole_rows", &whole_rows, sizeof whole_rows);
+    history->whole_rows = whole_rows;
 }

@@ -1,13 +1,12 @@
 #include "iso/atom.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <assert.h>
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "base/memory.h"
+#include "history/archive.h"
 
 void iso_atoms_init(struct iso_atoms *atoms)
 {
@@ -32,15 +31,6 @@ void iso_atoms_clear(struct iso_atoms *atoms)
     atoms->text_size = 0;
 }
 
-static uint64_t mix(uint64_t bits)
-{
-    bits ^= bits >> 32;
-    bits *= 0xd6e8feb86659fd93u;
-    bits ^= bits >> 32;
-    bits *= 0xd6e8feb86659fd93u;
-    return bits ^ bits >> 32;
-}
-
 /* What is looked up: an integer or a string, in the form that an entry would have. */
 struct probe {
     uint32_t form;
@@ -52,13 +42,13 @@ struct probe {
 static struct probe probe_integer(uint64_t bits, bool negative)
 {
     uint32_t form = negative ? ISO_FORM_NEGATIVE : ISO_FORM_UNSIGNED;
-    return (struct probe){.form = form, .payload = bits, .hash = (uint32_t)mix(bits + negative)};
+    return (struct probe){.form = form, .payload = bits, .hash = (uint32_t)iso_hash_number(bits + negative)};
 }
 
 static struct probe probe_string(const char *text, size_t length)
 {
     assert(length < ISO_FORM_NEGATIVE);
-    return (struct probe){.form = (uint32_t)length, .text = text, .hash = (uint32_t)XXH3_64bits(text, length)};
+    return (struct probe){.form = (uint32_t)length, .text = text, .hash = (uint32_t)iso_hash_text(text, length)};
 }
 
 static bool entry_equals(const struct iso_atoms *atoms, uint32_t index, const struct probe *probe)
@@ -81,6 +71,26 @@ static uint32_t find_slot(const struct iso_atoms *atoms, const struct probe *pro
         if (content >> 32 == probe->hash && entry_equals(atoms, (uint32_t)content - 1, probe))
             return slot;
     }
+}
+
+/* The hashes of another process are in its slots: entries are put into as many anew. */
+bool iso_atoms_refill(struct iso_atoms *atoms)
+{
+    if (!atoms->slots)
+        return true;
+    memset(atoms->slots, 0, ((size_t)atoms->slot_mask + 1) * sizeof *atoms->slots);
+    if (atoms->count > atoms->slot_mask)
+        return false;
+    for (uint32_t i = 0; i < atoms->count; i++) {
+        uint32_t form = atoms->form[i];
+        bool is_text = form < ISO_FORM_NEGATIVE;
+        if (is_text && (atoms->payload[i] > atoms->text_size || form > atoms->text_size - atoms->payload[i]))
+            return false;
+        struct probe probe = is_text ? probe_string(atoms->text + atoms->payload[i], form)
+                                     : probe_integer(atoms->payload[i], form == ISO_FORM_NEGATIVE);
+        atoms->slots[find_slot(atoms, &probe)] = (uint64_t)probe.hash << 32 | (i + 1);
+    }
+    return true;
 }
 
 static void grow_slots(struct iso_atoms *atoms)
@@ -117,11 +127,7 @@ static void reserve_entry(struct iso_atoms *atoms)
 static uint64_t store_text(struct iso_atoms *atoms, const char *text, size_t length)
 {
     size_t need = atoms->text_size + length;
-    if (need >= atoms->text_capacity) { /* also for the empty string: `text` is then never NULL */
-        size_t next = iso_column_capacity(atoms->text_capacity, need + 1);
-        atoms->text = iso_column_grow(atoms->text, atoms->text_capacity, next);
-        atoms->text_capacity = next;
-    }
+    ISO_GROW_COLUMN(atoms->text, need, atoms->text_capacity); /* also for the empty string: `text` is then never NULL */
     if (length)
         memcpy(atoms->text + atoms->text_size, text, length);
     atoms->text_size = need;

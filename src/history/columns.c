@@ -23,8 +23,14 @@ static void operation_extras(struct iso_history *history, uint64_t **columns[OPE
 
 static void grow_zeroed(uint64_t **column, size_t old, size_t next)
 {
-    ISO_GROW(*column, old, next);
+    ISO_COLUMN_RESIZE(*column, old, next);
     memset(*column + old, 0, (next - old) * sizeof **column);
+}
+
+static void grow_marks(struct iso_history *history, size_t old, size_t next)
+{
+    ISO_COLUMN_RESIZE(history->marks, old, next);
+    memset(history->marks + old, 0, (next - old) * sizeof *history->marks);
 }
 
 static void grow_transactions(struct iso_history *history, size_t need)
@@ -33,13 +39,13 @@ static void grow_transactions(struct iso_history *history, size_t need)
     uint64_t **extras[TRANSACTION_EXTRAS];
     if (next >= ISO_NONE)
         iso_out_of_memory(next);
-    ISO_GROW(history->flags, old, next);
-    ISO_GROW(history->tid, old, next);
-    ISO_GROW(history->session, old, next);
-    ISO_GROW(history->sts, old, next);
-    ISO_GROW(history->cts, old, next);
-    ISO_GROW(history->origin, old, next);
-    ISO_GROW(history->first_operation, old ? old + 1 : 0, next + 1);
+    ISO_COLUMN_RESIZE(history->flags, old, next);
+    ISO_COLUMN_RESIZE(history->tid, old, next);
+    ISO_COLUMN_RESIZE(history->session, old, next);
+    ISO_COLUMN_RESIZE(history->sts, old, next);
+    ISO_COLUMN_RESIZE(history->cts, old, next);
+    ISO_COLUMN_RESIZE(history->origin, old, next);
+    ISO_COLUMN_RESIZE(history->first_operation, old ? old + 1 : 0, next + 1);
     if (!old)
         history->first_operation[0] = 0;
     transaction_extras(history, extras);
@@ -48,7 +54,9 @@ static void grow_transactions(struct iso_history *history, size_t need)
             grow_zeroed(extras[i], old, next);
     }
     if (history->snapshot)
-        ISO_GROW(history->snapshot, old, next);
+        ISO_COLUMN_RESIZE(history->snapshot, old, next);
+    if (history->marks)
+        grow_marks(history, old, next);
     history->transaction_capacity = (uint32_t)next;
 }
 
@@ -65,9 +73,9 @@ static void grow_operations(struct iso_history *history, size_t need)
     uint64_t **extras[OPERATION_EXTRAS];
     if (need >= ISO_NONE)
         iso_out_of_memory(next);
-    ISO_GROW(history->kind, old, next);
-    ISO_GROW(history->key, old, next);
-    ISO_GROW(history->value, old, next);
+    ISO_COLUMN_RESIZE(history->kind, old, next);
+    ISO_COLUMN_RESIZE(history->key, old, next);
+    ISO_COLUMN_RESIZE(history->value, old, next);
     operation_extras(history, extras);
     for (int i = 0; i < OPERATION_EXTRAS; i++) {
         if (*extras[i])
@@ -99,9 +107,15 @@ void history_need_snapshot_column(struct iso_history *history)
 {
     if (history->snapshot)
         return;
-    ISO_GROW(history->snapshot, 0, history->transaction_capacity);
+    ISO_COLUMN_RESIZE(history->snapshot, 0, history->transaction_capacity);
     for (uint32_t i = 0; i < history->transaction_count; i++)
         history->snapshot[i] = ISO_NONE;
+}
+
+void history_need_marks_column(struct iso_history *history)
+{
+    if (!history->marks)
+        grow_marks(history, 0, history->transaction_capacity);
 }
 
 static void free_extra(uint64_t **column, size_t capacity)
@@ -120,7 +134,9 @@ void history_drop_optional(struct iso_history *history)
     for (int i = 0; i < OPERATION_EXTRAS; i++)
         free_extra(of_operations[i], history->operation_capacity);
     iso_column_free(history->snapshot, history->transaction_capacity * sizeof *history->snapshot);
+    iso_column_free(history->marks, history->transaction_capacity * sizeof *history->marks);
     history->snapshot = NULL;
+    history->marks = NULL;
 }
 
 void history_release_transactions(struct iso_history *history)
@@ -146,39 +162,19 @@ void history_release_operations(struct iso_history *history)
 
 void history_reserve_lists(struct iso_history *history, uint32_t count)
 {
-    size_t need = (size_t)history->list_count + count + 1, old = history->list_capacity;
-    if (need <= old)
-        return;
-    size_t next = iso_column_capacity(old, need);
-    ISO_GROW(history->list_first, old, next);
-    if (!old)
+    bool is_first = !history->list_capacity;
+    ISO_RESERVE_COLUMN(history->list_first, (size_t)history->list_count + count + 1, history->list_capacity);
+    if (is_first)
         history->list_first[0] = 0;
-    history->list_capacity = (uint32_t)next;
 }
 
 void history_reserve_elements(struct iso_history *history, uint64_t count)
 {
-    size_t need = history->element_count + count, old = history->element_capacity;
-    if (need <= old)
-        return;
-    size_t next = iso_column_capacity(old, need);
-    ISO_GROW(history->element, old, next);
-    history->element_capacity = next;
+    ISO_RESERVE_COLUMN(history->element, history->element_count + count, history->element_capacity);
 }
 
 void history_reserve_snapshots(struct iso_history *history, uint32_t count, uint64_t xips)
 {
-    size_t need = (size_t)history->snapshot_count + count, old = history->snapshot_capacity;
-    if (need > old) {
-        size_t next = iso_column_capacity(old, need);
-        ISO_GROW(history->snapshots, old, next);
-        history->snapshot_capacity = (uint32_t)next;
-    }
-    need = history->xip_count + xips;
-    old = history->xip_capacity;
-    if (need > old) {
-        size_t next = iso_column_capacity(old, need);
-        ISO_GROW(history->snapshot_xips, old, next);
-        history->xip_capacity = next;
-    }
+    ISO_RESERVE_COLUMN(history->snapshots, (size_t)history->snapshot_count + count, history->snapshot_capacity);
+    ISO_RESERVE_COLUMN(history->snapshot_xips, history->xip_count + xips, history->xip_capacity);
 }

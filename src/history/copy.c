@@ -22,17 +22,21 @@ static void copy_moment(struct iso_history *into, const struct iso_history *from
         iso_history_set_lock(into);
 }
 
+void iso_history_copy_operation(struct iso_history *into, const struct iso_history *from, uint32_t o, bool timed)
+{
+    enum iso_operation_kind kind = (enum iso_operation_kind)iso_kind_of(from, o);
+    iso_atom key = iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->key[o]]);
+    uint32_t value = kind == ISO_READ_LIST ? copy_list(into, from, from->value[o])
+                                           : iso_atoms_copy(&into->atoms, &from->atoms, from->value[o]);
+    iso_history_operation(into, kind, key, value);
+    if (timed)
+        copy_moment(into, from, o);
+}
+
 void iso_history_copy_operations(struct iso_history *into, const struct iso_history *from, uint32_t t, bool timed)
 {
-    for (uint32_t o = from->first_operation[t]; o < from->first_operation[t + 1]; o++) {
-        enum iso_operation_kind kind = (enum iso_operation_kind)iso_kind_of(from, o);
-        iso_atom key = iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->key[o]]);
-        uint32_t value = kind == ISO_READ_LIST ? copy_list(into, from, from->value[o])
-                                               : iso_atoms_copy(&into->atoms, &from->atoms, from->value[o]);
-        iso_history_operation(into, kind, key, value);
-        if (timed)
-            copy_moment(into, from, o);
-    }
+    for (uint32_t o = from->first_operation[t]; o < from->first_operation[t + 1]; o++)
+        iso_history_copy_operation(into, from, o, timed);
 }
 
 void iso_history_copy_initial(struct iso_history *into, const struct iso_history *from)
@@ -59,6 +63,9 @@ static void copy_head(struct iso_history *into, const struct iso_history *from, 
         iso_history_set_begun(into, from->begun[t] - 1);
     if (from->ended && from->ended[t])
         iso_history_set_ended(into, from->ended[t] - 1);
+    if (iso_marks_of(from, t))
+        iso_history_set_marks(into, from->marks[t]);
+    into->whole_rows |= from->whole_rows;
 }
 
 void iso_history_copy(struct iso_history *into, const struct iso_history *from, uint32_t t)

@@ -13,6 +13,9 @@ void iso_history_copy(struct iso_history *into, const struct iso_history *from, 
 /* The same with all its timestamps, snapshots and locks. `into` takes the clock of `from`. */
 void iso_history_copy_timed(struct iso_history *into, const struct iso_history *from, uint32_t t);
 
+/* Adds operation `o` to the transaction that `into` began last. */
+void iso_history_copy_operation(struct iso_history *into, const struct iso_history *from, uint32_t o, bool timed);
+
 /* Adds the operations of transaction `t` to the one that `into` began last; `timed`: with their own timestamps,
  * snapshots and locks. */
 void iso_history_copy_operations(struct iso_history *into, const struct iso_history *from, uint32_t t, bool timed);

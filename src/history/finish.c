@@ -1,6 +1,7 @@
 /* The end of building: what only the whole history can tell. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "history/history_private.h"
 
 /* ---- a tid names one transaction ---- */
@@ -15,7 +16,7 @@ static enum iso_status repeated_tid(const struct iso_history *history, uint32_t 
     const char *tid = iso_atom_text(&history->atoms, history->tid[transaction], buffer, &length);
     iso_history_place_text(history, transaction, here, sizeof here);
     iso_history_place_text(history, first, there, sizeof there);
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: tid %.*s stands here and at %s; a tid must be unique", here,
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: tid %.*s occurs here and at %s; a tid must be unique", here,
                          (int)(length < 100 ? length : 100), tid, there);
 }
 
@@ -42,7 +43,7 @@ static uint32_t find_repeated_sparse(const struct iso_history *history)
     uint32_t *seen = iso_allocate(slots * sizeof *seen), found = ISO_NONE;
     memset(seen, 0xff, slots * sizeof *seen); /* ISO_ABSENT is no tid */
     for (uint32_t t = 0; t < history->transaction_count && found == ISO_NONE; t++) {
-        size_t slot = (history->tid[t] * 0x9e3779b97f4a7c15u >> 24) & (slots - 1);
+        size_t slot = iso_hash_number(history->tid[t]) & (slots - 1);
         while (seen[slot] != ISO_ABSENT && seen[slot] != history->tid[t])
             slot = (slot + 1) & (slots - 1);
         if (seen[slot] == history->tid[t])

@@ -92,7 +92,7 @@ void iso_history_clear(struct iso_history *history)
     history->snapshot_count = 0;
     history->xip_count = 0;
     history->clock = ISO_CLOCK_NONE;
-    history->places_known = false;
+    history->places_known = history->whole_rows = false;
 }
 
 uint32_t iso_history_input(struct iso_history *history, const char *name)
@@ -109,8 +109,8 @@ uint32_t iso_history_key(struct iso_history *history, iso_atom key)
         return index;
     if (index == history->key_capacity) {
         size_t old = history->key_capacity, next = iso_column_capacity(old, old + 1);
-        ISO_GROW(history->key_atom, old, next);
-        ISO_GROW(history->key_use, old, next);
+        ISO_COLUMN_RESIZE(history->key_atom, old, next);
+        ISO_COLUMN_RESIZE(history->key_use, old, next);
         history->key_capacity = (uint32_t)next;
     }
     history->key_atom[index] = key;
@@ -123,11 +123,7 @@ uint32_t iso_history_session(struct iso_history *history, iso_atom session)
     uint32_t index = iso_atom_index_get(history->session_index, session, history->session_count);
     if (index < history->session_count)
         return index;
-    if (index == history->session_capacity) {
-        size_t old = history->session_capacity, next = iso_column_capacity(old, old + 1);
-        ISO_GROW(history->session_atom, old, next);
-        history->session_capacity = (uint32_t)next;
-    }
+    ISO_GROW_COLUMN(history->session_atom, index, history->session_capacity);
     history->session_atom[index] = session;
     return history->session_count++;
 }
@@ -150,6 +146,8 @@ uint32_t iso_history_open(struct iso_history *history, uint64_t origin)
         history->begun[transaction] = 0;
     if (history->ended)
         history->ended[transaction] = 0;
+    if (history->marks)
+        history->marks[transaction] = 0;
     return history->transaction_count++;
 }
 
@@ -191,6 +189,7 @@ struct iso_history_mark iso_history_mark(const struct iso_history *history)
         .elements = history->element_count,
         .xips = history->xip_count,
         .clock = history->clock,
+        .whole_rows = history->whole_rows,
     };
 }
 
@@ -203,6 +202,7 @@ void iso_history_rewind(struct iso_history *history, const struct iso_history_ma
     history->element_count = mark->elements;
     history->xip_count = mark->xips;
     history->clock = mark->clock;
+    history->whole_rows = mark->whole_rows;
 }
 
 static void set_stamp(struct iso_history *history, uint64_t *column, uint64_t **twin, struct iso_stamp stamp)
@@ -257,6 +257,12 @@ void iso_history_set_ended(struct iso_history *history, uint64_t nanoseconds)
 {
     history_need_transaction_column(history, &history->ended);
     history->ended[history->transaction_count - 1] = nanoseconds + 1;
+}
+
+void iso_history_set_marks(struct iso_history *history, uint8_t marks)
+{
+    history_need_marks_column(history);
+    history->marks[history->transaction_count - 1] = marks;
 }
 
 uint32_t iso_history_operation(struct iso_history *history, enum iso_operation_kind kind, iso_atom key, uint32_t value)

@@ -5,10 +5,6 @@
 #include "base/memory.h"
 #include "iso/history.h"
 
-/* Grows one column from `old` to `next` elements. */
-#define ISO_GROW(column, old, next)                                                                                    \
-    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
-
 void history_reserve_transactions(struct iso_history *history, uint32_t count);
 void history_release_transactions(struct iso_history *history);
 void history_release_operations(struct iso_history *history);
@@ -21,6 +17,7 @@ void history_reserve_snapshots(struct iso_history *history, uint32_t count, uint
 void history_need_transaction_column(struct iso_history *history, uint64_t **column);
 void history_need_operation_column(struct iso_history *history, uint64_t **column);
 void history_need_snapshot_column(struct iso_history *history);
+void history_need_marks_column(struct iso_history *history);
 
 /* What an operation says about its key: ISO_KEY_SCALAR, ISO_KEY_LIST, or nothing (a null read fits both). */
 static inline uint8_t history_key_use(enum iso_operation_kind kind, uint32_t value)

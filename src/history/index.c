@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "iso/history.h"
 
@@ -45,17 +46,17 @@ static void grow_direct(struct iso_atom_index *index, uint32_t atom)
 static size_t find_slot(const struct iso_atom_index *index, iso_atom atom)
 {
     size_t mask = index->slot_count - 1;
-    size_t slot = (atom * 0x9e3779b97f4a7c15u >> 32) & mask;
+    size_t slot = iso_hash_number(atom) & mask;
     while (index->slots[slot] && (iso_atom)index->slots[slot] != atom)
         slot = (slot + 1) & mask;
     return slot;
 }
 
-static void grow_slots(struct iso_atom_index *index)
+static void set_slots(struct iso_atom_index *index, size_t count)
 {
     size_t old_count = index->slot_count;
     uint64_t *old = index->slots;
-    index->slot_count = old_count ? old_count * 2 : FIRST_SLOTS;
+    index->slot_count = count;
     index->slots = iso_column_grow(NULL, 0, index->slot_count * sizeof *index->slots);
     memset(index->slots, 0, index->slot_count * sizeof *index->slots);
     for (size_t i = 0; i < old_count; i++) {
@@ -63,6 +64,18 @@ static void grow_slots(struct iso_atom_index *index)
             index->slots[find_slot(index, (iso_atom)old[i])] = old[i];
     }
     iso_column_free(old, old_count * sizeof *old);
+}
+
+bool iso_atom_index_refill(struct iso_atom_index *index)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < index->slot_count; i++)
+        used += index->slots[i] != 0;
+    if (index->slot_count && used == index->slot_count)
+        return false;
+    if (index->slot_count)
+        set_slots(index, index->slot_count);
+    return true;
 }
 
 uint32_t iso_atom_index_get_slow(struct iso_atom_index *index, iso_atom atom, uint32_t next)
@@ -75,7 +88,7 @@ uint32_t iso_atom_index_get_slow(struct iso_atom_index *index, iso_atom atom, ui
         return index->direct[atom] - 1;
     }
     if (index->used * 4 >= index->slot_count * 3)
-        grow_slots(index);
+        set_slots(index, index->slot_count ? index->slot_count * 2 : FIRST_SLOTS);
     size_t slot = find_slot(index, atom);
     if (!index->slots[slot]) {
         index->slots[slot] = (uint64_t)(next + 1) << 32 | atom;

@@ -36,6 +36,9 @@ static inline uint32_t iso_atom_index_known(const struct iso_atom_index *index, 
     return atom < index->direct_capacity ? index->direct[atom] - 1 : UINT32_MAX;
 }
 
+/* After slots of another process were read: all are put where they belong here. False: there are too many. */
+bool iso_atom_index_refill(struct iso_atom_index *index);
+
 /* The number of `atom`, or ISO_NONE. */
 uint32_t iso_atom_index_find(const struct iso_atom_index *index, iso_atom atom);
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "history/index.h"
 
@@ -26,8 +27,7 @@ static void table_init(struct table *table, const struct iso_history *history)
 /* The slot of a key and value: of its first write, or empty. */
 static uint32_t *find_slot(const struct table *table, uint32_t key, uint32_t value)
 {
-    uint64_t hash = ((uint64_t)key << 32 | value) * 0x9e3779b97f4a7c15u;
-    uint32_t slot = (uint32_t)(hash >> 32) & table->mask;
+    uint32_t slot = (uint32_t)iso_hash_pair(key, value) & table->mask;
     for (; table->slots[slot]; slot = (slot + 1) & table->mask) {
         uint32_t o = table->slots[slot] - 1;
         if (table->history->key[o] == key && table->history->value[o] == value)
@@ -215,6 +215,9 @@ static void copy_transaction(const struct builder *builder, uint32_t t)
         iso_history_set_begun(into, from->begun[t] - 1);
     if (from->ended && from->ended[t])
         iso_history_set_ended(into, from->ended[t] - 1);
+    if (iso_marks_of(from, t))
+        iso_history_set_marks(into, from->marks[t]);
+    into->whole_rows |= from->whole_rows;
     for (uint32_t o = from->first_operation[t]; o < from->first_operation[t + 1]; o++) {
         if (operation_stays(builder, o))
             copy_operation(builder, o);

@@ -1,6 +1,7 @@
 /* Repeats: transactions that stand in the input again, word for word. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "history/history_private.h"
 
 static bool same_stamp(const uint64_t *physical, const uint64_t *logical, uint32_t a, uint32_t b)
@@ -22,7 +23,7 @@ static bool same_list(const struct iso_history *history, uint32_t a, uint32_t b)
     uint64_t first = history->list_first[a], other = history->list_first[b];
     uint64_t count = history->list_first[a + 1] - first;
     return count == history->list_first[b + 1] - other &&
-           !memcmp(history->element + first, history->element + other, count * sizeof *history->element);
+           (!count || !memcmp(history->element + first, history->element + other, count * sizeof *history->element));
 }
 
 static bool same_operation(const struct iso_history *history, uint32_t a, uint32_t b)
@@ -59,7 +60,8 @@ static bool same_content(const struct iso_history *history, uint32_t a, uint32_t
     uint32_t left = history->first_operation[a], right = history->first_operation[b];
     uint32_t count = history->first_operation[a + 1] - left;
     if (history->flags[a] != history->flags[b] || history->session[a] != history->session[b] ||
-        count != history->first_operation[b + 1] - right || !same_place_in_time(history, a, b))
+        iso_marks_of(history, a) != iso_marks_of(history, b) || count != history->first_operation[b + 1] - right ||
+        !same_place_in_time(history, a, b))
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (!same_operation(history, left + i, right + i))
@@ -95,6 +97,7 @@ static void move_transaction(struct iso_history *history, uint32_t to, uint32_t 
     MOVE(history->snapshot, to, from);
     MOVE(history->begun, to, from);
     MOVE(history->ended, to, from);
+    MOVE(history->marks, to, from);
     MOVE(history->sts_logical, to, from);
     MOVE(history->cts_logical, to, from);
     move_operations(history, history->first_operation[to], first, count);
@@ -104,7 +107,7 @@ static void move_transaction(struct iso_history *history, uint32_t to, uint32_t 
 /* The slot of `tid`: of its first transaction, or empty. */
 static size_t find(const struct iso_history *history, const uint32_t *slots, size_t mask, iso_atom tid)
 {
-    size_t slot = (tid * 0x9e3779b97f4a7c15u >> 24) & mask;
+    size_t slot = iso_hash_number(tid) & mask;
     while (slots[slot] != ISO_NONE && history->tid[slots[slot]] != tid)
         slot = (slot + 1) & mask;
     return slot;
@@ -132,4 +135,23 @@ uint32_t iso_history_drop_repeats(struct iso_history *history)
     history->transaction_count = kept;
     history->operation_count = count ? history->first_operation[kept] : 0;
     return count - kept;
+}
+
+void iso_history_drop_operations(struct iso_history *history, const bool *drops)
+{
+    uint32_t kept = 0, o = 0;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        uint32_t end = t + 1 < history->transaction_count ? history->first_operation[t + 1] : history->operation_count;
+        history->first_operation[t] = kept;
+        for (; o < end; o++) {
+            if (drops[o])
+                continue;
+            if (kept != o)
+                move_operations(history, kept, o, 1);
+            kept++;
+        }
+    }
+    history->operation_count = kept;
+    if (history->transaction_count)
+        history->first_operation[history->transaction_count] = kept;
 }

@@ -3,8 +3,7 @@
  * All snapshots are ordered by how many committed xids they see; in a correct system each contains the one
  * before. A transaction's sts is the place of its own snapshot, its cts lies just below the first snapshot
  * that sees its xid. A snapshot that does not contain the one before it is a breach: TIMESTAMP, kind
- * snapshot-order. Measured on PostgreSQL 15 (design, section 2): commit LSN order is no substitute, it gives
- * false alarms.
+ * snapshot-order. Commit LSN order is no substitute, it gives false alarms (docs/semantics.md).
  */
 #ifndef ISO_HISTORY_SNAPSHOT_H
 #define ISO_HISTORY_SNAPSHOT_H

@@ -7,8 +7,12 @@
  * transaction that writes a, b, a keeps all three. A repeat of equal content is ignored, one of other content is a
  * violation.
  */
+#include <inttypes.h>
+
 #include "base/memory.h"
+#include "history/gtid.h"
 #include "join/join_private.h"
+#include "verdict/unjudged.h"
 
 /* ---- identities ---- */
 
@@ -76,7 +80,7 @@ static void follow_run(struct iso_join *join, struct join_lane *lane, struct joi
 {
     if (same(lane->current, identity))
         return;
-    uint32_t before = lane->current.tag ? join_map_get(&join->by_identity, lane->current) : ISO_NONE;
+    uint32_t before = lane->current.tag ? join_map_get(&join->open.by_identity, lane->current) : ISO_NONE;
     uint64_t cts_before = lane->cts;
     bool larger = cts > cts_before;
     lane->current = identity;
@@ -85,7 +89,7 @@ static void follow_run(struct iso_join *join, struct join_lane *lane, struct joi
     if (larger && cts_before > join->closed)
         join->closed = cts_before;
     if (before != ISO_NONE && larger) {
-        join->transactions[before].flags |= JOIN_CLOSED;
+        join->open.list[before].flags |= JOIN_CLOSED;
         join_settle(join, before, 0);
     }
 }
@@ -93,23 +97,31 @@ static void follow_run(struct iso_join *join, struct join_lane *lane, struct joi
 /* ---- opening and closing ---- */
 
 /* Where in the log a row's transaction commits, as far as the row tells: PostgreSQL's rows say where the commit before
- * ended, a binlog's rows stand in front of their commit. */
-static uint64_t commit_place(struct join_identity identity, const struct iso_event *event)
+ * ended, a binlog's rows stand in front of their commit. Commits that are numbered go by that: after a failover the
+ * log is another server's, and its files say nothing. */
+uint64_t join_commit_place(struct join_identity identity, const struct iso_event *event)
 {
-    enum { BINLOG_OFFSET_BITS = 40, BINLOG_ROW_BITS = 24 };
-    if (identity.tag == JOIN_BY_XID)
-        return event->position[0] + 1;
-    return (event->position[0] << BINLOG_OFFSET_BITS | event->position[1] >> BINLOG_ROW_BITS) + 1;
+    enum { BINLOG_ROW_BITS = 24 };
+    if (event->commit)
+        return iso_gtid_commit(event->commit);
+    if (identity.tag == JOIN_BY_XID) /* of a connector's first transaction nobody says what was before */
+        return event->position[0] ? event->position[0] + 1 : event->position[1];
+    return iso_binlog_place(event->position[0], event->position[1] >> BINLOG_ROW_BITS) + 1;
 }
 
 static void note_position(struct join_transaction *transaction, const struct iso_event *event)
 {
-    if (event->type == ISO_EVENT_END) {
-        transaction->position = event->position[1];
+    bool marks = event->type == ISO_EVENT_IGNORED && transaction->identity.tag == JOIN_BY_TEXT;
+    if (event->commit) {
+        transaction->position = join_commit_place(transaction->identity, event);
         transaction->flags |= JOIN_COMMIT_SAID | JOIN_HAS_POSITION;
-    } else if ((event->type == ISO_EVENT_ROW || event->type == ISO_EVENT_DROP) &&
+    } else if (event->type == ISO_EVENT_END) {
+        transaction->position = event->position[1];
+        transaction->committed = event->time;
+        transaction->flags |= JOIN_COMMIT_SAID | JOIN_HAS_POSITION;
+    } else if ((event->type == ISO_EVENT_ROW || event->type == ISO_EVENT_DROP || marks) &&
                !(transaction->flags & JOIN_COMMIT_SAID)) {
-        uint64_t place = commit_place(transaction->identity, event);
+        uint64_t place = join_commit_place(transaction->identity, event);
         transaction->position = place > transaction->position ? place : transaction->position;
         transaction->flags |= JOIN_HAS_POSITION;
     }
@@ -127,26 +139,34 @@ static void note_times(struct iso_join *join, struct join_transaction *transacti
         transaction->flags |= JOIN_HAS_CTS;
         join->largest = event->cts.physical > join->largest ? event->cts.physical : join->largest;
     }
-    if ((event->flags & ISO_EVENT_HAS_POSITION) && join->capability->positions)
+    if (((event->flags & ISO_EVENT_HAS_POSITION) || event->commit) && join->capability->positions)
         note_position(transaction, event);
 }
 
 uint32_t join_open(struct iso_join *join, struct join_identity identity, const struct iso_event *event)
 {
-    uint32_t number = join_map_get(&join->by_identity, identity);
+    uint32_t number = join_map_get(&join->open.by_identity, identity);
     if (number == ISO_NONE) {
         number = join_new_transaction(join, identity);
-        join->transactions[number].origin = event->origin;
+        join->open.list[number].origin = event->origin;
         join->stats.transactions++;
     }
-    note_times(join, &join->transactions[number], event);
+    note_times(join, &join->open.list[number], event);
     return number;
+}
+
+/* Of the events that END counts, those that have come. */
+uint64_t join_events_of(const struct join_transaction *transaction)
+{
+    bool collected = transaction->flags & JOIN_COLLECTED;
+    return (uint64_t)transaction->rows.count - transaction->dropped +
+           (collected ? transaction->covered_others : transaction->others);
 }
 
 void join_check_complete(struct iso_join *join, uint32_t number)
 {
-    struct join_transaction *transaction = &join->transactions[number];
-    uint64_t have = (uint64_t)transaction->rows.count - transaction->dropped + transaction->others;
+    struct join_transaction *transaction = &join->open.list[number];
+    uint64_t have = join_events_of(transaction);
     bool ended = (transaction->flags & JOIN_ENDED) && have >= transaction->expected;
     if (join->capability->closing == JOIN_CLOSES_WITH_RECORD) {
         if (!transaction->markers.count || ended) /* other markers may still come */
@@ -160,45 +180,128 @@ void join_check_complete(struct iso_join *join, uint32_t number)
     }
 }
 
+/* PostgreSQL shows older snapshots an empty table (pipeline/altered.c). */
+static void note_altered(struct iso_join *join, uint32_t number, const struct join_table *table)
+{
+    if (join->open.list[number].identity.tag != JOIN_BY_XID)
+        return;
+    uint32_t row = join_new_row(join, &join->open.list[number].altered);
+    join->rows.list[row].key = (uint32_t)(table - join->tables.list);
+}
+
+/* Whether the sources bring what END counts of an event's table; of no table are logical messages. */
+static bool comes(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
+{
+    return event->table == ISO_ABSENT ? join->expects_in_band
+                                      : join_is_covered(join, join_table_named(join, &block->atoms, event->table));
+}
+
+/* What an END counts by collection: those that no source covers are nobody's here. */
+void join_take_collection(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
+{
+    struct join_identity identity;
+    if (!join_identity_of(join, block, event, &identity))
+        return;
+    if (!join->end.collected || !same(join->end.of, identity))
+        join->end.count = 0;
+    join->end.collected = true;
+    join->end.of = identity;
+    join->tables.collections = true;
+    if (event->table != ISO_ABSENT)
+        join_table_named(join, &block->atoms, event->table)->collected = true;
+    if (comes(join, block, event))
+        join->end.count += event->count;
+}
+
+/* Rows of a table look otherwise from here on. */
+void join_take_schema(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
+{
+    struct join_identity identity;
+    if (event->flags & ISO_EVENT_ALONE && event->operation != ISO_TABLE_SAME)
+        join_take_table_change(join, block, event);
+    if (!(event->flags & ISO_EVENT_EPOCH) || event->table == ISO_ABSENT)
+        return;
+    join->stats.epochs++;
+    if (!join_identity_of(join, block, event, &identity) ||
+        (join_map_get(&join->open.by_identity, identity) == ISO_NONE && join_settled_find(join, identity)))
+        return;
+    uint32_t number = join_open(join, identity, event);
+    note_altered(join, number, join_table_named(join, &block->atoms, event->table));
+}
+
+/* A group of the binlog of which the connector made no event: it changed nothing that is captured, or its rows are not
+ * logged as rows. It is noted, so that it is counted once. */
+static void note_empty(struct iso_join *join, struct join_identity identity, const struct iso_event *event, bool known)
+{
+    bool empty = (event->flags & ISO_EVENT_HAS_COUNT) && !event->count && identity.tag == JOIN_BY_TEXT;
+    if (!empty || known || join_settled_find(join, identity))
+        return;
+    join->stats.empty_ends++;
+    if (!join->options.clients)
+        join_settled_note(join, identity, ISO_ABSENT, 0);
+}
+
 void join_take_end(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
 {
     struct join_identity identity;
+    bool is_first = !join->ends_come; /* no BEGIN came either */
     join->ends_come = true;
-    if ((event->flags & ISO_EVENT_HAS_POSITION) && event->position[1] > join->last_end)
-        join->last_end = event->position[1];
+    if ((event->flags & ISO_EVENT_HAS_POSITION) && event->position[1] > join->end.last)
+        join->end.last = event->position[1];
     if (join->capability->closing != JOIN_CLOSES_AT_END || !join_identity_of(join, block, event, &identity))
         return;
-    bool known = join_map_get(&join->by_identity, identity) != ISO_NONE;
+    join_note_ended(join, identity);
+    bool known = join_map_get(&join->open.by_identity, identity) != ISO_NONE;
+    note_empty(join, identity, event, known);
     bool empty =
         (event->flags & ISO_EVENT_HAS_COUNT) && !event->count && !join->options.clients; /* nobody waits for it */
     if (!known && (empty || join_settled_find(join, identity)))
         return;
     uint32_t number = join_open(join, identity, event);
-    struct join_transaction *transaction = &join->transactions[number];
+    struct join_transaction *transaction = &join->open.list[number];
     uint32_t count = event->flags & ISO_EVENT_HAS_COUNT ? event->count : 0;
+    bool collected = join->end.collected && same(join->end.of, identity);
+    if (collected) {
+        transaction->flags |= JOIN_COLLECTED;
+        count = join->end.count;
+    }
+    join->end.collected = false;
     /* After a restart END may come again, and counts what was sent since: the largest count is of the whole. */
     if (!(transaction->flags & JOIN_ENDED) || count > transaction->expected)
         transaction->expected = count;
-    transaction->flags |= JOIN_ENDED;
+    transaction->flags |= JOIN_ENDED | (is_first ? JOIN_STARTED_BEFORE : 0);
     join_check_complete(join, number);
 }
 
 /* Places rise within a partition; what does not rise was sent again. */
-static bool count_other(struct iso_join *join, uint32_t number, const struct iso_event *event)
+static bool count_other(struct iso_join *join, uint32_t number, const struct iso_history *block,
+                        const struct iso_event *event)
 {
-    struct join_transaction *transaction = &join->transactions[number];
+    bool is_of_covered = comes(join, block, event);
+    struct join_transaction *transaction = &join->open.list[number];
     uint32_t input = iso_origin_input(event->origin), row = transaction->others_seen.first;
-    for (uint32_t i = 0; i < transaction->others_seen.count && join->rows[row].key != input; i++)
-        row = join->rows[row].next;
+    for (uint32_t i = 0; i < transaction->others_seen.count && join->rows.list[row].key != input; i++)
+        row = join->rows.list[row].next;
     if (row == ISO_NONE) {
         row = join_new_row(join, &transaction->others_seen);
-        join->rows[row].key = input;
-    } else if (event->order && event->order <= join->rows[row].ordinal) {
+        join->rows.list[row].key = input;
+    } else if (event->order && event->order <= join->rows.list[row].ordinal) {
         return false;
     }
-    join->rows[row].ordinal = event->order;
+    join->rows.list[row].ordinal = event->order;
     transaction->others++;
+    transaction->covered_others += is_of_covered;
     return true;
+}
+
+static bool is_settled(struct iso_join *join, struct join_identity identity, const struct iso_history *block,
+                       const struct iso_event *event)
+{
+    const struct join_settled_entry *settled =
+        join_map_get(&join->open.by_identity, identity) == ISO_NONE ? join_settled_find(join, identity) : NULL;
+    if (settled && settled->undone && event->flags & ISO_EVENT_HAS_MARKER)
+        join_undo_marker(join, join_text(join, block, event->marker));
+    return settled;
 }
 
 /* An event that END counts and that is no row: a logical message, a row of a table that is not looked at, a marker. */
@@ -207,7 +310,7 @@ void join_take_other(struct iso_join *join, const struct iso_history *block, con
     struct join_identity identity;
     bool counts = join->capability->by_id && (event->flags & ISO_EVENT_HAS_ID);
     if ((!counts && !(event->flags & ISO_EVENT_HAS_MARKER)) || !join_identity_of(join, block, event, &identity) ||
-        (join_map_get(&join->by_identity, identity) == ISO_NONE && join_settled_find(join, identity)))
+        is_settled(join, identity, block, event))
         return;
     if (join->capability->runs)
         follow_run(join, lane_of(join, event->origin), identity, event->cts.physical);
@@ -215,25 +318,51 @@ void join_take_other(struct iso_join *join, const struct iso_history *block, con
     if (event->flags & ISO_EVENT_HAS_MARKER)
         join_note_marker(join, number, join_text(join, block, event->marker));
     if (counts)
-        count_other(join, number, event);
+        count_other(join, number, block, event);
     join_check_complete(join, number);
 }
 
 /* Without END: once every partition has gone on to later positions. */
-void join_close_passed(struct iso_join *join)
+bool iso_join_waits_for_positions(const struct iso_join *join)
 {
-    uint64_t reached = UINT64_MAX;
-    if (join->capability->closing != JOIN_CLOSES_AT_END || join->ends_come)
-        return;
+    return join->capability->closing == JOIN_CLOSES_AT_END && !join->ends_come;
+}
+
+void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behind)
+{
+    join_lane(join, input)->left_behind = left_behind;
+}
+
+/* The least of the lanes that are waited for; if all are left behind, what the furthest has passed. */
+static uint64_t all_have_passed(const struct iso_join *join)
+{
+    uint64_t least = UINT64_MAX, most = 0;
     for (uint32_t i = 0; i < join->lane_count; i++) {
         const struct join_lane *lane = &join->lanes[i];
         if (lane->used && !lane->declared)
-            return;
-        if (lane->declared && lane->reached < reached)
-            reached = lane->reached;
+            return 0;
+        most = lane->reached > most ? lane->reached : most;
+        if (lane->declared && !lane->left_behind && lane->reached < least)
+            least = lane->reached;
     }
-    for (uint32_t number = join->oldest; number != ISO_NONE;) {
-        struct join_transaction *transaction = &join->transactions[number];
+    return least == UINT64_MAX ? most : least;
+}
+
+bool iso_join_holds_back(const struct iso_join *join, uint32_t input)
+{
+    if (!iso_join_waits_for_positions(join) || join->open.oldest == ISO_NONE || input >= join->lane_count)
+        return false;
+    const struct join_lane *lane = &join->lanes[input];
+    return lane->declared && !lane->left_behind && lane->reached <= all_have_passed(join);
+}
+
+void join_close_passed(struct iso_join *join)
+{
+    if (!iso_join_waits_for_positions(join))
+        return;
+    uint64_t reached = all_have_passed(join);
+    for (uint32_t number = join->open.oldest; number != ISO_NONE;) {
+        struct join_transaction *transaction = &join->open.list[number];
         uint32_t next = transaction->newer;
         if (!(transaction->flags & JOIN_HAS_POSITION) || transaction->position > reached)
             break;
@@ -247,22 +376,22 @@ void join_close_passed(struct iso_join *join)
  * least its END, and is open or settled. */
 void join_promise(struct iso_join *join)
 {
-    uint64_t promise = join->last_end;
+    uint64_t promise = join->end.last;
     if (!promise || join->options.clients || join->expects_in_band || join->in_band || !join->capability->positions)
         return;
-    for (uint32_t i = join->oldest; i != ISO_NONE; i = join->transactions[i].newer)
-        if ((join->transactions[i].flags & JOIN_HAS_POSITION) && join->transactions[i].position <= promise)
-            promise = join->transactions[i].position - 1;
+    for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer)
+        if ((join->open.list[i].flags & JOIN_HAS_POSITION) && join->open.list[i].position <= promise)
+            promise = join->open.list[i].position - 1;
     if (promise <= join->promised)
         return;
     join->promised = promise;
-    join_give_watermark(join, promise - 1); /* initial rows may still come, at `promised` */
+    join_give_watermark(join, promise);
 }
 
 /* All before it has come in this partition. */
 static void note_reached(struct join_lane *lane, struct join_identity identity, const struct iso_event *event)
 {
-    uint64_t place = commit_place(identity, event) - 1;
+    uint64_t place = join_commit_place(identity, event) - 1;
     lane->reached = place > lane->reached ? place : lane->reached;
 }
 
@@ -274,13 +403,13 @@ struct arrival {
     uint32_t key;
     uint64_t ordinal;
     uint32_t content;
-    bool conditional;
+    bool conditional, again;
 };
 
 static uint64_t ordinal_of(struct iso_join *join, const struct arrival *arrival, const struct join_lane *lane)
 {
     const struct iso_event *event = arrival->event;
-    struct join_key *state = &join->key_states[arrival->key];
+    struct join_key *state = &join->keys.list[arrival->key];
     if (join->capability->runs) {
         state->occurrences = state->run == lane->run ? state->occurrences + 1 : 1;
         state->run = lane->run;
@@ -306,12 +435,12 @@ static uint32_t content_of(const struct arrival *arrival)
 }
 
 /* What the row before it left, as it is told: what a conditional delete depends on, and a drop. */
-static void note_value(struct iso_join *join, const struct iso_history *block, iso_atom table, uint32_t key,
-                       iso_atom value)
+void join_note_value(struct iso_join *join, const struct iso_history *block, iso_atom table, uint32_t key,
+                     iso_atom value)
 {
-    struct join_key *state = &join->key_states[key];
+    struct join_key *state = &join->keys.list[key];
     if (state->table == ISO_ABSENT && table != ISO_ABSENT)
-        state->table = iso_atoms_copy(&join->keys.atoms, &block->atoms, table);
+        state->table = iso_atoms_copy(&join->keys.names.atoms, &block->atoms, table);
     state->value = value == ISO_ABSENT || join->capability->runs ? value : 0;
 }
 
@@ -325,8 +454,8 @@ static bool is_ranked(const struct iso_join *join, const struct iso_event *event
 static void append(struct iso_join *join, uint32_t number, const struct arrival *arrival)
 {
     const struct iso_event *event = arrival->event;
-    uint32_t row = join_new_row(join, &join->transactions[number].rows);
-    struct join_row *it = &join->rows[row];
+    uint32_t row = join_new_row(join, &join->open.list[number].rows);
+    struct join_row *it = &join->rows.list[row];
     it->key = arrival->key;
     it->ordinal = arrival->ordinal;
     it->rank = is_ranked(join, event) ? arrival->ordinal : ++join->tellings;
@@ -340,29 +469,64 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
         it->flags |= JOIN_ROW_AFTER;
     } else {
         join->stats.unknown_values++;
+        it->after = iso_value_unknown(&join->texts, ISO_UNJUDGED_UNKNOWN_VALUE);
     }
-    if (arrival->conditional && join->key_states[arrival->key].value != join_text(join, arrival->block, event->before))
+    if (event->flags & ISO_EVENT_UNREPORTED) {
+        it->flags |= JOIN_ROW_UNREPORTED;
+        join->open.list[number].unreported++;
+    }
+    if (arrival->conditional && join->keys.list[arrival->key].value != join_text(join, arrival->block, event->before))
         it->flags |= JOIN_ROW_WITHOUT;
     if ((event->flags & ISO_EVENT_HAS_BEFORE) && !arrival->conditional) {
         it->before = join_text(join, arrival->block, event->before);
         it->flags |= JOIN_ROW_BEFORE;
     }
+    if (join->open.list[number].identity.tag == JOIN_BY_TEXT && join->capability->positions)
+        join_note_version(join, arrival->key, join_commit_place(join->open.list[number].identity, event),
+                          (it->flags & JOIN_ROW_BEFORE) && it->before != ISO_ABSENT);
+    it = &join->rows.list[row];
+    struct join_key *state = &join->keys.list[arrival->key];
+    if (!state->was_changed)
+        join_learn_initial(join, arrival->key, event, it);
+    state->was_changed = true;
+    state->lane = iso_origin_input(event->origin);
+    state->content =
+        event->flags & ISO_EVENT_HAS_AFTER || it->operation == ISO_ROW_DELETE
+            ? join_content(&arrival->block->atoms, it->operation == ISO_ROW_DELETE ? ISO_ABSENT : event->after)
+            : 0;
+    it = &join->rows.list[row];
     if (!(it->flags & JOIN_ROW_WITHOUT))
-        note_value(join, arrival->block, event->table, arrival->key,
-                   it->flags & JOIN_ROW_AFTER || join->capability->runs ? it->after : 0);
+        join_note_value(join, arrival->block, event->table, arrival->key,
+                        it->flags & JOIN_ROW_AFTER || join->capability->runs ? it->after : 0);
     join->stats.rows++;
+}
+
+/* Whether the lane tells again what it told before: of a commit behind others, or not behind the last row of this one.
+ * After a failover that comes from another server's log, where rows stand at other places. */
+static bool goes_back(struct join_lane *lane, const struct iso_event *event)
+{
+    enum { BINLOG_ROW_BITS = 24 };
+    if (!event->commit || !(event->flags & ISO_EVENT_HAS_POSITION))
+        return false;
+    uint64_t place = iso_binlog_place(event->position[0], event->position[1] >> BINLOG_ROW_BITS);
+    if (event->commit > lane->number)
+        lane->goes_back = false;
+    else if (event->commit < lane->number || place < lane->place)
+        lane->goes_back = true;
+    lane->number = event->commit > lane->number ? event->commit : lane->number;
+    lane->place = place;
+    return lane->goes_back;
 }
 
 /* The row of that key and ordinal. In runs counts are shifted where a sender started over within one transaction: there
  * it is a row of that key and content, and one of new content is what was cut off before. */
 static uint32_t find_row(const struct iso_join *join, const struct join_transaction *transaction,
-                         const struct arrival *arrival)
+                         const struct arrival *arrival, bool by_content)
 {
     uint32_t row = transaction->cursor == ISO_NONE ? transaction->rows.first : transaction->cursor;
     for (uint32_t i = 0; i < transaction->rows.count; i++) {
-        const struct join_row *it = &join->rows[row];
-        if (it->key == arrival->key &&
-            (join->capability->runs ? it->content == arrival->content : it->ordinal == arrival->ordinal))
+        const struct join_row *it = &join->rows.list[row];
+        if (it->key == arrival->key && (by_content ? it->content == arrival->content : it->ordinal == arrival->ordinal))
             return row;
         row = it->next == ISO_NONE || row == transaction->rows.last ? transaction->rows.first : it->next;
     }
@@ -373,18 +537,21 @@ static uint32_t find_row(const struct iso_join *join, const struct join_transact
  * touched since the transaction began, or its last row in it stood before. */
 static uint32_t known_row(struct iso_join *join, uint32_t number, const struct arrival *arrival)
 {
-    struct join_key *state = &join->key_states[arrival->key];
-    struct join_transaction *transaction = &join->transactions[number];
-    bool later =
-        state->stamp < transaction->stamp || (state->stamp == transaction->stamp && arrival->ordinal > state->ordinal);
-    if (later) {
+    struct join_key *state = &join->keys.list[arrival->key];
+    struct join_transaction *transaction = &join->open.list[number];
+    bool untouched = state->stamp < transaction->stamp;
+    bool later = untouched || (state->stamp == transaction->stamp && arrival->ordinal > state->ordinal);
+    uint32_t row = ISO_NONE;
+    if (!later)
+        row = find_row(join, transaction, arrival, join->capability->runs);
+    if (row == ISO_NONE && arrival->again && !untouched)
+        row = find_row(join, transaction, arrival, true);
+    if (row == ISO_NONE && later) {
         state->stamp = transaction->stamp;
         state->ordinal = arrival->ordinal;
-        return ISO_NONE;
     }
-    uint32_t row = find_row(join, transaction, arrival);
     if (row != ISO_NONE)
-        transaction->cursor = join->rows[row].next;
+        transaction->cursor = join->rows.list[row].next;
     return row;
 }
 
@@ -401,11 +568,45 @@ static void find_content(struct iso_join *join, const struct arrival *arrival, e
     finding->cts = cts;
 }
 
+/* Of a transaction that did not commit. */
+static void take_undone(struct iso_join *join, struct join_identity identity, const struct arrival *arrival)
+{
+    const struct iso_event *event = arrival->event;
+    struct join_key *state = &join->keys.list[arrival->key];
+    struct join_row told = {.flags = event->flags & ISO_EVENT_HAS_BEFORE ? JOIN_ROW_BEFORE : 0, .before = ISO_ABSENT};
+    join->stats.rows_gone[join->options.xa ? ISO_ROWS_XA : ISO_ROWS_UNDONE]++;
+    if (event->flags & ISO_EVENT_HAS_MARKER)
+        join_undo_marker(join, join_text(join, arrival->block, event->marker));
+    if (told.flags)
+        told.before = join_text(join, arrival->block, event->before);
+    if (!state->was_changed) /* what it found was there all the same */
+        join_learn_initial(join, arrival->key, event, &told);
+    state->was_changed = true;
+    state->content = 0;
+    if (!join->options.xa)
+        return;
+    struct join_transaction transaction = {
+        .identity = identity, .origin = event->origin, .rows = {ISO_NONE, ISO_NONE, 0}};
+    note_times(join, &transaction, event);
+    uint32_t row = join_new_row(join, &transaction.rows);
+    join->rows.list[row].key = arrival->key;
+    join->rows.list[row].ordinal = arrival->ordinal;
+    join->rows.list[row].after =
+        event->operation == ISO_ROW_DELETE ? ISO_ABSENT : join_text(join, arrival->block, event->after);
+    join_give_unknown(join, &transaction);
+    join_free_rows(join, &transaction.rows);
+}
+
 /* A row of what was settled before. */
 static void take_late(struct iso_join *join, struct join_settled_entry *entry, const struct arrival *arrival)
 {
+    if (entry->undone) {
+        take_undone(join, entry->identity, arrival);
+        return;
+    }
     enum join_sight sight = join_settled_look(join, entry, arrival->key, arrival->ordinal, arrival->content);
     iso_atom tid = entry->tid == ISO_ABSENT ? join_name_of(join, entry->identity) : entry->tid;
+    join->stats.rows_gone[sight == JOIN_REPEAT ? ISO_ROWS_REPEATED : ISO_ROWS_LATE]++;
     if (sight == JOIN_REPEAT) {
         join->stats.repeats++;
         return;
@@ -416,39 +617,20 @@ static void take_late(struct iso_join *join, struct join_settled_entry *entry, c
 
 static void take_again(struct iso_join *join, uint32_t number, uint32_t row, const struct arrival *arrival)
 {
-    struct join_row *known = &join->rows[row];
-    struct join_transaction *transaction = &join->transactions[number];
+    struct join_row *known = &join->rows.list[row];
+    struct join_transaction *transaction = &join->open.list[number];
     uint64_t cts = 0;
+    join->stats.rows_gone[known->content == arrival->content ? ISO_ROWS_REPEATED : ISO_ROWS_LATE]++;
     if (known->content == arrival->content) {
         join->stats.repeats++;
         if (!is_ranked(join, arrival->event))
             known->rank = ++join->tellings;
         return;
     }
-    uint32_t record = join_map_get(&join->by_claim, transaction->identity);
-    iso_atom tid = record == ISO_NONE ? join_name(join, transaction) : join->records[record].tid;
+    uint32_t record = join_map_get(&join->records.by_claim, transaction->identity);
+    iso_atom tid = record == ISO_NONE ? join_name(join, transaction) : join->records.list[record].tid;
     join_commit_timestamp(transaction, &cts);
     find_content(join, arrival, ISO_OTHER_CONTENT, tid, known->after, known->origin, cts);
-}
-
-/* What a connector's snapshot found: there before everything else. Read again, or after the stream has told of the key,
- * it is nothing new. */
-static void take_initial(struct iso_join *join, const struct iso_history *block, const struct iso_event *event,
-                         uint32_t key)
-{
-    struct join_identity identity = {key, JOIN_BY_CTS};
-    if (join->key_states[key].stamp || join_map_get(&join->snapshot_rows, identity) != ISO_NONE) {
-        join->stats.repeats++;
-        return;
-    }
-    join_map_put(&join->snapshot_rows, identity, 0);
-    if (!(event->flags & ISO_EVENT_HAS_AFTER)) {
-        join->stats.unknown_values++;
-        return;
-    }
-    join->stats.snapshot_rows++;
-    note_value(join, block, event->table, key, join_text(join, block, event->after));
-    join_give_initial(join, key, join_text(join, block, event->after), event->origin);
 }
 
 enum iso_status join_take_row(struct iso_join *join, const struct iso_history *block, const struct iso_event *event,
@@ -457,21 +639,36 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
     struct join_identity identity;
     struct arrival arrival = {.block = block, .event = event, .conditional = event->type == ISO_EVENT_DELETE_IF};
     arrival.key = join_key_number(join, block, event->key);
+    join->stats.row_events++;
+    join_note_rows(join, &join->tables.list[join->keys.list[arrival.key].of_table]);
     if (event->type == ISO_EVENT_ROW && event->operation == ISO_ROW_SNAPSHOT) {
-        take_initial(join, block, event, arrival.key);
+        join_take_initial(join, block, event, arrival.key);
         return ISO_OK;
     }
-    if (!join_identity_of(join, block, event, &identity))
+    if (!join_identity_of(join, block, event, &identity)) {
+        join->stats.rows_gone[ISO_ROWS_BAD]++;
         return iso_error_set(error, ISO_BAD_INPUT, "a row of no transaction: neither an id nor a timestamp");
+    }
+    if (event->commit && join->numbered && event->domain != join->domain) {
+        join->stats.rows_gone[ISO_ROWS_BAD]++;
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "GTIDs of two domains, %" PRIu32 " and %" PRIu32
+                             ": nothing orders commits of one among those of the other; let all writers use one "
+                             "gtid_domain_id, or have a run for each with the sources of its tables alone",
+                             join->domain, event->domain);
+    }
+    join->domain = event->commit ? event->domain : join->domain;
+    join->numbered |= event->commit != 0;
     struct join_lane *lane = lane_of(join, event->origin);
     if (join->capability->runs)
         follow_run(join, lane, identity, event->cts.physical);
     if (event->flags & ISO_EVENT_HAS_POSITION)
         note_reached(lane, identity, event);
+    arrival.again = goes_back(lane, event);
     arrival.ordinal = ordinal_of(join, &arrival, lane);
     arrival.content = content_of(&arrival);
     struct join_settled_entry *settled =
-        join_map_get(&join->by_identity, identity) == ISO_NONE ? join_settled_find(join, identity) : NULL;
+        join_map_get(&join->open.by_identity, identity) == ISO_NONE ? join_settled_find(join, identity) : NULL;
     if (settled) {
         take_late(join, settled, &arrival);
         return ISO_OK;
@@ -500,8 +697,8 @@ static void drop_key(struct iso_join *join, uint32_t number, const struct iso_hi
     struct arrival arrival = {.block = block, .event = &row, .key = key, .ordinal = placed ? event->position[1] : 1};
     arrival.content = content_of(&arrival);
     append(join, number, &arrival);
-    join->rows[join->transactions[number].rows.last].flags |= JOIN_ROW_DROPPED;
-    join->transactions[number].dropped++;
+    join->rows.list[join->open.list[number].rows.last].flags |= JOIN_ROW_DROPPED;
+    join->open.list[number].dropped++;
 }
 
 /* A drop, or a truncate, deletes every key of its table that holds something. It is one event to END; or all of its
@@ -511,10 +708,14 @@ void join_take_drop(struct iso_join *join, const struct iso_history *block, cons
     struct join_identity identity;
     iso_atom table = ISO_ABSENT;
     bool alone = event->flags & ISO_EVENT_ALONE;
-    bool counts = join->capability->by_id && (event->flags & ISO_EVENT_HAS_ID) && !alone;
+    bool counts = join->capability->by_id && (event->flags & ISO_EVENT_HAS_ID);
     if (!join_identity_of(join, block, event, &identity))
         return;
-    bool known = join_map_get(&join->by_identity, identity) != ISO_NONE;
+    if (alone) {
+        join_take_table_change(join, block, event);
+        return;
+    }
+    bool known = join_map_get(&join->open.by_identity, identity) != ISO_NONE;
     if ((known && !counts) || (!known && join_settled_find(join, identity))) {
         join->stats.repeats++;
         return;
@@ -524,21 +725,19 @@ void join_take_drop(struct iso_join *join, const struct iso_history *block, cons
     if (event->flags & ISO_EVENT_HAS_POSITION)
         note_reached(lane_of(join, event->origin), identity, event);
     if (event->table != ISO_ABSENT)
-        table = iso_atoms_copy(&join->keys.atoms, &block->atoms, event->table);
+        table = iso_atoms_copy(&join->keys.names.atoms, &block->atoms, event->table);
     uint32_t number = join_open(join, identity, event);
-    if (counts && !count_other(join, number, event)) {
+    if (counts && !count_other(join, number, block, event)) {
         join->stats.repeats++;
         return;
     }
-    for (uint32_t key = 0; key < join->keys.key_count; key++) {
-        const struct join_key *state = &join->key_states[key];
+    if (event->table != ISO_ABSENT)
+        note_altered(join, number, join_table_named(join, &block->atoms, event->table));
+    for (uint32_t key = 0; key < join->keys.names.key_count; key++) {
+        const struct join_key *state = &join->keys.list[key];
         if (state->value != ISO_ABSENT && state->table != ISO_ABSENT && (table == ISO_ABSENT || state->table == table))
             drop_key(join, number, block, event, key);
     }
     if (counts)
         join_check_complete(join, number);
-    if (!alone)
-        return;
-    join->transactions[number].flags |= JOIN_CLOSED | JOIN_COMPLETE;
-    join_settle(join, number, JOIN_ROWS_FINAL);
 }

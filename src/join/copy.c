@@ -17,9 +17,12 @@ static void copy_members(struct iso_history *into, const struct iso_history *fro
         iso_history_set_xid(into, from->xid[t]);
     if (from->snapshot && from->snapshot[t] != ISO_NONE)
         iso_history_set_snapshot(into, iso_snapshot_copy(into, from, from->snapshot[t]));
+    if (iso_marks_of(from, t))
+        iso_history_set_marks(into, from->marks[t]);
+    into->whole_rows |= from->whole_rows;
 }
 
-uint32_t join_copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t t)
+uint32_t join_copy_head(struct iso_history *into, const struct iso_history *from, uint32_t t)
 {
     bool alone = from->session[t] == ISO_NONE;
     iso_atom session = alone ? 0 : iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
@@ -28,7 +31,30 @@ uint32_t join_copy_transaction(struct iso_history *into, const struct iso_histor
     if (alone)
         into->session[copy] = ISO_NONE;
     copy_members(into, from, t);
+    return copy;
+}
+
+uint32_t join_copy_whole(struct iso_history *into, const struct iso_history *from, uint32_t t)
+{
+    uint32_t copy = join_copy_head(into, from, t);
     iso_history_copy_operations(into, from, t, true);
+    return copy;
+}
+
+uint32_t join_copy_transaction(struct iso_join *join, struct iso_history *into, const struct iso_history *from,
+                               uint32_t t)
+{
+    uint32_t copy = join_copy_head(into, from, t);
+    for (uint32_t o = from->first_operation[t]; o < from->first_operation[t + 1]; o++) {
+        iso_atom key = from->key_atom[from->key[o]];
+        uint32_t number = join_key_number(join, from, key);
+        if (!join_is_judged(join, number))
+            continue;
+        iso_history_copy_operation(into, from, o, true);
+        if (join_is_caseless(join, &from->atoms, key))
+            into->key[into->operation_count - 1] = iso_history_key(
+                into, iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.key_atom[number]));
+    }
     return copy;
 }
 

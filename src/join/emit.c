@@ -4,11 +4,14 @@
  * and nothing else. A file has no such thing; there it starts right below its commit, in a session of its own, and
  * writes under a lock, which says the same.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "history/copy.h"
 #include "join/join_private.h"
+#include "verdict/unjudged.h"
 
 enum { NAME_BYTES = 320 };
 #define PROBE '\x01' /* begins the tids of probes; no client's JSON or database's id does */
@@ -18,10 +21,7 @@ enum { NAME_BYTES = 320 };
 static struct iso_join_step *add_step(struct iso_join *join, enum iso_join_step_type type)
 {
     struct iso_join_output *out = &join->out;
-    if (out->count == out->capacity) {
-        out->capacity = (uint32_t)iso_column_capacity(out->capacity, out->count + 1);
-        out->steps = iso_reallocate(out->steps, out->capacity * sizeof *out->steps);
-    }
+    ISO_GROW(out->steps, out->count, out->capacity);
     struct iso_join_step *step = &out->steps[out->count++];
     memset(step, 0, sizeof *step);
     step->type = type;
@@ -51,11 +51,11 @@ iso_atom join_out(struct iso_join *join, iso_atom text)
 /* A key of the output's block is looked up once in it. */
 static iso_atom key_atom(struct iso_join *join, struct iso_history *into, uint32_t key)
 {
-    struct join_key *state = &join->key_states[key];
+    struct join_key *state = &join->keys.list[key];
     if (into != &join->out.block)
-        return iso_atoms_copy(&into->atoms, &join->keys.atoms, join->keys.key_atom[key]);
+        return iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.key_atom[key]);
     if (state->out_block != join->out_blocks) {
-        state->out = iso_atoms_copy(&into->atoms, &join->keys.atoms, join->keys.key_atom[key]);
+        state->out = iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.key_atom[key]);
         state->out_block = join->out_blocks;
     }
     return state->out;
@@ -109,33 +109,99 @@ uint64_t join_place_of(const struct iso_join *join, const struct iso_history *bl
     return block->finished && block->sno ? block->sno[transaction] : join->taken;
 }
 
+/* The transaction that was added last says all that it wrote, and where it stands in its session. */
+static void end_joined(struct iso_history *into, uint32_t transaction, uint64_t place)
+{
+    if (into->marks)
+        into->marks[transaction] = 0;
+    if (!(into->flags[transaction] & ISO_HAS_SNO))
+        iso_history_set_sno(into, place);
+}
+
 void join_give_joined(struct iso_join *join, const struct iso_history *from, uint32_t transaction, uint64_t place)
 {
     struct iso_history *into = &join->out.joined;
     if (!join->options.keep_joined)
         return;
-    uint32_t copy = join_copy_transaction(into, from, transaction);
-    if (!(into->flags[copy] & ISO_HAS_SNO))
-        iso_history_set_sno(into, place);
+    uint32_t copy = from == &join->records.held ? join_copy_whole(into, from, transaction)
+                                                : join_copy_transaction(join, into, from, transaction);
+    join_spell_last(join, into);
+    end_joined(into, copy, place);
+}
+
+/* What the engine must know before the block's last transaction, which reads keys. */
+static void ask_initial(struct iso_join *join)
+{
+    const struct iso_history *block = &join->out.block;
+    uint32_t t = block->transaction_count - 1;
+    if ((join->start.complete && join->start.snapshots) || join->options.initial_known || !join->capability->positions)
+        return;
+    for (uint32_t o = block->first_operation[t]; o < block->operation_count; o++)
+        if (!iso_kind_writes(block->kind[o]))
+            join_ask_initial(join, join_key_find(join, &block->atoms, block->key_atom[block->key[o]]));
 }
 
 void join_give_block(struct iso_join *join, const struct iso_history *block, uint32_t transaction)
 {
     uint64_t place = join_place_of(join, block, transaction);
-    join_copy_transaction(&join->out.block, block, transaction);
+    join_copy_transaction(join, &join->out.block, block, transaction);
+    join_spell_last(join, &join->out.block);
     join_set_place(&join->out.block, place);
+    ask_initial(join);
     add_transaction(join);
     if (iso_status_of(block, transaction) != ISO_UNKNOWN)
         join_give_joined(join, block, transaction, place);
 }
 
+/* Whatever it was placed by stays with it in the joined history; to the engine its timestamps are all there is. */
 void join_give_held(struct iso_join *join, uint32_t record)
 {
-    struct iso_history *held = &join->held;
-    uint32_t transaction = join->records[record].held;
-    join_copy_transaction(&join->out.block, held, transaction);
+    struct iso_history *held = &join->records.held;
+    uint32_t transaction = join->records.list[record].held;
+    join_give_reads(join, &join->records.list[record]);
+    join_spell_held(join, &join->records.list[record]);
+    join_copy_whole(&join->out.block, held, transaction);
+    ask_initial(join);
     add_transaction(join);
     join_give_joined(join, held, transaction, held->sno[transaction]);
+}
+
+/* A transaction without its reads. */
+static uint32_t copy_writes(struct iso_history *into, const struct iso_history *from, uint32_t transaction)
+{
+    uint32_t copy = join_copy_head(into, from, transaction);
+    for (uint32_t o = from->first_operation[transaction]; o < from->first_operation[transaction + 1]; o++)
+        if (iso_kind_writes(from->kind[o]))
+            iso_history_copy_operation(into, from, o, true);
+    return copy;
+}
+
+/* The transaction of a record whose snapshots have their places. In the block these stand for xid and snapshot; the
+ * joined history keeps both. What it read before the stream's start is not judged: others may have written in between,
+ * of whom the stream says nothing. */
+void join_give_placed(struct iso_join *join, uint32_t number)
+{
+    struct iso_history *held = &join->records.held, *block = &join->out.block, *joined = &join->out.joined;
+    struct join_record *record = &join->records.list[number];
+    uint32_t t = record->held;
+    bool before = record->flags & JOIN_RECORD_BEFORE;
+    join_spell_held(join, record);
+    if (join->options.keep_joined)
+        end_joined(joined, before ? copy_writes(joined, held, t) : join_copy_whole(joined, held, t), held->sno[t]);
+    if (before) {
+        join->stats.reads_gone[ISO_READS_BEFORE] += record->reads;
+        record->reads = 0;
+    }
+    join_give_reads(join, record);
+    held->snapshot[t] = ISO_NONE;
+    if (held->xid)
+        held->xid[t] = 0;
+    if (before)
+        copy_writes(block, held, t);
+    else
+        join_copy_whole(block, held, t);
+    ask_initial(join);
+    add_transaction(join);
 }
 
 void join_give_resolution(struct iso_join *join, iso_atom tid, bool committed, uint64_t cts)
@@ -181,9 +247,32 @@ static void operate(struct iso_join *join, const struct target *target, enum iso
 
 static void write_row(struct iso_join *join, const struct target *target, const struct join_row *row)
 {
-    if ((row->flags & JOIN_ROW_WITHOUT) || !(row->flags & JOIN_ROW_AFTER))
+    if (row->flags & JOIN_ROW_WITHOUT)
         return;
     operate(join, target, row->after == ISO_ABSENT ? ISO_DELETE : ISO_WRITE, row->key, row->after);
+}
+
+/* One of unknown outcome for each row, since rows of one transaction come one by one. It may have committed at any time
+ * after its place in the log. */
+void join_give_unknown(struct iso_join *join, const struct join_transaction *transaction)
+{
+    struct target target = {&join->out.block, false};
+    struct iso_history *into = target.history;
+    char name[NAME_BYTES];
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+        size_t length = put_name(join, transaction->identity, name);
+        length = length < NAME_BYTES - 40 ? length : NAME_BYTES - 40;
+        length += (size_t)snprintf(name + length, NAME_BYTES - length, "/%" PRIu32 "/%" PRIu64, join->rows.list[r].key,
+                                   join->rows.list[r].ordinal);
+        iso_atom tid = iso_atoms_add_string(&into->atoms, name, length);
+        uint32_t t = iso_history_begin(into, tid, 0, ISO_UNKNOWN, transaction->origin);
+        into->session[t] = ISO_NONE;
+        if (transaction->position)
+            iso_history_set_sts(into, (struct iso_stamp){.physical = transaction->position - 1});
+        write_row(join, &target, &join->rows.list[r]);
+        add_transaction(join);
+        join->stats.xa_unknown++;
+    }
 }
 
 /* Each row as a read, where its before image is known, and a write. Where rows have no identity their order is no more
@@ -194,20 +283,22 @@ static void fill(struct iso_join *join, const struct target *target, const struc
     uint32_t mark = join_mark_finals(join, transaction);
     char name[NAME_BYTES];
     begin(target, name, put_name(join, transaction->identity, name), cts, transaction->origin);
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
-        const struct join_row *row = &join->rows[r];
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+        const struct join_row *row = &join->rows.list[r];
         if (join->capability->runs && !join_is_final(join, r, mark))
             continue;
-        if (reads && (row->flags & JOIN_ROW_BEFORE))
+        if (reads && (row->flags & JOIN_ROW_BEFORE)) {
             operate(join, target, ISO_READ, row->key, row->before);
+            join->stats.before_reads += !target->file;
+        }
         write_row(join, target, row);
     }
 }
 
 static bool writes_anything(const struct iso_join *join, const struct join_transaction *transaction)
 {
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next)
-        if ((join->rows[r].flags & (JOIN_ROW_AFTER | JOIN_ROW_WITHOUT)) == JOIN_ROW_AFTER)
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
+        if (!(join->rows.list[r].flags & JOIN_ROW_WITHOUT))
             return true;
     return false;
 }
@@ -232,24 +323,68 @@ void join_give_changes(struct iso_join *join, const struct join_transaction *tra
     give(join, transaction, cts, true);
 }
 
-/* A row of a connector's snapshot: what was there before. Positions and timestamps begin above 1. Where there was a
- * promise already it stands at that: its partition has no change before it, so that nothing up to there has changed its
- * key. */
-void join_give_initial(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin)
+/* ---- what was there before ---- */
+
+static void give_version(struct iso_join *join, const char *what, uint32_t key, iso_atom value, uint64_t cts,
+                         uint64_t origin)
 {
     struct target targets[] = {{&join->out.block, false}, {&join->out.joined, true}};
     char name[NAME_BYTES], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *text = iso_atom_text(&join->keys.atoms, join->keys.key_atom[key], buffer, &length);
-    if (length < NAME_BYTES - 16)
-        snprintf(name, sizeof name, "cdc:snapshot:%.*s", (int)length, text);
+    const char *text = iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
+    if (length < NAME_BYTES - 48)
+        snprintf(name, sizeof name, "cdc:%s:%.*s", what, (int)length, text);
     else
-        snprintf(name, sizeof name, "cdc:snapshot:%u", key);
+        snprintf(name, sizeof name, "cdc:%s:%u", what, key);
+    join->stats.initial_versions++;
     for (int i = 0; i < (join->options.keep_joined ? 2 : 1); i++) {
-        begin(&targets[i], name, strlen(name), join->promised ? join->promised : 1, origin);
+        begin(&targets[i], name, strlen(name), cts, origin);
         operate(join, &targets[i], value == ISO_ABSENT ? ISO_DELETE : ISO_WRITE, key, value);
         if (!i)
             add_transaction(join);
+    }
+}
+
+void join_give_initial(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin, bool told)
+{
+    give_version(join, told ? "snapshot" : "before", key, value, ISO_JOIN_START, origin);
+}
+
+void join_give_table_version(struct iso_join *join, uint32_t key, iso_atom value, uint64_t place, uint64_t origin)
+{
+    char what[32];
+    snprintf(what, sizeof what, "table:%" PRIu64, place);
+    give_version(join, what, key, value, place, origin);
+}
+
+/* To the joined history: what the key held is not known. */
+static void give_unknown(struct iso_join *join, uint32_t key, iso_atom value)
+{
+    struct target target = {&join->out.joined, true};
+    char name[NAME_BYTES];
+    begin(&target, name, (size_t)snprintf(name, sizeof name, "cdc:unknown:%u", key), ISO_JOIN_START, UINT64_MAX);
+    operate(join, &target, ISO_WRITE, key, value);
+}
+
+void join_give_start(struct iso_join *join, uint32_t key, iso_atom value)
+{
+    struct iso_history *block = &join->out.block;
+    uint32_t number = iso_history_key(block, key_atom(join, block, key));
+    struct iso_join_step *step = add_step(join, ISO_JOIN_INITIAL);
+    step->first = number;
+    step->tid = join_out(join, value);
+    if (join->options.keep_joined && iso_value_is_unknown(&join->texts, value) && !iso_value_waits(&join->texts, value))
+        give_unknown(join, key, value);
+}
+
+void join_give_altered(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
+{
+    const struct join_chain *altered = &transaction->altered;
+    for (uint32_t i = 0, r = altered->first; i < altered->count; i++, r = join->rows.list[r].next) {
+        struct iso_join_step *step = add_step(join, ISO_JOIN_ALTERED);
+        step->tid = iso_atoms_copy(&join->out.block.atoms, &join->keys.names.atoms,
+                                   join->tables.list[join->rows.list[r].key].name);
+        step->cts = cts;
     }
 }
 
@@ -260,7 +395,7 @@ void join_give_probe(struct iso_join *join, enum iso_violation_kind kind, iso_at
                      uint64_t cts, uint64_t origin)
 {
     struct iso_history *into = &join->out.block;
-    char name[NAME_BYTES + 32], buffer[ISO_ATOM_TEXT_MAX];
+    char name[NAME_BYTES + 64], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     if (!cts)
         return;
@@ -270,7 +405,9 @@ void join_give_probe(struct iso_join *join, enum iso_violation_kind kind, iso_at
     name[1] = (char)('A' + (int)kind);
     memcpy(name + 2, text, length);
     name[2 + length] = PROBE;
-    size_t used = (size_t)(put_digits(name + 3 + length, key) - name);
+    char *end = put_digits(name + 3 + length, key);
+    *end = '/';
+    size_t used = (size_t)(put_digits(end + 1, cts) - name);
     uint32_t t = iso_history_begin(into, iso_atoms_add_string(&into->atoms, name, used), 0, ISO_COMMITTED, origin);
     into->session[t] = ISO_NONE;
     iso_history_set_sts(into, (struct iso_stamp){.physical = cts - 1});
@@ -314,4 +451,19 @@ struct iso_join_finding *join_find(struct iso_join *join, enum iso_violation_kin
         .delivered = UINT64_MAX,
     };
     return &step->finding;
+}
+
+void join_report_gap(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin)
+{
+    char name[NAME_BYTES], buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *text = iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
+    length = length < NAME_BYTES - 16 ? length : NAME_BYTES - 16;
+    int used =
+        snprintf(name, sizeof name, "cdc:%s:%.*s", origin == UINT64_MAX ? "before" : "snapshot", (int)length, text);
+    struct iso_join_finding *finding =
+        join_find(join, ISO_GAP, iso_atoms_add_string(&join->texts, name, (size_t)used), key);
+    finding->actual = value == ISO_ABSENT ? ISO_ABSENT : join_out(join, value);
+    finding->delivered = origin;
+    join->stats.gaps++;
 }

@@ -1,4 +1,6 @@
 /* The join from outside: events in, batches, watermarks, patience, the end. */
+#include <assert.h>
+
 #include "base/memory.h"
 #include "history/index.h"
 #include "join/join_private.h"
@@ -11,16 +13,18 @@ struct iso_join *iso_join_new(const struct iso_join_options *options)
     join->capability = join_capability_of(options->kind);
     iso_history_init(&join->out.block);
     iso_history_init(&join->out.joined);
-    iso_history_init(&join->keys);
-    iso_history_init(&join->held);
+    iso_history_init(&join->keys.names);
+    iso_history_init(&join->records.held);
+    iso_history_init(&join->adopted);
     iso_history_init(&join->places.last);
+    iso_history_init(&join->log.records);
     iso_atoms_init(&join->texts);
-    join->out.block.clock = join->out.joined.clock = join->held.clock = ISO_CLOCK_SCALAR;
-    join->out.block.places_known = join->held.places_known = true;
-    join->free_row = join->free_transaction = join->free_record = ISO_NONE;
-    join->oldest = join->newest = join->oldest_record = join->newest_record = ISO_NONE;
+    join->out.block.clock = join->out.joined.clock = join->records.held.clock = ISO_CLOCK_SCALAR;
+    join->out.block.places_known = join->records.held.places_known = true;
+    join->rows.free = join->open.free = join->records.free = ISO_NONE;
+    join->open.oldest = join->open.newest = join->records.oldest = join->records.newest = ISO_NONE;
     join->out_blocks = 1;
-    join->places.position = 1; /* what was there before stands at 1 */
+    join->places.position = ISO_JOIN_START;
     return join;
 }
 
@@ -31,21 +35,27 @@ void iso_join_free(struct iso_join *join)
     iso_history_release(&join->out.block);
     iso_history_release(&join->out.joined);
     iso_free(join->out.steps);
-    iso_history_release(&join->keys);
-    iso_history_release(&join->held);
+    iso_history_release(&join->keys.names);
+    iso_history_release(&join->records.held);
     iso_atoms_release(&join->texts);
-    iso_column_free(join->key_states, join->key_capacity * sizeof *join->key_states);
-    iso_column_free(join->rows, join->row_capacity * sizeof *join->rows);
-    iso_column_free(join->transactions, join->transaction_capacity * sizeof *join->transactions);
-    iso_column_free(join->records, join->record_capacity * sizeof *join->records);
-    join_map_release(&join->by_identity);
-    join_map_release(&join->by_claim);
-    join_map_release(&join->snapshot_rows);
+    iso_column_free(join->keys.list, join->keys.capacity * sizeof *join->keys.list);
+    iso_column_free(join->rows.list, join->rows.capacity * sizeof *join->rows.list);
+    iso_column_free(join->open.list, join->open.capacity * sizeof *join->open.list);
+    iso_column_free(join->records.list, join->records.capacity * sizeof *join->records.list);
+    join_map_release(&join->open.by_identity);
+    join_map_release(&join->records.by_claim);
+    join_tables_release(&join->tables);
+    iso_free(join->changes.list);
+    iso_free(join->log.list);
+    iso_free(join->log.alone);
+    iso_history_release(&join->log.records);
+    iso_history_release(&join->adopted);
+    iso_text_release(&join->spelt);
     join_settled_release(&join->settled);
     join_places_release(&join->places);
     iso_free(join->lanes);
-    iso_free(join->text_cache);
-    iso_free(join->key_cache);
+    iso_free(join->cache.texts);
+    iso_free(join->cache.keys);
     iso_free(join);
 }
 
@@ -83,6 +93,10 @@ enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *b
 {
     join->now = now;
     join->work++;
+    if (event->type != ISO_EVENT_TRANSACTIONS || event->flags & ISO_EVENT_IN_BAND)
+        join_note_start(join, iso_origin_input(event->origin), event);
+    if ((event->flags & ISO_EVENT_HAS_POSITION) && join_is_of_domain(join, event))
+        join_log_note(join, event);
     switch ((enum iso_event_type)event->type) {
     case ISO_EVENT_ROW:
     case ISO_EVENT_DELETE_IF:
@@ -94,7 +108,7 @@ enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *b
             iso_join_take_records(join, block, event->first, event->count, now);
         break;
     case ISO_EVENT_BEGIN:
-        join->ends_come = true;
+        join_take_begin(join, block, event);
         break;
     case ISO_EVENT_END:
         join_take_end(join, block, event);
@@ -105,9 +119,14 @@ enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *b
     case ISO_EVENT_IGNORED:
         join_take_other(join, block, event);
         break;
+    case ISO_EVENT_COLLECTION:
+        join_take_collection(join, block, event);
+        break;
+    case ISO_EVENT_SCHEMA:
+        join_take_schema(join, block, event);
+        break;
     case ISO_EVENT_WATERMARK:
     case ISO_EVENT_HEARTBEAT:
-    case ISO_EVENT_SCHEMA:
         break;
     }
     return ISO_OK;
@@ -119,19 +138,20 @@ void iso_join_take_records(struct iso_join *join, const struct iso_history *bloc
     join->now = now;
     join->work += count;
     for (uint32_t t = first; t < first + count; t++)
-        join_take_record(join, block, t, NULL);
+        if (!join_log_keep(join, block, t))
+            join_take_record(join, block, t, NULL);
 }
 
 /* Over the limit the oldest go as they are. */
 static void shed(struct iso_join *join)
 {
-    while (join->options.waiting_limit && join->rows_in_use > join->options.waiting_limit &&
-           (join->oldest != ISO_NONE || join->oldest_record != ISO_NONE)) {
+    while (join->options.waiting_limit && join->rows.in_use > join->options.waiting_limit &&
+           (join->open.oldest != ISO_NONE || join->records.oldest != ISO_NONE)) {
         join->stats.forced++;
-        if (join->oldest != ISO_NONE)
-            join_settle(join, join->oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+        if (join->open.oldest != ISO_NONE)
+            join_settle(join, join->open.oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
         else
-            join_settle_undelivered(join, join->oldest_record);
+            join_settle_undelivered(join, join->records.oldest);
     }
 }
 
@@ -139,8 +159,8 @@ static void shed(struct iso_join *join)
 
 static void settle_transactions(struct iso_join *join, uint64_t timestamp)
 {
-    for (uint32_t i = join->oldest, next; i != ISO_NONE; i = next) {
-        const struct join_transaction *transaction = &join->transactions[i];
+    for (uint32_t i = join->open.oldest, next; i != ISO_NONE; i = next) {
+        const struct join_transaction *transaction = &join->open.list[i];
         next = transaction->newer;
         if ((transaction->flags & JOIN_HAS_CTS) && transaction->cts <= timestamp)
             join_settle(join, i, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
@@ -150,7 +170,7 @@ static void settle_transactions(struct iso_join *join, uint64_t timestamp)
 static bool has_rows(const struct iso_join *join, const struct join_record *record)
 {
     for (uint32_t i = 0; i < record->identity_count; i++)
-        if (join_map_get(&join->by_identity, record->identity[i]) != ISO_NONE)
+        if (join_map_get(&join->open.by_identity, record->identity[i]) != ISO_NONE)
             return true;
     return false;
 }
@@ -168,9 +188,9 @@ static bool is_due(const struct iso_join *join, const struct join_record *record
 
 static void settle_records(struct iso_join *join, uint64_t timestamp)
 {
-    for (uint32_t i = join->oldest_record, next; i != ISO_NONE; i = next) {
-        next = join->records[i].newer;
-        if (is_due(join, &join->records[i], timestamp))
+    for (uint32_t i = join->records.oldest, next; i != ISO_NONE; i = next) {
+        next = join->records.list[i].newer;
+        if (is_due(join, &join->records.list[i], timestamp))
             join_settle_undelivered(join, i);
     }
 }
@@ -196,8 +216,8 @@ static void close_group(struct iso_join *join)
         return;
     if (join->options.clients && !join->options.records_first && join->clients < watermark)
         watermark = join->clients;
-    for (uint32_t i = join->oldest_record; join->unknown_count && i != ISO_NONE; i = join->records[i].newer) {
-        const struct join_record *record = &join->records[i];
+    for (uint32_t i = join->records.oldest; join->records.unknown && i != ISO_NONE; i = join->records.list[i].newer) {
+        const struct join_record *record = &join->records.list[i];
         if (record->status == ISO_UNKNOWN && !record->identity_count && record->sts <= watermark)
             watermark = record->sts ? record->sts - 1 : 0;
     }
@@ -222,40 +242,58 @@ void iso_join_advance(struct iso_join *join, uint64_t timestamp, uint64_t now)
     }
 }
 
+uint64_t iso_join_closed(const struct iso_join *join)
+{
+    return join->closed;
+}
+
+void iso_join_look(struct iso_join *join)
+{
+    join->work = UINT64_MAX;
+    iso_join_end_batch(join);
+}
+
 void iso_join_end_batch(struct iso_join *join)
 {
     join_close_passed(join);
-    if (join->work >= (join->open_count + join->places.link_count) / 8) {
+    join_check_start(join, false);
+    if (join->work >= (join->open.waiting + join->places.link_count + join->log.waiting) / 8) {
         join->work = 0;
+        join_log_release(join, false);
         join_place(join, false);
         join_promise(join);
         close_group(join);
+        join_validate(join);
     }
     shed(join);
     join_rebuild_texts(join);
-    join->block = NULL;
-    join->cache_count = 0;
+    join->cache.block = NULL;
+    join->cache.count = 0;
 }
 
 void iso_join_tick(struct iso_join *join, uint64_t now)
 {
     uint64_t patience = join->options.patience_ms;
     join->now = now;
-    while (patience && join->oldest != ISO_NONE && now - join->transactions[join->oldest].arrived >= patience) {
-        join->stats.forced += !(join->transactions[join->oldest].flags & JOIN_CLOSED);
-        join_settle(join, join->oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+    while (patience && join->open.oldest != ISO_NONE && now - join->open.list[join->open.oldest].arrived >= patience) {
+        join->stats.forced += !(join->open.list[join->open.oldest].flags & JOIN_CLOSED);
+        join_settle(join, join->open.oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
     }
 }
 
 void iso_join_end(struct iso_join *join, uint64_t now)
 {
     join->now = now;
+    join_log_release(join, true);
     join_match_unknown(join);
-    while (join->oldest != ISO_NONE)
-        join_settle(join, join->oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+    join_check_start(join, true);
+    while (join->open.oldest != ISO_NONE)
+        join_settle(join, join->open.oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
     join_place(join, true);
-    while (join->oldest_record != ISO_NONE)
-        join_settle_undelivered(join, join->oldest_record);
+    while (join->records.oldest != ISO_NONE)
+        join_settle_undelivered(join, join->records.oldest);
+    join_validate(join);
+    assert(!join->open.waiting && !join->records.waiting);
 }
 
 /* ---- what leaves ---- */
@@ -275,11 +313,29 @@ void iso_join_drained(struct iso_join *join)
     join->out.block.places_known = true;
 }
 
+void iso_join_count_waiting(const struct iso_join *join, struct iso_join_stats *stats)
+{
+    stats->waiting_row_events = stats->waiting_reads = stats->waiting_aborted = stats->oldest_record_ms = 0;
+    for (uint32_t i = 0; i < join->open.count; i++)
+        if (join->open.list[i].identity.tag)
+            stats->waiting_row_events += join->open.list[i].rows.count - join->open.list[i].dropped;
+    for (uint32_t i = join->records.oldest; i != ISO_NONE; i = join->records.list[i].newer) {
+        const struct join_record *record = &join->records.list[i];
+        stats->waiting_reads += record->reads;
+        stats->waiting_aborted += record->status == ISO_ABORTED;
+        if (record->status != ISO_ABORTED && !stats->oldest_record_ms)
+            stats->oldest_record_ms = join->now - record->arrived;
+    }
+    stats->waiting_reads += join->log.reads;
+}
+
 void iso_join_stats(const struct iso_join *join, struct iso_join_stats *stats)
 {
     *stats = join->stats;
-    stats->waiting_transactions = join->open_count;
-    stats->waiting_records = join->waiting_records;
-    stats->waiting_rows = join->rows_in_use;
-    stats->oldest_ms = join->oldest == ISO_NONE ? 0 : join->now - join->transactions[join->oldest].arrived;
+    stats->start_complete = join->start.complete || !join->capability->positions;
+    stats->start_known = join->start.snapshots || !join->capability->positions;
+    stats->waiting_transactions = join->open.waiting;
+    stats->waiting_records = join->records.waiting + join->log.waiting;
+    stats->waiting_rows = join->rows.in_use;
+    stats->oldest_ms = join->open.oldest == ISO_NONE ? 0 : join->now - join->open.list[join->open.oldest].arrived;
 }

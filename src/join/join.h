@@ -1,11 +1,11 @@
-/* join: rows of change streams to whole transactions, and what clients said of them joined with those.
+/* join: makes whole transactions of the rows of change streams, and joins them with client records.
  *
- * Idea (design, section 6). A change stream says what was written and in which order it was committed; clients say what
- * they read, from which snapshot, and what they meant to write. Here both sides wait for each other under an *identity*
- * that both know: a commit timestamp (Dgraph, TiDB), a start timestamp (TiDB), a transaction id (PostgreSQL's xid, a
- * GTID, a UUID), a marker that the client wrote (marker.c), or the record itself, carried inside the transaction
- * (in-band). What each kind of source promises
- * stands in one table (capability.c); the code asks that table and knows no source by name.
+ * Idea (rules: docs/semantics.md). A change stream has what was written and in which order it was committed; clients
+ * record what they read, from which snapshot, and what they meant to write. Here both sides wait for each other under
+ * an *identity* that both know: a commit timestamp (Dgraph, TiDB), a start timestamp (TiDB), a transaction id
+ * (PostgreSQL's xid, a GTID, a UUID), a marker that the client wrote (marker.c), or the record itself, carried inside
+ * the transaction (in-band). What each kind of source promises is in one table (capability.c); the code asks that table
+ * and knows no source by name.
  *
  *     rows ----> open transactions (by identity) --closed--> settle ----> whole transactions, outcomes, findings
  *     records -> expectations      (by identity) ---------/      \----> what was settled, so that repeats are known
@@ -13,12 +13,14 @@
  * A transaction is *closed* by what its source offers (END and its count, a larger commit timestamp, a watermark, the
  * end of the input), *complete* once nothing can be added to it, and *settled* when the client's record was compared
  * with it or it was found to have none. Only final writes are compared. Where both agree it is settled at once; where
- * they do not, it waits until it is complete, since a row may still come.
+ * they do not, it waits until it is complete, since a row may still arrive.
  *
  * What leaves: transactions for the engine in a block of their own, outcomes of transactions that had none, watermarks,
  * and findings. Three questions can only be answered where the versions are, by the engine: whether a before image is
  * the version that the row replaced, whether a write without a row changed anything. They travel as *probes*:
  * transactions that only read, just below the commit, and whose EXT violations are CDC violations (iso_join_probe_of).
+ *
+ * Clients' values leave as the stream spells them, where a schema says what their column's are (spelt.c).
  *
  * PostgreSQL has snapshots and no timestamps: place.c gives commits and snapshots their positions as they become
  * certain.
@@ -38,19 +40,36 @@
 
 struct iso_join;
 
-/* Where the client's own ids of its transactions stand in the stream (io/marker.h). */
+/* Where the client's own ids of its transactions stand in the stream (connectors/kit/marker.h). */
 enum iso_join_markers {
     ISO_JOIN_NO_MARKERS,
     ISO_JOIN_MARKER_COLUMN, /* in every row that was written and not deleted */
     ISO_JOIN_MARKER_ROWS    /* in a row of their own: every transaction that writes has one */
 };
 
+/* Where PostgreSQL's positions begin: what was there before stands here, the first commit at 3. */
+enum { ISO_JOIN_START = 1 };
+
 struct iso_join_options {
-    const char *kind;   /* of the change streams: "dgraph", ... */
-    bool clients;       /* records come, from topics or a file; false: before images are reads */
-    bool records_first; /* all of them are there before the first row */
-    bool one_group;     /* Dgraph: one group sends, so that commit timestamps only go back after a restart */
-    bool keep_joined;   /* fills `joined` of the output */
+    const char *kind; /* of the change streams: "dgraph", ... */
+    /* Whether a source delivers changes of `table`, as it stands in keys; NULL: of every table. */
+    bool (*covers)(void *context, const char *table, size_t length);
+    void *context;
+    bool (*is_whole_row)(void *context, const char *key, size_t length); /* as in struct iso_aion_options */
+    /* Whether the key is of a table whose keys are equal whatever their case and the blanks behind them. */
+    bool (*is_caseless)(void *context, const char *key, size_t length);
+    bool (*is_unreported)(void *context, const char *key, size_t length); /* clients do not say what they write there */
+    /* What the stream's schemas say of a column of the table, or, `column` NULL, of its rows' values, as decoders do
+     * (iso/source.h). NULL: nothing. */
+    struct iso_value_type (*value_type)(void *context, const char *table, size_t length, const char *column,
+                                        size_t column_length);
+    bool judge_uncovered; /* clients' records of tables without a source are all that there is of them */
+    bool initial_known;   /* what stood there before is given, or nothing did */
+    bool clients;         /* records come, from topics or a file; false: before images are reads */
+    bool records_first;   /* all of them are there before the first row */
+    bool one_group;       /* Dgraph: one group sends, so that commit timestamps only go back after a restart */
+    bool xa;              /* transactions that stand in the log and do not end there may have committed */
+    bool keep_joined;     /* fills `joined` of the output */
     enum iso_join_markers markers;
     uint64_t patience_ms;   /* what has waited so long is settled as it stands; 0: never */
     uint64_t waiting_limit; /* rows that may wait; 0: any number */
@@ -58,6 +77,8 @@ struct iso_join_options {
 
 enum iso_join_step_type {
     ISO_JOIN_ADD,       /* transactions `first`, `count` of the block */
+    ISO_JOIN_INITIAL,   /* before its first version key `first` of the block held `tid`, an atom */
+    ISO_JOIN_ALTERED,   /* rows of table `tid`, an atom, went away or changed their columns at `cts` */
     ISO_JOIN_RESOLVE,   /* `tid` of the block's atoms: committed at `cts`, or aborted */
     ISO_JOIN_WATERMARK, /* nothing with cts <= `cts` will follow */
     ISO_JOIN_FINDING
@@ -88,6 +109,37 @@ struct iso_join_output {
     struct iso_history joined; /* building: what may be written down, with outcomes and without probes */
 };
 
+/* What became of what came: each row, record and read that does not wait is in one class. */
+enum iso_row_class {
+    ISO_ROWS_JUDGED,  /* compared with what a client said, or with the rows before them */
+    ISO_ROWS_FOREIGN, /* versions of transactions that no client speaks for */
+    ISO_ROWS_REPEATED,
+    ISO_ROWS_INITIAL,  /* of a snapshot */
+    ISO_ROWS_UNPLACED, /* no moment could be given to their transaction */
+    ISO_ROWS_LATE,     /* their transaction had been settled without them */
+    ISO_ROWS_UNDONE,   /* their transaction did not commit ... */
+    ISO_ROWS_XA,       /* ... where they stand in the log, and may have committed elsewhere (`xa`) */
+    ISO_ROWS_BAD,
+    ISO_ROW_CLASSES
+};
+enum iso_record_class {
+    ISO_RECORDS_GIVEN, /* the engine has it */
+    ISO_RECORDS_REPEATED,
+    ISO_RECORDS_ABORTED,
+    ISO_RECORDS_UNKNOWN, /* nothing tells its outcome */
+    ISO_RECORDS_BEFORE,  /* it ended before the stream begins */
+    ISO_RECORDS_UNPLACED,
+    ISO_RECORDS_LATE,
+    ISO_RECORDS_XA, /* committed, and nothing says where */
+    ISO_RECORD_CLASSES
+};
+enum iso_read_class {
+    ISO_READS_UNCOVERED = ISO_RECORD_CLASSES, /* of tables without a source; those before: as their record */
+    ISO_READS_BEFORE,                         /* of a snapshot from before the stream begins */
+    ISO_READS_OWN_ORDER,                      /* after own writes whose order is not known */
+    ISO_READ_CLASSES
+};
+
 struct iso_join_stats {
     uint64_t rows, transactions; /* delivered, without repeats */
     uint64_t repeats;            /* rows that stood in the stream again, and were ignored */
@@ -104,10 +156,29 @@ struct iso_join_stats {
     uint64_t markers;       /* clients' ids of transactions that the stream told */
     uint64_t stray_markers; /* of transactions that are others already: they say nothing */
     uint64_t without_start; /* records that write, and whose reads nobody can place at SI: not judged */
+    uint64_t empty_ends;    /* transactions of a binlog that ended without any event */
+    uint64_t undone;        /* transactions in the log that did not commit there, with rows */
+    uint64_t xa_unknown;    /* of them and of their late rows, those given as transactions of unknown outcome */
     uint64_t late_records;  /* came when their transaction had been settled without them: not judged */
-    uint64_t probes;        /* transactions and reads among the engine's that are ours */
+    uint64_t records;       /* of clients, that came */
+    uint64_t records_gone[ISO_RECORD_CLASSES], rows_gone[ISO_ROW_CLASSES], reads_gone[ISO_READ_CLASSES];
+    uint64_t row_events;       /* rows that came */
+    uint64_t reads;            /* of clients' records */
+    uint64_t reads_given;      /* of them, those that the engine has */
+    uint64_t before_reads;     /* before images given as reads, where no client speaks */
+    uint64_t waiting_aborted;  /* records that waited only in case rows of them come: iso_join_count_waiting */
+    uint64_t adopted;          /* records that took writes from the stream */
+    uint64_t initial_versions; /* given to the engine as transactions: a key's state before the stream */
+    uint64_t epochs;           /* times that a table's rows changed their columns */
+    uint64_t incomparable;     /* writes whose row has other columns than the client says */
+    uint64_t gaps;             /* rows of a snapshot that contradict what was streamed */
+    uint64_t snapshots_again;  /* times that one began in a partition behind changes */
+    uint64_t probes;           /* transactions and reads among the engine's that are ours */
     uint64_t probe_reads;
     uint64_t waiting_transactions, waiting_records, waiting_rows, oldest_ms; /* now */
+    uint64_t waiting_row_events, waiting_reads; /* the same, counted one by one: iso_join_count_waiting */
+    uint64_t oldest_record_ms;                  /* of those that are not of aborted transactions; as the two before */
+    bool start_complete, start_known; /* nothing of the state before the stream will come; a snapshot told it */
 };
 
 /* Watermarks. Of TiCDC they come with the rows. Of Dgraph, where one group sends (one_group): a timestamp that is
@@ -119,8 +190,31 @@ void iso_join_free(struct iso_join *join);
 /* Whether `kind` is a source of rows that a join knows. */
 bool iso_join_knows(const char *kind);
 
+/* Whether it promises that serializable transactions are so in the order of their commits. Else only the versions of
+ * each key have that order. */
+bool iso_join_promises_order(const char *kind);
+
 /* Whether inputs of the join's change streams have watermarks that the pipeline's must wait for. */
 bool iso_join_has_watermarks(const struct iso_join *join);
+
+/* A message of an input has come, whatever it is; the input stands at the end of its partition, or does not. */
+void iso_join_begun(struct iso_join *join, uint32_t input);
+void iso_join_at_end(struct iso_join *join, uint32_t input, bool at_end);
+bool iso_join_is_at_end(const struct iso_join *join, uint32_t input);
+
+/* Whether transactions are closed by later positions in all declared inputs; and one of those that has been silent for
+ * too long is not waited for, until it speaks again. */
+bool iso_join_waits_for_positions(const struct iso_join *join);
+void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behind);
+
+/* Whether no other input of those is waited for that has not come as far as this one. */
+bool iso_join_holds_back(const struct iso_join *join, uint32_t input);
+
+/* Dgraph, one_group: every transaction up to this timestamp was sent, and whole. 0: not known. */
+uint64_t iso_join_closed(const struct iso_join *join);
+
+/* Between batches: looks at all that waits, since something became known that no event tells. */
+void iso_join_look(struct iso_join *join);
 
 /* An input of the change streams that rows may come from. Positions in other inputs close a transaction only if all
  * inputs were named before. */
@@ -128,6 +222,13 @@ void iso_join_declare(struct iso_join *join, uint32_t input);
 
 /* Records may come inside transactions, and bring timestamps of their own: positions are no watermarks then. */
 void iso_join_expect_in_band(struct iso_join *join);
+
+/* Between batches: a number that is another whenever `value_type` may say something else; 0: it says nothing. */
+void iso_join_types_known(struct iso_join *join, uint32_t types);
+
+/* An event that is to be ignored names a table: whether a source covers it is asked again. True: no longer, but until
+ * now. */
+bool iso_join_look_again(struct iso_join *join, const struct iso_atoms *atoms, iso_atom table);
 
 /* Takes one event of a change stream, or TRANSACTIONS of clients; texts are atoms of `block`, which stays the same and
  * only grows until iso_join_end_batch. ISO_BAD_INPUT: what the event says cannot be. */
@@ -155,6 +256,35 @@ struct iso_join_output *iso_join_output(struct iso_join *join);
 void iso_join_drained(struct iso_join *join); /* empties it */
 
 void iso_join_stats(const struct iso_join *join, struct iso_join_stats *stats);
+
+/* Whether something of XA transactions came, of which nothing says where it committed. */
+static inline bool iso_join_has_xa(const struct iso_join_stats *stats)
+{
+    return stats->rows_gone[ISO_ROWS_XA] || stats->records_gone[ISO_RECORDS_XA];
+}
+
+/* What PostgreSQL calls a commit that was given a place (`cts`), as far as the stream says it; 0: it does not. False:
+ * it is no such place, or was given so long ago that it is forgotten. */
+struct iso_join_commit {
+    uint64_t xid, lsn;
+    uint64_t time; /* milliseconds since 1970 */
+};
+bool iso_join_commit(const struct iso_join *join, uint64_t cts, struct iso_join_commit *commit);
+
+/* Fills in what waits by going over all of it. */
+void iso_join_count_waiting(const struct iso_join *join, struct iso_join_stats *stats);
+
+/* The first table from `number` on of which operations were left out; false: there are no more. The name is the
+ * join's. */
+struct iso_join_left_out {
+    uint32_t number;
+    const char *name;
+    size_t length;
+    uint64_t operations;
+    bool is_unknown; /* neither a source nor the stream knows it: a misspelt key */
+    bool has_rows;   /* rows of it come, through a topic that does not cover it */
+};
+bool iso_join_left_out(const struct iso_join *join, uint32_t number, struct iso_join_left_out *left_out);
 
 /* What a tid of the block asks: the kind of violation that an EXT violation of it is, and the tid that is meant. False:
  * it is no probe. */

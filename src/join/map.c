@@ -1,4 +1,7 @@
 /* Identity to number: open addressing, linear probing, deletion by shifting back. */
+#include <assert.h>
+
+#include "base/hash.h"
 #include "base/memory.h"
 #include "join/join_private.h"
 
@@ -6,8 +9,7 @@ enum { LEAST_SLOTS = 64 };
 
 static uint32_t slot_of(const struct join_map *map, uint64_t number, uint32_t tag)
 {
-    uint64_t hash = (number + tag * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-    return (uint32_t)(hash >> 32 ^ hash) & map->mask;
+    return (uint32_t)iso_hash_number(number + iso_hash_number(tag)) & map->mask;
 }
 
 static void insert(struct join_map *map, const struct join_entry *entry)
@@ -18,16 +20,27 @@ static void insert(struct join_map *map, const struct join_entry *entry)
     map->slots[slot] = *entry;
 }
 
-static void grow(struct join_map *map)
+static void set_slots(struct join_map *map, uint32_t slots)
 {
     struct join_map old = *map;
-    uint32_t slots = old.slots ? (old.mask + 1) * 2 : LEAST_SLOTS;
     map->slots = iso_allocate_zeroed(slots, sizeof *map->slots);
     map->mask = slots - 1;
     for (uint32_t i = 0; old.slots && i <= old.mask; i++)
         if (old.slots[i].tag)
             insert(map, &old.slots[i]);
     iso_free(old.slots);
+}
+
+bool join_map_refill(struct join_map *map)
+{
+    uint64_t used = 0;
+    for (uint64_t i = 0; map->slots && i <= map->mask; i++)
+        used += map->slots[i].tag != 0;
+    if (map->slots && used > map->mask)
+        return false;
+    if (map->slots)
+        set_slots(map, map->mask + 1);
+    return true;
 }
 
 static struct join_entry *find(const struct join_map *map, struct join_identity identity)
@@ -50,12 +63,13 @@ uint32_t join_map_get(const struct join_map *map, struct join_identity identity)
 void join_map_put(struct join_map *map, struct join_identity identity, uint32_t value)
 {
     struct join_entry *known = find(map, identity);
+    assert(identity.tag && value != ISO_NONE);
     if (known) {
         known->value = value;
         return;
     }
     if (!map->slots || map->used >= map->mask / 4 * 3)
-        grow(map);
+        set_slots(map, map->slots ? (map->mask + 1) * 2 : LEAST_SLOTS);
     insert(map, &(struct join_entry){identity.number, identity.tag, value});
     map->used++;
 }

@@ -1,4 +1,4 @@
-/* Markers: the client's own id of a transaction, written by the transaction itself (io/marker.h).
+/* Markers: the client's own id of a transaction, written by the transaction itself (connectors/kit/marker.h).
  *
  * A marker teaches a record the identity that its transaction has in the stream; from then on both meet as if the
  * client had known it. Until the record comes, the transaction is found under its markers as well.
@@ -35,8 +35,8 @@ static bool may_share(const struct iso_join *join)
 void join_note_marker(struct iso_join *join, uint32_t number, iso_atom tid)
 {
     struct join_identity marker = marker_of(tid);
-    struct join_transaction *transaction = &join->transactions[number];
-    uint32_t known = join_map_get(&join->by_identity, marker);
+    struct join_transaction *transaction = &join->open.list[number];
+    uint32_t known = join_map_get(&join->open.by_identity, marker);
     if (known == number || tid == ISO_ABSENT)
         return;
     if (known != ISO_NONE || join_settled_find(join, marker) || (transaction->markers.count && !may_share(join))) {
@@ -44,48 +44,48 @@ void join_note_marker(struct iso_join *join, uint32_t number, iso_atom tid)
         return;
     }
     uint32_t row = join_new_row(join, &transaction->markers);
-    join->rows[row].after = tid;
+    join->rows.list[row].after = tid;
     if (transaction->markers.count > 1)
         transaction->flags |= JOIN_SHARED;
-    join_map_put(&join->by_identity, marker, number);
+    join_map_put(&join->open.by_identity, marker, number);
     join->stats.markers++;
-    uint32_t record = join_map_get(&join->by_claim, marker);
+    uint32_t record = join_map_get(&join->records.by_claim, marker);
     if (record == ISO_NONE)
         return;
     join_leave_claim(join, record);
-    bind(join, &join->records[record], transaction->identity);
+    bind(join, &join->records.list[record], transaction->identity);
     join_enter_claim(join, record);
 }
 
 void join_forget_markers(struct iso_join *join, struct join_transaction *transaction)
 {
     const struct join_chain *markers = &transaction->markers;
-    for (uint32_t i = 0, r = markers->first; i < markers->count; i++, r = join->rows[r].next)
-        join_map_remove(&join->by_identity, marker_of(join->rows[r].after));
+    for (uint32_t i = 0, r = markers->first; i < markers->count; i++, r = join->rows.list[r].next)
+        join_map_remove(&join->open.by_identity, marker_of(join->rows.list[r].after));
 }
 
 void join_enter_markers(struct iso_join *join, uint32_t number)
 {
-    const struct join_chain *markers = &join->transactions[number].markers;
-    for (uint32_t i = 0, r = markers->first; i < markers->count; i++, r = join->rows[r].next)
-        join_map_put(&join->by_identity, marker_of(join->rows[r].after), number);
+    const struct join_chain *markers = &join->open.list[number].markers;
+    for (uint32_t i = 0, r = markers->first; i < markers->count; i++, r = join->rows.list[r].next)
+        join_map_put(&join->open.by_identity, marker_of(join->rows.list[r].after), number);
 }
 
 void join_settle_markers(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
 {
     const struct join_chain *markers = &transaction->markers;
-    for (uint32_t i = 0, r = markers->first; i < markers->count; i++, r = join->rows[r].next)
-        if (!join_settled_find(join, marker_of(join->rows[r].after)))
-            join_settled_note(join, marker_of(join->rows[r].after), ISO_ABSENT, cts);
+    for (uint32_t i = 0, r = markers->first; i < markers->count; i++, r = join->rows.list[r].next)
+        if (!join_settled_find(join, marker_of(join->rows.list[r].after)))
+            join_settled_note(join, marker_of(join->rows.list[r].after), ISO_ABSENT, cts);
 }
 
 void join_await_marker(struct iso_join *join, uint32_t number)
 {
-    struct join_record *record = &join->records[number];
+    struct join_record *record = &join->records.list[number];
     struct join_identity marker = marker_of(record->tid);
-    uint32_t transaction = join_map_get(&join->by_identity, marker);
+    uint32_t transaction = join_map_get(&join->open.by_identity, marker);
     if (transaction != ISO_NONE)
-        bind(join, record, join->transactions[transaction].identity);
+        bind(join, record, join->open.list[transaction].identity);
     else
         record->identity[record->identity_count++] = marker;
 }
@@ -93,7 +93,7 @@ void join_await_marker(struct iso_join *join, uint32_t number)
 bool join_has_all_records(const struct iso_join *join, const struct join_transaction *transaction, uint32_t first)
 {
     uint32_t claims = 0;
-    for (uint32_t record = first; record != ISO_NONE; record = join->records[record].same)
+    for (uint32_t record = first; record != ISO_NONE; record = join->records.list[record].same)
         claims++;
     return claims >= transaction->markers.count;
 }
@@ -102,8 +102,8 @@ bool join_leaves_marker(const struct iso_join *join, const struct join_record *r
 {
     if (join->options.markers == ISO_JOIN_MARKER_ROWS)
         return true;
-    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows[w].next)
-        if (join->rows[w].after != ISO_ABSENT)
+    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next)
+        if (join->rows.list[w].after != ISO_ABSENT)
             return true;
     return false;
 }

@@ -24,10 +24,11 @@ static bool holds(struct iso_join *join, const struct join_transaction *transact
     if (!(transaction->flags & JOIN_HAS_CTS) || !(record->flags & JOIN_RECORD_STS) || transaction->cts <= record->sts)
         return false;
     uint32_t mark = join_mark_finals(join, transaction);
-    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows[w].next) {
-        const struct join_key *state = &join->key_states[join->rows[w].key];
+    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next) {
+        const struct join_key *state = &join->keys.list[join->rows.list[w].key];
         bool there = state->mark == mark;
-        if (there ? join->rows[state->row].after != join->rows[w].after : join->rows[w].after != ISO_ABSENT)
+        if (there ? join->rows.list[state->row].after != join->rows.list[w].after
+                  : join->rows.list[w].after != ISO_ABSENT)
             return false;
     }
     return true;
@@ -37,13 +38,13 @@ static bool holds(struct iso_join *join, const struct join_transaction *transact
 static uint32_t collect(struct iso_join *join, struct candidate *candidates, uint32_t *next, struct join_map *anchors)
 {
     uint32_t count = 0;
-    for (uint32_t i = join->oldest_record; i != ISO_NONE; i = join->records[i].newer) {
-        const struct join_record *record = &join->records[i];
+    for (uint32_t i = join->records.oldest; i != ISO_NONE; i = join->records.list[i].newer) {
+        const struct join_record *record = &join->records.list[i];
         uint32_t w = record->writes.first, left = record->writes.count;
         if (record->status != ISO_UNKNOWN || record->identity_count)
             continue;
-        while (left && join->rows[w].after == ISO_ABSENT) {
-            w = join->rows[w].next;
+        while (left && join->rows.list[w].after == ISO_ABSENT) {
+            w = join->rows.list[w].next;
             left--;
         }
         if (!left) { /* deletes leave no trace where there was nothing */
@@ -52,8 +53,8 @@ static uint32_t collect(struct iso_join *join, struct candidate *candidates, uin
             continue;
         }
         candidates[count] = (struct candidate){i, ISO_NONE};
-        next[count] = join_map_get(anchors, anchor_of(&join->rows[w]));
-        join_map_put(anchors, anchor_of(&join->rows[w]), count++);
+        next[count] = join_map_get(anchors, anchor_of(&join->rows.list[w]));
+        join_map_put(anchors, anchor_of(&join->rows.list[w]), count++);
     }
     return count;
 }
@@ -61,14 +62,14 @@ static uint32_t collect(struct iso_join *join, struct candidate *candidates, uin
 static void look_at(struct iso_join *join, uint32_t number, struct candidate *candidates, const uint32_t *next,
                     const struct join_map *anchors)
 {
-    const struct join_transaction *transaction = &join->transactions[number];
+    const struct join_transaction *transaction = &join->open.list[number];
     uint32_t fitting = ISO_NONE;
-    if (join_map_get(&join->by_claim, transaction->identity) != ISO_NONE)
+    if (join_map_get(&join->records.by_claim, transaction->identity) != ISO_NONE)
         return;
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
-        uint32_t candidate = join_map_get(anchors, anchor_of(&join->rows[r]));
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+        uint32_t candidate = join_map_get(anchors, anchor_of(&join->rows.list[r]));
         for (; candidate != ISO_NONE; candidate = next[candidate]) {
-            if (candidate == fitting || !holds(join, transaction, &join->records[candidates[candidate].record]))
+            if (candidate == fitting || !holds(join, transaction, &join->records.list[candidates[candidate].record]))
                 continue;
             if (fitting != ISO_NONE)
                 candidates[fitting].found = SEVERAL;
@@ -81,17 +82,17 @@ static void look_at(struct iso_join *join, uint32_t number, struct candidate *ca
 
 static void conclude(struct iso_join *join, const struct candidate *candidate)
 {
-    struct join_record *record = &join->records[candidate->record];
+    struct join_record *record = &join->records.list[candidate->record];
     if (candidate->found == SEVERAL) {
         join->stats.unresolved++;
         if (record->held != ISO_NONE)
-            join_give_joined(join, &join->held, record->held, join->held.sno[record->held]);
+            join_give_joined(join, &join->records.held, record->held, join->records.held.sno[record->held]);
         join_forget_record(join, candidate->record);
         return;
     }
     if (candidate->found == ISO_NONE)
         return;
-    record->identity[0] = join->transactions[candidate->found].identity;
+    record->identity[0] = join->open.list[candidate->found].identity;
     record->identity_count = 1;
     join_enter_claim(join, candidate->record);
 }
@@ -99,16 +100,16 @@ static void conclude(struct iso_join *join, const struct candidate *candidate)
 void join_match_unknown(struct iso_join *join)
 {
     struct join_map anchors = {0};
-    if (!join->unknown_count || !join->capability->unique_cts)
+    if (!join->records.unknown || !join->capability->unique_cts)
         return;
-    struct candidate *candidates = iso_allocate(join->waiting_records * sizeof *candidates);
-    uint32_t *next = iso_allocate(join->waiting_records * sizeof *next);
+    struct candidate *candidates = iso_allocate(join->records.waiting * sizeof *candidates);
+    uint32_t *next = iso_allocate(join->records.waiting * sizeof *next);
     uint32_t count = collect(join, candidates, next, &anchors);
-    for (uint32_t number = join->oldest; count && number != ISO_NONE; number = join->transactions[number].newer)
+    for (uint32_t number = join->open.oldest; count && number != ISO_NONE; number = join->open.list[number].newer)
         look_at(join, number, candidates, next, &anchors);
     for (uint32_t i = 0; i < count; i++)
         conclude(join, &candidates[i]);
-    join->unknown_count = 0;
+    join->records.unknown = 0;
     join_map_release(&anchors);
     iso_free(candidates);
     iso_free(next);

@@ -8,17 +8,17 @@
  *   - what clients promise: no record will come whose snapshot has a smaller xmin;
  *   - what was delivered: the largest xmin among the snapshots of delivered transactions. The stream is in the order of
  *     commits; what such a snapshot saw committed was delivered before, and what it saw end without a row has aborted;
- *   - xids of transactions that are delivered in part,
- *   - the xmin of every snapshot that is not below it itself.
+ *   - xids of transactions that are delivered in part.
  * Every xid below it has an outcome. A snapshot whose xmax is no larger sees only such xids, and is contained in every
- * snapshot that will come: its place is final.
+ * snapshot that will come: its place is final, if those that wait above the horizon contain it, too.
  */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "history/snapshot.h"
+#include "history/snapshot_order.h"
 #include "join/join_private.h"
 
 enum { PLACED_MOST = 1 << 17 };
@@ -42,29 +42,24 @@ static struct join_identity placed_key(uint64_t xid)
     return (struct join_identity){xid, JOIN_BY_XID};
 }
 
+/* Those of the list, whose first commits may be gone. */
+static struct iso_sorted waiting_xids(const struct join_places *places)
+{
+    return (struct iso_sorted){places->commits ? &places->commits[places->commit_first].xid : NULL,
+                               sizeof *places->commits, places->commit_count - places->commit_first};
+}
+
 /* Where in the list the commits of `xid` and above begin. */
 static uint32_t commits_below(const struct join_places *places, uint64_t xid)
 {
-    uint32_t low = places->commit_first, high = places->commit_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (places->commits[middle].xid < xid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static bool waits(const struct join_places *places, uint64_t xid)
-{
-    uint32_t at = commits_below(places, xid);
-    return at < places->commit_count && places->commits[at].xid == xid;
+    struct iso_sorted xids = waiting_xids(places);
+    return places->commit_first + iso_sorted_below(&xids, xid);
 }
 
 static bool is_committed(const struct join_places *places, uint64_t xid)
 {
-    return waits(places, xid) || join_map_get(&places->placed, placed_key(xid)) != ISO_NONE;
+    struct iso_sorted xids = waiting_xids(places);
+    return iso_sorted_has(&xids, xid) || join_map_get(&places->placed, placed_key(xid)) != ISO_NONE;
 }
 
 /* ---- what waits ---- */
@@ -72,27 +67,30 @@ static bool is_committed(const struct join_places *places, uint64_t xid)
 static void add_link(struct iso_join *join, uint32_t record, uint32_t operation)
 {
     struct join_places *places = &join->places;
-    if (places->link_count == places->link_capacity) {
-        places->link_capacity = (uint32_t)iso_column_capacity(places->link_capacity, places->link_count + 1);
-        places->links = iso_reallocate(places->links, places->link_capacity * sizeof *places->links);
-    }
+    ISO_GROW(places->links, places->link_count, places->link_capacity);
     places->links[places->link_count++] = (struct join_link){record, operation, 0};
-    join->records[record].unplaced++;
+    join->records.list[record].unplaced++;
 }
 
 static const struct iso_snapshot *snapshot_of(const struct iso_join *join, const struct join_link *link)
 {
-    const struct iso_history *held = &join->held;
-    uint32_t t = join->records[link->record].held;
+    const struct iso_history *held = &join->records.held;
+    uint32_t t = join->records.list[link->record].held;
     uint32_t snapshot = link->operation == ISO_NONE ? held->snapshot[t]
                                                     : (uint32_t)held->ots[held->first_operation[t] + link->operation];
     return &held->snapshots[snapshot];
 }
 
+/* It writes, or leaves it to the stream to say what: then rows of it may come. */
+static bool may_write(const struct iso_join *join, const struct join_record *record)
+{
+    return join->records.held.flags[record->held] & ISO_WRITES || record->flags & JOIN_RECORD_TAKES;
+}
+
 void join_place_record(struct iso_join *join, uint32_t number)
 {
-    const struct iso_history *held = &join->held;
-    struct join_record *record = &join->records[number];
+    const struct iso_history *held = &join->records.held;
+    struct join_record *record = &join->records.list[number];
     struct join_places *places = &join->places;
     uint32_t t = record->held, first = held->first_operation[t];
     uint64_t latest = held->snapshots[held->snapshot[t]].xmax;
@@ -103,7 +101,7 @@ void join_place_record(struct iso_join *join, uint32_t number)
     for (uint32_t o = first; held->ots && o < held->first_operation[t + 1]; o++)
         if (held->kind[o] & ISO_OPERATION_SNAPSHOT)
             add_link(join, number, o - first);
-    if (held->flags[t] & ISO_WRITES)
+    if (may_write(join, record))
         record->unplaced++;
     else if (record->xid &&
              record->status == ISO_COMMITTED) /* wrote nothing, and snapshots tell it apart all the same */
@@ -119,10 +117,7 @@ static void insert_commit(struct join_places *places, const struct join_commit *
         places->commit_first = 0;
     }
     uint32_t at = commits_below(places, commit->xid);
-    if (places->commit_count == places->commit_capacity) {
-        places->commit_capacity = (uint32_t)iso_column_capacity(places->commit_capacity, places->commit_count + 1);
-        places->commits = iso_reallocate(places->commits, places->commit_capacity * sizeof *places->commits);
-    }
+    ISO_GROW(places->commits, places->commit_count, places->commit_capacity);
     memmove(places->commits + at + 1, places->commits + at, (places->commit_count - at) * sizeof *places->commits);
     places->commits[at] = *commit;
     places->commit_count++;
@@ -133,25 +128,26 @@ void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transact
     struct join_places *places = &join->places;
     struct join_commit commit = {.position = UINT64_MAX, .record = number, .transaction = transaction};
     if (transaction != ISO_NONE) {
-        const struct join_transaction *it = &join->transactions[transaction];
+        const struct join_transaction *it = &join->open.list[transaction];
         if (it->flags & JOIN_HAS_POSITION)
             commit.position = it->position;
         if (it->identity.tag == JOIN_BY_XID)
             commit.xid = join_xid_of(join, it->identity.number);
     }
-    if (number != ISO_NONE && (join->records[number].flags & JOIN_RECORD_COMMITTED)) { /* a reader that has its place */
-        join_forget_transaction(join, transaction);
+    if (number != ISO_NONE &&
+        (join->records.list[number].flags & JOIN_RECORD_COMMITTED)) { /* a reader that has its place */
+        join_forget_transaction(join, transaction, ISO_ROWS_LATE);
         return;
     }
     if (number != ISO_NONE) {
-        struct join_record *record = &join->records[number];
-        const struct iso_history *held = &join->held;
+        struct join_record *record = &join->records.list[number];
+        const struct iso_history *held = &join->records.held;
         uint64_t xmin = held->snapshots[held->snapshot[record->held]].xmin;
         if (record->status == ISO_UNKNOWN)
             join_resolve(join, number, true, 0);
         commit.xid = record->xid ? record->xid : commit.xid;
         record->flags |= JOIN_RECORD_COMMITTED;
-        if (!(held->flags[record->held] & ISO_WRITES)) /* of writers it was known from the start */
+        if (!may_write(join, record)) /* of writers it was known from the start */
             record->unplaced++;
         if (transaction != ISO_NONE && xmin > places->delivered)
             places->delivered = xmin;
@@ -171,33 +167,38 @@ void join_place_forget(struct iso_join *join, uint32_t record)
 
 /* ---- the chain ---- */
 
-/* A committed xid that `one` sees and `other` does not; 0: none. */
-static uint64_t only_in(const struct join_places *places, const struct iso_history *one_of,
-                        const struct iso_snapshot *one, const struct iso_history *other_of,
-                        const struct iso_snapshot *other)
+static uint64_t least_placed(const struct join_places *places, uint64_t from, uint64_t end)
 {
-    const uint64_t *xips = iso_snapshot_xips(other_of, other);
-    for (uint32_t i = 0; i < other->xip_count; i++)
-        if (iso_snapshot_sees(one_of, one, xips[i]) && !iso_snapshot_sees(other_of, other, xips[i]) &&
-            is_committed(places, xips[i]))
-            return xips[i];
-    for (uint64_t xid = other->xmax; xid < one->xmax; xid++)
-        if (iso_snapshot_sees(one_of, one, xid) && is_committed(places, xid))
-            return xid;
-    return 0;
+    const struct join_map *placed = &places->placed;
+    for (uint32_t i = 0; placed->slots && i <= placed->mask; i++)
+        if (placed->slots[i].tag && placed->slots[i].number >= from && placed->slots[i].number < end)
+            end = placed->slots[i].number;
+    return end;
+}
+
+/* A snapshot that a client made up may span all numbers: what is long is not walked, all that has a place is. */
+static uint64_t next_committed(const void *context, uint64_t from, uint64_t end)
+{
+    const struct join_places *places = context;
+    struct iso_sorted xids = waiting_xids(places);
+    uint32_t waiting = iso_sorted_below(&xids, from);
+    uint64_t next = waiting < xids.count ? iso_sorted_at(&xids, waiting) : end;
+    next = next < end ? next : end;
+    if (from < next && next - from > places->placed.used) {
+        next = least_placed(places, from, next);
+    } else {
+        uint64_t walked = from;
+        while (walked < next && join_map_get(&places->placed, placed_key(walked)) == ISO_NONE)
+            walked++;
+        next = walked < next ? walked : next;
+    }
+    return next < end ? next : 0;
 }
 
 static uint64_t count_seen(const struct iso_join *join, const struct iso_snapshot *snapshot)
 {
-    const struct join_places *places = &join->places;
-    const uint64_t *xips = iso_snapshot_xips(&join->held, snapshot);
-    uint64_t seen = commits_below(places, snapshot->xmax) - places->commit_first;
-    for (uint32_t i = 0; i < snapshot->xip_count; i++) {
-        bool repeated = i && xips[i] == xips[i - 1];
-        if (!repeated && xips[i] >= snapshot->xmin && xips[i] < snapshot->xmax && waits(places, xips[i]))
-            seen--;
-    }
-    return seen;
+    struct iso_sorted xids = waiting_xids(&join->places);
+    return iso_snapshot_count_seen(&join->records.held, snapshot, &xids);
 }
 
 static int compare_links(const void *left, const void *right, void *context)
@@ -207,17 +208,9 @@ static int compare_links(const void *left, const void *right, void *context)
     const struct iso_snapshot *x = snapshot_of(join, a), *y = snapshot_of(join, b);
     if (a->seen != b->seen)
         return a->seen < b->seen ? -1 : 1;
-    if (x->xmax != y->xmax)
-        return x->xmax < y->xmax ? -1 : 1;
-    if (x->xmin != y->xmin)
-        return x->xmin < y->xmin ? -1 : 1;
-    if (x->xip_count != y->xip_count)
-        return x->xip_count < y->xip_count ? -1 : 1;
-    for (uint32_t i = 0; i < x->xip_count; i++) {
-        uint64_t p = join->held.snapshot_xips[x->first_xip + i], q = join->held.snapshot_xips[y->first_xip + i];
-        if (p != q)
-            return p < q ? -1 : 1;
-    }
+    int order = iso_snapshot_compare(&join->records.held, x, y);
+    if (order)
+        return order;
     if (a->record != b->record)
         return a->record < b->record ? -1 : 1;
     return a->operation < b->operation ? -1 : a->operation > b->operation;
@@ -233,39 +226,66 @@ static int compare_commits(const void *left, const void *right)
 
 /* ---- giving places ---- */
 
+/* Whether a snapshot, just placed, was taken before the stream begins: it sees no commit of it, and is older than the
+ * connector's own, where there is one. */
+static bool is_before(const struct iso_join *join, const struct iso_snapshot *snapshot)
+{
+    bool sees_none = join->places.position == ISO_JOIN_START && !join->options.initial_known;
+    return sees_none && (join->start.xid ? snapshot->xmax <= join->start.xid : !join->start.snapshots);
+}
+
+/* Its snapshot is from before the stream begins, and no row of it came: what it wrote is part of what was there then.
+ */
+static bool is_over_before(const struct join_record *record)
+{
+    return record->flags & JOIN_RECORD_BEFORE && !(record->flags & JOIN_RECORD_DELIVERED);
+}
+
 /* All of a record is placed: it can go. */
 static void check_done(struct iso_join *join, uint32_t number)
 {
-    struct join_record *record = &join->records[number];
-    struct iso_history *held = &join->held;
+    struct join_record *record = &join->records.list[number];
     if (record->unplaced)
         return;
-    held->snapshot[record->held] = ISO_NONE;
-    if (held->xid)
-        held->xid[record->held] = 0;
-    join_give_held(join, number);
+    if (is_over_before(record)) {
+        join_forget_record_as(join, number, ISO_RECORDS_BEFORE);
+        return;
+    }
+    record->flags |= JOIN_RECORD_GIVEN;
+    join_give_placed(join, number);
     join_forget_record(join, number);
 }
 
 static void place_commit(struct iso_join *join, const struct join_commit *commit)
 {
     struct join_places *places = &join->places;
+    if (commit->transaction == ISO_NONE && is_over_before(&join->records.list[commit->record])) { /* it has no place */
+        join->records.list[commit->record].unplaced--;
+        check_done(join, commit->record);
+        return;
+    }
+    assert(places->position % 2 == ISO_JOIN_START % 2);
     uint64_t cts = places->position += 2;
+    join_seat_take(join, cts, commit->xid, commit->transaction);
     if (commit->xid)
         join_map_put(&places->placed, placed_key(commit->xid), 0);
     if (commit->record == ISO_NONE) {
-        join_give_foreign(join, &join->transactions[commit->transaction], cts);
-        join_forget_transaction(join, commit->transaction);
+        join_give_foreign(join, &join->open.list[commit->transaction], cts);
+        join_give_altered(join, &join->open.list[commit->transaction], cts);
+        join_forget_transaction(join, commit->transaction, ISO_ROWS_FOREIGN);
         return;
     }
-    struct join_record *record = &join->records[commit->record];
+    struct join_record *record = &join->records.list[commit->record];
     record->cts = cts;
     record->flags |= JOIN_RECORD_CTS;
-    join->held.cts[record->held] = cts;
-    join->held.flags[record->held] |= ISO_HAS_CTS;
+    join->records.held.cts[record->held] = cts;
+    join->records.held.flags[record->held] |= ISO_HAS_CTS;
     join_settle_placed(join, commit->record, commit->transaction, cts);
-    if (commit->transaction != ISO_NONE)
-        join_forget_transaction(join, commit->transaction);
+    if (commit->transaction != ISO_NONE) {
+        join_give_altered(join, &join->open.list[commit->transaction], cts);
+        join_forget_transaction(join, commit->transaction, ISO_ROWS_JUDGED);
+    }
+    assert(record->unplaced);
     record->unplaced--;
     check_done(join, commit->record);
 }
@@ -280,7 +300,7 @@ static void place_commits(struct iso_join *join, const struct iso_snapshot *snap
         return;
     struct join_commit *seen = iso_allocate((end - places->commit_first) * sizeof *seen);
     for (uint32_t i = end; i-- > places->commit_first;) {
-        if (!snapshot || iso_snapshot_sees(&join->held, snapshot, places->commits[i].xid))
+        if (!snapshot || iso_snapshot_sees(&join->records.held, snapshot, places->commits[i].xid))
             seen[count++] = places->commits[i];
         else
             places->commits[--first] = places->commits[i];
@@ -297,12 +317,12 @@ static void note_last(struct iso_join *join, const struct iso_snapshot *snapshot
     struct iso_history *last = &join->places.last;
     last->snapshot_count = 0;
     last->xip_count = 0;
-    iso_snapshot_copy(last, &join->held, (uint32_t)(snapshot - join->held.snapshots));
+    iso_snapshot_copy(last, &join->records.held, (uint32_t)(snapshot - join->records.held.snapshots));
 }
 
 static void report_breach(struct iso_join *join, const struct join_link *link)
 {
-    const struct join_record *record = &join->records[link->record];
+    const struct join_record *record = &join->records.list[link->record];
     struct iso_join_finding *finding = join_find(join, ISO_SNAPSHOT_ORDER, record->tid, ISO_NONE);
     finding->client = record->origin;
     finding->sts = join->places.position + 1;
@@ -311,30 +331,34 @@ static void report_breach(struct iso_join *join, const struct join_link *link)
 static void place_link(struct iso_join *join, const struct join_link *link)
 {
     struct join_places *places = &join->places;
-    struct iso_history *held = &join->held;
-    const struct iso_snapshot *snapshot = snapshot_of(join, link);
-    struct join_record *record = &join->records[link->record];
+    struct iso_history *held = &join->records.held;
+    struct join_record *record = &join->records.list[link->record];
     const struct iso_snapshot *last = places->last.snapshot_count ? places->last.snapshots : NULL;
-    bool lost = last && only_in(places, &places->last, last, held, snapshot);
-    bool gained = last && only_in(places, held, snapshot, &places->last, last);
     uint64_t before = places->position;
+    place_commits(join, snapshot_of(join, link)); /* which may move `held` */
+    const struct iso_snapshot *snapshot = snapshot_of(join, link);
+    struct iso_committed committed = {next_committed, places};
+    bool lost = last && iso_snapshot_only_in(&places->last, last, held, snapshot, &committed);
+    bool gained = last && iso_snapshot_only_in(held, snapshot, &places->last, last, &committed);
     if (!last || lost || gained)
         places->broken = lost;
     note_last(join, snapshot);
-    place_commits(join, snapshot);
-    if ((lost || gained) && places->position == before)
+    if ((lost || gained) && places->position == before) {
         places->position += 2; /* a place of its own, though all that it sees was seen: after a breach */
+        join_seat_take(join, places->position, 0, ISO_NONE);
+    }
     if (places->broken)
         report_breach(join, link);
     if (link->operation == ISO_NONE) {
         held->sts[record->held] = record->sts = places->position + 1;
         held->flags[record->held] |= ISO_HAS_STS;
-        record->flags |= JOIN_RECORD_STS;
+        record->flags |= JOIN_RECORD_STS | (is_before(join, snapshot) ? JOIN_RECORD_BEFORE : 0);
     } else {
         uint32_t o = held->first_operation[record->held] + link->operation;
         held->ots[o] = places->position + 1;
         held->kind[o] = (uint8_t)((held->kind[o] & ~ISO_OPERATION_SNAPSHOT) | ISO_OPERATION_OTS);
     }
+    assert(record->unplaced);
     record->unplaced--;
 }
 
@@ -344,8 +368,8 @@ static uint64_t horizon_of(const struct iso_join *join)
 {
     const struct join_places *places = &join->places;
     uint64_t horizon = places->clients < places->delivered ? places->clients : places->delivered;
-    for (uint32_t i = join->oldest; i != ISO_NONE; i = join->transactions[i].newer) {
-        const struct join_transaction *transaction = &join->transactions[i];
+    for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer) {
+        const struct join_transaction *transaction = &join->open.list[i];
         uint64_t xid = transaction->identity.tag == JOIN_BY_XID ? join_xid_of(join, transaction->identity.number) : 0;
         horizon = xid < horizon ? xid : horizon;
     }
@@ -355,8 +379,8 @@ static uint64_t horizon_of(const struct iso_join *join)
 /* Records below the horizon of which no row came: an unknown one has aborted, a committed one was not delivered. */
 static void settle_outcomes(struct iso_join *join, uint64_t horizon)
 {
-    for (uint32_t i = join->oldest_record, next; i != ISO_NONE; i = next) {
-        struct join_record *record = &join->records[i];
+    for (uint32_t i = join->records.oldest, next; i != ISO_NONE; i = next) {
+        struct join_record *record = &join->records.list[i];
         next = record->newer;
         if (!(record->flags & JOIN_RECORD_PLACED) || (record->flags & JOIN_RECORD_COMMITTED) ||
             (horizon != UINT64_MAX && (!record->xid || record->xid >= horizon)))
@@ -364,10 +388,9 @@ static void settle_outcomes(struct iso_join *join, uint64_t horizon)
         if (record->status == ISO_UNKNOWN) {
             join_place_forget(join, i);
             join_resolve(join, i, false, 0);
-            join->held.snapshot[record->held] = ISO_NONE;
-            join_give_held(join, i);
+            join_give_placed(join, i);
             join_forget_record(join, i);
-        } else if (join->held.flags[record->held] & ISO_WRITES) {
+        } else if (may_write(join, record)) {
             join_place_commit(join, i, ISO_NONE);
         }
     }
@@ -385,8 +408,54 @@ static void forget_placed(struct join_places *places, uint64_t below)
     places->placed = kept;
 }
 
-/* Snapshots that stay may be older than some below the horizon: then those stay too. */
-static uint64_t below_those_that_stay(const struct iso_join *join, uint64_t horizon)
+static int compare_xids(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* The commits below the horizon that some snapshot which stays does not see, sorted; `*count`. To be freed. */
+static uint64_t *unseen_by_those_that_stay(const struct iso_join *join, uint64_t horizon, uint32_t *count)
+{
+    const struct join_places *places = &join->places;
+    uint64_t *unseen = NULL;
+    uint32_t used = 0, capacity = 0;
+    for (uint32_t i = 0; i < places->link_count; i++) {
+        const struct iso_snapshot *snapshot = snapshot_of(join, &places->links[i]);
+        const uint64_t *xips = iso_snapshot_xips(&join->records.held, snapshot);
+        for (uint32_t j = 0; snapshot->xmax > horizon && j < snapshot->xip_count && xips[j] < horizon; j++) {
+            ISO_GROW(unseen, used, capacity);
+            unseen[used++] = xips[j];
+        }
+    }
+    if (used)
+        qsort(unseen, used, sizeof *unseen, compare_xids);
+    *count = 0;
+    for (uint32_t i = 0; i < used; i++)
+        if ((!*count || unseen[*count - 1] != unseen[i]) && is_committed(places, unseen[i]))
+            unseen[(*count)++] = unseen[i];
+    return unseen;
+}
+
+/* Whether all snapshots that stay contain all those below the horizon, as PostgreSQL's do: a later one has a larger
+ * xmax. Then what stays comes after what is placed now. */
+static bool is_contained(const struct iso_join *join, uint64_t horizon)
+{
+    const struct join_places *places = &join->places;
+    uint32_t count;
+    uint64_t *unseen = unseen_by_those_that_stay(join, horizon, &count);
+    bool contained = true;
+    for (uint32_t i = 0; i < places->link_count && contained; i++) {
+        const struct iso_snapshot *snapshot = snapshot_of(join, &places->links[i]);
+        for (uint32_t j = 0; snapshot->xmax <= horizon && j < count && unseen[j] < snapshot->xmax; j++)
+            contained &= !iso_snapshot_sees(&join->records.held, snapshot, unseen[j]);
+    }
+    iso_free(unseen);
+    return contained;
+}
+
+/* Below all that stays. */
+static uint64_t cut(const struct iso_join *join, uint64_t horizon)
 {
     const struct join_places *places = &join->places;
     for (bool lower = horizon != UINT64_MAX; lower;) {
@@ -399,6 +468,13 @@ static uint64_t below_those_that_stay(const struct iso_join *join, uint64_t hori
         }
     }
     return horizon;
+}
+
+/* Snapshots that stay and are older than some below the horizon keep those, too. Only a lie brings that about; sessions
+ * whose transactions always overlap leave no cut for long, and must not wait for one. */
+static uint64_t below_those_that_stay(const struct iso_join *join, uint64_t horizon)
+{
+    return is_contained(join, horizon) ? horizon : cut(join, horizon);
 }
 
 /* Moves the links that are certain into a list of their own, and sorts it. */
@@ -427,8 +503,8 @@ static struct join_link *take_certain(struct iso_join *join, uint64_t horizon, u
  * transaction of a smaller xid has no record: it is somebody else's, and holds nothing up. */
 static void settle_foreign(struct iso_join *join)
 {
-    for (uint32_t i = join->oldest, next; i != ISO_NONE; i = next) {
-        const struct join_transaction *transaction = &join->transactions[i];
+    for (uint32_t i = join->open.oldest, next; i != ISO_NONE; i = next) {
+        const struct join_transaction *transaction = &join->open.list[i];
         next = transaction->newer;
         if ((transaction->flags & JOIN_COMPLETE) && transaction->identity.tag == JOIN_BY_XID &&
             join_xid_of(join, transaction->identity.number) < join->places.clients)
@@ -440,7 +516,7 @@ void join_place(struct iso_join *join, bool ended)
 {
     struct join_places *places = &join->places;
     uint32_t count;
-    if (!places->active || (!ended && !places->clients))
+    if (!places->active || (!ended && (!places->clients || !join->start.begun)))
         return;
     if (!ended)
         settle_foreign(join);
@@ -463,6 +539,7 @@ void join_places_release(struct join_places *places)
 {
     iso_free(places->commits);
     iso_free(places->links);
+    iso_column_free(places->seats.list, JOIN_SEATS * sizeof *places->seats.list);
     join_map_release(&places->placed);
     iso_history_release(&places->last);
 }

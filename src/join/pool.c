@@ -3,6 +3,7 @@
  * Columns with free lists: nothing is allocated once the most that ever waited was reached. Texts of values, ids and
  * tids have a table that is built anew from what is referred to when most of it is not.
  */
+#include <assert.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -18,32 +19,30 @@ enum { REBUILD_FROM = 1 << 16 };
 static void reserve_caches(struct iso_join *join, const struct iso_history *block)
 {
     uint32_t count = block->atoms.count;
-    if (join->block != block) {
-        join->block = block;
-        join->cache_count = 0;
+    if (join->cache.block != block) {
+        join->cache.block = block;
+        join->cache.count = 0;
     }
-    if (count > join->cache_capacity) {
-        join->cache_capacity = (uint32_t)iso_column_capacity(join->cache_capacity, count);
-        join->text_cache = iso_reallocate(join->text_cache, join->cache_capacity * sizeof *join->text_cache);
-        join->key_cache = iso_reallocate(join->key_cache, join->cache_capacity * sizeof *join->key_cache);
+    if (count > join->cache.capacity) {
+        join->cache.capacity = (uint32_t)iso_column_capacity(join->cache.capacity, count);
+        join->cache.texts = iso_reallocate(join->cache.texts, join->cache.capacity * sizeof *join->cache.texts);
+        join->cache.keys = iso_reallocate(join->cache.keys, join->cache.capacity * sizeof *join->cache.keys);
     }
-    if (count > join->cache_count) {
-        memset(join->text_cache + join->cache_count, 0, (count - join->cache_count) * sizeof *join->text_cache);
-        memset(join->key_cache + join->cache_count, 0, (count - join->cache_count) * sizeof *join->key_cache);
-        join->cache_count = count;
+    if (count > join->cache.count) {
+        memset(join->cache.texts + join->cache.count, 0, (count - join->cache.count) * sizeof *join->cache.texts);
+        memset(join->cache.keys + join->cache.count, 0, (count - join->cache.count) * sizeof *join->cache.keys);
+        join->cache.count = count;
     }
 }
 
 static void reserve_keys(struct iso_join *join)
 {
-    if (join->keys.key_count < join->key_capacity)
+    if (join->keys.names.key_count < join->keys.capacity)
         return;
-    uint32_t capacity = (uint32_t)iso_column_capacity(join->key_capacity, join->keys.key_count + 1);
-    join->key_states = iso_column_grow(join->key_states, join->key_capacity * sizeof *join->key_states,
-                                       capacity * sizeof *join->key_states);
-    for (uint32_t i = join->key_capacity; i < capacity; i++)
-        join->key_states[i] = (struct join_key){.table = ISO_ABSENT, .value = ISO_ABSENT};
-    join->key_capacity = capacity;
+    uint32_t old = join->keys.capacity;
+    ISO_GROW_COLUMN(join->keys.list, join->keys.names.key_count, join->keys.capacity);
+    for (uint32_t i = old; i < join->keys.capacity; i++)
+        join->keys.list[i] = (struct join_key){.table = ISO_ABSENT, .value = ISO_ABSENT, .of_table = ISO_NONE};
 }
 
 uint32_t join_key_number(struct iso_join *join, const struct iso_history *block, iso_atom key)
@@ -52,13 +51,58 @@ uint32_t join_key_number(struct iso_join *join, const struct iso_history *block,
     bool cached = (key & ISO_ATOM_TABLE) != 0;
     if (cached) {
         reserve_caches(join, block);
-        if (join->key_cache[entry])
-            return join->key_cache[entry] - 1;
+        if (join->cache.keys[entry])
+            return join->cache.keys[entry] - 1;
     }
-    uint32_t number = iso_history_key(&join->keys, iso_atoms_copy(&join->keys.atoms, &block->atoms, key));
-    reserve_keys(join);
+    uint32_t number = join_key_find(join, &block->atoms, key);
     if (cached)
-        join->key_cache[entry] = number + 1;
+        join->cache.keys[entry] = number + 1;
+    return number;
+}
+
+bool join_is_caseless(const struct iso_join *join, const struct iso_atoms *atoms, iso_atom key)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (!join->options.is_caseless || key == ISO_ABSENT)
+        return false;
+    const char *text = iso_atom_text(atoms, key, buffer, &length);
+    return join->options.is_caseless(join->options.context, text, length);
+}
+
+/* The key in small letters, each of its columns without blanks at its end: one of those that are equal to it. */
+static iso_atom fold_key(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length, used;
+    const char *text = iso_atom_text(atoms, key, buffer, &length);
+    const char *slash = memchr(text, '/', length);
+    char *folded = iso_allocate(length + 1);
+    used = slash ? (size_t)(slash - text) + 1 : length;
+    memcpy(folded, text, used);
+    size_t column = used;
+    for (size_t i = used; i < length; i++) {
+        bool is_capital = text[i] >= 'A' && text[i] <= 'Z';
+        while (text[i] == ',' && used > column && folded[used - 1] == ' ')
+            used--;
+        folded[used++] = (char)(is_capital ? text[i] | 0x20 : text[i]);
+        column = text[i] == ',' ? used : column;
+    }
+    while (used > column && folded[used - 1] == ' ')
+        used--;
+    iso_atom atom = iso_atoms_text(&join->keys.names.atoms, folded, used);
+    iso_free(folded);
+    return atom;
+}
+
+uint32_t join_key_find(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key)
+{
+    iso_atom own = join_is_caseless(join, atoms, key) ? fold_key(join, atoms, key)
+                                                      : iso_atoms_copy(&join->keys.names.atoms, atoms, key);
+    uint32_t number = iso_history_key(&join->keys.names, own);
+    reserve_keys(join);
+    if (join->keys.list[number].of_table == ISO_NONE)
+        join->keys.list[number].of_table = join_table_of_key(join, join->keys.names.key_atom[number]);
     return number;
 }
 
@@ -68,9 +112,9 @@ iso_atom join_text(struct iso_join *join, const struct iso_history *block, iso_a
     if (!(text & ISO_ATOM_TABLE) || text == ISO_ABSENT)
         return text;
     reserve_caches(join, block);
-    if (!join->text_cache[entry])
-        join->text_cache[entry] = iso_atoms_copy(&join->texts, &block->atoms, text);
-    return join->text_cache[entry];
+    if (!join->cache.texts[entry])
+        join->cache.texts[entry] = iso_atoms_copy(&join->texts, &block->atoms, text);
+    return join->cache.texts[entry];
 }
 
 /* Of its text: the same for ever. */
@@ -88,34 +132,29 @@ uint32_t join_digest(const struct iso_atoms *atoms, iso_atom atom)
 
 uint32_t join_new_row(struct iso_join *join, struct join_chain *chain)
 {
-    uint32_t row = join->free_row;
+    uint32_t row = join->rows.free;
     if (row != ISO_NONE) {
-        join->free_row = join->rows[row].next;
+        join->rows.free = join->rows.list[row].next;
     } else {
-        if (join->row_count == join->row_capacity) {
-            uint32_t capacity = (uint32_t)iso_column_capacity(join->row_capacity, join->row_count + 1);
-            join->rows =
-                iso_column_grow(join->rows, join->row_capacity * sizeof *join->rows, capacity * sizeof *join->rows);
-            join->row_capacity = capacity;
-        }
-        row = join->row_count++;
+        ISO_GROW_COLUMN(join->rows.list, join->rows.count, join->rows.capacity);
+        row = join->rows.count++;
     }
-    join->rows[row] = (struct join_row){.next = ISO_NONE, .before = ISO_ABSENT, .after = ISO_ABSENT};
+    join->rows.list[row] = (struct join_row){.next = ISO_NONE, .before = ISO_ABSENT, .after = ISO_ABSENT};
     if (chain->count++)
-        join->rows[chain->last].next = row;
+        join->rows.list[chain->last].next = row;
     else
         chain->first = row;
     chain->last = row;
-    join->rows_in_use++;
+    join->rows.in_use++;
     return row;
 }
 
 void join_free_rows(struct iso_join *join, struct join_chain *chain)
 {
     if (chain->count) {
-        join->rows[chain->last].next = join->free_row;
-        join->free_row = chain->first;
-        join->rows_in_use -= chain->count;
+        join->rows.list[chain->last].next = join->rows.free;
+        join->rows.free = chain->first;
+        join->rows.in_use -= chain->count;
     }
     *chain = (struct join_chain){ISO_NONE, ISO_NONE, 0};
 }
@@ -124,97 +163,93 @@ void join_free_rows(struct iso_join *join, struct join_chain *chain)
 
 uint32_t join_new_transaction(struct iso_join *join, struct join_identity identity)
 {
-    uint32_t number = join->free_transaction;
+    uint32_t number = join->open.free;
+    assert(identity.tag && join_map_get(&join->open.by_identity, identity) == ISO_NONE);
     if (number != ISO_NONE) {
-        join->free_transaction = join->transactions[number].newer;
+        join->open.free = join->open.list[number].newer;
     } else {
-        if (join->transaction_count == join->transaction_capacity) {
-            uint32_t capacity = (uint32_t)iso_column_capacity(join->transaction_capacity, join->transaction_count + 1);
-            join->transactions =
-                iso_column_grow(join->transactions, join->transaction_capacity * sizeof *join->transactions,
-                                capacity * sizeof *join->transactions);
-            join->transaction_capacity = capacity;
-        }
-        number = join->transaction_count++;
+        ISO_GROW_COLUMN(join->open.list, join->open.count, join->open.capacity);
+        number = join->open.count++;
     }
-    join->transactions[number] = (struct join_transaction){.identity = identity,
-                                                           .rows = {ISO_NONE, ISO_NONE, 0},
-                                                           .markers = {ISO_NONE, ISO_NONE, 0},
-                                                           .others_seen = {ISO_NONE, ISO_NONE, 0},
-                                                           .older = join->newest,
-                                                           .newer = ISO_NONE,
-                                                           .stamp = ++join->stamps,
-                                                           .cursor = ISO_NONE,
-                                                           .origin = UINT64_MAX,
-                                                           .arrived = join->now};
-    if (join->newest != ISO_NONE)
-        join->transactions[join->newest].newer = number;
+    join->open.list[number] = (struct join_transaction){.identity = identity,
+                                                        .rows = {ISO_NONE, ISO_NONE, 0},
+                                                        .markers = {ISO_NONE, ISO_NONE, 0},
+                                                        .others_seen = {ISO_NONE, ISO_NONE, 0},
+                                                        .altered = {ISO_NONE, ISO_NONE, 0},
+                                                        .older = join->open.newest,
+                                                        .newer = ISO_NONE,
+                                                        .stamp = ++join->open.stamps,
+                                                        .cursor = ISO_NONE,
+                                                        .origin = UINT64_MAX,
+                                                        .arrived = join->now};
+    if (join->open.newest != ISO_NONE)
+        join->open.list[join->open.newest].newer = number;
     else
-        join->oldest = number;
-    join->newest = number;
-    join->open_count++;
-    join_map_put(&join->by_identity, identity, number);
+        join->open.oldest = number;
+    join->open.newest = number;
+    join->open.waiting++;
+    join_map_put(&join->open.by_identity, identity, number);
     return number;
 }
 
 void join_leave_open(struct iso_join *join, uint32_t number)
 {
-    struct join_transaction *transaction = &join->transactions[number];
+    struct join_transaction *transaction = &join->open.list[number];
+    assert(number < join->open.count && transaction->identity.tag);
     if (transaction->flags & JOIN_PLACING)
         return;
     if (transaction->older != ISO_NONE)
-        join->transactions[transaction->older].newer = transaction->newer;
+        join->open.list[transaction->older].newer = transaction->newer;
     else
-        join->oldest = transaction->newer;
+        join->open.oldest = transaction->newer;
     if (transaction->newer != ISO_NONE)
-        join->transactions[transaction->newer].older = transaction->older;
+        join->open.list[transaction->newer].older = transaction->older;
     else
-        join->newest = transaction->older;
-    join->open_count--;
-    join_map_remove(&join->by_identity, transaction->identity);
+        join->open.newest = transaction->older;
+    join->open.waiting--;
+    join_map_remove(&join->open.by_identity, transaction->identity);
     join_forget_markers(join, transaction);
 }
 
-void join_forget_transaction(struct iso_join *join, uint32_t number)
+void join_forget_transaction(struct iso_join *join, uint32_t number, enum iso_row_class class)
 {
-    struct join_transaction *transaction = &join->transactions[number];
+    struct join_transaction *transaction = &join->open.list[number];
+    assert(number < join->open.count && transaction->identity.tag);
+    assert(transaction->dropped <= transaction->rows.count);
+    join->stats.rows_gone[class] += transaction->rows.count - transaction->dropped;
     join_free_rows(join, &transaction->rows);
     join_free_rows(join, &transaction->markers);
     join_free_rows(join, &transaction->others_seen);
+    join_free_rows(join, &transaction->altered);
     transaction->identity.tag = 0;
-    transaction->newer = join->free_transaction;
-    join->free_transaction = number;
+    transaction->newer = join->open.free;
+    join->open.free = number;
 }
 
 /* ---- records ---- */
 
 uint32_t join_new_record(struct iso_join *join)
 {
-    uint32_t number = join->free_record;
+    uint32_t number = join->records.free;
     if (number != ISO_NONE) {
-        join->free_record = join->records[number].newer;
+        join->records.free = join->records.list[number].newer;
     } else {
-        if (join->record_count == join->record_capacity) {
-            uint32_t capacity = (uint32_t)iso_column_capacity(join->record_capacity, join->record_count + 1);
-            join->records = iso_column_grow(join->records, join->record_capacity * sizeof *join->records,
-                                            capacity * sizeof *join->records);
-            join->record_capacity = capacity;
-        }
-        number = join->record_count++;
+        ISO_GROW_COLUMN(join->records.list, join->records.count, join->records.capacity);
+        number = join->records.count++;
     }
-    join->records[number] = (struct join_record){.tid = ISO_ABSENT,
-                                                 .writes = {ISO_NONE, ISO_NONE, 0},
-                                                 .same = ISO_NONE,
-                                                 .older = join->newest_record,
-                                                 .newer = ISO_NONE,
-                                                 .held = ISO_NONE,
-                                                 .arrived = join->now};
-    if (join->newest_record != ISO_NONE)
-        join->records[join->newest_record].newer = number;
+    join->records.list[number] = (struct join_record){.tid = ISO_ABSENT,
+                                                      .writes = {ISO_NONE, ISO_NONE, 0},
+                                                      .same = ISO_NONE,
+                                                      .older = join->records.newest,
+                                                      .newer = ISO_NONE,
+                                                      .held = ISO_NONE,
+                                                      .arrived = join->now};
+    if (join->records.newest != ISO_NONE)
+        join->records.list[join->records.newest].newer = number;
     else
-        join->oldest_record = number;
-    join->newest_record = number;
-    join->waiting_records++;
+        join->records.oldest = number;
+    join->records.newest = number;
+    join->records.waiting++;
     return number;
 }
 
@@ -227,29 +262,29 @@ static bool is_chained(const struct join_record *record, uint32_t i)
 /* Rows of its identities will find it. */
 void join_enter_claim(struct iso_join *join, uint32_t number)
 {
-    struct join_record *record = &join->records[number];
+    struct join_record *record = &join->records.list[number];
     for (uint32_t i = 0; i < record->identity_count; i++) {
-        uint32_t first = join_map_get(&join->by_claim, record->identity[i]);
+        uint32_t first = join_map_get(&join->records.by_claim, record->identity[i]);
         if (first != ISO_NONE && is_chained(record, i))
             record->same = first;
-        join_map_put(&join->by_claim, record->identity[i], number);
+        join_map_put(&join->records.by_claim, record->identity[i], number);
     }
 }
 
 void join_leave_claim(struct iso_join *join, uint32_t number)
 {
-    const struct join_record *record = &join->records[number];
+    const struct join_record *record = &join->records.list[number];
     for (uint32_t i = 0; i < record->identity_count; i++) {
-        uint32_t first = join_map_get(&join->by_claim, record->identity[i]);
+        uint32_t first = join_map_get(&join->records.by_claim, record->identity[i]);
         if (first == number && record->same != ISO_NONE && is_chained(record, i)) {
-            join_map_put(&join->by_claim, record->identity[i], record->same);
+            join_map_put(&join->records.by_claim, record->identity[i], record->same);
         } else if (first == number) {
-            join_map_remove(&join->by_claim, record->identity[i]);
+            join_map_remove(&join->records.by_claim, record->identity[i]);
         } else if (is_chained(record, i)) {
-            while (first != ISO_NONE && join->records[first].same != number)
-                first = join->records[first].same;
+            while (first != ISO_NONE && join->records.list[first].same != number)
+                first = join->records.list[first].same;
             if (first != ISO_NONE)
-                join->records[first].same = record->same;
+                join->records.list[first].same = record->same;
         }
     }
 }
@@ -258,40 +293,58 @@ void join_leave_claim(struct iso_join *join, uint32_t number)
 static void rebuild_held(struct iso_join *join)
 {
     struct iso_history kept;
-    if (join->held.transaction_count < REBUILD_FROM / 16 || join->held_open > join->held.transaction_count / 4)
+    if (join->records.held.transaction_count < REBUILD_FROM / 16 ||
+        join->records.held_open > join->records.held.transaction_count / 4)
         return;
     iso_history_init(&kept);
     kept.places_known = true;
-    for (uint32_t i = 0; i < join->record_count; i++) {
-        struct join_record *record = &join->records[i];
+    for (uint32_t i = 0; i < join->records.count; i++) {
+        struct join_record *record = &join->records.list[i];
         if (!(record->flags & JOIN_RECORD_FREE) && record->held != ISO_NONE)
-            record->held = join_copy_transaction(&kept, &join->held, record->held);
+            record->held = join_copy_whole(&kept, &join->records.held, record->held);
     }
-    iso_history_release(&join->held);
-    join->held = kept;
-    join->held.clock = ISO_CLOCK_SCALAR;
+    iso_history_release(&join->records.held);
+    join->records.held = kept;
+    join->records.held.clock = ISO_CLOCK_SCALAR;
+}
+
+static enum iso_record_class class_of(const struct join_record *record)
+{
+    if (record->status == ISO_ABORTED)
+        return ISO_RECORDS_ABORTED;
+    if (record->status == ISO_UNKNOWN)
+        return ISO_RECORDS_UNKNOWN;
+    return record->flags & JOIN_RECORD_GIVEN ? ISO_RECORDS_GIVEN : ISO_RECORDS_UNPLACED;
 }
 
 void join_forget_record(struct iso_join *join, uint32_t number)
 {
-    struct join_record *record = &join->records[number];
+    join_forget_record_as(join, number, class_of(&join->records.list[number]));
+}
+
+void join_forget_record_as(struct iso_join *join, uint32_t number, enum iso_record_class class)
+{
+    struct join_record *record = &join->records.list[number];
+    assert(number < join->records.count && !(record->flags & JOIN_RECORD_FREE));
+    join->stats.records_gone[class]++;
+    join->stats.reads_gone[class] += record->reads;
     join_leave_claim(join, number);
     join_free_rows(join, &record->writes);
     if (record->held != ISO_NONE)
-        join->held_open--;
+        join->records.held_open--;
     if (record->older != ISO_NONE)
-        join->records[record->older].newer = record->newer;
+        join->records.list[record->older].newer = record->newer;
     else
-        join->oldest_record = record->newer;
+        join->records.oldest = record->newer;
     if (record->newer != ISO_NONE)
-        join->records[record->newer].older = record->older;
+        join->records.list[record->newer].older = record->older;
     else
-        join->newest_record = record->older;
+        join->records.newest = record->older;
     record->flags = JOIN_RECORD_FREE;
     record->held = ISO_NONE;
-    record->newer = join->free_record;
-    join->free_record = number;
-    join->waiting_records--;
+    record->newer = join->records.free;
+    join->records.free = number;
+    join->records.waiting--;
 }
 
 /* ---- texts that nothing refers to any more ---- */
@@ -304,9 +357,9 @@ static void keep(struct iso_atoms *kept, const struct iso_atoms *all, iso_atom *
 
 static void keep_rows(struct iso_join *join, struct iso_atoms *kept, const struct join_chain *chain)
 {
-    for (uint32_t i = 0, row = chain->first; i < chain->count; i++, row = join->rows[row].next) {
-        keep(kept, &join->texts, &join->rows[row].before);
-        keep(kept, &join->texts, &join->rows[row].after);
+    for (uint32_t i = 0, row = chain->first; i < chain->count; i++, row = join->rows.list[row].next) {
+        keep(kept, &join->texts, &join->rows.list[row].before);
+        keep(kept, &join->texts, &join->rows.list[row].after);
     }
 }
 
@@ -321,9 +374,9 @@ static void keep_identity(struct iso_atoms *kept, const struct iso_atoms *all, s
 
 static void keep_transactions(struct iso_join *join, struct iso_atoms *kept)
 {
-    join_map_release(&join->by_identity);
-    for (uint32_t i = 0; i < join->transaction_count; i++) {
-        struct join_transaction *transaction = &join->transactions[i];
+    join_map_release(&join->open.by_identity);
+    for (uint32_t i = 0; i < join->open.count; i++) {
+        struct join_transaction *transaction = &join->open.list[i];
         if (!transaction->identity.tag)
             continue;
         keep_rows(join, kept, &transaction->rows);
@@ -331,16 +384,16 @@ static void keep_transactions(struct iso_join *join, struct iso_atoms *kept)
         keep_identity(kept, &join->texts, &transaction->identity);
         if (transaction->flags & JOIN_PLACING)
             continue;
-        join_map_put(&join->by_identity, transaction->identity, i);
+        join_map_put(&join->open.by_identity, transaction->identity, i);
         join_enter_markers(join, i);
     }
 }
 
 static void keep_records(struct iso_join *join, struct iso_atoms *kept)
 {
-    join_map_release(&join->by_claim);
-    for (uint32_t i = join->oldest_record; i != ISO_NONE; i = join->records[i].newer) {
-        struct join_record *record = &join->records[i];
+    join_map_release(&join->records.by_claim);
+    for (uint32_t i = join->records.oldest; i != ISO_NONE; i = join->records.list[i].newer) {
+        struct join_record *record = &join->records.list[i];
         keep(kept, &join->texts, &record->tid);
         keep_rows(join, kept, &record->writes);
         for (uint32_t j = 0; j < record->identity_count; j++)
@@ -374,8 +427,8 @@ void join_rebuild_texts(struct iso_join *join)
     keep_transactions(join, &kept);
     keep_records(join, &kept);
     keep_settled(join, &kept);
-    for (uint32_t i = 0; i < join->keys.key_count; i++)
-        keep(&kept, &join->texts, &join->key_states[i].value);
+    for (uint32_t i = 0; i < join->keys.names.key_count; i++)
+        keep(&kept, &join->texts, &join->keys.list[i].value);
     for (uint32_t i = 0; i < join->lane_count; i++)
         keep_identity(&kept, &join->texts, &join->lanes[i].current);
     iso_atoms_release(&join->texts);

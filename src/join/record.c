@@ -12,7 +12,7 @@ struct taking {
     struct iso_join *join;
     const struct iso_history *block;
     uint32_t transaction, record;
-    uint8_t flags, status;
+    uint8_t flags, status; /* flags: ISO_WRITES if it writes, or may write, what is judged */
 };
 
 static bool same_identity(struct join_identity left, struct join_identity right)
@@ -31,7 +31,7 @@ static void set_identities(const struct taking *taking, const struct join_identi
 {
     struct iso_join *join = taking->join;
     const struct iso_history *block = taking->block;
-    struct join_record *record = &join->records[taking->record];
+    struct join_record *record = &join->records.list[taking->record];
     uint64_t xid = block->xid ? block->xid[taking->transaction] : 0;
     if (in_band) {
         add_identity(record, in_band->number, (enum join_tag)in_band->tag);
@@ -54,23 +54,31 @@ static void set_identities(const struct taking *taking, const struct join_identi
 
 /* ---- its final writes ---- */
 
+/* --uncovered judge: what the stream does not deliver is not compared with it. */
+static bool is_compared(struct iso_join *join, uint32_t key)
+{
+    return !join->options.judge_uncovered || join_is_covered(join, &join->tables.list[join->keys.list[key].of_table]);
+}
+
 static void add_write(const struct taking *taking, uint32_t operation)
 {
     struct iso_join *join = taking->join;
     const struct iso_history *block = taking->block;
     uint32_t key = join_key_number(join, block, block->key_atom[block->key[operation]]);
-    struct join_key *state = &join->key_states[key];
+    if (!join_is_judged(join, key) || !is_compared(join, key))
+        return;
+    struct join_key *state = &join->keys.list[key];
     uint8_t kind = iso_kind_of(block, operation);
     if (kind == ISO_APPEND) {
-        join->records[taking->record].flags |= JOIN_RECORD_LISTS;
+        join->records.list[taking->record].flags |= JOIN_RECORD_LISTS;
         return;
     }
     if (state->mark != join->marks) {
         state->mark = join->marks;
-        state->row = join_new_row(join, &join->records[taking->record].writes);
-        join->rows[state->row].key = key;
+        state->row = join_new_row(join, &join->records.list[taking->record].writes);
+        join->rows.list[state->row].key = key;
     }
-    struct join_row *row = &join->rows[state->row];
+    struct join_row *row = &join->rows.list[state->row];
     row->after = kind == ISO_DELETE ? ISO_ABSENT : join_text(join, block, block->value[operation]);
     row->ordinal = operation - block->first_operation[taking->transaction];
 }
@@ -103,10 +111,10 @@ static bool is_placed(const struct taking *taking)
 static void hold(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
-    struct join_record *record = &join->records[taking->record];
-    record->held = join_copy_transaction(&join->held, taking->block, taking->transaction);
-    join_set_place(&join->held, join_place_of(join, taking->block, taking->transaction));
-    join->held_open++;
+    struct join_record *record = &join->records.list[taking->record];
+    record->held = join_copy_transaction(join, &join->records.held, taking->block, taking->transaction);
+    join_set_place(&join->records.held, join_place_of(join, taking->block, taking->transaction));
+    join->records.held_open++;
 }
 
 static void note_largest(struct iso_join *join, const struct join_record *record)
@@ -122,11 +130,12 @@ static void fill_record(const struct taking *taking)
     struct iso_join *join = taking->join;
     const struct iso_history *block = taking->block;
     uint32_t t = taking->transaction;
-    struct join_record *record = &join->records[taking->record];
+    struct join_record *record = &join->records.list[taking->record];
     record->tid = join_text(join, block, block->tid[t]);
     record->status = taking->status;
-    record->flags = (uint8_t)((taking->flags & ISO_HAS_STS ? JOIN_RECORD_STS : 0) |
-                              (taking->flags & ISO_HAS_CTS ? JOIN_RECORD_CTS : 0));
+    record->flags = (uint16_t)((taking->flags & ISO_HAS_STS ? JOIN_RECORD_STS : 0) |
+                               (taking->flags & ISO_HAS_CTS ? JOIN_RECORD_CTS : 0) |
+                               (join_takes_writes(block, t) ? JOIN_RECORD_TAKES : 0));
     record->sts = taking->flags & ISO_HAS_STS ? block->sts[t] : 0;
     record->cts = taking->flags & ISO_HAS_CTS ? block->cts[t] : 0;
     record->xid = block->xid ? block->xid[t] : 0;
@@ -145,15 +154,15 @@ static bool is_same_record(const struct join_record *left, const struct join_rec
 static bool came_before(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
-    const struct join_record *record = &join->records[taking->record];
+    const struct join_record *record = &join->records.list[taking->record];
     if (record->identity_count && join_settled_find(join, (struct join_identity){record->tid, JOIN_BY_MARKER}) &&
         join_settled_find(join, (struct join_identity){record->tid, JOIN_BY_MARKER})->tid == record->tid)
         return true;
     for (uint32_t i = 0; i < record->identity_count; i++) {
-        uint32_t other = join_map_get(&join->by_claim, record->identity[i]);
+        uint32_t other = join_map_get(&join->records.by_claim, record->identity[i]);
         const struct join_settled_entry *settled = join_settled_find(join, record->identity[i]);
-        for (; other != ISO_NONE; other = join->records[other].same)
-            if (other != taking->record && is_same_record(&join->records[other], record))
+        for (; other != ISO_NONE; other = join->records.list[other].same)
+            if (other != taking->record && is_same_record(&join->records.list[other], record))
                 return true;
         if (settled && settled->tid == record->tid)
             return true;
@@ -165,33 +174,72 @@ static bool came_before(const struct taking *taking)
 static bool came_late(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
-    const struct join_record *record = &join->records[taking->record];
+    const struct join_record *record = &join->records.list[taking->record];
     for (uint32_t i = 0; i < record->identity_count; i++) {
         const struct join_settled_entry *settled = join_settled_find(join, record->identity[i]);
         bool shared = record->identity[i].tag == JOIN_BY_CTS && !join->capability->unique_cts;
+        if (settled && settled->undone)
+            continue;
         if (settled && (settled->tid == ISO_ABSENT || shared))
             return true;
     }
     return false;
 }
 
+/* It says that it committed, and where it stands in the log it did not (undone.c). */
+static bool has_no_place(const struct taking *taking)
+{
+    struct iso_join *join = taking->join;
+    const struct join_record *record = &join->records.list[taking->record];
+    for (uint32_t i = 0; record->status == ISO_COMMITTED && i < record->identity_count; i++) {
+        const struct join_settled_entry *settled = join_settled_find(join, record->identity[i]);
+        if (settled && settled->undone)
+            return true;
+    }
+    return false;
+}
+
+/* One of its snapshots is older than clients promised that any would be: what came after it has its place already. */
+static bool is_below_promise(const struct taking *taking)
+{
+    const struct iso_history *block = taking->block;
+    uint32_t t = taking->transaction;
+    uint64_t promise = taking->join->places.clients;
+    if (!promise || !is_placed(taking) || taking->status == ISO_ABORTED)
+        return false;
+    bool below = block->snapshots[block->snapshot[t]].xmin < promise;
+    for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++)
+        below |= block->kind[o] & ISO_OPERATION_SNAPSHOT && block->snapshots[block->ots[o]].xmin < promise;
+    return below;
+}
+
+/* A reader that has no place of its own, where the log may have its marker. */
+static bool waits_for_marker(const struct taking *taking)
+{
+    const struct iso_join *join = taking->join;
+    return join->options.markers && join->capability->positions && taking->status == ISO_COMMITTED &&
+           !(taking->flags & (ISO_WRITES | ISO_HAS_STS | ISO_HAS_CTS)) && !has_snapshot(taking);
+}
+
 /* Gives it to the engine, or says what it waits for. */
 static void pass_on(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
-    struct join_record *record = &join->records[taking->record];
-    bool lacks_cts = (taking->flags & ISO_WRITES) && !(taking->flags & ISO_HAS_CTS);
+    struct join_record *record = &join->records.list[taking->record];
+    bool takes = record->flags & JOIN_RECORD_TAKES;
+    bool lacks_cts = (taking->flags & ISO_WRITES) && (takes || !(taking->flags & ISO_HAS_CTS));
     if (is_placed(taking) && taking->status != ISO_ABORTED) {
         record->flags |= JOIN_RECORD_PLACED;
         hold(taking);
         join_place_record(join, taking->record);
         return;
     }
-    if (taking->status == ISO_COMMITTED && lacks_cts) {
+    if (taking->status == ISO_COMMITTED && (lacks_cts || waits_for_marker(taking))) {
         hold(taking);
         return;
     }
     record->flags |= JOIN_RECORD_GIVEN;
+    join_give_reads(join, record);
     join_give_block(join, taking->block, taking->transaction);
     if (taking->status == ISO_UNKNOWN && join->options.keep_joined)
         hold(taking);
@@ -201,7 +249,8 @@ static void pass_on(const struct taking *taking)
 static bool lacks_start(const struct taking *taking)
 {
     const struct iso_history *block = taking->block;
-    bool needs = taking->status != ISO_ABORTED && (taking->flags & ISO_WRITES) && !(taking->flags & ISO_HAS_STS);
+    bool has_place = (taking->flags & ISO_WRITES) || waits_for_marker(taking);
+    bool needs = taking->status != ISO_ABORTED && has_place && !(taking->flags & ISO_HAS_STS);
     if (!needs || is_placed(taking))
         return false;
     for (uint32_t o = block->first_operation[taking->transaction]; o < block->first_operation[taking->transaction + 1];
@@ -214,20 +263,44 @@ static bool lacks_start(const struct taking *taking)
 /* Nothing will be compared with it. */
 static bool is_done(const struct taking *taking)
 {
-    const struct join_record *record = &taking->join->records[taking->record];
+    const struct join_record *record = &taking->join->records.list[taking->record];
     if (!(record->flags & JOIN_RECORD_GIVEN))
         return false;
     return !(taking->flags & ISO_WRITES) || (taking->status != ISO_UNKNOWN && !record->identity_count);
 }
 
+/* What of it is judged: operations on tables without a source are counted and left out. */
+static void survey(struct taking *taking)
+{
+    struct iso_join *join = taking->join;
+    const struct iso_history *block = taking->block;
+    struct join_record *record = &join->records.list[taking->record];
+    bool writes = record->flags & JOIN_RECORD_TAKES;
+    for (uint32_t o = block->first_operation[taking->transaction]; o < block->first_operation[taking->transaction + 1];
+         o++) {
+        uint32_t key = join_key_number(join, block, block->key_atom[block->key[o]]);
+        bool is_write = iso_kind_writes(block->kind[o]), judged = join_is_judged(join, key);
+        join->stats.reads += !is_write;
+        writes |= is_write && judged;
+        record->reads += !is_write && judged;
+        if (!is_write && join->changes.count)
+            join_note_asked(join, key);
+        if (judged)
+            continue;
+        join->tables.list[join->keys.list[key].of_table].left_out++;
+        join->stats.reads_gone[ISO_READS_UNCOVERED] += !is_write;
+    }
+    taking->flags = (uint8_t)((taking->flags & ~ISO_WRITES) | (writes ? ISO_WRITES : 0));
+}
+
 static void forget_aborted(struct iso_join *join)
 {
-    uint32_t number = join->oldest_record, looked = 0;
+    uint32_t number = join->records.oldest, looked = 0;
     while (number != ISO_NONE && looked++ < ABORTED_MOST / 2) {
-        uint32_t next = join->records[number].newer;
-        if (join->records[number].status == ISO_ABORTED) {
+        uint32_t next = join->records.list[number].newer;
+        if (join->records.list[number].status == ISO_ABORTED) {
             join_forget_record(join, number);
-            join->aborted_records--;
+            join->records.aborted--;
         }
         number = next;
     }
@@ -235,11 +308,11 @@ static void forget_aborted(struct iso_join *join)
 
 static void look_for_rows(struct iso_join *join, uint32_t number)
 {
-    for (uint32_t i = 0; i < join->records[number].identity_count; i++) {
-        uint32_t transaction = join_map_get(&join->by_identity, join->records[number].identity[i]);
+    for (uint32_t i = 0; i < join->records.list[number].identity_count; i++) {
+        uint32_t transaction = join_map_get(&join->open.by_identity, join->records.list[number].identity[i]);
         if (transaction == ISO_NONE)
             continue;
-        uint32_t flags = join->transactions[transaction].flags;
+        uint32_t flags = join->open.list[transaction].flags;
         if (flags & JOIN_CLOSED)
             join_settle(join, transaction, flags & JOIN_COMPLETE ? JOIN_ROWS_FINAL : 0);
         return;
@@ -253,17 +326,23 @@ void join_take_record(struct iso_join *join, const struct iso_history *block, ui
         join, block, transaction, join_new_record(join), block->flags[transaction], iso_status_of(block, transaction)};
     uint32_t number = taking.record;
     join->taken++;
+    join->stats.records++;
     fill_record(&taking);
-    if ((taking.flags & ISO_WRITES) || join->records[number].xid || in_band)
+    survey(&taking);
+    if ((taking.flags & ISO_WRITES) || join->records.list[number].xid || in_band || waits_for_marker(&taking))
         set_identities(&taking, in_band);
     if (came_before(&taking)) {
         join->stats.record_repeats++;
-        join_forget_record(join, number);
+        join_forget_record_as(join, number, ISO_RECORDS_REPEATED);
         return;
     }
-    if (came_late(&taking)) {
+    if (came_late(&taking) || is_below_promise(&taking)) {
         join->stats.late_records++;
-        join_forget_record(join, number);
+        join_forget_record_as(join, number, ISO_RECORDS_LATE);
+        return;
+    }
+    if (has_no_place(&taking)) {
+        join_forget_without_place(join, number);
         return;
     }
     join->stats.without_start += lacks_start(&taking);
@@ -274,9 +353,9 @@ void join_take_record(struct iso_join *join, const struct iso_history *block, ui
     }
     collect_writes(&taking);
     join_enter_claim(join, number);
-    if (taking.status == ISO_ABORTED && ++join->aborted_records > ABORTED_MOST)
+    if (taking.status == ISO_ABORTED && ++join->records.aborted > ABORTED_MOST)
         forget_aborted(join);
-    if (taking.status == ISO_UNKNOWN && !join->records[number].identity_count)
-        join->unknown_count++;
+    if (taking.status == ISO_UNKNOWN && !join->records.list[number].identity_count)
+        join->records.unknown++;
     look_for_rows(join, number);
 }

@@ -4,6 +4,7 @@
  * Without a record it is foreign, once no record can come for it; in cdc mode it speaks for itself.
  */
 #include "join/join_private.h"
+#include "verdict/unjudged.h"
 
 /* ---- comparing ---- */
 
@@ -11,10 +12,10 @@
 uint32_t join_mark_finals(struct iso_join *join, const struct join_transaction *transaction)
 {
     uint32_t mark = ++join->marks;
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
-        struct join_key *state = &join->key_states[join->rows[r].key];
-        if ((join->rows[r].flags & JOIN_ROW_WITHOUT) ||
-            (state->mark == mark && join->rows[state->row].rank > join->rows[r].rank))
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+        struct join_key *state = &join->keys.list[join->rows.list[r].key];
+        if ((join->rows.list[r].flags & JOIN_ROW_WITHOUT) ||
+            (state->mark == mark && join->rows.list[state->row].rank > join->rows.list[r].rank))
             continue;
         state->mark = mark;
         state->row = r;
@@ -24,21 +25,33 @@ uint32_t join_mark_finals(struct iso_join *join, const struct join_transaction *
 
 bool join_is_final(const struct iso_join *join, uint32_t row, uint32_t mark)
 {
-    const struct join_key *state = &join->key_states[join->rows[row].key];
+    const struct join_key *state = &join->keys.list[join->rows.list[row].key];
     return state->mark == mark && state->row == row;
 }
 
-static bool agrees(const struct join_row *row, const struct join_row *write)
+/* Whole rows of other columns: the client saw the table before or after a change of its schema. */
+static bool cannot_compare(const struct iso_join *join, const struct join_row *row, const struct join_row *write)
 {
-    return !(row->flags & JOIN_ROW_AFTER) || row->after == write->after;
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (!join->options.is_whole_row || row->after == write->after)
+        return false;
+    const char *key = iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[row->key], buffer, &length);
+    return join->options.is_whole_row(join->options.context, key, length) &&
+           iso_rows_cannot_compare(&join->texts, row->after, &join->texts, write->after);
+}
+
+static bool agrees(const struct iso_join *join, const struct join_row *row, const struct join_row *write)
+{
+    return !(row->flags & JOIN_ROW_AFTER) || row->after == write->after || cannot_compare(join, row, write);
 }
 
 /* Whether the last row of a key left what the first one found. */
 static bool changed_nothing(const struct iso_join *join, const struct join_transaction *transaction, uint32_t last)
 {
-    const struct join_row *final = &join->rows[last];
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
-        const struct join_row *row = &join->rows[r];
+    const struct join_row *final = &join->rows.list[last];
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+        const struct join_row *row = &join->rows.list[r];
         if (row->key == final->key)
             return (row->flags & JOIN_ROW_BEFORE) && (final->flags & JOIN_ROW_AFTER) && row->before == final->after;
     }
@@ -50,14 +63,19 @@ static bool changed_nothing(const struct iso_join *join, const struct join_trans
 static bool differs(struct iso_join *join, const struct join_transaction *transaction, const struct join_record *record)
 {
     uint32_t mark = join_mark_finals(join, transaction), finals = 0;
-    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows[w].next) {
-        const struct join_key *state = &join->key_states[join->rows[w].key];
-        if (state->mark != mark || !agrees(&join->rows[state->row], &join->rows[w]))
+    join_spell_writes(join, record);
+    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next) {
+        const struct join_key *state = &join->keys.list[join->rows.list[w].key];
+        if (state->mark != mark || !agrees(join, &join->rows.list[state->row], &join->rows.list[w]))
             return true;
     }
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next)
-        finals += join_is_final(join, r, mark) && !(join->rows[r].flags & JOIN_ROW_DROPPED);
-    return finals != record->writes.count;
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
+        finals +=
+            join_is_final(join, r, mark) && !(join->rows.list[r].flags & (JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED));
+    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next)
+        finals += (join->rows.list[join->keys.list[join->rows.list[w].key].row].flags & JOIN_ROW_UNREPORTED) !=
+                  0; /* they do */
+    return finals != record->writes.count && !(record->flags & JOIN_RECORD_TAKES);
 }
 
 /* ---- reporting ---- */
@@ -81,12 +99,29 @@ static struct iso_join_finding *find(const struct comparison *comparison, enum i
     return finding;
 }
 
+/* What is written to its table may stand in the log as another transaction: tables without transactions. */
+static bool is_unreported(const struct iso_join *join, uint32_t key)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (!join->options.is_unreported)
+        return false;
+    const char *text = iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
+    return join->options.is_unreported(join->options.context, text, length);
+}
+
 /* A write without a row. It may have changed nothing, and then some sources send none: whether it did, the engine
  * knows. */
 static void report_missing(const struct comparison *comparison, const struct join_row *write)
 {
     struct iso_join *join = comparison->join;
     bool sure = join->capability->sends_unchanged && write->after != ISO_ABSENT;
+    if (is_unreported(join, write->key))
+        return;
+    if (!join_is_judged(join, write->key)) { /* its table was covered when the record came */
+        join->tables.list[join->keys.list[write->key].of_table].left_out++;
+        return;
+    }
     if (!sure && comparison->has_cts)
         join_give_probe(join, ISO_MISSING, comparison->record->tid, write->key, write->after, comparison->cts,
                         comparison->record->origin);
@@ -107,16 +142,17 @@ static void report_writes(const struct comparison *comparison)
 {
     struct iso_join *join = comparison->join;
     const struct join_chain *writes = &comparison->record->writes;
-    for (uint32_t i = 0, w = writes->first; i < writes->count; i++, w = join->rows[w].next) {
-        const struct join_row *write = &join->rows[w];
-        const struct join_key *state = &join->key_states[write->key];
+    for (uint32_t i = 0, w = writes->first; i < writes->count; i++, w = join->rows.list[w].next) {
+        const struct join_row *write = &join->rows.list[w];
+        const struct join_key *state = &join->keys.list[write->key];
         if (!comparison->transaction || state->mark != comparison->mark) {
             report_missing(comparison, write);
             continue;
         }
-        join->rows[state->row].flags |= JOIN_ROW_CLAIMED;
-        if (!agrees(&join->rows[state->row], write))
-            report_value(comparison, write, &join->rows[state->row]);
+        join->rows.list[state->row].flags |= JOIN_ROW_CLAIMED;
+        join->stats.incomparable += cannot_compare(join, &join->rows.list[state->row], write);
+        if (!agrees(join, &join->rows.list[state->row], write))
+            report_value(comparison, write, &join->rows.list[state->row]);
     }
 }
 
@@ -125,9 +161,10 @@ static void report_rows(const struct comparison *comparison, enum iso_violation_
 {
     struct iso_join *join = comparison->join;
     const struct join_chain *rows = &comparison->transaction->rows;
-    for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows[r].next) {
-        const struct join_row *row = &join->rows[r];
-        if (!join_is_final(join, r, comparison->mark) || (row->flags & (JOIN_ROW_CLAIMED | JOIN_ROW_DROPPED)) ||
+    for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows.list[r].next) {
+        const struct join_row *row = &join->rows.list[r];
+        if (!join_is_final(join, r, comparison->mark) ||
+            (row->flags & (JOIN_ROW_CLAIMED | JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED)) ||
             changed_nothing(join, comparison->transaction, r))
             continue;
         struct iso_join_finding *finding = find(comparison, kind, row->key);
@@ -162,13 +199,13 @@ static void check_before_images(const struct comparison *comparison, bool own)
     const struct join_chain *rows = &comparison->transaction->rows, *writes = &comparison->record->writes;
     uint32_t wanted = join->marks + 1, seen = join->marks + 2;
     join->marks += 2;
-    for (uint32_t i = 0, w = writes->first; own && i < writes->count; i++, w = join->rows[w].next)
-        join->key_states[join->rows[w].key].mark = wanted;
-    for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows[r].next) {
-        struct join_key *state = &join->key_states[join->rows[r].key];
+    for (uint32_t i = 0, w = writes->first; own && i < writes->count; i++, w = join->rows.list[w].next)
+        join->keys.list[join->rows.list[w].key].mark = wanted;
+    for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows.list[r].next) {
+        struct join_key *state = &join->keys.list[join->rows.list[r].key];
         if (own && state->mark != wanted && state->mark != seen)
             continue;
-        check_before_image(comparison, &join->rows[r], state->mark == seen ? &join->rows[state->row] : NULL);
+        check_before_image(comparison, &join->rows.list[r], state->mark == seen ? &join->rows.list[state->row] : NULL);
         state->mark = seen;
         state->row = r;
     }
@@ -187,14 +224,14 @@ bool join_commit_timestamp(const struct join_transaction *transaction, uint64_t 
 
 void join_resolve(struct iso_join *join, uint32_t number, bool committed, uint64_t cts)
 {
-    struct join_record *record = &join->records[number];
+    struct join_record *record = &join->records.list[number];
     if (committed)
         join->stats.resolved_committed++;
     else
         join->stats.resolved_aborted++;
     record->status = committed ? ISO_COMMITTED : ISO_ABORTED;
     if (record->held != ISO_NONE) {
-        struct iso_history *held = &join->held;
+        struct iso_history *held = &join->records.held;
         held->flags[record->held] = (uint8_t)((held->flags[record->held] & ~ISO_STATUS_MASK) | record->status);
         if (committed && !(record->flags & JOIN_RECORD_PLACED)) {
             held->flags[record->held] |= ISO_HAS_CTS;
@@ -205,15 +242,15 @@ void join_resolve(struct iso_join *join, uint32_t number, bool committed, uint64
         return;
     join_give_resolution(join, record->tid, committed, cts);
     if (record->held != ISO_NONE)
-        join_give_joined(join, &join->held, record->held, join->held.sno[record->held]);
+        join_give_joined(join, &join->records.held, record->held, join->records.held.sno[record->held]);
 }
 
 /* A record that waited for its commit timestamp. */
 static void give_with_cts(struct iso_join *join, uint32_t number, uint64_t cts)
 {
-    struct join_record *record = &join->records[number];
-    join->held.flags[record->held] |= ISO_HAS_CTS;
-    join->held.cts[record->held] = cts;
+    struct join_record *record = &join->records.list[number];
+    join->records.held.flags[record->held] |= ISO_HAS_CTS;
+    join->records.held.cts[record->held] = cts;
     record->cts = cts;
     record->flags |= JOIN_RECORD_CTS | JOIN_RECORD_GIVEN;
     join_give_held(join, number);
@@ -221,13 +258,16 @@ static void give_with_cts(struct iso_join *join, uint32_t number, uint64_t cts)
 
 /* ---- one record and its transaction ---- */
 
-/* Keys that went with their table, which the client's record does not list: versions beside its own. */
-static void give_dropped(struct iso_join *join, struct join_transaction *transaction, uint64_t cts)
+/* Keys that went with their table, and those of tables of which clients do not say what they write: versions beside its
+ * own.
+ */
+static void give_unlisted(struct iso_join *join, struct join_transaction *transaction, uint64_t cts)
 {
     uint32_t mark = join_mark_finals(join, transaction);
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
-        struct join_row *row = &join->rows[r];
-        if (!join_is_final(join, r, mark) || !(row->flags & JOIN_ROW_DROPPED) || (row->flags & JOIN_ROW_CLAIMED))
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+        struct join_row *row = &join->rows.list[r];
+        bool unlisted = row->flags & (JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED);
+        if (!join_is_final(join, r, mark) || !unlisted || (row->flags & JOIN_ROW_CLAIMED))
             row->flags |= JOIN_ROW_WITHOUT;
     }
     join_give_foreign(join, transaction, cts);
@@ -242,9 +282,10 @@ static bool shares_timestamps(const struct iso_join *join, const struct join_tra
 static void compare(struct iso_join *join, uint32_t number, struct join_transaction *transaction, uint64_t cts,
                     bool has_cts)
 {
-    struct join_record *record = &join->records[number];
+    struct join_record *record = &join->records.list[number];
     struct comparison comparison = {join, record, transaction, cts, has_cts, join_mark_finals(join, transaction)};
     bool shared = shares_timestamps(join, transaction);
+    join_spell_writes(join, record);
     join->stats.joined++;
     if (record->flags & JOIN_RECORD_LISTS)
         return;
@@ -253,19 +294,42 @@ static void compare(struct iso_join *join, uint32_t number, struct join_transact
         return;
     }
     report_writes(&comparison);
-    if (!shared)
+    if (!shared && !(record->flags & JOIN_RECORD_TAKES))
         report_rows(&comparison, ISO_UNWRITTEN);
     if (has_cts)
         check_before_images(&comparison, shared);
-    if (has_cts && transaction->dropped && !shared)
-        give_dropped(join, transaction, cts);
+    if (has_cts && (transaction->dropped || transaction->unreported) && !shared)
+        give_unlisted(join, transaction, cts);
+}
+
+/* It left its writes to the stream, and the stream has none: it read only, at its start. */
+static void give_reader(struct iso_join *join, uint32_t number)
+{
+    struct join_record *record = &join->records.list[number];
+    if (!(record->flags & (JOIN_RECORD_STS | JOIN_RECORD_CTS))) {
+        join->stats.unplaced++;
+        return;
+    }
+    record->flags |= JOIN_RECORD_GIVEN;
+    join_give_held(join, number);
+}
+
+static void give_undelivered(struct iso_join *join, uint32_t number)
+{
+    const struct join_record *record = &join->records.list[number];
+    if (record->flags & JOIN_RECORD_TAKES && !record->writes.count && !(record->flags & JOIN_RECORD_PLACED) &&
+        record->held != ISO_NONE)
+        give_reader(join, number);
+    else
+        join->stats.unplaced++;
 }
 
 static void settle_claim(struct iso_join *join, uint32_t number, struct join_transaction *transaction)
 {
-    struct join_record *record = &join->records[number];
+    struct join_record *record = &join->records.list[number];
     uint64_t cts = 0;
     bool has_cts = join_commit_timestamp(transaction, &cts);
+    bool wrote = join_adopt(join, number, (uint32_t)(transaction - join->open.list)) || record->writes.count;
     if (record->flags & JOIN_RECORD_CTS) {
         join->domains_differ |= !(transaction->flags & JOIN_HAS_CTS) && has_cts && cts != record->cts;
         cts = record->cts;
@@ -273,6 +337,8 @@ static void settle_claim(struct iso_join *join, uint32_t number, struct join_tra
     }
     if (record->status == ISO_UNKNOWN)
         join_resolve(join, number, true, cts);
+    else if (!(record->flags & JOIN_RECORD_GIVEN) && record->flags & JOIN_RECORD_TAKES && !wrote)
+        give_reader(join, number);
     else if (!(record->flags & JOIN_RECORD_GIVEN) && has_cts)
         give_with_cts(join, number, cts);
     else if (!(record->flags & JOIN_RECORD_GIVEN))
@@ -284,35 +350,40 @@ static void report_undelivered(struct iso_join *join, const struct join_record *
 {
     struct comparison comparison = {
         .join = join, .record = record, .cts = record->cts, .has_cts = record->flags & JOIN_RECORD_CTS};
-    if (record->status == ISO_COMMITTED && !(record->flags & JOIN_RECORD_LISTS))
+    join_spell_writes(join, record);
+    if (record->status == ISO_COMMITTED && !(record->flags & (JOIN_RECORD_LISTS | JOIN_RECORD_BEFORE)))
         report_writes(&comparison);
 }
 
 /* Its position is known. */
 void join_settle_placed(struct iso_join *join, uint32_t record, uint32_t transaction, uint64_t cts)
 {
-    if (transaction == ISO_NONE)
-        report_undelivered(join, &join->records[record]);
-    else
-        compare(join, record, &join->transactions[transaction], cts, true);
+    if (transaction == ISO_NONE) {
+        report_undelivered(join, &join->records.list[record]);
+        return;
+    }
+    join_adopt(join, record, transaction);
+    join->records.list[record].flags |= JOIN_RECORD_DELIVERED;
+    compare(join, record, &join->open.list[transaction], cts, true);
 }
 
 /* ---- a transaction ---- */
 
 static uint32_t claim_of(const struct iso_join *join, const struct join_transaction *transaction)
 {
-    uint32_t record = join_map_get(&join->by_claim, transaction->identity);
+    uint32_t record = join_map_get(&join->records.by_claim, transaction->identity);
     if (record == ISO_NONE && (transaction->flags & JOIN_HAS_CTS) && transaction->identity.tag != JOIN_BY_CTS)
-        record = join_map_get(&join->by_claim, (struct join_identity){transaction->cts, JOIN_BY_CTS});
+        record = join_map_get(&join->records.by_claim, (struct join_identity){transaction->cts, JOIN_BY_CTS});
     return record;
 }
 
-static void finish(struct iso_join *join, uint32_t number, iso_atom tid, uint64_t cts)
+static void finish(struct iso_join *join, uint32_t number, iso_atom tid, uint64_t cts, enum iso_row_class class)
 {
-    join_settled_add(join, &join->transactions[number], tid, cts);
-    join_settle_markers(join, &join->transactions[number], cts);
+    join_settled_add(join, &join->open.list[number], tid, cts);
+    join_settle_markers(join, &join->open.list[number], cts);
     join_leave_open(join, number);
-    join_forget_transaction(join, number);
+    join_give_altered(join, &join->open.list[number], cts);
+    join_forget_transaction(join, number, class);
 }
 
 /* So that it is known when it comes again, where its transaction's identity does not tell. */
@@ -326,26 +397,28 @@ static void note_record(struct iso_join *join, const struct join_record *record,
 /* Its rows wait for a position, and are compared when it is known. */
 static void start_placing(struct iso_join *join, uint32_t number, uint32_t record)
 {
-    join_settled_add(join, &join->transactions[number], record == ISO_NONE ? ISO_ABSENT : join->records[record].tid, 0);
+    join_settled_add(join, &join->open.list[number], record == ISO_NONE ? ISO_ABSENT : join->records.list[record].tid,
+                     0);
     if (record != ISO_NONE)
-        note_record(join, &join->records[record], &join->transactions[number], 0);
-    join_settle_markers(join, &join->transactions[number], 0);
+        note_record(join, &join->records.list[record], &join->open.list[number], 0);
+    join_settle_markers(join, &join->open.list[number], 0);
     join_leave_open(join, number);
-    join->transactions[number].flags |= JOIN_PLACING;
+    join->open.list[number].flags |= JOIN_PLACING;
     join_place_commit(join, record, number);
 }
 
 static void note_incomplete(struct iso_join *join, const struct join_transaction *transaction)
 {
-    uint64_t have = (uint64_t)transaction->rows.count - transaction->dropped + transaction->others;
-    join->stats.incomplete += (transaction->flags & JOIN_ENDED) && have < transaction->expected;
+    bool whole_known = (transaction->flags & (JOIN_ENDED | JOIN_STARTED_BEFORE)) == JOIN_ENDED;
+    join->stats.incomplete += whole_known && join_events_of(transaction) < transaction->expected;
 }
 
 static void settle_alone(struct iso_join *join, uint32_t number, uint32_t final)
 {
-    struct join_transaction *transaction = &join->transactions[number];
+    struct join_transaction *transaction = &join->open.list[number];
     bool clients = join->options.clients || join->in_band;
-    bool sure = !clients || join->options.records_first || join->in_band || (final & JOIN_RECORDS_FINAL);
+    bool sure = !clients || (join->options.records_first && !join->log.waiting) || join->in_band ||
+                (final & JOIN_RECORDS_FINAL);
     uint64_t cts = 0;
     bool undecided = join->expects_in_band && !join->in_band; /* the first record tells how positions are counted */
     if (!(final & JOIN_ROWS_FINAL) || !sure || (undecided && !(final & JOIN_RECORDS_FINAL)))
@@ -365,17 +438,17 @@ static void settle_alone(struct iso_join *join, uint32_t number, uint32_t final)
         join_give_foreign(join, transaction, cts);
     else
         join_give_changes(join, transaction, cts);
-    finish(join, number, ISO_ABSENT, cts);
+    finish(join, number, ISO_ABSENT, cts, !placed ? ISO_ROWS_UNPLACED : clients ? ISO_ROWS_FOREIGN : ISO_ROWS_JUDGED);
 }
 
 /* Rows of a shared timestamp that nobody claims are another transaction's. */
 static void give_rest(struct iso_join *join, struct join_transaction *transaction, uint64_t cts)
 {
     uint32_t mark = join_mark_finals(join, transaction), rest = 0;
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows[r].next) {
-        const struct join_key *state = &join->key_states[join->rows[r].key];
-        if (state->mark == mark && (join->rows[state->row].flags & JOIN_ROW_CLAIMED))
-            join->rows[r].flags |= JOIN_ROW_WITHOUT;
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+        const struct join_key *state = &join->keys.list[join->rows.list[r].key];
+        if (state->mark == mark && (join->rows.list[state->row].flags & JOIN_ROW_CLAIMED))
+            join->rows.list[r].flags |= JOIN_ROW_WITHOUT;
         else
             rest++;
     }
@@ -385,35 +458,35 @@ static void give_rest(struct iso_join *join, struct join_transaction *transactio
 
 static void settle_claimed(struct iso_join *join, uint32_t number, uint32_t first)
 {
-    struct join_transaction *transaction = &join->transactions[number];
-    iso_atom tid = join->records[first].tid;
+    struct join_transaction *transaction = &join->open.list[number];
+    iso_atom tid = join->records.list[first].tid;
     uint64_t cts = 0;
-    if (join->records[first].flags & JOIN_RECORD_PLACED) {
+    if (join->records.list[first].flags & JOIN_RECORD_PLACED) {
         start_placing(join, number, first);
         return;
     }
     bool shared = shares_timestamps(join, transaction);
     for (uint32_t record = first, next; record != ISO_NONE; record = next) {
-        next = join->records[record].same;
+        next = join->records.list[record].same;
         settle_claim(join, record, transaction);
-        note_record(join, &join->records[record], transaction, cts);
+        note_record(join, &join->records.list[record], transaction, cts);
         join_forget_record(join, record);
     }
     if (join_commit_timestamp(transaction, &cts) && shared)
         give_rest(join, transaction, cts);
-    finish(join, number, tid, cts);
+    finish(join, number, tid, cts, ISO_ROWS_JUDGED);
 }
 
 void join_settle(struct iso_join *join, uint32_t number, uint32_t final)
 {
-    struct join_transaction *transaction = &join->transactions[number];
+    struct join_transaction *transaction = &join->open.list[number];
     uint32_t record = claim_of(join, transaction);
     bool shared = shares_timestamps(join, transaction), rows_final = final & JOIN_ROWS_FINAL;
     if (record == ISO_NONE)
         settle_alone(join, number, final);
     else if (!(final & JOIN_RECORDS_FINAL) && !join_has_all_records(join, transaction, record))
         return;
-    else if (rows_final || (!shared && !differs(join, transaction, &join->records[record])))
+    else if (rows_final || (!shared && !differs(join, transaction, &join->records.list[record])))
         settle_claimed(join, number, record);
 }
 
@@ -435,18 +508,18 @@ static void stay_unknown(struct iso_join *join, const struct join_record *record
 {
     join->stats.unresolved++;
     if (record->held != ISO_NONE)
-        join_give_joined(join, &join->held, record->held, join->held.sno[record->held]);
+        join_give_joined(join, &join->records.held, record->held, join->records.held.sno[record->held]);
 }
 
 void join_settle_undelivered(struct iso_join *join, uint32_t number)
 {
-    struct join_record *record = &join->records[number];
+    struct join_record *record = &join->records.list[number];
     if (record->status == ISO_UNKNOWN && !can_tell(join, record))
         stay_unknown(join, record);
     else if (record->status == ISO_UNKNOWN)
         join_resolve(join, number, false, 0);
     else if (record->status == ISO_COMMITTED && !(record->flags & JOIN_RECORD_GIVEN))
-        join->stats.unplaced++;
+        give_undelivered(join, number);
     if (!join->stats.stray_markers)
         report_undelivered(join, record);
     else

@@ -31,10 +31,12 @@ static void reserve(struct join_settled *settled)
 }
 
 /* A row of a source that gives rows no identity is known by its key alone: what is settled is not added to, and a
- * sender that starts over in the middle of what it repeats shifts all counts. */
-static uint32_t row_digest(const struct iso_join *join, uint32_t key, uint64_t ordinal)
+ * sender that starts over in the middle of what it repeats shifts all counts. So is one of a binlog: after a failover
+ * it is told again from another server's, where it stands elsewhere. */
+static uint32_t row_digest(const struct iso_join *join, struct join_identity of, uint32_t key, uint64_t ordinal)
 {
-    return digest_of(key, join->capability->runs ? 0 : ordinal);
+    bool by_key = join->capability->runs || (join->capability->positions && of.tag == JOIN_BY_TEXT);
+    return digest_of(key, by_key ? 0 : ordinal);
 }
 
 /* The map holds the number of an entry, cut to 32 bits: the ring is far smaller. */
@@ -77,10 +79,11 @@ void join_settled_add(struct iso_join *join, const struct join_transaction *tran
                                          .first = settled->next_digest,
                                          .count = transaction->rows.count,
                                          .cts = cts};
-    for (uint32_t i = 0, row = transaction->rows.first; i < transaction->rows.count; i++, row = join->rows[row].next) {
-        const struct join_row *it = &join->rows[row];
+    for (uint32_t i = 0, row = transaction->rows.first; i < transaction->rows.count;
+         i++, row = join->rows.list[row].next) {
+        const struct join_row *it = &join->rows.list[row];
         settled->digests[settled->next_digest++ % JOIN_SETTLED_DIGESTS] =
-            (uint64_t)row_digest(join, it->key, it->ordinal) << 32 | it->content;
+            (uint64_t)row_digest(join, transaction->identity, it->key, it->ordinal) << 32 | it->content;
     }
     settled->has_texts |=
         is_text(tid) || transaction->identity.tag == JOIN_BY_TEXT || transaction->identity.tag == JOIN_BY_MARKER;
@@ -107,7 +110,7 @@ enum join_sight join_settled_look(struct iso_join *join, struct join_settled_ent
                                   uint64_t ordinal, uint32_t content)
 {
     const struct join_settled *settled = &join->settled;
-    uint32_t digest = row_digest(join, key, ordinal);
+    uint32_t digest = row_digest(join, entry->identity, key, ordinal);
     enum join_sight sight = JOIN_NEW;
     uint32_t first = entry->cursor;
     for (uint32_t i = 0; i < entry->count; i++) {

@@ -42,10 +42,7 @@ static double position_of(const char *value)
 struct iso_figure_row *iso_figures_add(struct iso_figures *figures, const char *experiment, const char *parameter,
                                        const char *value)
 {
-    if (figures->row_count == figures->row_capacity) {
-        figures->row_capacity = figures->row_capacity ? figures->row_capacity * 2 : 16;
-        figures->rows = iso_reallocate(figures->rows, figures->row_capacity * sizeof *figures->rows);
-    }
+    ISO_GROW(figures->rows, figures->row_count, figures->row_capacity);
     struct iso_figure_row *row = &figures->rows[figures->row_count++];
     row->experiment = iso_copy_text(experiment, strlen(experiment));
     row->parameter = iso_copy_text(parameter, strlen(parameter));

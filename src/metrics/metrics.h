@@ -2,8 +2,8 @@
  *
  * A metric is its row in metrics.c; every renderer follows the table, so that a figure has one name and one meaning
  * wherever it is read. Names and units follow Prometheus's rules (base units, `_total` for counters). Labels are few
- * and bounded: topics and partitions that are read (those of the sources, and no others), axioms, states; never a key,
- * a session or a transaction.
+ * and bounded: topics and partitions that are read (those of the sources, and no others), axioms, states, classes of
+ * the books, what befell tables, ten tables; never a key, a session or a transaction.
  *
  * A snapshot is a column of samples. It is filled by the checker's thread and rendered by another, never both at a
  * time: the owner sees to that. Ownership: a snapshot owns its samples and texts.
@@ -19,17 +19,32 @@
 enum iso_metric {
     ISO_METRIC_BUILD_INFO,
     ISO_METRIC_START_TIME,
+    ISO_METRIC_READY,
     ISO_METRIC_MESSAGES,
     ISO_METRIC_MESSAGE_BYTES,
     ISO_METRIC_BAD_RECORDS,
+    ISO_METRIC_CONTRADICTIONS,
+    ISO_METRIC_UNKEPT,
+    ISO_METRIC_UNSAID,
     ISO_METRIC_UNROUTED,
     ISO_METRIC_TRANSACTIONS,
     ISO_METRIC_REPEATS,
     ISO_METRIC_LATE,
+    ISO_METRIC_BOOKS,
+    ISO_METRIC_BOOKS_BALANCED,
+    ISO_METRIC_WAITING,
+    ISO_METRIC_WAITING_OLDEST,
+    ISO_METRIC_UNSETTLED,
+    ISO_METRIC_UNSETTLED_BOUND,
+    ISO_METRIC_UNCOVERED,
+    ISO_METRIC_TABLES_CHANGED,
+    ISO_METRIC_SNAPSHOTS_AGAIN,
+    ISO_METRIC_SNAPSHOT_GAPS,
     ISO_METRIC_READS_JUDGED,
     ISO_METRIC_READS_UNJUDGED,
     ISO_METRIC_SESSIONS_UNDECIDED,
     ISO_METRIC_VIOLATIONS,
+    ISO_METRIC_DOUBTFUL,
     ISO_METRIC_VERDICTS,
     ISO_METRIC_STANDING,
     ISO_METRIC_OPEN_READS,
@@ -37,6 +52,9 @@ enum iso_metric {
     ISO_METRIC_WATERMARK,
     ISO_METRIC_WATERMARK_TIME,
     ISO_METRIC_PROGRESS_TIME,
+    ISO_METRIC_CHANGES_TIME,
+    ISO_METRIC_CLIENTS_TIME,
+    ISO_METRIC_EXPECT_MESSAGES,
     ISO_METRIC_FINALITY_TIMEOUT,
     ISO_METRIC_IDLE_TIMEOUT,
     ISO_METRIC_RETENTION,
@@ -45,12 +63,15 @@ enum iso_metric {
     ISO_METRIC_LAG,
     ISO_METRIC_PARTITION_WATERMARK,
     ISO_METRIC_IDLE,
+    ISO_METRIC_AWAITED,
+    ISO_METRIC_PARTITION_TIME,
     ISO_METRIC_GAPS,
     ISO_METRIC_SEEKS,
     ISO_METRIC_PAUSES,
     ISO_METRIC_MEMORY,
     ISO_METRIC_MEMORY_IN_USE,
     ISO_METRIC_MEMORY_LIMIT,
+    ISO_METRIC_MEMORY_NEEDED,
     ISO_METRIC_SPILL_HITS,
     ISO_METRIC_SPILL_MISSES,
     ISO_METRIC_SPILL_EVICTIONS,
@@ -111,6 +132,9 @@ void iso_metrics_count(struct iso_metrics *metrics, enum iso_metric metric, cons
                        uint64_t value);
 void iso_metrics_real(struct iso_metrics *metrics, enum iso_metric metric, const char *first, const char *second,
                       double value);
+
+/* All samples of a metric of counts together. */
+uint64_t iso_metrics_sum(const struct iso_metrics *metrics, enum iso_metric metric);
 
 /* Prometheus's text format, version 0.0.4. */
 void iso_metrics_prometheus(const struct iso_metrics *metrics, struct iso_text *text);

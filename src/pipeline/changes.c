@@ -1,15 +1,16 @@
 /* Between the join and the engine: transactions, outcomes and watermarks on their way in, CDC violations on their way
  * out.
  *
- * Without clients a row's before image is a read of the version that it replaced. One that is not that version breaks
- * two axioms, and both are told: EXT (INT, within its transaction) says which version the row was written over, CDC
- * that the stream does not fit together. Whether the database or the stream is to blame, nobody is there to say.
+ * Without clients a row's before image is a read of the version that it replaced. One that is not that version is told
+ * as CDC: the stream does not fit together. Of isolation a stream alone says nothing: a before image is the row that
+ * was really replaced, whatever a client had read.
  *
  * The join asks the engine by probes (join/join.h): what it says of them as EXT is CDC. An instance of CDC is a
  * transaction and a key, told once, whatever found it first.
  */
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "pipeline/pipeline_private.h"
 
@@ -19,13 +20,13 @@ enum { REMOVED = 1, LEAST_SLOTS = 64 };
 
 static uint64_t *slot_of(const struct told *told, uint64_t id)
 {
-    uint32_t slot = (uint32_t)(id ^ id >> 32) & told->mask;
+    uint32_t slot = (uint32_t)iso_hash_number(id) & told->mask;
     while (told->ids[slot] && told->ids[slot] != id)
         slot = (slot + 1) & told->mask;
     return &told->ids[slot];
 }
 
-static void grow(struct told *told)
+void told_refill(struct told *told)
 {
     struct told old = *told;
     uint32_t slots = LEAST_SLOTS;
@@ -45,7 +46,7 @@ static void grow(struct told *told)
 static bool add_told(struct told *told, uint64_t id)
 {
     if (!told->ids || told->used >= told->mask / 4 * 3)
-        grow(told);
+        told_refill(told);
     uint64_t *slot = slot_of(told, id);
     if (*slot)
         return false;
@@ -95,7 +96,7 @@ static uint64_t id_of(const struct iso_aion_event *event)
 
 /* ---- out: what the engine says of a probe ---- */
 
-bool pipeline_translate(struct iso_pipeline *pipeline, struct iso_aion_event *event)
+static bool translate_probe(struct iso_pipeline *pipeline, struct iso_aion_event *event)
 {
     enum iso_violation_kind kind;
     const char *text;
@@ -112,6 +113,7 @@ bool pipeline_translate(struct iso_pipeline *pipeline, struct iso_aion_event *ev
     event->operation = ISO_NONE;
     event->id = id_of(event);
     if (kind == ISO_MISSING) { /* it asked whether the value was there before */
+        pipeline_doubt_write(pipeline, event);
         event->expected = event->actual;
         event->actual = (struct iso_aion_value){.count = 0};
     }
@@ -137,18 +139,42 @@ static bool is_change(const struct iso_aion_event *event)
     return length >= sizeof prefix && !memcmp(text, prefix, sizeof prefix - 1);
 }
 
-void pipeline_tell_change(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+/* A before image that is not the version before it: EXT, or INT within a transaction. Both may be found of one key,
+ * which is told once. */
+static bool translate_change(struct iso_pipeline *pipeline, struct iso_aion_event *event)
 {
-    struct iso_aion_event change = *event;
-    if (pipeline->options.clients || !is_change(event))
-        return;
-    change.axiom = ISO_CDC;
-    change.kind = ISO_BEFORE_IMAGE;
-    change.id = id_of(&change);
-    if (change.state == ISO_AION_RETRACTED)
-        remove_told(&pipeline->cdc, change.id);
-    if (change.state != ISO_AION_FINAL || add_told(&pipeline->cdc, change.id))
-        pipeline_tell(pipeline, &change);
+    struct iso_join_stats stats;
+    iso_join_stats(pipeline->join, &stats);
+    event->axiom = ISO_CDC;
+    event->kind = stats.empty_ends ? ISO_GAP : ISO_BEFORE_IMAGE; /* changes came to nothing on their way */
+    event->id = id_of(event);
+    if (event->state == ISO_AION_RETRACTED)
+        remove_told(&pipeline->cdc, event->id);
+    return event->state != ISO_AION_FINAL || add_told(&pipeline->cdc, event->id);
+}
+
+/* ---- out ---- */
+
+bool pipeline_is_left_out(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (pipeline->options.judge_uncovered || !event->key_atoms || event->key == ISO_ABSENT)
+        return false;
+    const char *key = iso_atom_text(event->key_atoms, event->key, buffer, &length);
+    if (pipeline_covers(pipeline, key, length))
+        return false;
+    bool is_final = event->state == ISO_AION_FINAL;
+    pipeline->stats.left_out[event->axiom] += !is_final ? 0 : event->unlisted ? event->unlisted : 1;
+    pipeline->stats.left_out_reads += is_final && (event->axiom == ISO_EXT || event->axiom == ISO_INT);
+    return true;
+}
+
+bool pipeline_translate(struct iso_pipeline *pipeline, struct iso_aion_event *event)
+{
+    if (!pipeline->options.clients && is_change(event))
+        return translate_change(pipeline, event);
+    return translate_probe(pipeline, event);
 }
 
 /* ---- out: what the join found ---- */
@@ -182,6 +208,10 @@ static void tell_finding(struct iso_pipeline *pipeline, const struct iso_atoms *
     };
     if (from_client && finding->delivered != UINT64_MAX)
         event.writer_actual = (struct iso_aion_party){atoms, finding->tid, finding->delivered, 0, 0};
+    if (pipeline_excuses(pipeline, &event, false))
+        return;
+    if (finding->axiom == ISO_CDC && from_client && finding->kind != ISO_BEFORE_IMAGE)
+        pipeline_doubt_write(pipeline, &event);
     event.id = id_of(&event);
     if (add_told(finding->axiom == ISO_CDC ? &pipeline->cdc : &pipeline->snapshots, event.id))
         pipeline_tell(pipeline, &event);
@@ -200,12 +230,21 @@ enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, stru
         case ISO_JOIN_ADD:
             pipeline_add(pipeline, &out->block, step->first, step->count, now, error);
             break;
+        case ISO_JOIN_INITIAL:
+            iso_aion_set_initial(pipeline->engine, step->first, step->tid, now);
+            break;
+        case ISO_JOIN_ALTERED:
+            pipeline_note_altered(pipeline, &out->block.atoms, step->tid, step->cts);
+            break;
         case ISO_JOIN_RESOLVE:
             iso_aion_resolve(pipeline->engine, &out->block.atoms, step->tid, step->committed, step->cts, now);
             break;
-        case ISO_JOIN_WATERMARK:
+        case ISO_JOIN_WATERMARK: {
+            uint32_t held = pipeline->altered.absent_count;
             iso_aion_watermark(pipeline->engine, step->cts, now);
+            pipeline_release_absent(pipeline, held);
             break;
+        }
         case ISO_JOIN_FINDING:
             tell_finding(pipeline, &out->block.atoms, &step->finding);
             break;
@@ -224,17 +263,47 @@ static uint64_t less(uint64_t left, uint64_t right)
     return left > right ? left - right : 0;
 }
 
+/* Rows and records of XA transactions as well as reads; and where no other outcome is unknown, it is theirs. */
+static void note_xa(struct iso_pipeline_stats *stats)
+{
+    const struct iso_join_stats *join = &stats->join;
+    stats->unjudged[ISO_UNJUDGED_XA] +=
+        join->rows_gone[ISO_ROWS_XA] + join->records_gone[ISO_RECORDS_XA] + join->reads_gone[ISO_RECORDS_XA];
+    stats->engine.reads_unjudged += join->reads_gone[ISO_RECORDS_XA];
+    if (!join->xa_unknown || stats->engine.unknown != join->xa_unknown)
+        return;
+    stats->unjudged[ISO_UNJUDGED_XA] += stats->unjudged[ISO_UNJUDGED_UNKNOWN_WRITER];
+    stats->unjudged[ISO_UNJUDGED_UNKNOWN_WRITER] = 0;
+}
+
 void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats)
 {
+    struct iso_aion_stats *engine = &stats->engine;
     stats->has_join = pipeline->join != NULL;
+    for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
+        stats->unjudged[reason] = engine->unjudged[reason];
     if (!pipeline->join)
         return;
     iso_join_stats(pipeline->join, &stats->join);
-    struct iso_aion_stats *engine = &stats->engine;
-    engine->transactions = less(engine->transactions, stats->join.probes + stats->join.snapshot_rows);
-    engine->operations = less(engine->operations, stats->join.probe_reads + stats->join.snapshot_rows);
-    engine->foreign = less(engine->foreign, stats->join.snapshot_rows);
-    engine->counts[ISO_EXT] = less(engine->counts[ISO_EXT], pipeline->cdc.from_engine);
+    note_xa(stats);
+    stats->unjudged[ISO_UNJUDGED_OWN_ORDER] += stats->join.reads_gone[ISO_READS_OWN_ORDER];
+    stats->unjudged[ISO_UNJUDGED_SCHEMA] += stats->join.incomparable;
+    stats->unjudged[ISO_UNJUDGED_DDL] += stats->absent_altered;
+    for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
+        stats->unjudged[reason] += stats->excused[reason];
+    engine->transactions = less(engine->transactions, stats->join.probes + stats->join.initial_versions);
+    engine->reads_judged = less(engine->reads_judged, stats->join.probe_reads + stats->absent_altered +
+                                                          stats->excused_reads + stats->left_out_reads);
+    engine->reads_unjudged +=
+        stats->absent_altered + stats->excused_reads + stats->join.reads_gone[ISO_READS_OWN_ORDER];
+    engine->operations = less(engine->operations, stats->join.probe_reads + stats->join.initial_versions);
+    engine->foreign = less(engine->foreign, stats->join.initial_versions);
+    engine->counts[ISO_EXT] = less(engine->counts[ISO_EXT],
+                                   pipeline->cdc.from_engine + stats->absent_altered + pipeline->altered.absent_count);
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
+        engine->counts[axiom] = less(engine->counts[axiom], stats->left_out[axiom]);
+    if (!pipeline->options.clients && !stats->join.records) /* all reads are before images */
+        engine->counts[ISO_EXT] = engine->counts[ISO_INT] = 0;
     engine->counts[ISO_CDC] += pipeline->cdc.count;
     engine->counts[ISO_TIMESTAMP] += pipeline->snapshots.count;
 }

@@ -1,7 +1,9 @@
 /* Final violations for the summary: at most twice the limit are held, then the last of the order go. */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "pipeline/pipeline_private.h"
 
@@ -15,7 +17,7 @@ static iso_atom keep(struct findings *findings, const struct iso_atoms *atoms, i
 /* Where an id stands, or may stand. Ids are digests. */
 static size_t *slot_of(const struct findings *findings, uint64_t id)
 {
-    size_t at = id & findings->mask;
+    size_t at = iso_hash_number(id) & findings->mask;
     while (findings->slots[at] && findings->list[findings->slots[at] - 1].id != id)
         at = (at + 1) & findings->mask;
     return &findings->slots[at];
@@ -34,35 +36,41 @@ void findings_index(struct findings *findings)
             *slot_of(findings, findings->list[i].id) = i + 1;
 }
 
-void findings_add(struct findings *findings, const struct iso_aion_event *event, const char *text, size_t length)
+struct finding *findings_add(struct findings *findings, const struct iso_aion_event *event, const char *text,
+                             size_t length)
 {
-    if (findings->count == findings->capacity) {
-        findings->capacity = iso_column_capacity(findings->capacity, findings->count + 1);
-        findings->list = iso_reallocate(findings->list, findings->capacity * sizeof *findings->list);
-    }
+    ISO_GROW(findings->list, findings->count, findings->capacity);
     findings->list[findings->count++] = (struct finding){
         .id = event->id,
         .tids = {keep(findings, event->transaction.atoms, event->transaction.tid),
                  keep(findings, event->other.atoms, event->other.tid)},
         .key = keep(findings, event->key_atoms, event->key),
         .axiom = event->axiom,
+        .by_deadline = event->by_deadline,
         .text = iso_copy_text(text, length),
         .length = length,
     };
     if (2 * findings->count > findings->mask)
         findings_index(findings);
     *slot_of(findings, event->id) = findings->count;
+    return &findings->list[findings->count - 1];
+}
+
+void findings_trim(struct findings *findings)
+{
     if (findings->limit && findings->count >= (size_t)SLACK * findings->limit)
         findings_sort(findings);
 }
 
-void findings_remove(struct findings *findings, uint64_t id)
+bool findings_remove(struct findings *findings, uint64_t id, bool *doubtful)
 {
     size_t place = findings->mask ? *slot_of(findings, id) : 0;
-    if (!place)
-        return;
+    if (!place || !findings->list[place - 1].text)
+        return false;
+    *doubtful = findings->list[place - 1].doubt;
     iso_free(findings->list[place - 1].text);
     findings->list[place - 1].text = NULL;
+    return true;
 }
 
 static void drop_removed(struct findings *findings)
@@ -119,3 +127,18 @@ void findings_release(struct findings *findings)
     iso_free(findings->slots);
     iso_atoms_release(&findings->atoms);
 }
+
+#ifdef ISO_VALIDATE
+void findings_validate(const struct findings *findings)
+{
+    assert(findings->count <= findings->capacity);
+    assert(!findings->limit || findings->count <= (size_t)SLACK * findings->limit);
+    for (size_t i = 0; i < findings->count; i++)
+        assert(!findings->list[i].text || (findings->mask && *slot_of(findings, findings->list[i].id)));
+}
+#else
+void findings_validate(const struct findings *findings)
+{
+    (void)findings;
+}
+#endif

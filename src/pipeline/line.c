@@ -1,63 +1,34 @@
 /* A verdict event as one line of JSON, told to the sink. */
+#define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "iso/verdict.h"
 #include "pipeline/pipeline_private.h"
+#include "verdict/reported.h"
 
-static void put_name(struct iso_text *line, const char *member, const char *name)
+/* The blamed transaction, another one, the writers of what was expected and found, and the cause. */
+enum { PARTIES = 5 };
+
+/* What a violation's line points to. */
+struct grounds {
+    struct iso_reported_commit commits[PARTIES];
+    struct iso_reported_place places[PARTIES];
+    uint32_t commit_count, place_count;
+};
+
+static struct iso_reported_value value_of(const struct iso_aion_value *value)
 {
-    iso_text_put(line, member);
-    iso_text_put_string(line, name, strlen(name));
+    return (struct iso_reported_value){value->atoms, value->elements, value->count, true, value->is_list};
 }
 
-static void put_atom(struct iso_text *line, const struct iso_atoms *atoms, iso_atom atom)
+/* The engine has 0 where there is no timestamp; no source's clock shows it. */
+static void put_stamp(char stamp[ISO_REPORTED_STAMP], uint64_t timestamp)
 {
-    char buffer[ISO_ATOM_TEXT_MAX];
-    size_t length;
-    if (!atoms || atom == ISO_ABSENT) {
-        iso_text_put(line, "null");
-        return;
-    }
-    const char *text = iso_atom_text(atoms, atom, buffer, &length);
-    iso_text_put_string(line, text, length);
-}
-
-static void put_party(struct iso_text *line, const char *member, const struct iso_aion_party *party)
-{
-    iso_text_put(line, member);
-    put_atom(line, party->atoms, party->tid);
-}
-
-static void put_value(struct iso_text *line, const char *member, const struct iso_aion_value *value)
-{
-    iso_text_put(line, member);
-    if (!value->is_list) {
-        put_atom(line, value->atoms, value->count ? value->elements[0] : ISO_ABSENT);
-        return;
-    }
-    iso_text_put(line, "[");
-    for (uint32_t i = 0; i < value->count; i++) {
-        if (i)
-            iso_text_put(line, ",");
-        put_atom(line, value->atoms, value->elements[i]);
-    }
-    iso_text_put(line, "]");
-}
-
-/* Numbers beyond 2^53 do not survive every JSON reader. The engine has 0 where there is no timestamp; no source's clock
- * shows it. */
-static void put_timestamp(struct iso_text *line, const char *member, uint64_t timestamp)
-{
-    iso_text_put(line, member);
-    if (!timestamp) {
-        iso_text_put(line, "null");
-        return;
-    }
-    iso_text_put(line, "\"");
-    iso_text_put_unsigned(line, timestamp);
-    iso_text_put(line, "\"");
+    if (timestamp)
+        snprintf(stamp, ISO_REPORTED_STAMP, "%" PRIu64, timestamp);
 }
 
 static bool is_known(const struct iso_aion_party *party)
@@ -65,72 +36,67 @@ static bool is_known(const struct iso_aion_party *party)
     return party->atoms && party->tid != ISO_ABSENT;
 }
 
-static void put_place(struct iso_text *line, const struct iso_inputs *inputs, const struct iso_aion_party *party,
+/* Nobody, or null, where the party is not known. */
+static struct iso_reported_atom atom_of(const struct iso_aion_party *party)
+{
+    static const struct iso_atoms none;
+    return is_known(party) ? (struct iso_reported_atom){party->atoms, party->tid}
+                           : (struct iso_reported_atom){&none, ISO_ABSENT};
+}
+
+static void add_place(struct grounds *grounds, const struct iso_inputs *inputs, const struct iso_aion_party *party,
                       uint32_t operation)
 {
     uint32_t input = iso_origin_input(party->origin);
     if (input >= inputs->count)
         return;
-    if (line->bytes[line->used - 1] != '[')
-        iso_text_put(line, ",");
-    if (inputs->list[input].partition == ISO_PIPELINE_FILE) {
-        put_name(line, "{\"file\":", inputs->list[input].topic);
-        iso_text_put(line, ",\"line\":");
-    } else {
-        put_name(line, "{\"topic\":", inputs->list[input].topic);
-        iso_text_put(line, ",\"partition\":");
-        iso_text_put_signed(line, inputs->list[input].partition);
-        iso_text_put(line, ",\"offset\":");
-    }
-    iso_text_put_unsigned(line, iso_origin_place(party->origin));
-    if (operation != ISO_NONE) {
-        iso_text_put(line, ",\"op\":");
-        iso_text_put_unsigned(line, operation);
-    }
-    iso_text_put(line, "}");
+    const struct iso_inputs_entry *from = &inputs->list[input];
+    bool is_message = from->partition != ISO_PIPELINE_FILE;
+    grounds->places[grounds->place_count++] =
+        (struct iso_reported_place){.name = from->topic,
+                                    .length = strlen(from->topic),
+                                    .is_message = is_message,
+                                    .partition = is_message ? (uint64_t)from->partition : 0,
+                                    .position = iso_origin_place(party->origin),
+                                    .operation = operation};
 }
 
 /* Every record that the verdict rests on, the blamed transaction's first. */
-static void put_places(struct iso_text *line, const struct iso_inputs *inputs, const struct iso_aion_event *event)
+static void add_places(struct grounds *grounds, const struct iso_inputs *inputs, const struct iso_aion_event *event)
 {
     const struct iso_aion_party *others[] = {&event->other, &event->writer_expected, &event->writer_actual,
                                              &event->cause};
-    iso_text_put(line, ",\"at\":[");
-    put_place(line, inputs, &event->transaction, event->operation);
+    add_place(grounds, inputs, &event->transaction, event->operation);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         bool repeated = !is_known(others[i]) || others[i]->origin == event->transaction.origin;
         for (size_t j = 0; j < i && !repeated; j++)
             repeated = is_known(others[j]) && others[j]->origin == others[i]->origin;
         if (!repeated)
-            put_place(line, inputs, others[i], ISO_NONE);
+            add_place(grounds, inputs, others[i], ISO_NONE);
     }
-    iso_text_put(line, "]");
 }
 
-static void put_state(struct iso_text *line, const struct iso_aion_event *event, const char *doubtful)
+static void put_head(const struct iso_pipeline *pipeline, struct iso_text *line, const struct iso_aion_event *event,
+                     const char *doubtful)
 {
     static const char *const states[] = {"tentative", "final", "retracted"};
+    bool as_si = pipeline->options.seeks_order; /* what the engine finds then contradicts si already */
     char id[32];
     snprintf(id, sizeof id, "%016" PRIx64, event->id);
-    put_name(line, "{\"id\":", id);
-    put_name(line, ",\"state\":", states[event->state]);
-    if (event->by_deadline && event->state == ISO_AION_FINAL)
-        iso_text_put(line, ",\"by\":\"deadline\"");
-    if (doubtful)
-        put_name(line, ",\"doubtful\":", doubtful);
-    put_name(line, ",\"level\":", iso_level_name(event->level));
-    iso_text_put(line, ",");
+    struct iso_reported_head head = {.id = id,
+                                     .state = states[event->state],
+                                     .by_deadline = event->by_deadline && event->state == ISO_AION_FINAL,
+                                     .doubtful = doubtful,
+                                     .level = as_si ? iso_level_name(ISO_SI) : iso_pipeline_level_name(pipeline)};
+    iso_reported_put_head(line, &head);
 }
 
-static void put_times_of(struct iso_text *line, const char *member, const struct iso_aion_party *party)
+static struct iso_reported_times times_of(const struct iso_aion_party *party)
 {
-    if (!is_known(party))
-        return;
-    if (line->bytes[line->used - 1] != '{')
-        iso_text_put(line, ",");
-    put_timestamp(line, member, party->sts);
-    put_timestamp(line, ",\"cts\":", party->cts);
-    iso_text_put(line, "}");
+    struct iso_reported_times times = {.is_given = is_known(party)};
+    put_stamp(times.sts, party->sts);
+    put_stamp(times.cts, party->cts);
+    return times;
 }
 
 /* Whether the read saw what was committed at its moment itself: from a snapshot, but not just below its own commit. */
@@ -141,120 +107,205 @@ static bool is_inclusive(const struct iso_aion_event *event)
 }
 
 /* When the others that the verdict names stood where, and at which moment the read looked. */
-static void put_times(struct iso_text *line, const struct iso_aion_event *event)
+static struct iso_reported_moments moments_of(const struct iso_aion_event *event)
 {
-    bool is_read = event->axiom == ISO_EXT, inclusive = is_inclusive(event);
-    if (event->axiom == ISO_CDC || (!is_read && !is_known(&event->other)))
+    struct iso_reported_moments moments = {.look = ""};
+    if (event->axiom == ISO_CDC)
+        return moments;
+    moments.other = times_of(&event->other);
+    if (event->axiom != ISO_EXT)
+        return moments;
+    moments.inclusive = is_inclusive(event);
+    put_stamp(moments.look, moments.inclusive ? event->bound - 1 : event->bound);
+    moments.expected = times_of(&event->writer_expected);
+    moments.actual = times_of(&event->writer_actual);
+    return moments;
+}
+
+/* By the clock, to the millisecond, in UTC. */
+static void put_clock(char text[ISO_REPORTED_STAMP], uint64_t ms)
+{
+    enum { YEARS_9999 = 253402300800 };
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm day;
+    if (ms / 1000 >= YEARS_9999 || !gmtime_r(&seconds, &day))
         return;
-    iso_text_put(line, ",\"times\":{");
-    if (is_read) {
-        put_timestamp(line, "\"look\":", inclusive ? event->bound - 1 : event->bound);
-        iso_text_put(line, inclusive ? ",\"inclusive\":true" : ",\"inclusive\":false");
-        put_times_of(line, "\"expected\":{\"sts\":", &event->writer_expected);
-        put_times_of(line, "\"actual\":{\"sts\":", &event->writer_actual);
+    size_t length = strftime(text, ISO_REPORTED_STAMP, "%Y-%m-%dT%H:%M:%S", &day);
+    snprintf(text + length, ISO_REPORTED_STAMP - length, ".%03uZ", (unsigned)(ms % 1000));
+}
+
+static struct iso_reported_commit commit_of(const struct iso_aion_party *party, const struct iso_join_commit *from)
+{
+    struct iso_reported_commit commit = {.tid = atom_of(party)};
+    put_stamp(commit.xid, from->xid);
+    if (from->lsn)
+        snprintf(commit.lsn, sizeof commit.lsn, "%" PRIX64 "/%" PRIX64, from->lsn >> 32, from->lsn & 0xffffffff);
+    if (from->time)
+        put_clock(commit.time, from->time);
+    return commit;
+}
+
+/* What PostgreSQL calls the commits, whose timestamps here are only counted. */
+static void add_commits(const struct iso_pipeline *pipeline, struct grounds *grounds,
+                        const struct iso_aion_event *event)
+{
+    const struct iso_aion_party *parties[] = {&event->transaction, &event->other, &event->writer_expected,
+                                              &event->writer_actual, &event->cause};
+    struct iso_join_commit commit;
+    for (size_t i = 0; pipeline->join && i < sizeof parties / sizeof *parties; i++) {
+        bool repeated = !is_known(parties[i]);
+        for (size_t j = 0; j < i && !repeated; j++)
+            repeated = is_known(parties[j]) && parties[j]->cts == parties[i]->cts;
+        if (!repeated && iso_join_commit(pipeline->join, parties[i]->cts, &commit))
+            grounds->commits[grounds->commit_count++] = commit_of(parties[i], &commit);
     }
-    put_times_of(line, "\"other\":{\"sts\":", &event->other);
-    iso_text_put(line, "}");
 }
 
 /* From the axiom on: what the summary lists too, without its opening brace. */
-static void put_violation(struct iso_text *line, const struct iso_inputs *inputs, const struct iso_aion_event *event)
+static void put_violation(const struct iso_pipeline *pipeline, struct iso_text *line,
+                          const struct iso_aion_event *event)
 {
-    put_name(line, "\"axiom\":", iso_axiom_name(event->axiom));
-    if (event->kind != ISO_KIND_NONE)
-        put_name(line, ",\"kind\":", iso_violation_kind_name(event->kind));
-    put_party(line, ",\"tids\":[", &event->transaction);
-    if (is_known(&event->other))
-        put_party(line, ",", &event->other);
-    iso_text_put(line, "]");
-    if (event->key_atoms && event->key != ISO_ABSENT) {
-        iso_text_put(line, ",\"key\":");
-        put_atom(line, event->key_atoms, event->key);
-    }
+    struct iso_reported_atom tids[] = {atom_of(&event->transaction), atom_of(&event->other)};
+    struct grounds grounds = {.commit_count = 0};
+    add_commits(pipeline, &grounds, event);
+    add_places(&grounds, &pipeline->inputs, event);
+    struct iso_reported reported = {.axiom = iso_axiom_name(event->axiom),
+                                    .kind = iso_violation_kind_name(event->kind),
+                                    .tids = tids,
+                                    .tid_count = is_known(&event->other) ? 2 : 1,
+                                    .key = {event->key == ISO_ABSENT ? NULL : event->key_atoms, event->key},
+                                    .moments = moments_of(event),
+                                    .commits = grounds.commits,
+                                    .commit_count = grounds.commit_count,
+                                    .places = grounds.places,
+                                    .place_count = grounds.place_count};
     if (event->axiom == ISO_EXT || event->axiom == ISO_INT || event->axiom == ISO_CDC) {
-        put_value(line, ",\"expected\":", &event->expected);
-        put_value(line, ",\"actual\":", &event->actual);
+        reported.expected = value_of(&event->expected);
+        reported.actual = value_of(&event->actual);
     }
     if (event->axiom == ISO_EXT || event->axiom == ISO_INT) {
-        put_party(line, ",\"writer_expected\":", &event->writer_expected);
-        put_party(line, ",\"writer_actual\":", &event->writer_actual);
+        reported.writer_expected = atom_of(&event->writer_expected);
+        reported.writer_actual = atom_of(&event->writer_actual);
     }
-    put_timestamp(line, ",\"sts\":", event->transaction.sts);
-    put_timestamp(line, ",\"cts\":", event->transaction.cts);
-    put_times(line, event);
     if (is_known(&event->cause))
-        put_party(line, ",\"cause\":", &event->cause);
-    put_places(line, inputs, event);
-    iso_text_put(line, "}");
+        reported.cause = atom_of(&event->cause);
+    reported.own = times_of(&event->transaction);
+    reported.own.is_given = true;
+    iso_reported_put_members(line, &reported);
 }
 
 static void count(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
     struct iso_pipeline_stats *stats = &pipeline->stats;
-    stats->final += event->state == ISO_AION_FINAL;
+    uint64_t count = event->unlisted ? event->unlisted : 1;
+    stats->final += event->state == ISO_AION_FINAL ? count : 0;
     stats->tentative += event->state == ISO_AION_TENTATIVE;
     stats->retracted += event->state == ISO_AION_RETRACTED;
-}
-
-/* A write that is not known may explain a read; a row that is not known, what a client wrote and no row says. */
-bool pipeline_may_doubt(const struct iso_pipeline *pipeline, enum iso_axiom axiom)
-{
-    bool alone = pipeline->join && !pipeline->options.clients; /* reads within a transaction are its rows */
-    return axiom == ISO_EXT || axiom == ISO_CDC || (axiom == ISO_INT && alone);
-}
-
-static const char before_start[] = "before-start";
-
-/* Whether versions that were written before the stream begins may make it wrong. */
-static bool rests_on_start(const struct iso_aion_event *event)
-{
-    return event->axiom != ISO_INT &&
-           (event->expected.is_list || !is_known(&event->writer_expected) || !is_known(&event->writer_actual));
-}
-
-/* Why a verdict may be wrong, final or not. */
-static const char *doubt_of(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
-{
-    struct iso_aion_stats stats;
-    if (!pipeline_may_doubt(pipeline, event->axiom))
-        return NULL;
-    if (pipeline->stats.bad_records)
-        return "skipped-records";
-    iso_aion_stats(pipeline->engine, &stats);
-    if (stats.below_watermark)
-        return "below-watermark";
-    return pipeline->midway && event->state == ISO_AION_FINAL && rests_on_start(event) ? before_start : NULL;
 }
 
 void pipeline_emit(void *context, const struct iso_aion_event *event)
 {
     struct iso_pipeline *pipeline = context;
     struct iso_aion_event translated = *event;
+    if (pipeline->join &&
+        (pipeline_is_left_out(pipeline, &translated) || pipeline_excuses(pipeline, &translated, true)))
+        return;
     if (!pipeline->join || pipeline_translate(pipeline, &translated))
         pipeline_tell(pipeline, &translated);
-    if (pipeline->join)
-        pipeline_tell_change(pipeline, &translated);
+}
+
+/* Of what is not final only that what was told as final is taken back. */
+static bool is_told(const struct iso_pipeline *pipeline, const struct iso_aion_event *event, bool was_final)
+{
+    bool matters = event->state == ISO_AION_FINAL || (event->state == ISO_AION_RETRACTED && was_final);
+    return pipeline->options.sink && (matters || !pipeline->options.final_only);
+}
+
+static void say(struct iso_pipeline *pipeline, bool told, const char *line, size_t length)
+{
+    if (told && pipeline->failure.status == ISO_OK && iso_aion_failure(pipeline->engine)->status == ISO_OK)
+        pipeline->options.sink(pipeline->options.sink_context, line, length, &pipeline->failure);
+}
+
+void pipeline_say(struct iso_pipeline *pipeline, const struct iso_aion_event *event, bool told, uint8_t doubt,
+                  const char *line, size_t length, size_t start)
+{
+    count(pipeline, event);
+    if (event->state == ISO_AION_FINAL) {
+        pipeline->stats.doubted[event->axiom] += doubt != PIPELINE_CERTAIN;
+        pipeline->stats.final_doubtful += doubt != PIPELINE_CERTAIN;
+        struct finding *finding = findings_add(&pipeline->findings, event, line + start, length - start - 1);
+        finding->grounds = pipeline_grounds_of(pipeline, event);
+        finding->doubt = doubt;
+        findings_trim(&pipeline->findings);
+    }
+    say(pipeline, told, line, length);
+}
+
+void pipeline_tell_unlisted(struct iso_pipeline *pipeline, const struct iso_aion_event *event,
+                            enum pipeline_doubt doubt)
+{
+    uint64_t doubtful = pipeline_doubtful_unlisted(pipeline, event, doubt);
+    pipeline->stats.doubted[event->axiom] += doubtful;
+    pipeline->stats.final_doubtful += doubtful;
+    count(pipeline, event);
+    pipeline_count_unlisted(pipeline, event);
 }
 
 void pipeline_tell(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
     struct iso_text *line = &pipeline->line;
-    bool told = pipeline->options.sink && !(pipeline->options.final_only && event->state != ISO_AION_FINAL);
-    count(pipeline, event);
-    if (event->state != ISO_AION_TENTATIVE)
-        findings_remove(&pipeline->findings, event->id);
-    if (!told && event->state != ISO_AION_FINAL)
+    bool was_doubtful = false;
+    bool was_final =
+        event->state != ISO_AION_TENTATIVE && findings_remove(&pipeline->findings, event->id, &was_doubtful);
+    bool told = is_told(pipeline, event, was_final);
+    pipeline->stats.doubted[event->axiom] -= was_doubtful;
+    if (!told && event->state != ISO_AION_FINAL && !event->unlisted) {
+        count(pipeline, event);
         return;
+    }
     line->used = 0;
-    const char *doubt = doubt_of(pipeline, event);
-    pipeline->stats.before_start += doubt == before_start;
-    pipeline->stats.doubted[event->axiom] += doubt == before_start;
-    put_state(line, event, doubt);
+    enum pipeline_doubt doubt = pipeline_doubt_of(pipeline, event);
+    pipeline->stats.before_start += doubt == PIPELINE_BEFORE_START;
+    if (event->unlisted && !pipeline_may_be_altered(pipeline, event)) {
+        pipeline_tell_unlisted(pipeline, event, doubt);
+        return;
+    }
+    put_head(pipeline, line, event, pipeline_doubt_name(doubt));
     size_t start = line->used;
-    put_violation(line, &pipeline->inputs, event);
-    if (event->state == ISO_AION_FINAL)
-        findings_add(&pipeline->findings, event, line->bytes + start, line->used - start);
+    put_violation(pipeline, line, event);
     iso_text_put(line, "\n");
-    if (told && pipeline->failure.status == ISO_OK && iso_aion_failure(pipeline->engine)->status == ISO_OK)
-        pipeline->options.sink(pipeline->options.sink_context, line->bytes, line->used, &pipeline->failure);
+    if (pipeline_may_be_altered(pipeline, event))
+        pipeline_hold_absent(pipeline, event, (uint8_t)doubt, line->bytes, line->used, start);
+    else
+        pipeline_say(pipeline, event, told, (uint8_t)doubt, line->bytes, line->used, start);
+}
+
+/* The line of one that was told as final, once more. */
+static void put_finding(const struct iso_pipeline *pipeline, struct iso_text *line, const struct finding *finding)
+{
+    struct iso_aion_event event = {.state = ISO_AION_FINAL, .id = finding->id, .by_deadline = finding->by_deadline};
+    line->used = 0;
+    put_head(pipeline, line, &event, pipeline_doubt_name((enum pipeline_doubt)finding->doubt));
+    iso_text_put_bytes(line, finding->text, finding->length);
+    iso_text_put(line, "\n");
+}
+
+void pipeline_tell_again(struct iso_pipeline *pipeline, struct finding *finding, enum pipeline_doubt doubt)
+{
+    struct iso_text *line = &pipeline->line;
+    finding->doubt = (uint8_t)doubt;
+    put_finding(pipeline, line, finding);
+    say(pipeline, pipeline->options.sink != NULL, line->bytes, line->used);
+}
+
+void iso_pipeline_standing(struct iso_pipeline *pipeline, void (*tell)(void *context, const char *line, size_t length),
+                           void *context)
+{
+    for (size_t i = 0; i < pipeline->findings.count; i++) {
+        if (!pipeline->findings.list[i].text)
+            continue;
+        put_finding(pipeline, &pipeline->line, &pipeline->findings.list[i]);
+        tell(context, pipeline->line.bytes, pipeline->line.used);
+    }
 }

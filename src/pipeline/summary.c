@@ -1,87 +1,186 @@
 /* The whole run as one JSON object. */
 #include <string.h>
 
-#include "iso/version.h"
 #include "pipeline/pipeline_private.h"
+#include "verdict/reported.h"
 
-/* Violations that cannot be explained by what was left out, by what came behind a watermark that excluded it, or by
- * what was written before the streams begin. (A doubtful verdict that was retracted is taken off twice: the result is
- * rather too small.) */
-static uint64_t sound(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats, enum iso_axiom axiom)
+uint64_t iso_pipeline_certain(const struct iso_pipeline_stats *stats, enum iso_axiom axiom)
+{
+    uint64_t found = stats->engine.counts[axiom], doubted = stats->doubted[axiom];
+    return found > doubted ? found - doubted : 0;
+}
+
+/* Reads of clients, or before images of what clients wrote; where no client speaks, none. */
+static bool judges_reads(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
+                         const struct iso_books *books)
+{
+    return pipeline->stats.intake.records && books->of[ISO_UNIT_READS][ISO_BOOK_JUDGED] + stats->join.probe_reads;
+}
+
+/* Whether isolation is asked about: without clients it only is if a level was asked for. */
+static bool asks_for_level(const struct iso_pipeline *pipeline)
+{
+    return !pipeline->join || pipeline->options.clients || pipeline->expects_records || pipeline->options.level_given;
+}
+
+const char *iso_pipeline_level_name(const struct iso_pipeline *pipeline)
+{
+    return asks_for_level(pipeline) ? iso_level_name(pipeline->options.level) : "cdc";
+}
+
+bool iso_pipeline_left_out(const struct iso_pipeline *pipeline, uint32_t number, struct iso_join_left_out *left_out)
+{
+    return pipeline->join && iso_join_left_out(pipeline->join, number, left_out);
+}
+
+enum left_out { LEFT_OUT_ANY, LEFT_OUT_UNKNOWN, LEFT_OUT_WITH_ROWS };
+
+static uint64_t operations_left_out(const struct iso_pipeline *pipeline, enum left_out which)
+{
+    struct iso_join_left_out left_out;
+    uint64_t operations = 0;
+    for (uint32_t i = 0; iso_pipeline_left_out(pipeline, i, &left_out); i = left_out.number + 1)
+        operations += which == LEFT_OUT_ANY || (which == LEFT_OUT_UNKNOWN ? left_out.is_unknown : left_out.has_rows)
+                          ? left_out.operations
+                          : 0;
+    return operations;
+}
+
+/* What the records or their senders did that leaves something undecided. */
+static const char *reason_of_input(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats)
+{
+    const struct iso_join_stats *join = &stats->join;
+    if (stats->bad_records)
+        return "skipped-records";
+    if (stats->contradictions)
+        return "contradiction";
+    if (stats->engine.below_watermark)
+        return "below-watermark";
+    if (stats->before_start || stats->engine.disagreeing)
+        return "before-start";
+    if (join->incomplete)
+        return "incomplete-transactions";
+    if (join->stray_markers)
+        return "stray-markers";
+    if (join->late_records)
+        return "late-records";
+    if (join->rows_gone[ISO_ROWS_LATE])
+        return "late-rows";
+    if (join->unplaced || join->forced)
+        return "unplaced-transactions";
+    if (operations_left_out(pipeline, LEFT_OUT_UNKNOWN))
+        return "unknown-table";
+    if (operations_left_out(pipeline, LEFT_OUT_WITH_ROWS))
+        return "uncovered-rows";
+    if (pipeline->options.strict_coverage && operations_left_out(pipeline, LEFT_OUT_ANY))
+        return "uncovered";
+    return NULL;
+}
+
+/* Reads that could not be judged, and why; unknown-writer last: it is the one that runs most often have. */
+static const char *reason_of_reads(const struct iso_pipeline_stats *stats)
+{
+    for (int reason = ISO_UNJUDGED_REASONS; reason-- > 0;)
+        if (stats->unjudged[reason])
+            return iso_unjudged_name((enum iso_unjudged)reason);
+    return NULL;
+}
+
+/* Whether there was nothing to find a violation in. */
+static const char *reason_of_little(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
+                                    const struct iso_books *books)
 {
     const struct iso_aion_stats *engine = &stats->engine;
-    if (!pipeline_may_doubt(pipeline, axiom))
-        return engine->counts[axiom];
-    if (stats->bad_records || engine->below_watermark || engine->counts[axiom] < stats->doubted[axiom])
-        return 0;
-    return engine->counts[axiom] - stats->doubted[axiom];
+    if (pipeline->join && !asks_for_level(pipeline))
+        return engine->transactions ? NULL : "nothing-judged";
+    if (!engine->transactions)
+        return "nothing-judged";
+    return pipeline->join && !judges_reads(pipeline, stats, books) ? "no-reads" : NULL;
+}
+
+static const char *reason_of(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
+                             const struct iso_books *books, bool allow_unjudged)
+{
+    const struct iso_aion_stats *engine = &stats->engine;
+    const char *reason = reason_of_input(pipeline, stats);
+    if (!books->balanced)
+        return "books";
+    if (reason)
+        return reason;
+    if (engine->standing)
+        return "tentative-violations";
+    if (books->waiting.total)
+        return "waiting";
+    if (pipeline_order_reason(pipeline))
+        return pipeline_order_reason(pipeline);
+    if (stats->join.without_start && pipeline->options.level == ISO_SI && !allow_unjudged)
+        return "no-start-timestamp";
+    if (engine->reads_undecided || engine->writes_undecided || engine->sessions_undecided || engine->beyond_retention ||
+        engine->outcomes_lost)
+        return "retention";
+    if (engine->closed_early && stats->final_doubtful)
+        return "memory";
+    reason = allow_unjudged ? NULL : reason_of_reads(stats);
+    return reason ? reason : reason_of_little(pipeline, stats, books);
+}
+
+static enum iso_status outcome_of(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
+                                  const struct iso_books *books, bool allow_unjudged, const char **reason)
+{
+    uint64_t violations = pipeline_order_found(pipeline);
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
+        violations += iso_pipeline_certain(stats, (enum iso_axiom)axiom);
+    *reason = violations ? NULL : reason_of(pipeline, stats, books, allow_unjudged);
+    return violations ? ISO_VIOLATED : *reason ? ISO_UNDECIDED : ISO_OK;
+}
+
+enum iso_status iso_pipeline_outcome_of(const struct iso_pipeline *pipeline, const struct iso_books *books,
+                                        bool allow_unjudged, const char **reason)
+{
+    struct iso_pipeline_stats stats;
+    iso_pipeline_stats(pipeline, &stats);
+    return outcome_of(pipeline, &stats, books, allow_unjudged, reason);
 }
 
 enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool allow_unjudged, const char **reason)
 {
-    struct iso_pipeline_stats stats;
-    iso_pipeline_stats(pipeline, &stats);
-    const struct iso_aion_stats *engine = &stats.engine;
-    uint64_t violations = 0;
-    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        violations += sound(pipeline, &stats, (enum iso_axiom)axiom);
-    *reason = NULL;
-    if (violations)
-        return ISO_VIOLATED;
-    if (stats.bad_records)
-        *reason = "skipped-records";
-    else if (engine->below_watermark)
-        *reason = "below-watermark";
-    else if (stats.before_start)
-        *reason = "before-start";
-    else if (stats.join.incomplete)
-        *reason = "incomplete-transactions";
-    else if (stats.join.stray_markers)
-        *reason = "stray-markers";
-    else if (stats.join.late_records)
-        *reason = "late-records";
-    else if (stats.join.unplaced || stats.join.forced)
-        *reason = "unplaced-transactions";
-    else if (engine->standing)
-        *reason = "tentative-violations";
-    else if (stats.join.without_start && pipeline->options.level == ISO_SI && !allow_unjudged)
-        *reason = "no-start-timestamp";
-    else if (!engine->transactions ||
-             (stats.has_join && engine->transactions == engine->foreign && !engine->reads_judged))
-        *reason = "nothing-judged";
-    else if (engine->reads_undecided || engine->writes_undecided || engine->sessions_undecided ||
-             engine->beyond_retention)
-        *reason = "retention";
-    else if (engine->reads_unjudged && !allow_unjudged)
-        *reason = "unknown-writer";
-    return *reason ? ISO_UNDECIDED : ISO_OK;
+    struct iso_books books;
+    iso_pipeline_books(pipeline, &books);
+    return iso_pipeline_outcome_of(pipeline, &books, allow_unjudged, reason);
 }
 
-static void put_count(struct iso_text *text, const char *member, uint64_t value)
-{
-    iso_text_put(text, ",\"");
-    iso_text_put(text, member);
-    iso_text_put(text, "\":");
-    iso_text_put_unsigned(text, value);
-}
-
-static void put_totals(struct iso_text *text, const struct iso_pipeline_stats *stats)
+static void put_totals(struct iso_text *text, const struct iso_pipeline *pipeline,
+                       const struct iso_pipeline_stats *stats)
 {
     const struct iso_aion_stats *engine = &stats->engine;
-    put_count(text, "transactions", engine->transactions);
-    put_count(text, "aborted", engine->aborted);
-    put_count(text, "unknown", engine->unknown);
-    put_count(text, "operations", engine->operations);
-    put_count(text, "sessions", engine->sessions);
-    put_count(text, "keys", engine->keys);
-    put_count(text, "reads_judged", engine->reads_judged);
-    put_count(text, "reads_unjudged", engine->reads_unjudged);
-    iso_text_put(text, ",\"unjudged\":{\"unknown-writer\":");
-    iso_text_put_unsigned(text, engine->reads_unjudged);
-    iso_text_put(text, "}");
-    if (engine->writes_unjudged)
-        put_count(text, "writes_unjudged", engine->writes_unjudged);
-    iso_text_put(text, engine->per_operation ? ",\"per_operation\":true" : ",\"per_operation\":false");
+    struct iso_reported_totals totals = {.transactions = engine->transactions,
+                                         .aborted = engine->aborted,
+                                         .unknown = engine->unknown,
+                                         .operations = engine->operations,
+                                         .sessions = engine->sessions,
+                                         .keys = engine->keys,
+                                         .reads_judged = engine->reads_judged + pipeline_order_reads(pipeline, engine),
+                                         .reads_unjudged = engine->reads_unjudged,
+                                         .unjudged = stats->unjudged,
+                                         .writes_unjudged = engine->writes_unjudged,
+                                         .per_operation = engine->per_operation};
+    iso_reported_put_totals(text, &totals);
+}
+
+/* Of the counts those that are doubtful, axioms that have some. */
+static void put_doubted(struct iso_text *text, const struct iso_pipeline_stats *stats)
+{
+    bool some = false;
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++) {
+        if (!stats->doubted[axiom])
+            continue;
+        iso_text_put(text, some ? ",\"" : ",\"doubtful\":{\"");
+        iso_text_put(text, iso_axiom_name((enum iso_axiom)axiom));
+        iso_text_put(text, "\":");
+        iso_text_put_unsigned(text, stats->doubted[axiom]);
+        some = true;
+    }
+    iso_text_put(text, some ? "}" : "");
 }
 
 static void put_stream(struct iso_text *text, const struct iso_pipeline_stats *stats)
@@ -89,21 +188,30 @@ static void put_stream(struct iso_text *text, const struct iso_pipeline_stats *s
     const struct iso_aion_stats *engine = &stats->engine;
     iso_text_put(text, ",\"stream\":{\"messages\":");
     iso_text_put_unsigned(text, stats->messages);
-    put_count(text, "bad_records", stats->bad_records);
-    put_count(text, "ignored", stats->ignored);
-    put_count(text, "unrouted", stats->unrouted);
-    put_count(text, "repeats", engine->repeats + stats->join.repeats + stats->join.record_repeats);
-    put_count(text, "foreign", stats->has_join ? stats->join.foreign : engine->foreign);
-    put_count(text, "below_watermark", engine->below_watermark);
+    iso_reported_put_count(text, "bad_records", stats->bad_records);
+    if (stats->contradictions)
+        iso_reported_put_count(text, "contradictions", stats->contradictions);
+    iso_reported_put_count(text, "ignored", stats->ignored);
+    iso_reported_put_count(text, "unrouted", stats->unrouted);
+    iso_reported_put_count(text, "repeats", engine->repeats + stats->join.repeats + stats->join.record_repeats);
+    iso_reported_put_count(text, "foreign", stats->has_join ? stats->join.foreign : engine->foreign);
+    iso_reported_put_count(text, "below_watermark", engine->below_watermark);
     if (stats->before_start)
-        put_count(text, "before_start", stats->before_start);
-    put_count(text, "far_ahead", stats->far_ahead);
-    put_count(text, "retracted", stats->retracted);
-    put_count(text, "flipped", engine->flipped);
-    put_count(text, "undecided", engine->reads_undecided + engine->writes_undecided + engine->sessions_undecided);
+        iso_reported_put_count(text, "before_start", stats->before_start);
+    iso_reported_put_count(text, "far_ahead", stats->far_ahead);
+    iso_reported_put_count(text, "retracted", stats->retracted);
+    iso_reported_put_count(text, "flipped", engine->flipped);
+    iso_reported_put_count(text, "undecided",
+                           engine->reads_undecided + engine->writes_undecided + engine->sessions_undecided);
     if (engine->sessions_undecided)
-        put_count(text, "sessions_undecided", engine->sessions_undecided);
-    put_count(text, "beyond_retention", engine->beyond_retention);
+        iso_reported_put_count(text, "sessions_undecided", engine->sessions_undecided);
+    iso_reported_put_count(text, "beyond_retention", engine->beyond_retention);
+    if (engine->aged_unknown)
+        iso_reported_put_count(text, "aged_unknown", engine->aged_unknown);
+    if (engine->outcomes_lost)
+        iso_reported_put_count(text, "outcomes_lost", engine->outcomes_lost);
+    if (engine->closed_early)
+        iso_reported_put_count(text, "closed_early", engine->closed_early);
     iso_text_put(text, "}");
 }
 
@@ -111,83 +219,130 @@ static void put_join(struct iso_text *text, const struct iso_join_stats *join)
 {
     iso_text_put(text, ",\"join\":{\"rows\":");
     iso_text_put_unsigned(text, join->rows);
-    put_count(text, "delivered", join->transactions);
-    put_count(text, "repeated_rows", join->repeats);
-    put_count(text, "joined", join->joined);
-    put_count(text, "foreign", join->foreign);
-    put_count(text, "resolved_committed", join->resolved_committed);
-    put_count(text, "resolved_aborted", join->resolved_aborted);
-    put_count(text, "unresolved", join->unresolved);
-    put_count(text, "incomplete", join->incomplete);
-    put_count(text, "hints_wrong", join->hints_wrong);
-    put_count(text, "unplaced", join->unplaced);
-    put_count(text, "unknown_values", join->unknown_values);
-    put_count(text, "forced", join->forced);
-    put_count(text, "snapshot_rows", join->snapshot_rows);
+    iso_reported_put_count(text, "delivered", join->transactions);
+    iso_reported_put_count(text, "repeated_rows", join->repeats);
+    iso_reported_put_count(text, "joined", join->joined);
+    iso_reported_put_count(text, "foreign", join->foreign);
+    iso_reported_put_count(text, "resolved_committed", join->resolved_committed);
+    iso_reported_put_count(text, "resolved_aborted", join->resolved_aborted);
+    iso_reported_put_count(text, "unresolved", join->unresolved);
+    iso_reported_put_count(text, "incomplete", join->incomplete);
+    iso_reported_put_count(text, "hints_wrong", join->hints_wrong);
+    iso_reported_put_count(text, "unplaced", join->unplaced);
+    iso_reported_put_count(text, "unknown_values", join->unknown_values);
+    iso_reported_put_count(text, "forced", join->forced);
+    iso_reported_put_count(text, "snapshot_rows", join->snapshot_rows);
+    if (join->adopted)
+        iso_reported_put_count(text, "adopted", join->adopted);
+    if (join->epochs)
+        iso_reported_put_count(text, "epochs", join->epochs);
+    if (join->gaps)
+        iso_reported_put_count(text, "gaps", join->gaps);
+    if (join->empty_ends)
+        iso_reported_put_count(text, "empty_ends", join->empty_ends);
+    if (join->undone)
+        iso_reported_put_count(text, "undone", join->undone);
     if (join->markers || join->stray_markers) {
-        put_count(text, "markers", join->markers);
-        put_count(text, "stray_markers", join->stray_markers);
+        iso_reported_put_count(text, "markers", join->markers);
+        iso_reported_put_count(text, "stray_markers", join->stray_markers);
     }
     if (join->without_start)
-        put_count(text, "without_start", join->without_start);
+        iso_reported_put_count(text, "without_start", join->without_start);
     if (join->late_records)
-        put_count(text, "late_records", join->late_records);
-    put_count(text, "waiting_transactions", join->waiting_transactions);
-    put_count(text, "waiting_records", join->waiting_records);
-    put_count(text, "waiting_rows", join->waiting_rows);
-    put_count(text, "oldest_ms", join->oldest_ms);
+        iso_reported_put_count(text, "late_records", join->late_records);
+    iso_reported_put_count(text, "waiting_transactions", join->waiting_transactions);
+    iso_reported_put_count(text, "waiting_records", join->waiting_records);
+    iso_reported_put_count(text, "waiting_rows", join->waiting_rows);
+    iso_reported_put_count(text, "oldest_ms", join->oldest_ms);
     iso_text_put(text, "}");
 }
 
-static void put_counts(struct iso_text *text, const struct iso_aion_stats *engine)
+static void put_counts(struct iso_text *text, const struct iso_pipeline *pipeline, const struct iso_aion_stats *engine)
 {
-    iso_text_put(text, ",\"counts\":{");
-    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++) {
-        iso_text_put(text, axiom ? ",\"" : "\"");
-        iso_text_put(text, iso_axiom_name((enum iso_axiom)axiom));
-        iso_text_put(text, "\":");
-        iso_text_put_unsigned(text, engine->counts[axiom]);
+    iso_reported_put_counts(text, engine->counts);
+    iso_text_put_bytes(text, pipeline->order.counts.bytes, pipeline->order.counts.used);
+    iso_text_put(text, "}");
+}
+
+/* Tables without a source: operations of clients on them. */
+static void put_left_out(const struct iso_pipeline *pipeline, struct iso_text *text)
+{
+    struct iso_join_left_out left_out;
+    bool some = false;
+    for (uint32_t i = 0; iso_pipeline_left_out(pipeline, i, &left_out); i = left_out.number + 1) {
+        iso_text_put(text, some ? ",{\"table\":" : ",\"uncovered\":[{\"table\":");
+        iso_text_put_string(text, left_out.name, left_out.length);
+        iso_reported_put_count(text, "operations", left_out.operations);
+        iso_text_put(text, left_out.is_unknown ? ",\"known\":false}" : ",\"known\":true}");
+        some = true;
     }
-    iso_text_put(text, "}");
+    if (some)
+        iso_text_put(text, "]");
 }
 
-static void put_findings(struct iso_text *text, struct findings *findings)
+/* Columns whose values' spellings are not clear. */
+static void put_spellings(const struct iso_pipeline *pipeline, struct iso_text *text)
 {
+    uint32_t count;
+    const struct iso_pipeline_spelling *list = iso_pipeline_spellings(pipeline, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        iso_text_put(text, i ? ",{\"column\":" : ",\"spellings\":[{\"column\":");
+        iso_text_put_string(text, list[i].column, strlen(list[i].column));
+        iso_reported_put_count(text, "count", list[i].count);
+        iso_text_put(text, ",\"stream\":");
+        iso_text_put_string(text, list[i].stream, strlen(list[i].stream));
+        iso_text_put(text, list[i].of_client ? ",\"client\":" : ",\"again\":");
+        iso_text_put_string(text, list[i].other, strlen(list[i].other));
+        iso_text_put(text, "}");
+    }
+    if (count)
+        iso_text_put(text, "]");
+}
+
+static void put_findings(struct iso_text *text, const struct iso_pipeline *pipeline, struct findings *findings)
+{
+    const struct iso_text *found = &pipeline->order.violations;
     findings_sort(findings);
     iso_text_put(text, ",\"violations\":[");
     for (size_t i = 0; i < findings->count; i++) {
         iso_text_put(text, i ? ",{" : "{");
         iso_text_put_bytes(text, findings->list[i].text, findings->list[i].length);
     }
+    iso_text_put(text, findings->count && found->used ? "," : "");
+    iso_text_put_bytes(text, found->bytes, found->used);
     iso_text_put(text, "]");
 }
 
-void iso_pipeline_summary(struct iso_pipeline *pipeline, bool allow_unjudged, const char *any_order,
-                          struct iso_text *text)
+void iso_pipeline_summary(struct iso_pipeline *pipeline, const struct iso_books *books, bool allow_unjudged,
+                          const char *any_order, struct iso_text *text)
 {
     struct iso_pipeline_stats stats;
     const char *reason;
-    enum iso_status outcome = iso_pipeline_outcome(pipeline, allow_unjudged, &reason);
     iso_pipeline_stats(pipeline, &stats);
-    iso_text_put(text, "{\"isochron\":\"" ISO_VERSION "\",\"level\":\"");
-    iso_text_put(text, iso_level_name(pipeline->options.level));
-    iso_text_put(text, "\",\"engine\":\"aion\",\"verdict\":\"");
-    iso_text_put(text, outcome == ISO_VIOLATED ? "violated" : outcome == ISO_OK ? "holds" : "undecided");
-    iso_text_put(text, "\",\"reason\":");
-    if (reason)
-        iso_text_put_string(text, reason, strlen(reason));
-    else
-        iso_text_put(text, "null");
-    if (any_order) {
-        iso_text_put(text, ",\"any_order\":\"");
-        iso_text_put(text, any_order);
-        iso_text_put(text, "\"");
-    }
-    put_totals(text, &stats);
-    put_counts(text, &stats.engine);
+    enum iso_status outcome = outcome_of(pipeline, &stats, books, allow_unjudged, &reason);
+    struct iso_reported_verdict head = {
+        .level = iso_pipeline_level_name(pipeline),
+        .versions_by_commit = pipeline->options.seeks_order,
+        .order = pipeline_order_outcome(pipeline),
+        .engine = "aion",
+        .outcome = outcome == ISO_VIOLATED ? "violated"
+                   : outcome == ISO_OK     ? "holds"
+                                           : "undecided",
+        .reason = reason,
+        .any_order = any_order,
+    };
+    iso_text_put(text, "{");
+    iso_reported_put_verdict(text, &head);
+    put_totals(text, pipeline, &stats);
+    put_counts(text, pipeline, &stats.engine);
+    put_doubted(text, &stats);
     put_stream(text, &stats);
     if (stats.has_join)
         put_join(text, &stats.join);
-    put_findings(text, &pipeline->findings);
+    iso_books_json(books, text);
+    if (pipeline->join)
+        put_left_out(pipeline, text);
+    put_spellings(pipeline, text);
+    put_findings(text, pipeline, &pipeline->findings);
     iso_text_put(text, "}\n");
 }

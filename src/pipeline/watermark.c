@@ -14,6 +14,13 @@ struct input *pipeline_input(struct iso_pipeline *pipeline, uint32_t input)
     return &pipeline->states[input];
 }
 
+/* What an input has promised: by records of its own, else by their message times. */
+static bool promise_of(const struct iso_pipeline *pipeline, const struct input *state, uint64_t *watermark)
+{
+    *watermark = state->has_watermark ? state->watermark : pipeline->grace.promise.reached;
+    return state->has_watermark || (*watermark && !state->is_change_stream);
+}
+
 /* Whether the pipeline's watermark waits for others and not for this one. */
 static bool leads(const struct iso_pipeline *pipeline, const struct input *state)
 {
@@ -27,12 +34,30 @@ uint64_t iso_pipeline_ahead(const struct iso_pipeline *pipeline, uint32_t input)
     return pipeline->states[input].ahead;
 }
 
+/* Whether others wait for it: none has promised less, or is less far in its stream. */
+static bool holds_back(const struct iso_pipeline *pipeline, const struct input *state, uint32_t input)
+{
+    uint64_t own;
+    if (state->idle)
+        return false;
+    if (state->counts &&
+        (!promise_of(pipeline, state, &own) || (pipeline->stats.has_watermark && own <= pipeline->stats.watermark)))
+        return true;
+    return state->is_change_stream && iso_join_holds_back(pipeline->join, input);
+}
+
 struct iso_pipeline_input iso_pipeline_input(const struct iso_pipeline *pipeline, uint32_t input)
 {
     if (input >= pipeline->state_count)
         return (struct iso_pipeline_input){.watermark = 0};
     const struct input *state = &pipeline->states[input];
-    return (struct iso_pipeline_input){state->watermark, state->has_watermark, state->idle};
+    struct iso_pipeline_input known = {.is_idle = state->idle, .at_end = state->at_end};
+    known.has_watermark = promise_of(pipeline, state, &known.watermark);
+    known.is_change_stream = state->is_change_stream;
+    known.holds_back = holds_back(pipeline, state, input);
+    if (state->is_change_stream)
+        known.at_end &= iso_join_is_at_end(pipeline->join, input);
+    return known;
 }
 
 void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_t now)
@@ -40,21 +65,28 @@ void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_
     struct input *state = pipeline_input(pipeline, input);
     if (pipeline_is_change_stream(pipeline, input))
         iso_join_declare(pipeline->join, input);
-    if (state->counts || !pipeline_has_watermarks(pipeline, input))
-        return;
-    state->counts = true;
-    state->latest = now;
+    bool counts = pipeline_has_watermarks(pipeline, input);
+    if (!state->takes_part)
+        state->latest = now;
+    state->takes_part = true;
+    state->counts |= counts;
 }
 
 void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t now)
 {
     struct input *state = pipeline_input(pipeline, input);
     state->counts = pipeline_has_watermarks(pipeline, input);
+    state->takes_part = true;
     state->latest = now;
     state->ahead = leads(pipeline, state) ? state->ahead + 1 : 0;
+    if (state->is_change_stream && state->at_end)
+        iso_join_at_end(pipeline->join, input, false);
+    state->at_end = false;
     if (!state->idle)
         return;
     state->idle = false;
+    if (state->is_change_stream)
+        iso_join_left_behind(pipeline->join, input, false);
     if (pipeline->options.on_idle)
         pipeline->options.on_idle(pipeline->options.context, &pipeline->inputs.list[input], false);
 }
@@ -75,17 +107,19 @@ static bool least(const struct iso_pipeline *pipeline, uint64_t *watermark)
     *watermark = UINT64_MAX;
     for (uint32_t i = 0; i < pipeline->state_count; i++) {
         const struct input *state = &pipeline->states[i];
-        if (!state->counts || state->idle != idle || (idle && !state->has_watermark))
+        uint64_t own;
+        bool promises = promise_of(pipeline, state, &own);
+        if (!state->counts || state->idle != idle || (idle && !promises))
             continue;
-        if (!state->has_watermark)
+        if (!promises)
             return false;
         any = true;
-        *watermark = state->watermark < *watermark ? state->watermark : *watermark;
+        *watermark = own < *watermark ? own : *watermark;
     }
     return any;
 }
 
-static void advance(struct iso_pipeline *pipeline, uint64_t now)
+void pipeline_advance(struct iso_pipeline *pipeline, uint64_t now)
 {
     uint64_t watermark;
     if (!least(pipeline, &watermark) || (pipeline->stats.has_watermark && watermark <= pipeline->stats.watermark))
@@ -109,22 +143,32 @@ void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t
         return;
     state->watermark = timestamp;
     state->has_watermark = state->counts = true;
-    advance(pipeline, now);
+    pipeline_advance(pipeline, now);
 }
 
-void pipeline_idle(struct iso_pipeline *pipeline, uint64_t now)
+/* Whether anything waits for it: for its watermark, or for its rows. */
+static bool is_awaited(const struct iso_pipeline *pipeline, const struct input *state)
+{
+    return state->counts ||
+           (state->takes_part && state->is_change_stream && iso_join_waits_for_positions(pipeline->join));
+}
+
+bool pipeline_idle(struct iso_pipeline *pipeline, uint64_t now)
 {
     uint64_t patience = pipeline->options.idle_timeout_ms;
     bool changed = false;
     for (uint32_t i = 0; patience && i < pipeline->state_count; i++) {
         struct input *state = &pipeline->states[i];
-        if (!state->counts || state->idle || now - state->latest < patience)
+        if (!is_awaited(pipeline, state) || state->idle || now - state->latest < patience)
             continue;
         state->idle = changed = true;
+        if (state->is_change_stream)
+            iso_join_left_behind(pipeline->join, i, true);
         pipeline->stats.went_idle++;
         if (pipeline->options.on_idle)
             pipeline->options.on_idle(pipeline->options.context, &pipeline->inputs.list[i], true);
     }
     if (changed)
-        advance(pipeline, now);
+        pipeline_advance(pipeline, now);
+    return changed;
 }

@@ -1,7 +1,10 @@
 /* Nodes to look at, in the order of their ranks: an edge leads forward in that order as a rule, so a node is
  * looked at once all that comes before it has been. Taking goes on from the last one and starts again at the
  * end. */
-#include "polygraph/polygraph_private.h"
+#include "polygraph/agenda.h"
+
+#include "base/memory.h"
+#include "iso/history.h"
 
 void agenda_init(struct agenda *agenda, uint32_t count)
 {
@@ -18,7 +21,7 @@ void agenda_release(struct agenda *agenda)
 }
 
 /* The lowest rank in the set from the cursor on. */
-static uint32_t find(const struct agenda *agenda)
+static uint32_t find_next_rank(const struct agenda *agenda)
 {
     uint32_t word = agenda->cursor / 64;
     uint64_t bits = agenda->bits[word] & ~(uint64_t)0 << agenda->cursor % 64;
@@ -38,10 +41,10 @@ uint32_t agenda_take(struct agenda *agenda)
 {
     if (!agenda->count)
         return ISO_NONE;
-    uint32_t rank = find(agenda);
+    uint32_t rank = find_next_rank(agenda);
     if (rank == ISO_NONE) {
         agenda->cursor = 0;
-        rank = find(agenda);
+        rank = find_next_rank(agenda);
     }
     agenda->bits[rank / 64] &= ~((uint64_t)1 << rank % 64);
     if (!agenda->bits[rank / 64])

@@ -12,14 +12,18 @@
 
 enum { LOOK_UP = 256 }; /* reads between looks at the clock on the wall */
 
+/* None behind the one for which there was no memory. */
 static void add_candidate(struct engine *engine, uint32_t candidate)
 {
-    if (engine->candidate_total == engine->candidate_capacity) {
-        size_t old = engine->candidate_capacity, next = iso_column_capacity(old, old + 1);
-        engine->candidates = iso_column_grow(engine->candidates, old * sizeof candidate, next * sizeof candidate);
-        engine->candidate_capacity = (uint32_t)next;
+    if (engine->candidates.total == engine->candidates.capacity) {
+        size_t old = engine->candidates.capacity, next = iso_column_capacity(old, old + 1);
+        if (!engine_may_take(engine, (next - old) * sizeof candidate))
+            return;
+        engine->candidates.version =
+            iso_column_grow(engine->candidates.version, old * sizeof candidate, next * sizeof candidate);
+        engine->candidates.capacity = (uint32_t)next;
     }
-    engine->candidates[engine->candidate_total++] = candidate;
+    engine->candidates.version[engine->candidates.total++] = candidate;
 }
 
 /* The first member of a set, between two, that is not less than a version. */
@@ -27,7 +31,7 @@ static uint32_t first_from(const struct engine *engine, uint32_t low, uint32_t h
 {
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (engine->set_member[middle] < version)
+        if (engine->writer_sets.member[middle] < version)
             low = middle + 1;
         else
             high = middle;
@@ -40,7 +44,7 @@ static uint32_t first_reached(const struct engine *engine, uint32_t low, uint32_
 {
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (reaches(engine, node, version_commit(engine, engine->set_member[middle])))
+        if (reaches(engine, node, version_commit(engine, engine->writer_sets.member[middle])))
             high = middle;
         else
             low = middle + 1;
@@ -48,16 +52,16 @@ static uint32_t first_reached(const struct engine *engine, uint32_t low, uint32_
     return low;
 }
 
-/* Of each run of the read's key, the last version that commits before it, into engine->latest; false: there is none. */
+/* Of each span of the read's key, the last version that commits before it, into saturation.latest; false: there is none. */
 static bool find_latest(struct engine *engine, uint32_t read)
 {
-    uint32_t key = engine->read_key[read], t = engine->read_transaction[read];
+    uint32_t key = engine->reads.key[read], t = engine->reads.transaction[read];
     const stamp *clock = clock_of(engine, node_begin(engine, t));
     bool any = false;
-    for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
-        uint32_t last = clock_before(engine, clock, engine->run_chain[run], t);
-        uint32_t latest = last ? run_latest_commit(engine, run, last) : ISO_NONE;
-        engine->latest[run - engine->first_run[key]] = latest;
+    for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
+        uint32_t last = clock_before(engine, clock, engine->spans.chain[span], t);
+        uint32_t latest = last ? span_latest_commit(engine, span, last) : ISO_NONE;
+        engine->saturation.latest[span - engine->spans.first[key]] = latest;
         any |= latest != ISO_NONE;
     }
     return any;
@@ -66,9 +70,9 @@ static bool find_latest(struct engine *engine, uint32_t read)
 /* Whether another chain's last version before the read is known to come after one. */
 static bool is_hidden(const struct engine *engine, uint32_t key, uint32_t version)
 {
-    uint32_t runs = engine->first_run[key + 1] - engine->first_run[key], begin = version_begin(engine, version);
-    for (uint32_t i = 0; i < runs; i++) {
-        uint32_t latest = engine->latest[i];
+    uint32_t spans = engine->spans.first[key + 1] - engine->spans.first[key], begin = version_begin(engine, version);
+    for (uint32_t i = 0; i < spans; i++) {
+        uint32_t latest = engine->saturation.latest[i];
         if (latest != ISO_NONE && latest != version && reaches(engine, begin, version_commit(engine, latest)))
             return true;
     }
@@ -77,19 +81,19 @@ static bool is_hidden(const struct engine *engine, uint32_t key, uint32_t versio
 
 static void list_read(struct engine *engine, uint32_t read)
 {
-    uint32_t key = engine->read_key[read], t = engine->read_transaction[read], begin = node_begin(engine, t);
-    uint32_t set = engine->read_set[read], end = engine->set_first[set + 1];
+    uint32_t key = engine->reads.key[read], t = engine->reads.transaction[read], begin = node_begin(engine, t);
+    uint32_t set = engine->reads.set[read], end = engine->writer_sets.first[set + 1];
     bool any = find_latest(engine, read);
-    if (engine->set_member[end - 1] == INITIAL && --end && !any)
+    if (engine->writer_sets.member[end - 1] == INITIAL && --end && !any)
         add_candidate(engine, INITIAL);
-    for (uint32_t i = engine->set_first[set], next; i < end; i = next) {
-        uint32_t run = engine->version_run[engine->set_member[i]];
-        uint32_t latest = engine->latest[run - engine->first_run[key]];
-        next = first_from(engine, i + 1, end, engine->run_version[run + 1]);
+    for (uint32_t i = engine->writer_sets.first[set], next; i < end; i = next) {
+        uint32_t span = engine->versions.span[engine->writer_sets.member[i]];
+        uint32_t latest = engine->saturation.latest[span - engine->spans.first[key]];
+        next = first_from(engine, i + 1, end, engine->spans.version[span + 1]);
         i = latest == ISO_NONE ? i : first_from(engine, i, next, latest);
         for (uint32_t last = first_reached(engine, i, next, begin); i < last; i++) {
-            uint32_t version = engine->set_member[i];
-            if (engine->version_transaction[version] != t && (version != latest || !is_hidden(engine, key, version)))
+            uint32_t version = engine->writer_sets.member[i];
+            if (engine->versions.transaction[version] != t && (version != latest || !is_hidden(engine, key, version)))
                 add_candidate(engine, version);
         }
     }
@@ -98,41 +102,41 @@ static void list_read(struct engine *engine, uint32_t read)
 /* Without the rules: all. */
 static void list_all(struct engine *engine, uint32_t read)
 {
-    uint32_t set = engine->read_set[read];
-    for (uint32_t i = engine->set_first[set]; i < engine->set_first[set + 1]; i++) {
-        uint32_t version = engine->set_member[i];
-        if (version == INITIAL || engine->version_transaction[version] != engine->read_transaction[read])
+    uint32_t set = engine->reads.set[read];
+    for (uint32_t i = engine->writer_sets.first[set]; i < engine->writer_sets.first[set + 1]; i++) {
+        uint32_t version = engine->writer_sets.member[i];
+        if (version == INITIAL || engine->versions.transaction[version] != engine->reads.transaction[read])
             add_candidate(engine, version);
     }
 }
 
 bool candidates_list(struct engine *engine)
 {
-    size_t reads = ((size_t)engine->read_count + 1) * sizeof(uint32_t);
-    engine->first_candidate = iso_allocate(reads);
-    engine->candidate_count = iso_allocate(reads);
-    engine->listed_at = engine->fact_count;
-    for (uint32_t read = 0; read < engine->read_count; read++) {
-        uint32_t set = engine->read_set[read];
-        if (read % LOOK_UP == 0 && engine_must_stop(engine))
+    size_t reads = ((size_t)engine->reads.count + 1) * sizeof(uint32_t);
+    engine->candidates.first = iso_allocate(reads);
+    engine->candidates.count = iso_allocate(reads);
+    engine->candidates.listed_at = engine->graph.fact_count;
+    for (uint32_t read = 0; read < engine->reads.count; read++) {
+        uint32_t set = engine->reads.set[read];
+        if (engine->budget.stop_reason || (read % LOOK_UP == 0 && engine_must_stop(engine)))
             return false;
-        engine->first_candidate[read] = engine->candidate_total;
+        engine->candidates.first[read] = engine->candidates.total;
         if (set != ISO_NONE && engine->options->no_saturation)
             list_all(engine, read);
         else if (set != ISO_NONE)
             list_read(engine, read);
-        engine->candidate_count[read] = engine->candidate_total - engine->first_candidate[read];
+        engine->candidates.count[read] = engine->candidates.total - engine->candidates.first[read];
         if (set != ISO_NONE)
             engine->result->counters.candidates_pruned +=
-                engine->set_first[set + 1] - engine->set_first[set] - engine->candidate_count[read];
+                engine->writer_sets.first[set + 1] - engine->writer_sets.first[set] - engine->candidates.count[read];
     }
-    engine->first_candidate[engine->read_count] = engine->candidate_total;
-    return true;
+    engine->candidates.first[engine->reads.count] = engine->candidates.total;
+    return !engine->budget.stop_reason;
 }
 
 void candidates_release(struct engine *engine)
 {
-    iso_free(engine->first_candidate);
-    iso_free(engine->candidate_count);
-    iso_column_free(engine->candidates, engine->candidate_capacity * sizeof *engine->candidates);
+    iso_free(engine->candidates.first);
+    iso_free(engine->candidates.count);
+    iso_column_free(engine->candidates.version, engine->candidates.capacity * sizeof *engine->candidates.version);
 }

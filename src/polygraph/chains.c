@@ -9,14 +9,14 @@
 uint32_t *session_predecessors(const struct engine *engine)
 {
     const struct iso_history *history = engine->history;
-    uint32_t *before = iso_allocate(((size_t)engine->count + 1) * sizeof *before);
-    memset(before, 0xff, ((size_t)engine->count + 1) * sizeof *before);
+    uint32_t *before = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof *before);
+    memset(before, 0xff, ((size_t)engine->transactions.count + 1) * sizeof *before);
     if (!iso_model_keeps_sessions(engine->options->model))
         return before;
     for (uint32_t s = 0; s < history->session_count; s++) {
         uint32_t last = ISO_NONE;
         for (uint32_t i = history->session_first[s]; i < history->session_first[s + 1]; i++) {
-            uint32_t local = engine->local[history->session_order[i]];
+            uint32_t local = engine->transactions.local[history->session_order[i]];
             if (local == ISO_NONE)
                 continue;
             before[local] = last;
@@ -39,8 +39,8 @@ struct known {
 /* The one possible writer of a read, or ISO_NONE. */
 static uint32_t only_writer(const struct engine *engine, uint32_t read)
 {
-    uint32_t write = engine->read_writer[read];
-    return write == OPEN || write == INITIAL ? ISO_NONE : engine->write_transaction[write];
+    uint32_t write = engine->reads.writer[read];
+    return write == OPEN || write == INITIAL ? ISO_NONE : engine->writes.transaction[write];
 }
 
 static void add_successor(struct known *known, uint32_t from, uint32_t to)
@@ -51,34 +51,34 @@ static void add_successor(struct known *known, uint32_t from, uint32_t to)
 
 static void known_init(struct known *known, const struct engine *engine)
 {
-    uint32_t edges = engine->count;
+    uint32_t edges = engine->transactions.count;
     known->before = session_predecessors(engine);
-    known->first = iso_allocate_zeroed((size_t)engine->count + 2, sizeof *known->first);
-    known->degree = iso_allocate_zeroed((size_t)engine->count + 1, sizeof *known->degree);
-    known->followed = iso_allocate_zeroed((size_t)engine->count + 1, 1);
-    for (uint32_t t = 0; t < engine->count; t++) {
+    known->first = iso_allocate_zeroed((size_t)engine->transactions.count + 2, sizeof *known->first);
+    known->degree = iso_allocate_zeroed((size_t)engine->transactions.count + 1, sizeof *known->degree);
+    known->followed = iso_allocate_zeroed((size_t)engine->transactions.count + 1, 1);
+    for (uint32_t t = 0; t < engine->transactions.count; t++) {
         if (known->before[t] == ISO_NONE)
             continue;
         known->first[known->before[t] + 2]++;
         known->followed[known->before[t]] = 1;
     }
-    for (uint32_t read = 0; read < engine->read_count; read++) {
+    for (uint32_t read = 0; read < engine->reads.count; read++) {
         uint32_t writer = only_writer(engine, read);
         if (writer != ISO_NONE)
             known->first[writer + 2]++;
     }
-    for (uint32_t t = 0; t < engine->count; t++)
+    for (uint32_t t = 0; t < engine->transactions.count; t++)
         known->first[t + 2] += known->first[t + 1];
-    edges = known->first[engine->count + 1];
+    edges = known->first[engine->transactions.count + 1];
     known->after = iso_allocate(((size_t)edges + 1) * sizeof *known->after);
-    for (uint32_t t = 0; t < engine->count; t++) {
+    for (uint32_t t = 0; t < engine->transactions.count; t++) {
         if (known->before[t] != ISO_NONE)
             add_successor(known, known->before[t], t);
     }
-    for (uint32_t read = 0; read < engine->read_count; read++) {
+    for (uint32_t read = 0; read < engine->reads.count; read++) {
         uint32_t writer = only_writer(engine, read);
         if (writer != ISO_NONE)
-            add_successor(known, writer, engine->read_transaction[read]);
+            add_successor(known, writer, engine->reads.transaction[read]);
     }
 }
 
@@ -93,7 +93,7 @@ static void known_release(struct known *known)
 
 static bool may_go_on(const struct engine *engine, const uint32_t *tail, uint32_t t)
 {
-    return tail[engine->chain[t]] == t && engine->place[t] + 1 < LONGEST_CHAIN;
+    return tail[engine->chains.of[t]] == t && engine->chains.position[t] + 1 < LONGEST_CHAIN;
 }
 
 /* A chain that may go on with the transaction: its session's, or one whose end is a known predecessor and the
@@ -102,30 +102,30 @@ static uint32_t find_chain(const struct engine *engine, const struct known *know
 {
     uint32_t before = known->before[t];
     if (before != ISO_NONE && may_go_on(engine, tail, before))
-        return engine->chain[before];
-    for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1]; read++) {
+        return engine->chains.of[before];
+    for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++) {
         uint32_t writer = only_writer(engine, read);
         if (writer != ISO_NONE && !known->followed[writer] && may_go_on(engine, tail, writer))
-            return engine->chain[writer];
+            return engine->chains.of[writer];
     }
     return ISO_NONE;
 }
 
 /* Chains by one walk in topological order. */
-static bool cover(struct engine *engine, struct known *known)
+static bool cover_with_chains(struct engine *engine, struct known *known)
 {
-    uint32_t *queue = iso_allocate(((size_t)engine->count + 1) * sizeof *queue), head = 0, end = 0;
-    uint32_t *tail = iso_allocate(((size_t)engine->count + 1) * sizeof *tail);
-    for (uint32_t t = 0; t < engine->count; t++) {
+    uint32_t *queue = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof *queue), head = 0, end = 0;
+    uint32_t *tail = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof *tail);
+    for (uint32_t t = 0; t < engine->transactions.count; t++) {
         if (!known->degree[t])
             queue[end++] = t;
     }
     for (; head < end; head++) {
         uint32_t t = queue[head], chain = find_chain(engine, known, tail, t);
-        engine->place[t] = chain == ISO_NONE ? 0 : engine->place[tail[chain]] + 1;
+        engine->chains.position[t] = chain == ISO_NONE ? 0 : engine->chains.position[tail[chain]] + 1;
         if (chain == ISO_NONE)
-            chain = engine->chain_count++;
-        engine->chain[t] = chain;
+            chain = engine->chains.count++;
+        engine->chains.of[t] = chain;
         tail[chain] = t;
         for (uint32_t i = known->first[t]; i < known->first[t + 1]; i++) {
             if (--known->degree[known->after[i]] == 0)
@@ -134,47 +134,47 @@ static bool cover(struct engine *engine, struct known *known)
     }
     iso_free(queue);
     iso_free(tail);
-    return end == engine->count;
+    return end == engine->transactions.count;
 }
 
 static void list_members(struct engine *engine)
 {
-    engine->chain_first = iso_allocate_zeroed((size_t)engine->chain_count + 2, sizeof *engine->chain_first);
-    engine->chain_member = iso_allocate(((size_t)engine->count + 1) * sizeof *engine->chain_member);
-    for (uint32_t t = 0; t < engine->count; t++)
-        engine->chain_first[engine->chain[t] + 1]++;
-    for (uint32_t c = 0; c < engine->chain_count; c++)
-        engine->chain_first[c + 1] += engine->chain_first[c];
-    for (uint32_t t = 0; t < engine->count; t++)
-        engine->chain_member[engine->chain_first[engine->chain[t]] + engine->place[t]] = t;
+    engine->chains.first = iso_allocate_zeroed((size_t)engine->chains.count + 2, sizeof *engine->chains.first);
+    engine->chains.member = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof *engine->chains.member);
+    for (uint32_t t = 0; t < engine->transactions.count; t++)
+        engine->chains.first[engine->chains.of[t] + 1]++;
+    for (uint32_t c = 0; c < engine->chains.count; c++)
+        engine->chains.first[c + 1] += engine->chains.first[c];
+    for (uint32_t t = 0; t < engine->transactions.count; t++)
+        engine->chains.member[engine->chains.first[engine->chains.of[t]] + engine->chains.position[t]] = t;
 }
 
 bool chains_build(struct engine *engine)
 {
     struct known known;
     known_init(&known, engine);
-    engine->chain = iso_allocate(((size_t)engine->count + 1) * sizeof *engine->chain);
-    engine->place = iso_allocate(((size_t)engine->count + 1) * sizeof *engine->place);
-    bool fine = cover(engine, &known);
+    engine->chains.of = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof *engine->chains.of);
+    engine->chains.position = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof *engine->chains.position);
+    bool fine = cover_with_chains(engine, &known);
     known_release(&known);
     if (!fine) { /* no order, no chains: versions still want some order */
-        engine->chain_count = 1;
-        for (uint32_t t = 0; t < engine->count; t++) {
-            engine->chain[t] = 0;
-            engine->place[t] = t;
+        engine->chains.count = 1;
+        for (uint32_t t = 0; t < engine->transactions.count; t++) {
+            engine->chains.of[t] = 0;
+            engine->chains.position[t] = t;
         }
     }
     list_members(engine);
-    engine->result->counters.chains = engine->chain_count;
+    engine->result->counters.chains = engine->chains.count;
     return fine;
 }
 
 void chains_release(struct engine *engine)
 {
-    iso_free(engine->chain);
-    iso_free(engine->place);
-    iso_free(engine->chain_first);
-    iso_free(engine->chain_member);
+    iso_free(engine->chains.of);
+    iso_free(engine->chains.position);
+    iso_free(engine->chains.first);
+    iso_free(engine->chains.member);
 }
 
 /* ---- versions ---- */
@@ -183,76 +183,76 @@ static void place_versions(struct engine *engine)
 {
     uint32_t keys = engine->history->key_count;
     uint32_t *next = iso_allocate_zeroed((size_t)keys + 2, sizeof *next);
-    for (uint32_t write = 0; write < engine->write_count; write++)
-        next[engine->write_key[write] + 2]++;
+    for (uint32_t write = 0; write < engine->writes.count; write++)
+        next[engine->writes.key[write] + 2]++;
     for (uint32_t key = 0; key < keys; key++)
         next[key + 2] += next[key + 1];
-    for (uint32_t i = 0; i < engine->count; i++) {
-        uint32_t t = engine->chain_member[i];
-        for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++) {
-            uint32_t version = next[engine->write_key[write] + 1]++;
-            engine->version_of_write[write] = version;
-            engine->version_transaction[version] = t;
-            engine->version_place[version] = (stamp)engine->place[t];
-            engine->version_key[version] = engine->write_key[write];
-            engine->version_reader[version] = ISO_NONE;
+    for (uint32_t i = 0; i < engine->transactions.count; i++) {
+        uint32_t t = engine->chains.member[i];
+        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+            uint32_t version = next[engine->writes.key[write] + 1]++;
+            engine->writes.version[write] = version;
+            engine->versions.transaction[version] = t;
+            engine->versions.position[version] = (stamp)engine->chains.position[t];
+            engine->versions.key[version] = engine->writes.key[write];
+            engine->versions.reader[version] = ISO_NONE;
         }
     }
-    engine->first_version = next;
+    engine->versions.first = next;
 }
 
-static void cut_runs(struct engine *engine)
+static void cut_spans(struct engine *engine)
 {
     uint32_t keys = engine->history->key_count;
-    engine->first_run = iso_allocate(((size_t)keys + 1) * sizeof *engine->first_run);
+    engine->spans.first = iso_allocate(((size_t)keys + 1) * sizeof *engine->spans.first);
     for (uint32_t key = 0; key < keys; key++) {
-        engine->first_run[key] = engine->run_count;
+        engine->spans.first[key] = engine->spans.count;
         uint32_t last = ISO_NONE;
-        for (uint32_t v = engine->first_version[key]; v < engine->first_version[key + 1]; v++) {
-            uint32_t chain = engine->chain[engine->version_transaction[v]];
+        for (uint32_t v = engine->versions.first[key]; v < engine->versions.first[key + 1]; v++) {
+            uint32_t chain = engine->chains.of[engine->versions.transaction[v]];
             if (chain != last) {
-                engine->run_chain[engine->run_count] = last = chain;
-                engine->run_version[engine->run_count++] = v;
+                engine->spans.chain[engine->spans.count] = last = chain;
+                engine->spans.version[engine->spans.count++] = v;
             }
-            engine->version_run[v] = engine->run_count - 1;
+            engine->versions.span[v] = engine->spans.count - 1;
         }
     }
-    engine->first_run[keys] = engine->run_count;
-    engine->run_version[engine->run_count] = engine->version_count;
+    engine->spans.first[keys] = engine->spans.count;
+    engine->spans.version[engine->spans.count] = engine->versions.count;
 }
 
 void versions_sort(struct engine *engine)
 {
-    size_t versions = ((size_t)engine->write_count + 1) * sizeof(uint32_t);
-    size_t reads = ((size_t)engine->read_count + 1) * sizeof(uint32_t);
-    engine->version_count = engine->write_count;
-    engine->version_of_write = iso_allocate(versions);
-    engine->version_transaction = iso_allocate(versions);
-    engine->version_key = iso_allocate(versions);
-    engine->version_run = iso_allocate(versions);
-    engine->version_place = iso_allocate(versions);
-    engine->version_reader = iso_allocate(versions);
-    engine->run_chain = iso_allocate(versions);
-    engine->run_version = iso_allocate(versions);
-    engine->run_cursor = memset(iso_allocate(versions), 0, versions);
-    engine->read_next = iso_allocate(reads);
+    size_t versions = ((size_t)engine->writes.count + 1) * sizeof(uint32_t);
+    size_t reads = ((size_t)engine->reads.count + 1) * sizeof(uint32_t);
+    engine->versions.count = engine->writes.count;
+    engine->writes.version = iso_allocate(versions);
+    engine->versions.transaction = iso_allocate(versions);
+    engine->versions.key = iso_allocate(versions);
+    engine->versions.span = iso_allocate(versions);
+    engine->versions.position = iso_allocate(versions);
+    engine->versions.reader = iso_allocate(versions);
+    engine->spans.chain = iso_allocate(versions);
+    engine->spans.version = iso_allocate(versions);
+    engine->spans.cursor = memset(iso_allocate(versions), 0, versions);
+    engine->reads.next = iso_allocate(reads);
     place_versions(engine);
-    cut_runs(engine);
-    origins_to_versions(engine);
+    cut_spans(engine);
+    read_from_to_versions(engine);
 }
 
 void versions_release(struct engine *engine)
 {
-    iso_free(engine->version_of_write);
-    iso_free(engine->version_transaction);
-    iso_free(engine->version_key);
-    iso_free(engine->version_run);
-    iso_free(engine->version_place);
-    iso_free(engine->version_reader);
-    iso_free(engine->first_version);
-    iso_free(engine->first_run);
-    iso_free(engine->run_chain);
-    iso_free(engine->run_version);
-    iso_free(engine->run_cursor);
-    iso_free(engine->read_next);
+    iso_free(engine->writes.version);
+    iso_free(engine->versions.transaction);
+    iso_free(engine->versions.key);
+    iso_free(engine->versions.span);
+    iso_free(engine->versions.position);
+    iso_free(engine->versions.reader);
+    iso_free(engine->versions.first);
+    iso_free(engine->spans.first);
+    iso_free(engine->spans.chain);
+    iso_free(engine->spans.version);
+    iso_free(engine->spans.cursor);
+    iso_free(engine->reads.next);
 }

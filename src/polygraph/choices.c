@@ -1,4 +1,5 @@
 /* Variables of what is open, and the edges that follow from them. */
+#include "base/hash.h"
 #include "polygraph/solve.h"
 
 enum { LOOK_UP = 64 }; /* steps between looks at the clock on the wall */
@@ -7,13 +8,13 @@ static uint32_t *find_pair(const struct open *open, uint32_t a, uint32_t b)
 {
     const struct engine *engine = open->engine;
     uint32_t low = a < b ? a : b, high = a < b ? b : a;
-    uint64_t slot = (((uint64_t)low << 32 | high) * 0x9e3779b97f4a7c15u >> 20) & open->pair_mask;
+    uint64_t slot = iso_hash_pair(low, high) & open->pair_mask;
     for (;; slot = (slot + 1) & open->pair_mask) {
         uint32_t variable = open->pair_slots[slot];
         if (!variable)
             return &open->pair_slots[slot];
-        uint32_t x = engine->version_transaction[open->variables[variable].version];
-        uint32_t y = engine->version_transaction[open->variables[variable].later];
+        uint32_t x = engine->versions.transaction[open->variables[variable].version];
+        uint32_t y = engine->versions.transaction[open->variables[variable].later];
         if ((x == low && y == high) || (x == high && y == low))
             return &open->pair_slots[slot];
     }
@@ -41,8 +42,8 @@ static void grow_pairs(struct open *open)
     for (uint32_t i = 1; i <= open->variable_count; i++) {
         const struct variable *variable = &open->variables[i];
         if (variable->read == ISO_NONE)
-            *find_pair(open, open->engine->version_transaction[variable->version],
-                       open->engine->version_transaction[variable->later]) = i;
+            *find_pair(open, open->engine->versions.transaction[variable->version],
+                       open->engine->versions.transaction[variable->later]) = i;
     }
 }
 
@@ -50,41 +51,41 @@ static void grow_pairs(struct open *open)
 static int literal_of_pair(struct open *open, uint32_t version, uint32_t later)
 {
     const struct engine *engine = open->engine;
-    uint32_t x = engine->version_transaction[version], y = engine->version_transaction[later];
+    uint32_t x = engine->versions.transaction[version], y = engine->versions.transaction[later];
     grow_pairs(open);
     uint32_t *slot = find_pair(open, x, y);
     if (!*slot) {
-        bool forward = engine->rank[node_begin(engine, x)] < engine->rank[node_begin(engine, y)];
+        bool forward = engine->graph.rank[node_begin(engine, x)] < engine->graph.rank[node_begin(engine, y)];
         *slot =
             open_add_variable(open, (struct variable){ISO_NONE, forward ? version : later, forward ? later : version});
     }
-    return engine->version_transaction[open->variables[*slot].version] == x ? (int)*slot : -(int)*slot;
+    return engine->versions.transaction[open->variables[*slot].version] == x ? (int)*slot : -(int)*slot;
 }
 
 int open_literal_of_order(const struct open *open, uint32_t version, uint32_t later)
 {
     const struct engine *engine = open->engine;
-    uint32_t x = engine->version_transaction[version], y = engine->version_transaction[later];
+    uint32_t x = engine->versions.transaction[version], y = engine->versions.transaction[later];
     uint32_t variable = open->pair_slots ? *find_pair(open, x, y) : 0;
     if (!variable)
         return 0;
-    return engine->version_transaction[open->variables[variable].version] == x ? (int)variable : -(int)variable;
+    return engine->versions.transaction[open->variables[variable].version] == x ? (int)variable : -(int)variable;
 }
 
 static void add_reads(struct open *open)
 {
     struct engine *engine = open->engine;
-    open->first_open_read = iso_allocate(((size_t)engine->version_count + 1) * sizeof *open->first_open_read);
-    memset(open->first_open_read, 0xff, ((size_t)engine->version_count + 1) * sizeof *open->first_open_read);
-    open->next_open_read = iso_allocate(((size_t)engine->candidate_total + 1) * sizeof *open->next_open_read);
-    open->candidate_variable = iso_allocate(((size_t)engine->candidate_total + 1) * sizeof(int));
-    open->candidate_read = iso_allocate(((size_t)engine->candidate_total + 1) * sizeof(uint32_t));
-    for (uint32_t read = 0; read < engine->read_count; read++) {
-        uint32_t first = engine->first_candidate[read];
-        if (engine->read_writer[read] != OPEN)
+    open->first_open_read = iso_allocate(((size_t)engine->versions.count + 1) * sizeof *open->first_open_read);
+    memset(open->first_open_read, 0xff, ((size_t)engine->versions.count + 1) * sizeof *open->first_open_read);
+    open->next_open_read = iso_allocate(((size_t)engine->candidates.total + 1) * sizeof *open->next_open_read);
+    open->candidate_variable = iso_allocate(((size_t)engine->candidates.total + 1) * sizeof(int));
+    open->candidate_read = iso_allocate(((size_t)engine->candidates.total + 1) * sizeof(uint32_t));
+    for (uint32_t read = 0; read < engine->reads.count; read++) {
+        uint32_t first = engine->candidates.first[read];
+        if (engine->reads.writer[read] != OPEN)
             continue;
-        for (uint32_t i = first; i < first + engine->candidate_count[read]; i++) {
-            uint32_t version = engine->candidates[i];
+        for (uint32_t i = first; i < first + engine->candidates.count[read]; i++) {
+            uint32_t version = engine->candidates.version[i];
             open->candidate_variable[i] = (int)open_add_variable(open, (struct variable){read, version, ISO_NONE});
             open->candidate_read[i] = read;
             if (version == INITIAL)
@@ -112,12 +113,12 @@ static void add_implied(struct open *open, struct implied edge)
 static void add_rw(struct open *open, uint32_t read, uint32_t version, uint32_t later, int first, int second)
 {
     const struct engine *engine = open->engine;
-    if (engine->read_transaction[read] != engine->version_transaction[later])
+    if (engine->reads.transaction[read] != engine->versions.transaction[later])
         add_implied(open, (struct implied){.kind = ISO_EDGE_RW,
                                            .first = first,
                                            .second = second,
                                            .read = read,
-                                           .from = node_begin(engine, engine->read_transaction[read]),
+                                           .from = node_begin(engine, engine->reads.transaction[read]),
                                            .to = version_commit(engine, later),
                                            .version = version,
                                            .later = later});
@@ -133,28 +134,28 @@ static void add_order(struct open *open, uint32_t version, uint32_t later, int l
                                        .to = version_begin(engine, later),
                                        .version = version,
                                        .later = later});
-    for (uint32_t read = engine->version_reader[version]; read != ISO_NONE; read = engine->read_next[read])
+    for (uint32_t read = engine->versions.reader[version]; read != ISO_NONE; read = engine->reads.next[read])
         add_rw(open, read, version, later, literal, 0);
     for (uint32_t i = open->first_open_read[version]; i != ISO_NONE; i = open->next_open_read[i])
         add_rw(open, open->candidate_read[i], version, later, literal, open->candidate_variable[i]);
 }
 
-/* The versions of a run, after v in the numbering, whose order with v is open. Without saturation all are:
+/* The versions of a span, after v in the numbering, whose order with v is open. Without saturation all are:
  * what the clocks say has not been drawn into edges. */
-static void open_span(const struct open *open, uint32_t v, uint32_t run, uint32_t span[2])
+static void open_span(const struct open *open, uint32_t v, uint32_t span, uint32_t range[2])
 {
     const struct engine *engine = open->engine;
-    uint32_t chain = engine->run_chain[run];
-    span[0] = engine->run_version[run];
-    span[1] = engine->run_version[run + 1];
+    uint32_t chain = engine->spans.chain[span];
+    range[0] = engine->spans.version[span];
+    range[1] = engine->spans.version[span + 1];
     if (engine->options->no_saturation) {
-        span[0] = span[0] > v ? span[0] : v + 1;
-    } else if (chain <= engine->chain[engine->version_transaction[v]]) {
-        span[1] = span[0];
+        range[0] = range[0] > v ? range[0] : v + 1;
+    } else if (chain <= engine->chains.of[engine->versions.transaction[v]]) {
+        range[1] = range[0];
     } else {
-        uint32_t latest = run_latest_begin(engine, run, clock_of(engine, version_commit(engine, v))[chain]);
-        span[0] = latest == ISO_NONE ? span[0] : latest + 1;
-        span[1] = run_first_after(engine, run, v);
+        uint32_t latest = span_latest_begin(engine, span, clock_of(engine, version_commit(engine, v))[chain]);
+        range[0] = latest == ISO_NONE ? range[0] : latest + 1;
+        range[1] = span_first_after(engine, span, v);
     }
 }
 
@@ -162,13 +163,13 @@ static void open_span(const struct open *open, uint32_t v, uint32_t run, uint32_
 static bool add_pairs_of_key(struct open *open, uint32_t key)
 {
     struct engine *engine = open->engine;
-    for (uint32_t v = engine->first_version[key]; v < engine->first_version[key + 1]; v++) {
+    for (uint32_t v = engine->versions.first[key]; v < engine->versions.first[key + 1]; v++) {
         if (v % LOOK_UP == 0 && engine_must_stop(engine))
             return false;
-        for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
-            uint32_t span[2];
-            open_span(open, v, run, span);
-            for (uint32_t u = span[0]; u < span[1]; u++) {
+        for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
+            uint32_t range[2];
+            open_span(open, v, span, range);
+            for (uint32_t u = range[0]; u < range[1]; u++) {
                 int literal = literal_of_pair(open, v, u);
                 add_order(open, v, u, literal);
                 add_order(open, u, v, -literal);
@@ -182,19 +183,19 @@ static bool add_pairs_of_key(struct open *open, uint32_t key)
 static void add_candidate(struct open *open, uint32_t read, uint32_t candidate)
 {
     const struct engine *engine = open->engine;
-    uint32_t version = engine->candidates[candidate], key = engine->read_key[read];
+    uint32_t version = engine->candidates.version[candidate], key = engine->reads.key[read];
     int literal = open->candidate_variable[candidate];
     if (version != INITIAL)
         add_implied(open, (struct implied){.kind = ISO_EDGE_WR,
                                            .first = literal,
                                            .from = version_commit(engine, version),
-                                           .to = node_begin(engine, engine->read_transaction[read]),
+                                           .to = node_begin(engine, engine->reads.transaction[read]),
                                            .read = read,
                                            .version = version});
-    for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
-        uint32_t later = version == INITIAL ? engine->run_version[run] : run_first_after(engine, run, version);
+    for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
+        uint32_t later = version == INITIAL ? engine->spans.version[span] : span_first_after(engine, span, version);
         later += later == version;
-        if (later < engine->run_version[run + 1])
+        if (later < engine->spans.version[span + 1])
             add_rw(open, read, version, later, literal, 0);
     }
 }
@@ -202,12 +203,12 @@ static void add_candidate(struct open *open, uint32_t read, uint32_t candidate)
 void open_add_choices(const struct open *open, struct iso_solver *solver)
 {
     const struct engine *engine = open->engine;
-    for (uint32_t read = 0; read < engine->read_count; read++) {
-        uint32_t first = engine->first_candidate[read];
-        if (engine->read_writer[read] == OPEN)
-            iso_solver_clause(solver, open->candidate_variable + first, engine->candidate_count[read]);
+    for (uint32_t read = 0; read < engine->reads.count; read++) {
+        uint32_t first = engine->candidates.first[read];
+        if (engine->reads.writer[read] == OPEN)
+            iso_solver_clause(solver, open->candidate_variable + first, engine->candidates.count[read]);
     }
-    tilings_add_clauses(open, solver);
+    placement_clauses_add_clauses(open, solver);
 }
 
 bool open_build(struct open *open)
@@ -218,13 +219,13 @@ bool open_build(struct open *open)
         if (!add_pairs_of_key(open, key))
             return false;
     }
-    for (uint32_t read = 0; read < engine->read_count; read++) {
-        uint32_t first = engine->first_candidate[read];
-        for (uint32_t i = first; engine->read_writer[read] == OPEN && i < first + engine->candidate_count[read]; i++)
+    for (uint32_t read = 0; read < engine->reads.count; read++) {
+        uint32_t first = engine->candidates.first[read];
+        for (uint32_t i = first; engine->reads.writer[read] == OPEN && i < first + engine->candidates.count[read]; i++)
             add_candidate(open, read, i);
     }
-    tilings_new(open);
-    size_t nodes = (size_t)engine->node_count + 1;
+    placement_clauses_new(open);
+    size_t nodes = (size_t)engine->graph.node_count + 1;
     open->first_active = iso_allocate(nodes * sizeof *open->first_active);
     open->degree = iso_allocate(nodes * sizeof *open->degree);
     open->sorted = iso_allocate(nodes * sizeof *open->sorted);
@@ -238,7 +239,7 @@ bool open_build(struct open *open)
 void open_release(struct open *open)
 {
     iso_solver_free(open->solver);
-    tilings_free(open->tilings);
+    placement_clauses_free(open->clauses_of_lists);
     iso_column_free(open->variables, open->variable_capacity * sizeof *open->variables);
     iso_column_free(open->edges, open->edge_capacity * sizeof *open->edges);
     iso_free(open->pair_slots);

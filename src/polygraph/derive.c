@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "iso/history.h"
 
@@ -40,9 +41,9 @@ struct derivation {
     uint32_t occurrence_count, occurrence_capacity;
     /* the literals that are true, in the order in which they became so */
     int *trail;
-    uint32_t trail_count, propagated, known_count, *place; /* place: by variable, on the trail */
-    uint32_t failed, known_failed;                         /* the clause that is false, or ISO_NONE */
-    int refused;                                           /* an assumption that was false, or 0 */
+    uint32_t trail_count, propagated, known_count, *position; /* position: by variable, on the trail */
+    uint32_t failed, known_failed;                            /* the clause that is false, or ISO_NONE */
+    int refused;                                              /* an assumption that was false, or 0 */
     /* grounds */
     struct ground *grounds;
     uint32_t ground_count, ground_capacity, *first_ground, source_count; /* by source */
@@ -50,7 +51,7 @@ struct derivation {
 };
 
 /* Room for one more of `count` items. */
-static void *grow(void *items, uint32_t count, uint32_t *capacity, size_t size)
+static void *grow_items(void *items, uint32_t count, uint32_t *capacity, size_t size)
 {
     if (count < *capacity)
         return items;
@@ -80,7 +81,7 @@ void derivation_free(struct derivation *derivation)
     iso_free(derivation->clauses);
     iso_free(derivation->occurrences);
     iso_free(derivation->trail);
-    iso_free(derivation->place);
+    iso_free(derivation->position);
     iso_free(derivation->grounds);
     iso_free(derivation->first_ground);
     iso_free(derivation);
@@ -90,9 +91,7 @@ void derivation_free(struct derivation *derivation)
 
 static uint32_t *slot_of(const struct derivation *derivation, const uint32_t name[4])
 {
-    uint64_t hash = 0;
-    for (int i = 0; i < 4; i++)
-        hash = (hash ^ name[i]) * 0x9e3779b97f4a7c15u, hash ^= hash >> 32;
+    uint64_t hash = iso_hash_number(iso_hash_pair(name[0], name[1]) ^ ((uint64_t)name[2] << 32 | name[3]));
     uint32_t slot = (uint32_t)hash & derivation->mask;
     while (derivation->slots[slot] && memcmp(derivation->names[derivation->slots[slot]], name, 4 * sizeof *name) != 0)
         slot = (slot + 1) & derivation->mask;
@@ -106,7 +105,7 @@ static void grow_variables(struct derivation *derivation)
     derivation->value = iso_reallocate(derivation->value, capacity);
     derivation->reason = iso_reallocate(derivation->reason, capacity * sizeof(uint32_t));
     derivation->met = iso_reallocate(derivation->met, capacity * sizeof(uint32_t));
-    derivation->place = iso_reallocate(derivation->place, capacity * sizeof(uint32_t));
+    derivation->position = iso_reallocate(derivation->position, capacity * sizeof(uint32_t));
     derivation->trail = iso_reallocate(derivation->trail, capacity * sizeof(int));
     derivation->occurs = iso_reallocate(derivation->occurs, 2 * (size_t)capacity * sizeof(uint32_t));
     memset(derivation->value + old, 0, capacity - old);
@@ -149,12 +148,12 @@ static void make_true(struct derivation *derivation, int literal, uint32_t reaso
 {
     derivation->value[abs(literal)] = literal > 0 ? 1 : -1;
     derivation->reason[abs(literal)] = reason;
-    derivation->place[abs(literal)] = derivation->trail_count;
+    derivation->position[abs(literal)] = derivation->trail_count;
     derivation->trail[derivation->trail_count++] = literal;
 }
 
 /* A clause with one literal that is not false, or none. */
-static void conclude(struct derivation *derivation, uint32_t number)
+static void conclude_literal(struct derivation *derivation, uint32_t number)
 {
     const struct clause *clause = &derivation->clauses[number];
     for (uint32_t i = 0; i < clause->count; i++) {
@@ -170,7 +169,7 @@ static void conclude(struct derivation *derivation, uint32_t number)
         derivation->failed = number;
 }
 
-static void propagate(struct derivation *derivation)
+static void propagate_units(struct derivation *derivation)
 {
     while (!derivation_fails(derivation) && derivation->propagated < derivation->trail_count) {
         uint32_t falsified = index_of(-derivation->trail[derivation->propagated++]);
@@ -178,7 +177,7 @@ static void propagate(struct derivation *derivation)
         for (uint32_t i = derivation->occurs[falsified]; i != ISO_NONE; i = derivation->occurrences[i].next) {
             uint32_t clause = derivation->occurrences[i].clause;
             if (--derivation->clauses[clause].open <= 1)
-                conclude(derivation, clause);
+                conclude_literal(derivation, clause);
         }
     }
 }
@@ -190,13 +189,13 @@ void derivation_add(struct derivation *derivation, const int *literals, uint32_t
         derivation->literals =
             iso_reallocate(derivation->literals, derivation->literal_capacity * sizeof *derivation->literals);
     }
-    derivation->clauses =
-        grow(derivation->clauses, derivation->clause_count, &derivation->clause_capacity, sizeof *derivation->clauses);
+    derivation->clauses = grow_items(derivation->clauses, derivation->clause_count, &derivation->clause_capacity,
+                                     sizeof *derivation->clauses);
     uint32_t number = derivation->clause_count++, open = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t literal = index_of(literals[i]);
-        derivation->occurrences = grow(derivation->occurrences, derivation->occurrence_count,
-                                       &derivation->occurrence_capacity, sizeof *derivation->occurrences);
+        derivation->occurrences = grow_items(derivation->occurrences, derivation->occurrence_count,
+                                             &derivation->occurrence_capacity, sizeof *derivation->occurrences);
         derivation->occurrences[derivation->occurrence_count] =
             (struct occurrence){number, derivation->occurs[literal]};
         derivation->occurs[literal] = derivation->occurrence_count++;
@@ -206,8 +205,8 @@ void derivation_add(struct derivation *derivation, const int *literals, uint32_t
     derivation->clauses[number] = (struct clause){derivation->literal_count, count, open, source};
     derivation->literal_count += count;
     if (open <= 1)
-        conclude(derivation, number);
-    propagate(derivation);
+        conclude_literal(derivation, number);
+    propagate_units(derivation);
     derivation->known_count = derivation->trail_count;
     derivation->known_failed = derivation->failed;
 }
@@ -221,7 +220,7 @@ void derivation_assume(struct derivation *derivation, int literal)
         return;
     }
     make_true(derivation, literal, ISO_NONE);
-    propagate(derivation);
+    propagate_units(derivation);
 }
 
 bool derivation_fails(const struct derivation *derivation)
@@ -252,37 +251,37 @@ void derivation_undo(struct derivation *derivation)
 
 /* ---- what rests on what ---- */
 
-static void note(struct derivation *derivation, uint32_t source, uint32_t number, bool known)
+static void note_ground(struct derivation *derivation, uint32_t source, uint32_t number, bool known)
 {
-    derivation->grounds =
-        grow(derivation->grounds, derivation->ground_count, &derivation->ground_capacity, sizeof *derivation->grounds);
+    derivation->grounds = grow_items(derivation->grounds, derivation->ground_count, &derivation->ground_capacity,
+                                     sizeof *derivation->grounds);
     derivation->grounds[derivation->ground_count] = (struct ground){number, derivation->first_ground[source], known};
     derivation->first_ground[source] = derivation->ground_count++;
 }
 
 /* The variables of a clause: what is known of them is noted, the others are left to the walk. */
-static void meet(struct derivation *derivation, uint32_t source, uint32_t clause)
+static void meet_variable(struct derivation *derivation, uint32_t source, uint32_t clause)
 {
     for (uint32_t i = 0; i < derivation->clauses[clause].count; i++) {
         uint32_t variable = (uint32_t)abs(derivation->literals[derivation->clauses[clause].first + i]);
         if (derivation->met[variable] == derivation->round)
             continue;
         derivation->met[variable] = derivation->round;
-        if (derivation->value[variable] && derivation->place[variable] < derivation->known_count)
-            note(derivation, source, variable, true);
+        if (derivation->value[variable] && derivation->position[variable] < derivation->known_count)
+            note_ground(derivation, source, variable, true);
     }
 }
 
 /* From the variables that were met back along the trail, to clauses and to what is known. */
-static void walk(struct derivation *derivation, uint32_t source)
+static void walk_reasons(struct derivation *derivation, uint32_t source)
 {
     for (uint32_t i = derivation->trail_count; i-- > derivation->known_count;) {
         uint32_t variable = (uint32_t)abs(derivation->trail[i]);
         uint32_t reason = derivation->reason[variable];
         if (derivation->met[variable] != derivation->round || reason == ISO_NONE)
             continue;
-        note(derivation, source, reason, false);
-        meet(derivation, source, reason);
+        note_ground(derivation, source, reason, false);
+        meet_variable(derivation, source, reason);
     }
 }
 
@@ -291,9 +290,9 @@ void derivation_rests_on(struct derivation *derivation, uint32_t source, int lit
     uint32_t variable = (uint32_t)abs(literal);
     derivation->round++;
     derivation->met[variable] = derivation->round;
-    if (derivation->place[variable] < derivation->known_count)
-        note(derivation, source, variable, true);
-    walk(derivation, source);
+    if (derivation->position[variable] < derivation->known_count)
+        note_ground(derivation, source, variable, true);
+    walk_reasons(derivation, source);
 }
 
 void derivation_rests_on_failure(struct derivation *derivation, uint32_t source)
@@ -303,9 +302,9 @@ void derivation_rests_on_failure(struct derivation *derivation, uint32_t source)
         return;
     }
     derivation->round++;
-    note(derivation, source, derivation->failed, false);
-    meet(derivation, source, derivation->failed);
-    walk(derivation, source);
+    note_ground(derivation, source, derivation->failed, false);
+    meet_variable(derivation, source, derivation->failed);
+    walk_reasons(derivation, source);
 }
 
 /* ---- marking ---- */

@@ -15,7 +15,7 @@ struct estimated {
     uint32_t node;
 };
 
-static int compare(const void *left, const void *right)
+static int compare_estimates(const void *left, const void *right)
 {
     const struct estimated *a = left, *b = right;
     if (a->share != b->share)
@@ -31,15 +31,15 @@ static uint32_t nodes_a_transaction(const struct engine *engine)
 /* Where the counts of a chain start: one for each of its stamps, and one for none. */
 static size_t counts_of(const struct engine *engine, uint32_t chain)
 {
-    return (size_t)nodes_a_transaction(engine) * engine->chain_first[chain] + chain;
+    return (size_t)nodes_a_transaction(engine) * engine->chains.first[chain] + chain;
 }
 
 /* By chain and stamp: how many clocks have at least that stamp. */
 static uint32_t *count_after(const struct engine *engine)
 {
-    uint32_t chains = engine->chain_count;
+    uint32_t chains = engine->chains.count;
     uint32_t *after = iso_allocate_zeroed(counts_of(engine, chains) + 1, sizeof *after);
-    for (uint32_t node = 0; node < engine->event_count; node++) {
+    for (uint32_t node = 0; node < engine->graph.event_count; node++) {
         const stamp *clock = clock_of(engine, node);
         for (uint32_t chain = 0; chain < chains; chain++)
             after[counts_of(engine, chain) + clock[chain]]++;
@@ -56,22 +56,22 @@ static uint32_t count_before(const struct engine *engine, uint32_t node)
 {
     const stamp *clock = clock_of(engine, node);
     uint32_t sum = 0;
-    for (uint32_t chain = 0; chain < engine->chain_count; chain++)
+    for (uint32_t chain = 0; chain < engine->chains.count; chain++)
         sum += clock[chain];
     return sum;
 }
 
 void estimate_order(const struct engine *engine, uint32_t *likely)
 {
-    struct estimated *sorted = iso_allocate(((size_t)engine->event_count + 1) * sizeof *sorted);
+    struct estimated *sorted = iso_allocate(((size_t)engine->graph.event_count + 1) * sizeof *sorted);
     uint32_t *after = count_after(engine);
-    for (uint32_t node = 0; node < engine->event_count; node++) {
-        uint32_t chain = engine->chain[node_transaction(engine, node)], before = count_before(engine, node);
+    for (uint32_t node = 0; node < engine->graph.event_count; node++) {
+        uint32_t chain = engine->chains.of[node_transaction(engine, node)], before = count_before(engine, node);
         double all = (double)before + after[counts_of(engine, chain) + node_stamp(engine, node)];
         sorted[node] = (struct estimated){before / all, node};
     }
-    qsort(sorted, engine->event_count, sizeof *sorted, compare);
-    for (uint32_t i = 0; i < engine->event_count; i++)
+    qsort(sorted, engine->graph.event_count, sizeof *sorted, compare_estimates);
+    for (uint32_t i = 0; i < engine->graph.event_count; i++)
         likely[i] = sorted[i].node;
     iso_free(after);
     iso_free(sorted);

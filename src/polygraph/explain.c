@@ -5,6 +5,7 @@
  * in the order of their numbers.
  */
 #include "polygraph/explain.h"
+#include "base/hash.h"
 
 #include <assert.h>
 
@@ -12,7 +13,7 @@
 
 static uint32_t begin_of_read(const struct engine *engine, uint32_t read)
 {
-    return node_begin(engine, engine->read_transaction[read]);
+    return node_begin(engine, engine->reads.transaction[read]);
 }
 
 static struct iso_literal literal_before(const struct engine *engine, uint32_t from, uint32_t to)
@@ -23,20 +24,20 @@ static struct iso_literal literal_before(const struct engine *engine, uint32_t f
 struct explanation *explanation_new(struct engine *engine)
 {
     struct explanation *explanation = iso_allocate_zeroed(1, sizeof *explanation);
-    size_t nodes = (size_t)engine->node_count + 1, facts = (size_t)engine->fact_count + 1;
+    size_t nodes = (size_t)engine->graph.node_count + 1, facts = (size_t)engine->graph.fact_count + 1;
     explanation->engine = engine;
     explanation->needed = iso_allocate_zeroed(facts, 1);
-    explanation->first_prune = iso_allocate(((size_t)engine->read_count + 1) * sizeof(uint32_t));
+    explanation->first_prune = iso_allocate(((size_t)engine->reads.count + 1) * sizeof(uint32_t));
     explanation->next_prune = iso_allocate(facts * sizeof(uint32_t));
-    memset(explanation->first_prune, 0xff, ((size_t)engine->read_count + 1) * sizeof(uint32_t));
-    for (uint32_t i = engine->known_count; i < engine->fact_count; i++) {
-        const struct fact *fact = &engine->facts[i];
+    memset(explanation->first_prune, 0xff, ((size_t)engine->reads.count + 1) * sizeof(uint32_t));
+    for (uint32_t i = engine->graph.known_count; i < engine->graph.fact_count; i++) {
+        const struct fact *fact = &engine->graph.facts[i];
         if (fact->kind != FACT_PRUNE_AFTER && fact->kind != FACT_PRUNE_HIDDEN)
             continue;
         explanation->next_prune[i] = explanation->first_prune[fact->read];
         explanation->first_prune[fact->read] = i;
     }
-    explanation->asked = iso_allocate_zeroed((size_t)engine->read_count + 1, 1);
+    explanation->asked = iso_allocate_zeroed((size_t)engine->reads.count + 1, 1);
     explanation->cost = iso_allocate(nodes * sizeof *explanation->cost);
     explanation->visited = iso_allocate_zeroed(nodes, sizeof *explanation->visited);
     explanation->by = iso_allocate(nodes * sizeof *explanation->by);
@@ -49,11 +50,11 @@ void explanation_free(struct explanation *explanation)
     iso_free(explanation->first_prune);
     iso_free(explanation->next_prune);
     iso_free(explanation->asked);
-    iso_column_free(explanation->excluded, explanation->excluded_capacity * sizeof *explanation->excluded);
+    iso_column_free(explanation->pruned, explanation->pruned_capacity * sizeof *explanation->pruned);
     iso_free(explanation->cost);
     iso_free(explanation->visited);
     iso_free(explanation->by);
-    iso_free(explanation->heap);
+    iso_heap_release(&explanation->heap);
     iso_free(explanation->path);
     iso_free(explanation->orders);
     iso_free(explanation);
@@ -101,8 +102,8 @@ static void mark_prunes(struct explanation *explanation, uint32_t read, uint32_t
 static uint32_t candidates_at(const struct explanation *explanation, uint32_t read, uint32_t limit, uint32_t *count)
 {
     const struct engine *engine = explanation->engine;
-    uint32_t first = engine->first_candidate[read];
-    *count = engine->first_candidate[read + 1] - first;
+    uint32_t first = engine->candidates.first[read];
+    *count = engine->candidates.first[read + 1] - first;
     for (uint32_t i = explanation->first_prune[read]; i != ISO_NONE; i = explanation->next_prune[i])
         *count -= i < limit;
     return first; /* ruled out ones stand behind, the first of them last */
@@ -126,7 +127,7 @@ static void mark_basis(struct explanation *explanation, const struct fact *fact,
         break;
     case FACT_RW:
         mark_prunes(explanation, fact->read, number);
-        mark_order(explanation, engine->read_writer[fact->read], fact->version, number);
+        mark_order(explanation, engine->reads.writer[fact->read], fact->version, number);
         break;
     case FACT_MEET:
     case FACT_JOIN:
@@ -134,9 +135,9 @@ static void mark_basis(struct explanation *explanation, const struct fact *fact,
         first = candidates_at(explanation, fact->read, number, &count);
         for (uint32_t i = first; i < first + count; i++) {
             if (fact->kind == FACT_JOIN)
-                mark_order(explanation, engine->candidates[i], fact->version, number);
+                mark_order(explanation, engine->candidates.version[i], fact->version, number);
             else
-                mark_path(explanation, fact->from, version_commit(engine, engine->candidates[i]), number);
+                mark_path(explanation, fact->from, version_commit(engine, engine->candidates.version[i]), number);
         }
         break;
     case FACT_PRUNE_AFTER:
@@ -149,6 +150,7 @@ static void mark_basis(struct explanation *explanation, const struct fact *fact,
     case FACT_SESSION:
     case FACT_TIME:
     case FACT_LIST:
+    case FACT_GIVEN:
     case FACT_GUESS:
         break;
     }
@@ -156,17 +158,17 @@ static void mark_basis(struct explanation *explanation, const struct fact *fact,
 
 void explanation_need_path(struct explanation *explanation, uint32_t from, uint32_t to)
 {
-    mark_path(explanation, from, to, explanation->engine->fact_count);
+    mark_path(explanation, from, to, explanation->engine->graph.fact_count);
 }
 
 void explanation_need_read(struct explanation *explanation, uint32_t read)
 {
-    mark_prunes(explanation, read, explanation->engine->fact_count);
+    mark_prunes(explanation, read, explanation->engine->graph.fact_count);
 }
 
 void explanation_need_order(struct explanation *explanation, uint32_t earlier, uint32_t later)
 {
-    mark_order(explanation, earlier, later, explanation->engine->fact_count);
+    mark_order(explanation, earlier, later, explanation->engine->graph.fact_count);
 }
 
 /* ---- lemmas ---- */
@@ -181,8 +183,9 @@ static struct iso_edge edge_of_fact(const struct engine *engine, const struct fa
     case FACT_WR:
         return edge_wr(engine, fact->read, fact->version);
     case FACT_RW:
-        return edge_rw(engine, fact->read, engine->read_writer[fact->read], fact->version);
+        return edge_rw(engine, fact->read, engine->reads.writer[fact->read], fact->version);
     case FACT_LIST:
+    case FACT_GIVEN:
     case FACT_HIDES:
     case FACT_PAIR:
         return edge_ww(engine, fact->other, fact->version);
@@ -213,15 +216,15 @@ static void write_path(struct explanation *explanation)
     for (uint32_t i = 0; i < explanation->path_count; i++) {
         uint32_t number = explanation->path[i];
         if (number != OWN_EDGE) {
-            struct fact fact = engine->facts[number];
-            while (fact.to >= engine->event_count) /* through nodes of time */
-                fact.to = engine->facts[explanation->path[++i]].to;
+            struct fact fact = engine->graph.facts[number];
+            while (fact.to >= engine->graph.event_count) /* through nodes of time */
+                fact.to = engine->graph.facts[explanation->path[++i]].to;
             write_edge(explanation, edge_of_fact(engine, &fact));
             node = fact.to;
             continue;
         }
         if (node == ISO_NONE) /* the path starts with it: its end is where the next fact starts */
-            node = i + 1 < explanation->path_count ? engine->facts[explanation->path[i + 1]].from - 1 : ISO_NONE;
+            node = i + 1 < explanation->path_count ? engine->graph.facts[explanation->path[i + 1]].from - 1 : ISO_NONE;
         write_edge(explanation, edge_between(engine, ISO_EDGE_OWN, node, node + 1, ISO_NONE));
         node++;
     }
@@ -238,12 +241,12 @@ static void write_edges(struct explanation *explanation, uint32_t from, uint32_t
 
 void explanation_edges(struct explanation *explanation, uint32_t from, uint32_t to)
 {
-    write_edges(explanation, from, to, explanation->engine->fact_count);
+    write_edges(explanation, from, to, explanation->engine->graph.fact_count);
 }
 
-static uint64_t *place_of_order(const struct explanation *explanation, uint64_t order)
+static uint64_t *slot_of_order(const struct explanation *explanation, uint64_t order)
 {
-    uint32_t mask = explanation->order_capacity - 1, slot = (uint32_t)(order * 0x9e3779b97f4a7c15u >> 32) & mask;
+    uint32_t mask = explanation->order_capacity - 1, slot = (uint32_t)iso_hash_number(order) & mask;
     while (explanation->orders[slot] != ORDER_NONE && explanation->orders[slot] != order)
         slot = (slot + 1) & mask;
     return &explanation->orders[slot];
@@ -258,7 +261,7 @@ static void grow_orders(struct explanation *explanation)
     memset(explanation->orders, 0xff, explanation->order_capacity * sizeof *explanation->orders);
     for (uint32_t i = 0; i < count; i++)
         if (old[i] != ORDER_NONE)
-            *place_of_order(explanation, old[i]) = old[i];
+            *slot_of_order(explanation, old[i]) = old[i];
     iso_free(old);
 }
 
@@ -267,7 +270,7 @@ static bool is_new_order(struct explanation *explanation, uint32_t earlier, uint
 {
     if (2 * explanation->order_count >= explanation->order_capacity)
         grow_orders(explanation);
-    uint64_t order = (uint64_t)earlier << 32 | later, *place = place_of_order(explanation, order);
+    uint64_t order = (uint64_t)earlier << 32 | later, *place = slot_of_order(explanation, order);
     if (*place == order)
         return false;
     *place = order;
@@ -289,18 +292,18 @@ static void write_order(struct explanation *explanation, uint32_t earlier, uint3
 
 void explanation_order(struct explanation *explanation, uint32_t earlier, uint32_t later)
 {
-    write_order(explanation, earlier, later, explanation->engine->fact_count);
+    write_order(explanation, earlier, later, explanation->engine->graph.fact_count);
 }
 
-/* One lemma a candidate, then what holds whichever it is. */
+/* One lemma a candidate, then what follows whichever it is. */
 static void write_choice(struct explanation *explanation, uint32_t number)
 {
     const struct engine *engine = explanation->engine;
-    const struct fact *fact = &engine->facts[number];
+    const struct fact *fact = &engine->graph.facts[number];
     struct iso_literal before = literal_before(engine, fact->from, fact->to);
     uint32_t count, first = candidates_at(explanation, fact->read, number, &count);
     for (uint32_t i = first; i < first + count; i++) {
-        uint32_t version = engine->candidates[i];
+        uint32_t version = engine->candidates.version[i];
         if (fact->kind == FACT_JOIN)
             write_order(explanation, version, fact->version, number);
         start_lemma(explanation, ISO_LEMMA_CYCLE);
@@ -338,12 +341,18 @@ static void write_prune(struct explanation *explanation, const struct fact *fact
 static void write_fact(struct explanation *explanation, uint32_t number)
 {
     const struct engine *engine = explanation->engine;
-    const struct fact *fact = &engine->facts[number];
+    const struct fact *fact = &engine->graph.facts[number];
     switch ((enum fact_kind)fact->kind) {
     case FACT_LIST:
         if (!is_new_order(explanation, fact->other, fact->version))
             break;
         iso_evidence_lemma(&engine->result->evidence, ISO_LEMMA_LIST, fact->read);
+        write_literal(explanation, literal_order(engine, fact->other, fact->version));
+        break;
+    case FACT_GIVEN:
+        if (!is_new_order(explanation, fact->other, fact->version))
+            break;
+        start_lemma(explanation, ISO_LEMMA_VERSIONS);
         write_literal(explanation, literal_order(engine, fact->other, fact->version));
         break;
     case FACT_HIDES:
@@ -358,7 +367,7 @@ static void write_fact(struct explanation *explanation, uint32_t number)
         write_order(explanation, fact->other, fact->version, number);
         break;
     case FACT_RW:
-        write_order(explanation, engine->read_writer[fact->read], fact->version, number);
+        write_order(explanation, engine->reads.writer[fact->read], fact->version, number);
         break;
     case FACT_MEET:
     case FACT_JOIN:
@@ -380,7 +389,7 @@ static void mark_facts(struct explanation *explanation, uint32_t first, uint32_t
 {
     for (uint32_t i = end; i-- > first;) {
         if (explanation->needed[i])
-            mark_basis(explanation, &explanation->engine->facts[i], i);
+            mark_basis(explanation, &explanation->engine->graph.facts[i], i);
     }
 }
 
@@ -392,50 +401,51 @@ static void write_facts(struct explanation *explanation, uint32_t first, uint32_
     }
 }
 
-/* Marks what the reasons of candidates that were not listed rest on, or writes them. They are told by clocks made anew
+/* Marks what the reasons of candidates that were not listed rest on, or writes them. They follow from clocks made anew
  * of the facts below `listed_at`, and paths go by the same: the rules' own may lag behind those facts still. */
 static void pass_excluded(struct explanation *explanation, uint32_t listed_at, bool write)
 {
     struct engine *engine = explanation->engine;
-    stamp *clocks = engine->clocks;
-    if (explanation->excluded_count)
-        engine->clocks = engine->seen; /* where they were made */
-    for (uint32_t i = 0; i < explanation->excluded_count; i++) {
+    stamp *clocks = engine->clocks.stamps;
+    if (explanation->pruned_count)
+        engine->clocks.stamps = engine->saturation.seen; /* where they were made */
+    for (uint32_t i = 0; i < explanation->pruned_count; i++) {
         if (write)
-            write_prune(explanation, &explanation->excluded[i], listed_at);
+            write_prune(explanation, &explanation->pruned[i], listed_at);
         else
-            mark_basis(explanation, &explanation->excluded[i], listed_at);
+            mark_basis(explanation, &explanation->pruned[i], listed_at);
     }
-    engine->clocks = clocks;
+    engine->clocks.stamps = clocks;
 }
 
 /* Candidates that were not listed were ruled out between the facts before and after that. */
 void explanation_write(struct explanation *explanation)
 {
     const struct engine *engine = explanation->engine;
-    uint32_t listed_at = engine->listed_at < engine->fact_count ? engine->listed_at : engine->fact_count;
-    mark_facts(explanation, listed_at, engine->fact_count);
-    explanation_find_excluded(explanation);
+    uint32_t listed_at = engine->candidates.listed_at < engine->graph.fact_count ? engine->candidates.listed_at
+                                                                                 : engine->graph.fact_count;
+    mark_facts(explanation, listed_at, engine->graph.fact_count);
+    explanation_find_pruned(explanation);
     pass_excluded(explanation, listed_at, false);
     mark_facts(explanation, 0, listed_at);
     write_facts(explanation, 0, listed_at);
     pass_excluded(explanation, listed_at, true);
-    write_facts(explanation, listed_at, engine->fact_count);
+    write_facts(explanation, listed_at, engine->graph.fact_count);
 }
 
 /* ---- conclusions ---- */
 
 static uint32_t find_node_on_cycle(const struct engine *engine)
 {
-    uint32_t *degree = iso_allocate_zeroed((size_t)engine->node_count + 1, sizeof *degree);
-    uint32_t *before = iso_allocate(((size_t)engine->node_count + 1) * sizeof *before);
-    uint8_t *sorted = iso_allocate_zeroed((size_t)engine->node_count + 1, 1), *passed = sorted;
-    uint32_t *queue = iso_allocate(((size_t)engine->node_count + 1) * sizeof *queue), end = 0;
-    for (uint32_t i = 0; i < engine->fact_count; i++)
-        degree[engine->facts[i].to != ISO_NONE ? engine->facts[i].to : engine->node_count]++;
-    for (uint32_t t = 0; !engine->serial && t < engine->count; t++)
+    uint32_t *degree = iso_allocate_zeroed((size_t)engine->graph.node_count + 1, sizeof *degree);
+    uint32_t *before = iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof *before);
+    uint8_t *sorted = iso_allocate_zeroed((size_t)engine->graph.node_count + 1, 1), *passed = sorted;
+    uint32_t *queue = iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof *queue), end = 0;
+    for (uint32_t i = 0; i < engine->graph.fact_count; i++)
+        degree[engine->graph.facts[i].to != ISO_NONE ? engine->graph.facts[i].to : engine->graph.node_count]++;
+    for (uint32_t t = 0; !engine->serial && t < engine->transactions.count; t++)
         degree[node_commit(engine, t)]++;
-    for (uint32_t node = 0; node < engine->node_count; node++) {
+    for (uint32_t node = 0; node < engine->graph.node_count; node++) {
         if (!degree[node])
             queue[end++] = node;
     }
@@ -444,25 +454,25 @@ static uint32_t find_node_on_cycle(const struct engine *engine)
         sorted[node] = 1;
         if (node_goes_on(engine, node) && --degree[node + 1] == 0)
             queue[end++] = node + 1;
-        for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out) {
-            if (--degree[engine->facts[i].to] == 0)
-                queue[end++] = engine->facts[i].to;
+        for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE; i = engine->graph.facts[i].next_out) {
+            if (--degree[engine->graph.facts[i].to] == 0)
+                queue[end++] = engine->graph.facts[i].to;
         }
     }
-    /* every unsorted node has an unsorted predecessor: walking back runs into a cycle */
-    for (uint32_t i = 0; i < engine->fact_count; i++) {
-        const struct fact *fact = &engine->facts[i];
+    /* every unsorted node has an unsorted predecessor: walking back leads into a cycle */
+    for (uint32_t i = 0; i < engine->graph.fact_count; i++) {
+        const struct fact *fact = &engine->graph.facts[i];
         if (fact->to != ISO_NONE && !sorted[fact->from] && !sorted[fact->to])
             before[fact->to] = fact->from;
     }
     uint32_t node = 0;
     while (sorted[node])
         node++;
-    for (uint32_t i = 0; !engine->serial && i < engine->event_count; i += 2) {
+    for (uint32_t i = 0; !engine->serial && i < engine->graph.event_count; i += 2) {
         if (!sorted[i] && !sorted[i + 1])
             before[i + 1] = i;
     }
-    while (!passed[node] || node >= engine->event_count) { /* nodes of time alone close none */
+    while (!passed[node] || node >= engine->graph.event_count) { /* nodes of time alone close none */
         passed[node] = 1;
         node = before[node];
     }
@@ -476,19 +486,19 @@ static uint32_t find_node_on_cycle(const struct engine *engine)
 void explain_cycle(struct engine *engine)
 {
     struct explanation *explanation = explanation_new(engine);
-    stamp *clocks = engine->clocks;
+    stamp *clocks = engine->clocks.stamps;
     uint32_t node;
-    engine->clocks = NULL; /* they may lag behind on a cycle */
-    const struct fact *last = &engine->facts[engine->fact_count - 1];
-    if (engine->fact_count > engine->known_count && last->to != ISO_NONE &&
-        explanation_find_path(explanation, last->to, last->from, engine->fact_count, false))
+    engine->clocks.stamps = NULL; /* they may lag behind on a cycle */
+    const struct fact *last = &engine->graph.facts[engine->graph.fact_count - 1];
+    if (engine->graph.fact_count > engine->graph.known_count && last->to != ISO_NONE &&
+        explanation_find_path(explanation, last->to, last->from, engine->graph.fact_count, false))
         node = last->from;
     else
         node = find_node_on_cycle(engine);
-    bool found = explanation_find_path(explanation, node, node, engine->fact_count, true);
+    bool found = explanation_find_path(explanation, node, node, engine->graph.fact_count, true);
     assert(found);
     (void)found;
-    engine->clocks = clocks;
+    engine->clocks.stamps = clocks;
     uint32_t count = explanation->path_count, *cycle = explanation->path;
     explanation->path = NULL;
     explanation->path_capacity = 0;
@@ -510,7 +520,7 @@ void explain_cycle(struct engine *engine)
 void explain_empty_read(struct engine *engine)
 {
     struct explanation *explanation = explanation_new(engine);
-    explanation_need_read(explanation, engine->empty_read);
+    explanation_need_read(explanation, engine->saturation.empty_read);
     explanation_write(explanation);
     start_lemma(explanation, ISO_LEMMA_PROPAGATION);
     explanation_free(explanation);

@@ -1,85 +1,149 @@
 /* Lists give their own version order: all reads of a key are prefixes of the longest one, and that one is a
  * row of blocks, each the appends of one transaction. So a list read has one possible writer, that of its
  * last block, and the writers of blocks stand in the order of the blocks, before all whose appends nobody
- * saw. Lists whose elements repeat are told of in repeats.c.
+ * saw. Lists whose elements repeat are for repeats.c.
  */
 #include "polygraph/lists.h"
+#include "base/hash.h"
 
-static uint64_t hash_element(uint32_t key, uint32_t element)
+/* ---- who appended what ---- */
+
+static uint32_t *find_slot(const struct appends *appends, uint32_t key, iso_atom element)
 {
-    uint64_t hash = ((uint64_t)key << 32 | element) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 29;
+    uint64_t slot = iso_hash_pair(key, element) & appends->mask;
+    for (; appends->slots[slot]; slot = (slot + 1) & appends->mask) {
+        const struct append *first = &appends->entries[appends->elements[appends->slots[slot] - 1].first];
+        if (first->key == key && first->element == element)
+            break;
+    }
+    return &appends->slots[slot];
+}
+
+/* Joins those of its element, behind those that came before. */
+static void index_append(struct lists *lists, uint32_t entry)
+{
+    struct appends *appends = &lists->appends;
+    struct append *append = &appends->entries[entry];
+    uint32_t *slot = find_slot(appends, append->key, append->element);
+    if (!*slot) {
+        appends->elements[appends->element_count] = (struct appended){entry, entry, entry, false};
+        *slot = ++appends->element_count;
+        return;
+    }
+    struct appended *appended = &appends->elements[*slot - 1];
+    bool takes_part = append->write != ISO_NONE, other_does = appends->entries[appended->likely].write != ISO_NONE;
+    lists->repeats[append->key] = true;
+    appended->several |= takes_part && other_does;
+    if (takes_part && !other_does)
+        appended->likely = entry;
+    appends->entries[appended->last].same = entry;
+    appended->last = entry;
+}
+
+/* By key, what the transaction at hand did to it. */
+struct appending {
+    uint32_t append; /* 1 + its last append, an entry; those of other transactions come before `first` */
+    uint32_t write;  /* 1 + the last write by any so far */
+};
+
+static void enter_appends(struct lists *lists, uint32_t t, struct appending *appending)
+{
+    const struct engine *engine = lists->engine;
+    const struct iso_history *history = engine->history;
+    uint32_t local = engine->transactions.local[t], first = lists->appends.count;
+    for (uint32_t w = local == ISO_NONE ? 0 : engine->writes.first[local];
+         local != ISO_NONE && w < engine->writes.first[local + 1]; w++)
+        appending[engine->writes.key[w]].write = w + 1;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        if (iso_kind_of(history, o) != ISO_APPEND)
+            continue;
+        struct appending *of_key = &appending[history->key[o]];
+        uint32_t entry = lists->appends.count++;
+        struct append *before = of_key->append > first ? &lists->appends.entries[of_key->append - 1] : NULL;
+        if (before)
+            before->rest = entry;
+        lists->appends.entries[entry] = (struct append){.key = history->key[o],
+                                                        .element = history->value[o],
+                                                        .transaction = t,
+                                                        .write = local == ISO_NONE ? ISO_NONE : of_key->write - 1,
+                                                        .offset = before ? before->offset + 1 : 0,
+                                                        .head = before ? before->head : entry,
+                                                        .rest = ISO_NONE,
+                                                        .same = ISO_NONE};
+        of_key->append = entry + 1;
+        index_append(lists, entry);
+    }
 }
 
 static void index_appends(struct lists *lists)
 {
     const struct iso_history *history = lists->engine->history;
     struct appends *appends = &lists->appends;
+    uint32_t count = 0;
     for (uint32_t o = 0; o < history->operation_count; o++)
-        appends->count += iso_kind_of(history, o) == ISO_APPEND;
+        count += iso_kind_of(history, o) == ISO_APPEND;
     size_t slots = 64;
-    while (slots < (size_t)appends->count * 2)
+    while (slots < (size_t)count * 2)
         slots *= 2;
     appends->mask = slots - 1;
     appends->slots = iso_allocate_zeroed(slots, sizeof *appends->slots);
-    appends->entries = iso_allocate(((size_t)appends->count + 1) * sizeof *appends->entries);
-    uint32_t entry = 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            if (iso_kind_of(history, o) != ISO_APPEND)
-                continue;
-            appends->entries[entry] = (struct append){history->key[o], history->value[o], t, o};
-            uint64_t slot = hash_element(history->key[o], history->value[o]) & appends->mask;
-            for (; appends->slots[slot]; slot = (slot + 1) & appends->mask) {
-                const struct append *other = &appends->entries[appends->slots[slot] - 1];
-                lists->repeats[history->key[o]] |= other->key == history->key[o] && other->element == history->value[o];
-            }
-            appends->slots[slot] = ++entry;
-        }
-    }
+    appends->entries = iso_allocate(((size_t)count + 1) * sizeof *appends->entries);
+    appends->elements = iso_allocate(((size_t)count + 1) * sizeof *appends->elements);
+    struct appending *appending = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *appending);
+    for (uint32_t t = 0; t < history->transaction_count; t++)
+        enter_appends(lists, t, appending);
+    iso_free(appending);
 }
 
-const struct append *lists_next_append(const struct lists *lists, uint32_t key, iso_atom element, uint64_t *slot)
+const struct appended *lists_appended_of(const struct lists *lists, uint32_t key, iso_atom element)
 {
-    for (; lists->appends.slots[*slot & lists->appends.mask]; ++*slot) {
-        const struct append *append = &lists->appends.entries[lists->appends.slots[*slot & lists->appends.mask] - 1];
-        if (append->key == key && append->element == element)
-            return append;
-    }
-    return NULL;
-}
-
-uint64_t lists_first_slot(const struct lists *lists, uint32_t key, iso_atom element)
-{
-    return hash_element(key, element) & lists->appends.mask;
+    uint32_t slot = *find_slot(&lists->appends, key, element);
+    return slot ? &lists->appends.elements[slot - 1] : NULL;
 }
 
 const struct append *lists_find_append(const struct lists *lists, uint32_t key, iso_atom element, bool *several)
 {
-    const struct append *found = NULL, *append;
-    uint64_t slot = lists_first_slot(lists, key, element);
-    *several = false;
-    for (; (append = lists_next_append(lists, key, element, &slot)); slot++) {
-        bool alive = lists->engine->local[append->transaction] != ISO_NONE;
-        bool found_alive = found && lists->engine->local[found->transaction] != ISO_NONE;
-        *several |= alive && found_alive;
-        if (!found || (alive && !found_alive))
-            found = append;
-    }
-    return found;
+    const struct appended *appended = lists_appended_of(lists, key, element);
+    *several = appended && appended->several;
+    return appended ? &lists->appends.entries[appended->likely] : NULL;
 }
+
+const struct append *lists_first_append(const struct lists *lists, uint32_t key, iso_atom element)
+{
+    const struct appended *appended = lists_appended_of(lists, key, element);
+    return appended ? &lists->appends.entries[appended->first] : NULL;
+}
+
+const struct append *lists_next_append(const struct lists *lists, const struct append *append)
+{
+    return append->same == ISO_NONE ? NULL : &lists->appends.entries[append->same];
+}
+
+uint32_t lists_block_length(const struct lists *lists, const struct append *append, const iso_atom *at, uint32_t left)
+{
+    uint32_t length = 0;
+    for (uint32_t entry = append->head; entry != ISO_NONE; entry = append->rest) {
+        append = &lists->appends.entries[entry];
+        if (length == left || at[length] != append->element)
+            return 0;
+        length++;
+    }
+    return length;
+}
+
+/* ---- the longest read of a key, cut into blocks ---- */
 
 const iso_atom *lists_elements(const struct lists *lists, uint32_t read)
 {
     const struct iso_history *history = lists->engine->history;
-    return history->element + history->list_first[lists->engine->read_value[read]];
+    return history->element + history->list_first[lists->engine->reads.value[read]];
 }
 
 void lists_report(struct lists *lists, enum iso_finding_kind kind, uint32_t read, uint32_t other)
 {
     struct engine *engine = lists->engine;
-    problem_finding(engine, kind, engine->transaction[engine->read_transaction[read]], engine->read_operation[read],
-                    other);
+    problem_finding(engine, kind, engine->transactions.in_history[engine->reads.transaction[read]],
+                    engine->reads.operation[read], other);
 }
 
 static void collect_initial(struct lists *lists)
@@ -98,68 +162,44 @@ static void collect_initial(struct lists *lists)
     lists->initial_first = first;
 }
 
-uint32_t lists_write_of(const struct engine *engine, uint32_t local, uint32_t key)
-{
-    uint32_t write = engine->first_write[local];
-    while (engine->write_key[write] != key)
-        write++;
-    return write;
-}
-
 void lists_add_pair(struct engine *engine, uint32_t earlier, uint32_t later, uint32_t operation)
 {
-    if (engine->list_pair_count == engine->list_pair_capacity) {
-        uint32_t next = (uint32_t)iso_column_capacity(engine->list_pair_capacity, engine->list_pair_count + 1u);
-        engine->list_pairs = iso_reallocate(engine->list_pairs, next * sizeof *engine->list_pairs);
-        engine->list_pair_capacity = next;
+    if (engine->list_orders.count == engine->list_orders.capacity) {
+        uint32_t next = (uint32_t)iso_column_capacity(engine->list_orders.capacity, engine->list_orders.count + 1u);
+        engine->list_orders.pairs = iso_reallocate(engine->list_orders.pairs, next * sizeof *engine->list_orders.pairs);
+        engine->list_orders.capacity = next;
     }
-    uint32_t *pair = engine->list_pairs[engine->list_pair_count++];
+    uint32_t *pair = engine->list_orders.pairs[engine->list_orders.count++];
     pair[0] = earlier, pair[1] = later, pair[2] = operation;
-}
-
-uint32_t lists_block_length(const struct lists *lists, uint32_t transaction, uint32_t key, const iso_atom *at,
-                            uint32_t left)
-{
-    const struct iso_history *history = lists->engine->history;
-    uint32_t length = 0;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
-        if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
-            continue;
-        if (length == left || at[length] != history->value[o])
-            return 0;
-        length++;
-    }
-    return length;
 }
 
 /* Cuts the longest prefix of a key into blocks; returns how far that went. */
 static uint32_t cut_blocks(struct lists *lists, uint32_t key, uint32_t start, uint32_t *last)
 {
     struct engine *engine = lists->engine;
-    uint32_t read = lists->longest[key], length = engine->read_prefix[read], at = start;
+    uint32_t read = lists->longest[key], length = engine->reads.prefix[read], at = start;
     const iso_atom *elements = lists_elements(lists, read);
     *last = ISO_NONE;
     while (at < length) {
         bool several;
         const struct append *append = lists_find_append(lists, key, elements[at], &several);
-        uint32_t local = append ? engine->local[append->transaction] : ISO_NONE;
-        if (local == ISO_NONE) {
+        if (!append || append->write == ISO_NONE) {
             lists_report(lists, append ? ISO_FINDING_G1A : ISO_FINDING_THINAIR, read,
                          append ? append->transaction : ISO_NONE);
             return at;
         }
-        uint32_t block = lists_block_length(lists, append->transaction, key, elements + at, length - at);
-        if (!block || local == engine->read_transaction[read]) {
+        uint32_t block = lists_block_length(lists, append, elements + at, length - at);
+        if (!block || engine->transactions.local[append->transaction] == engine->reads.transaction[read]) {
             lists_report(lists, ISO_FINDING_G1B, read, append->transaction);
             return at;
         }
-        uint32_t write = lists_write_of(engine, local, key);
+        uint32_t write = append->write;
         if (lists->observed[write]) { /* twice in one list */
             lists_report(lists, ISO_FINDING_INCOMPATIBLE, read, ISO_NONE);
             return at;
         }
         if (*last != ISO_NONE)
-            lists_add_pair(engine, *last, write, engine->read_operation[read]);
+            lists_add_pair(engine, *last, write, engine->reads.operation[read]);
         lists->observed[write] = 1;
         at += block;
         lists->boundary[at] = *last = write;
@@ -170,18 +210,19 @@ static uint32_t cut_blocks(struct lists *lists, uint32_t key, uint32_t start, ui
 bool lists_agree(struct lists *lists, uint32_t read, uint32_t start)
 {
     struct engine *engine = lists->engine;
-    uint32_t length = engine->read_prefix[read], longest = lists->longest[engine->read_key[read]];
+    uint32_t length = engine->reads.prefix[read], longest = lists->longest[engine->reads.key[read]];
     if (length >= start &&
         !memcmp(lists_elements(lists, read), lists_elements(lists, longest), length * sizeof(iso_atom)))
         return true;
-    lists_report(lists, ISO_FINDING_INCOMPATIBLE, read, engine->transaction[engine->read_transaction[longest]]);
+    lists_report(lists, ISO_FINDING_INCOMPATIBLE, read,
+                 engine->transactions.in_history[engine->reads.transaction[longest]]);
     return false;
 }
 
 void lists_report_part(struct lists *lists, uint32_t read)
 {
     bool several;
-    uint32_t key = lists->engine->read_key[read], last = lists->engine->read_prefix[read] - 1;
+    uint32_t key = lists->engine->reads.key[read], last = lists->engine->reads.prefix[read] - 1;
     const struct append *append = lists_find_append(lists, key, lists_elements(lists, read)[last], &several);
     lists_report(lists, ISO_FINDING_G1B, read, append->transaction);
 }
@@ -189,14 +230,14 @@ void lists_report_part(struct lists *lists, uint32_t read)
 static void resolve_read(struct lists *lists, uint32_t read, uint32_t start, uint32_t cut)
 {
     struct engine *engine = lists->engine;
-    uint32_t length = engine->read_prefix[read];
+    uint32_t length = engine->reads.prefix[read];
     if (!lists_agree(lists, read, start))
         return;
     if (length == start) {
         lists->writer[read] = INITIAL;
     } else if (length <= cut) { /* beyond: the longest read's finding says it */
         uint32_t write = lists->boundary[length];
-        if (write == ISO_NONE || engine->write_transaction[write] == engine->read_transaction[read])
+        if (write == ISO_NONE || engine->writes.transaction[write] == engine->reads.transaction[read])
             lists_report_part(lists, read);
         else
             lists->writer[read] = write;
@@ -207,7 +248,7 @@ static void resolve_key(struct lists *lists, uint32_t key, const uint32_t *reads
                         const uint32_t *writes, uint32_t write_count)
 {
     struct engine *engine = lists->engine;
-    uint32_t longest = lists->longest[key], length = engine->read_prefix[longest], last;
+    uint32_t longest = lists->longest[key], length = engine->reads.prefix[longest], last;
     uint32_t initial = lists->initial_first[key + 1] - lists->initial_first[key];
     const iso_atom *given = lists->initial_elements + lists->initial_first[key];
     if (length < initial || memcmp(lists_elements(lists, longest), given, initial * sizeof *given)) {
@@ -226,7 +267,7 @@ static void resolve_key(struct lists *lists, uint32_t key, const uint32_t *reads
         resolve_read(lists, reads[i], initial, cut);
     for (uint32_t i = 0; i < write_count && last != ISO_NONE; i++) {
         if (!lists->observed[writes[i]])
-            lists_add_pair(engine, last, writes[i], engine->read_operation[longest]);
+            lists_add_pair(engine, last, writes[i], engine->reads.operation[longest]);
     }
 }
 
@@ -251,13 +292,13 @@ static void resolve_keys(struct lists *lists)
 {
     struct engine *engine = lists->engine;
     uint32_t *reads, *writes, key_count = engine->history->key_count;
-    uint32_t *first_read = by_list_key(engine, engine->read_key, engine->read_count, &reads);
-    uint32_t *first_write = by_list_key(engine, engine->write_key, engine->write_count, &writes);
+    uint32_t *first_read = by_list_key(engine, engine->reads.key, engine->reads.count, &reads);
+    uint32_t *first_write = by_list_key(engine, engine->writes.key, engine->writes.count, &writes);
     lists->longest = iso_allocate(((size_t)key_count + 1) * sizeof *lists->longest);
     for (uint32_t key = 0; key < key_count; key++) {
         uint32_t longest = ISO_NONE;
         for (uint32_t i = first_read[key]; i < first_read[key + 1]; i++) {
-            if (longest == ISO_NONE || engine->read_prefix[reads[i]] > engine->read_prefix[longest])
+            if (longest == ISO_NONE || engine->reads.prefix[reads[i]] > engine->reads.prefix[longest])
                 longest = reads[i];
         }
         lists->longest[key] = longest;
@@ -279,14 +320,15 @@ uint32_t *lists_resolve(struct engine *engine)
         any = iso_key_is_list(engine->history, key);
     if (!any)
         return NULL;
-    lists.writer = iso_allocate(((size_t)engine->read_count + 1) * sizeof *lists.writer);
-    memset(lists.writer, 0xff, ((size_t)engine->read_count + 1) * sizeof *lists.writer);
+    lists.writer = iso_allocate(((size_t)engine->reads.count + 1) * sizeof *lists.writer);
+    memset(lists.writer, 0xff, ((size_t)engine->reads.count + 1) * sizeof *lists.writer);
     lists.repeats = iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *lists.repeats);
-    lists.observed = iso_allocate_zeroed((size_t)engine->write_count + 1, 1);
+    lists.observed = iso_allocate_zeroed((size_t)engine->writes.count + 1, 1);
     index_appends(&lists);
     collect_initial(&lists);
     resolve_keys(&lists);
     iso_free(lists.appends.entries);
+    iso_free(lists.appends.elements);
     iso_free(lists.appends.slots);
     iso_free(lists.longest);
     iso_free(lists.repeats);

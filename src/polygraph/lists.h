@@ -6,13 +6,26 @@
 
 /* One append of any transaction, found by key and element. */
 struct append {
-    uint32_t key, element, transaction, operation;
+    uint32_t key, element, transaction;
+    uint32_t write;  /* that it is part of; ISO_NONE: its transaction takes no part */
+    uint32_t offset; /* appends of its transaction to the key before it */
+    uint32_t head;   /* the first of those, an entry */
+    uint32_t rest;   /* the next of those, an entry, or ISO_NONE */
+    uint32_t same;   /* the next append of the same element to the same key, an entry, or ISO_NONE */
+};
+
+/* The appends of one element to one key. */
+struct appended {
+    uint32_t first, last; /* entries */
+    uint32_t likely;      /* the first of those that take part, else the first */
+    bool several;         /* more than one takes part */
 };
 
 struct appends {
-    struct append *entries;
-    uint32_t count;
-    uint32_t *slots;
+    struct append *entries;    /* by transaction and operation */
+    struct appended *elements; /* by key and element */
+    uint32_t count, element_count;
+    uint32_t *slots; /* 1 + an element; 0: empty */
     uint64_t mask;
 };
 
@@ -35,12 +48,15 @@ struct numbers {
     uint32_t count;
 };
 
+/* Who appended an element; NULL: nobody. */
+const struct appended *lists_appended_of(const struct lists *lists, uint32_t key, iso_atom element);
+
 /* The one append of an element that did not abort, else one that did; `*several`: more than one did not abort. */
 const struct append *lists_find_append(const struct lists *lists, uint32_t key, iso_atom element, bool *several);
 
-/* All of them: the one at `*slot` or behind it; NULL: none. */
-uint64_t lists_first_slot(const struct lists *lists, uint32_t key, iso_atom element);
-const struct append *lists_next_append(const struct lists *lists, uint32_t key, iso_atom element, uint64_t *slot);
+/* All of them: the first one, and the one behind another; NULL: none. */
+const struct append *lists_first_append(const struct lists *lists, uint32_t key, iso_atom element);
+const struct append *lists_next_append(const struct lists *lists, const struct append *append);
 
 const iso_atom *lists_elements(const struct lists *lists, uint32_t read);
 void lists_report(struct lists *lists, enum iso_finding_kind kind, uint32_t read, uint32_t other);
@@ -51,17 +67,13 @@ bool lists_agree(struct lists *lists, uint32_t read, uint32_t start);
 /* The finding for a read that ends with no transaction's last append. */
 void lists_report_part(struct lists *lists, uint32_t read);
 
-/* The write of a key by a transaction. */
-uint32_t lists_write_of(const struct engine *engine, uint32_t local, uint32_t key);
-
 /* What a list read (its operation) says of the order of two writes. */
 void lists_add_pair(struct engine *engine, uint32_t earlier, uint32_t later, uint32_t operation);
 
-/* How many elements from `at` are all the appends of `transaction` to the key, in order; 0 if they are not. */
-uint32_t lists_block_length(const struct lists *lists, uint32_t transaction, uint32_t key, const iso_atom *at,
-                            uint32_t left);
+/* How many elements from `at` are all the appends of one's transaction to its key, in order; 0 if they are not. */
+uint32_t lists_block_length(const struct lists *lists, const struct append *append, const iso_atom *at, uint32_t left);
 
-/* repeats.c: whether the longest read of a key holds an element that several appends made; and what then follows. */
+/* repeats.c: whether the longest read of a key has an element that several appends made; and what then follows. */
 bool repeats_in(const struct lists *lists, uint32_t key, uint32_t start);
 void repeats_resolve(struct lists *lists, uint32_t key, uint32_t start, struct numbers reads, struct numbers writes);
 

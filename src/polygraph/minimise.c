@@ -19,7 +19,7 @@ struct minimiser {
     bool *named_keys;     /* by key of `history` */
 };
 
-static double now(void)
+static double seconds_now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -28,7 +28,7 @@ static double now(void)
 
 static bool out_of_time(const struct minimiser *minimiser)
 {
-    return minimiser->deadline != 0 && now() >= minimiser->deadline;
+    return minimiser->deadline != 0 && seconds_now() >= minimiser->deadline;
 }
 
 /* ---- one step: a part of the part ---- */
@@ -69,7 +69,7 @@ static bool is_violated(struct minimiser *minimiser, const struct iso_history *h
     struct iso_error error = {0};
     options.max_findings = 1;
     if (minimiser->deadline != 0) {
-        options.timeout = minimiser->deadline - now();
+        options.timeout = minimiser->deadline - seconds_now();
         if (options.timeout <= 0)
             return false;
     }
@@ -99,7 +99,7 @@ static bool try_part(struct minimiser *minimiser)
 
 /* ---- the transactions and keys that the evidence names ---- */
 
-static void name(struct minimiser *minimiser, uint32_t transaction)
+static void name_transaction(struct minimiser *minimiser, uint32_t transaction)
 {
     if (transaction < minimiser->history->transaction_count)
         minimiser->part.transactions[transaction] = true;
@@ -117,7 +117,7 @@ static void name_group(struct minimiser *minimiser, uint32_t group)
     if (group == ISO_NONE)
         return;
     for (uint32_t i = part->first_write[group]; i < part->first_write[group + 1]; i++)
-        name(minimiser, iso_history_owner(minimiser->history, part->writes[i]));
+        name_transaction(minimiser, iso_history_owner(minimiser->history, part->writes[i]));
 }
 
 /* Everybody who wrote what the transaction read of a key: without them the reads would go. Of a list, the
@@ -144,8 +144,8 @@ static void name_writers(struct minimiser *minimiser, uint32_t transaction, uint
 static void name_finding(struct minimiser *minimiser, const struct iso_finding *finding)
 {
     uint32_t key = minimiser->history->key[finding->operation];
-    name(minimiser, finding->transaction);
-    name(minimiser, finding->other);
+    name_transaction(minimiser, finding->transaction);
+    name_transaction(minimiser, finding->other);
     name_writers(minimiser, finding->transaction, key, true);
     name_writers(minimiser, finding->other, key, true);
 }
@@ -153,10 +153,10 @@ static void name_finding(struct minimiser *minimiser, const struct iso_finding *
 static void name_literal(struct minimiser *minimiser, const struct iso_literal *literal)
 {
     bool events = literal->kind == ISO_LITERAL_BEFORE;
-    bool places = literal->kind == ISO_LITERAL_PLACED || literal->kind == ISO_LITERAL_NOT_PLACED;
-    name(minimiser, events ? literal->a / 2 : literal->a);
-    if (!places)
-        name(minimiser, events ? literal->b / 2 : literal->b);
+    bool positions = literal->kind == ISO_LITERAL_PLACED || literal->kind == ISO_LITERAL_NOT_PLACED;
+    name_transaction(minimiser, events ? literal->a / 2 : literal->a);
+    if (!positions)
+        name_transaction(minimiser, events ? literal->b / 2 : literal->b);
     name_key(minimiser, literal->key);
     if (literal->kind == ISO_LITERAL_READS || literal->kind == ISO_LITERAL_NOT_READS)
         name_writers(minimiser, literal->a, literal->key, false);
@@ -165,13 +165,13 @@ static void name_literal(struct minimiser *minimiser, const struct iso_literal *
 static void name_edge(struct minimiser *minimiser, const struct iso_edge *edge)
 {
     uint32_t from = edge->from / 2, to = edge->to / 2;
-    name(minimiser, from);
-    name(minimiser, to);
+    name_transaction(minimiser, from);
+    name_transaction(minimiser, to);
     name_key(minimiser, edge->key);
     if (edge->kind == ISO_EDGE_WR)
         name_writers(minimiser, to, edge->key, false);
     if (edge->kind == ISO_EDGE_RW) {
-        name(minimiser, edge->via);
+        name_transaction(minimiser, edge->via);
         name_writers(minimiser, from, edge->key, false);
     }
 }
@@ -191,7 +191,7 @@ static void name_evidence(struct minimiser *minimiser)
         name_edge(minimiser, &evidence->edges[i]);
     for (uint32_t i = 0; i < evidence->lemma_count; i++) {
         if (evidence->lemmas[i].kind == ISO_LEMMA_LIST)
-            name(minimiser, iso_history_owner(minimiser->history, evidence->lemmas[i].operation));
+            name_transaction(minimiser, iso_history_owner(minimiser->history, evidence->lemmas[i].operation));
     }
 }
 
@@ -278,7 +278,7 @@ static bool reduce_once(struct minimiser *minimiser, enum unit_kind kind, uint32
     return reduced;
 }
 
-static bool reduce(struct minimiser *minimiser, enum unit_kind kind)
+static bool reduce_units(struct minimiser *minimiser, enum unit_kind kind)
 {
     uint32_t *unit = iso_allocate(((size_t)minimiser->history->operation_count + 1) * sizeof *unit);
     bool reduced = false, again = true;
@@ -296,13 +296,13 @@ uint32_t iso_polygraph_minimise(const struct iso_history *history, const struct 
                                 const struct iso_evidence *evidence, struct iso_history *smallest)
 {
     struct minimiser minimiser = {.options = options};
-    minimiser.deadline = options->timeout > 0 ? now() + options->timeout : 0;
+    minimiser.deadline = options->timeout > 0 ? seconds_now() + options->timeout : 0;
     set_history(&minimiser, history, evidence);
     keep_named(&minimiser);
     /* Transactions that lost all their operations may stand in the way no longer, and the other way round. */
     for (bool reduced = true; reduced;) {
-        reduced = reduce(&minimiser, TRANSACTIONS);
-        reduced |= reduce(&minimiser, OPERATIONS);
+        reduced = reduce_units(&minimiser, TRANSACTIONS);
+        reduced |= reduce_units(&minimiser, OPERATIONS);
     }
     iso_part_reset(&minimiser.part, true);
     iso_part_build(&minimiser.part, smallest);

@@ -1,6 +1,8 @@
 #include "polygraph/placements.h"
 
-static void make(struct engine *engine)
+#include <stdlib.h>
+
+static void new_placements(struct engine *engine)
 {
     size_t keys = ((size_t)engine->history->key_count + 1) * sizeof(uint32_t);
     engine->placements = iso_allocate_zeroed(1, sizeof *engine->placements);
@@ -10,7 +12,7 @@ static void make(struct engine *engine)
 void placements_begin(struct engine *engine, struct repeating_list list)
 {
     if (!engine->placements)
-        make(engine);
+        new_placements(engine);
     struct placements *placements = engine->placements;
     if (placements->list_count == placements->list_capacity) {
         placements->list_capacity =
@@ -34,6 +36,32 @@ void placements_add(struct engine *engine, struct placement placement)
     placements->lists[placements->list_count - 1].end = placements->count;
 }
 
+static uint64_t end_of(uint32_t write, uint32_t end)
+{
+    return (uint64_t)write << 32 | end;
+}
+
+static int compare_ends(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static void sort_ends(const struct placements *placements, struct repeating_list *list)
+{
+    uint32_t count = list->end - list->first;
+    list->ends = iso_allocate(((size_t)count + 1) * sizeof *list->ends);
+    for (uint32_t i = 0; i < count; i++)
+        list->ends[i] = end_of(placements->items[list->first + i].write, placements->items[list->first + i].end);
+    qsort(list->ends, count, sizeof *list->ends, compare_ends);
+}
+
+bool placements_has(const struct repeating_list *list, uint32_t write, uint32_t end)
+{
+    uint64_t wanted = end_of(write, end);
+    return bsearch(&wanted, list->ends, list->end - list->first, sizeof wanted, compare_ends);
+}
+
 void placements_end(struct engine *engine)
 {
     struct placements *placements = engine->placements;
@@ -48,6 +76,7 @@ void placements_end(struct engine *engine)
     for (uint32_t i = list->first; i < list->end; i++)
         list->ending[first[placements->items[i].end - list->start + 1]++] = i;
     list->first_ending = first;
+    sort_ends(placements, list);
     list->set = memset(iso_allocate(lengths * sizeof *list->set), 0xff, lengths * sizeof *list->set);
 }
 
@@ -59,6 +88,7 @@ void placements_release(struct engine *engine)
     for (uint32_t i = 0; i < placements->list_count; i++) {
         iso_free(placements->lists[i].first_ending);
         iso_free(placements->lists[i].ending);
+        iso_free(placements->lists[i].ends);
         iso_free(placements->lists[i].set);
     }
     iso_column_free(placements->items, placements->capacity * sizeof *placements->items);

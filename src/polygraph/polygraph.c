@@ -4,10 +4,12 @@
 
 #include <time.h>
 
+#include "polygraph/given.h"
 #include "polygraph/placements.h"
+#include "polygraph/validate.h"
 #include "polygraph/windows.h"
 
-static double now(void)
+static double seconds_now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -25,22 +27,22 @@ static bool is_too_much(const struct engine *engine, uint64_t more)
 bool engine_must_stop(struct engine *engine)
 {
     const double between_looks = 0.002;
-    double time = engine->stop_reason ? 0 : now();
-    if (!engine->stop_reason && engine->deadline != 0 && time >= engine->deadline)
-        engine->stop_reason = "timeout";
-    if (!engine->stop_reason && time >= engine->next_look) {
-        engine->next_look = time + between_looks;
+    double time = engine->budget.stop_reason ? 0 : seconds_now();
+    if (!engine->budget.stop_reason && engine->budget.deadline != 0 && time >= engine->budget.deadline)
+        engine->budget.stop_reason = "timeout";
+    if (!engine->budget.stop_reason && time >= engine->budget.next_check) {
+        engine->budget.next_check = time + between_looks;
         if (is_too_much(engine, 0))
-            engine->stop_reason = "memory";
+            engine->budget.stop_reason = "memory";
     }
-    return engine->stop_reason;
+    return engine->budget.stop_reason;
 }
 
 bool engine_may_take(struct engine *engine, uint64_t bytes)
 {
-    if (is_too_much(engine, bytes))
-        engine->stop_reason = "memory";
-    return !engine->stop_reason;
+    if (!engine->budget.stop_reason && is_too_much(engine, bytes))
+        engine->budget.stop_reason = "memory";
+    return !engine->budget.stop_reason;
 }
 
 void iso_polygraph_options_init(struct iso_polygraph_options *options)
@@ -62,7 +64,7 @@ void iso_polygraph_result_release(struct iso_polygraph_result *result)
     memset(result, 0, sizeof *result);
 }
 
-static void undecided(struct engine *engine, const char *reason)
+static void conclude_undecided(struct engine *engine, const char *reason)
 {
     struct iso_evidence *evidence = &engine->result->evidence;
     engine->result->outcome = ISO_IS_UNDECIDED;
@@ -70,16 +72,18 @@ static void undecided(struct engine *engine, const char *reason)
     iso_evidence_release(evidence); /* half a proof is none */
     evidence->model = engine->options->model;
     evidence->drift = engine->options->drift;
+    evidence->versions_by_commit = engine->options->versions_by_commit;
     engine->result->cycle_lemma = ISO_NONE;
+    engine->result->cycles = 0;
 }
 
 /* The topological order of a graph in which nothing is open explains the history. */
-static void accept(struct engine *engine)
+static void accept_order(struct engine *engine)
 {
-    for (uint32_t i = 0, left = engine->event_count; left; i++) {
-        if (engine->order[i] >= engine->event_count)
+    for (uint32_t i = 0, left = engine->graph.event_count; left; i++) {
+        if (engine->graph.order[i] >= engine->graph.event_count)
             continue; /* a node of time */
-        iso_evidence_event(&engine->result->evidence, event_of(engine, engine->order[i]));
+        iso_evidence_event(&engine->result->evidence, event_of(engine, engine->graph.order[i]));
         left--;
     }
     engine->result->evidence.accepts = true;
@@ -88,15 +92,15 @@ static void accept(struct engine *engine)
 
 static void reject_by_facts(struct engine *engine)
 {
-    double start = now();
+    double start = seconds_now();
     engine->result->outcome = ISO_IS_VIOLATED;
     engine->result->cycles = 1;
     graph_link(engine);
-    if (engine->empty_read != ISO_NONE)
+    if (engine->saturation.empty_read != ISO_NONE)
         explain_empty_read(engine);
     else
         explain_cycle(engine);
-    engine->result->counters.seconds_explain += now() - start;
+    engine->result->counters.seconds_explain += seconds_now() - start;
 }
 
 static void reject_by_findings(struct engine *engine)
@@ -108,8 +112,8 @@ static void reject_by_findings(struct engine *engine)
 /* Clocks, as the rules and as the nodes have them, are the largest part. */
 static bool clocks_fit(struct engine *engine)
 {
-    return engine_may_take(engine,
-                           2 * sizeof(stamp) * (uint64_t)engine->node_count * (engine->chain_count + STAMPS_A_VECTOR));
+    return engine_may_take(engine, 2 * sizeof(stamp) * (uint64_t)engine->graph.node_count *
+                                       (engine->chains.count + STAMPS_A_VECTOR));
 }
 
 /* What problem.c, chains.c and graph.c make of the history before clocks: columns by operation and
@@ -123,42 +127,43 @@ static bool problem_fits(struct engine *engine)
                                        BYTES_A_KEY * (uint64_t)history->key_count);
 }
 
-static bool search(struct engine *engine, uint64_t dead_ends, uint32_t *run_count)
+static bool search_timed(struct engine *engine, uint64_t dead_ends, uint32_t *scheduled_count)
 {
-    double start = now();
-    bool found = search_order(engine, dead_ends, run_count);
-    engine->result->counters.seconds_search += now() - start;
+    double start = seconds_now();
+    bool found = search_order(engine, dead_ends, scheduled_count);
+    engine->result->counters.seconds_search += seconds_now() - start;
     return found;
 }
 
-static bool mend(struct engine *engine, uint32_t run_count, uint32_t most_knot, uint32_t most_nodes)
+static bool mend_timed(struct engine *engine, uint32_t scheduled_count, uint32_t most_scc, uint32_t most_nodes)
 {
-    double start = now();
-    bool found = windows_order(engine, run_count, most_knot, most_nodes);
-    engine->result->counters.seconds_windows += now() - start;
+    double start = seconds_now();
+    bool found = windows_order(engine, scheduled_count, most_scc, most_nodes);
+    engine->result->counters.seconds_windows += seconds_now() - start;
     return found;
 }
 
-/* Nodes, of knots and of windows around them. */
+/* Nodes, of SCCs and of windows around them. */
 enum { SMALL = 512, MIDDLE = 2048 };
 
-/* A schedule with foresight, mended where its knots are small. */
-static bool mend_foreseen(struct engine *engine, uint32_t most_knot)
+/* A lookahead schedule, mended where its SCCs are small. */
+static bool mend_lookahead(struct engine *engine, uint32_t most_scc)
 {
-    double start = now();
-    uint32_t run_count = foresee_nodes(engine, engine->order);
-    engine->result->counters.seconds_windows += now() - start;
-    return !engine_must_stop(engine) && mend(engine, run_count, most_knot, MIDDLE);
+    double start = seconds_now();
+    uint32_t scheduled_count = lookahead_nodes(engine, engine->graph.order);
+    engine->result->counters.seconds_windows += seconds_now() - start;
+    return !engine_must_stop(engine) && mend_timed(engine, scheduled_count, most_scc, MIDDLE);
 }
 
-/* The plain schedule if its knots are few dozen nodes as they should be, else one with foresight. */
+/* The plain schedule if its SCCs are few dozen nodes as they should be, else a lookahead one. */
 static bool mend_schedules(struct engine *engine)
 {
-    if (mend(engine, 0, SMALL, MIDDLE))
+    const struct iso_polygraph_options *options = engine->options;
+    if (!options->no_schedule && mend_timed(engine, 0, SMALL, MIDDLE))
         return true;
-    if (engine_must_stop(engine))
-        return false;
-    return mend_foreseen(engine, MIDDLE) || (!engine_must_stop(engine) && mend(engine, 0, MIDDLE, MIDDLE));
+    if (!options->no_lookahead && !engine_must_stop(engine) && mend_lookahead(engine, MIDDLE))
+        return true;
+    return !options->no_schedule && !engine_must_stop(engine) && mend_timed(engine, 0, MIDDLE, MIDDLE);
 }
 
 /* Mends a schedule where small windows do. Else, as where many sessions share values, searches while that is easy,
@@ -168,147 +173,158 @@ static bool find_order(struct engine *engine)
     enum { FEW = 100, A_FEW_OF = 500, MANY = 1000, MANY_OF = 2 };
     const struct iso_polygraph_options *options = engine->options;
     bool windows = !options->no_windows, searches = !options->no_search, found = false;
-    uint32_t run_count = 0;
+    uint32_t scheduled_count = 0;
     if (windows)
-        found = mend_schedules(engine) || (!searches && mend(engine, 0, engine->node_count, engine->node_count));
+        found = mend_schedules(engine) || (!searches && !options->no_schedule &&
+                                           mend_timed(engine, 0, engine->graph.node_count, engine->graph.node_count));
     if (!found && windows && searches && !engine_must_stop(engine) && graph_sort(engine)) {
-        found = search(engine, FEW + engine->count / A_FEW_OF, &run_count);
-        found = found || mend(engine, run_count, engine->node_count, engine->node_count);
+        found = search_timed(engine, FEW + engine->transactions.count / A_FEW_OF, &scheduled_count);
+        found = found || mend_timed(engine, scheduled_count, engine->graph.node_count, engine->graph.node_count);
     }
     if (!found && searches && !engine_must_stop(engine) && graph_sort(engine))
-        found = search(engine, MANY + engine->count / MANY_OF, &run_count);
+        found = search_timed(engine, MANY + engine->transactions.count / MANY_OF, &scheduled_count);
     return found;
 }
 
-/* Where there are hundreds of chains a round of the rules costs more than a schedule, and one with foresight mostly
+/* Where there are hundreds of chains a round of the rules costs more than a schedule, and a lookahead one mostly
  * needs no more than the first two. */
-static enum iso_status saturate_unless_found(struct engine *engine, bool *found)
+static enum step_result saturate_unless_found(struct engine *engine, bool *found)
 {
     enum { MANY_CHAINS = 256 };
     const struct iso_polygraph_options *options = engine->options;
-    enum iso_status status = saturate_start(engine);
-    if (status == ISO_OK && engine->chain_count >= MANY_CHAINS && !engine->open_reads && !engine->placements &&
-        !options->no_saturation && !options->no_windows) {
-        size_t nodes = (size_t)engine->node_count * sizeof *engine->order; /* the agenda is by places in it */
+    enum step_result status = saturate_start(engine);
+    if (status == STEP_DONE && engine->chains.count >= MANY_CHAINS && !engine->reads.open && !engine->placements &&
+        !options->no_saturation && !options->no_windows && !options->no_lookahead) {
+        size_t nodes = (size_t)engine->graph.node_count * sizeof *engine->graph.order; /* the agenda is by ranks */
         status = saturate_round(engine);
-        uint32_t *sorted = memcpy(iso_allocate(nodes), engine->order, nodes);
-        *found = status == ISO_OK && mend_foreseen(engine, SMALL);
+        uint32_t *sorted = memcpy(iso_allocate(nodes), engine->graph.order, nodes);
+        *found = status == STEP_DONE && mend_lookahead(engine, SMALL);
         if (!*found)
-            memcpy(engine->order, sorted, nodes);
+            memcpy(engine->graph.order, sorted, nodes);
         iso_free(sorted);
     }
-    return status == ISO_OK && !*found ? saturate(engine) : status;
+    return status == STEP_DONE && !*found ? saturate(engine) : status;
 }
 
 static void judge_graph(struct engine *engine)
 {
     struct iso_polygraph_counters *counters = &engine->result->counters;
-    double start = now();
+    double start = seconds_now();
     bool found = false;
+    versions_validate(engine);
     graph_clocks_init(engine);
-    enum iso_status status = saturate_unless_found(engine, &found);
-    counters->seconds_saturate = now() - start - counters->seconds_windows;
-    counters->open_reads_after = engine->open_reads;
-    if (status == ISO_VIOLATED) {
+    enum step_result status = saturate_unless_found(engine, &found);
+    counters->seconds_saturate = seconds_now() - start - counters->seconds_windows;
+    counters->open_reads_after = engine->reads.open;
+    if (status == STEP_CONTRADICTION) {
         reject_by_facts(engine);
         return;
     }
     /* the orders that these find need not put lists together as they were read */
-    found = found || (status == ISO_OK && !engine->placements && find_order(engine));
-    if (status == ISO_OK && !found && engine_must_stop(engine)) {
-        status = ISO_UNDECIDED;
-    } else if (status == ISO_OK && !found) {
-        start = now();
+    found = found || (status == STEP_DONE && !engine->placements && find_order(engine));
+    if (status == STEP_DONE && !found && engine_must_stop(engine)) {
+        status = STEP_STOPPED;
+    } else if (status == STEP_DONE && !found) {
+        start = seconds_now();
         status = solve_everything(engine);
-        counters->seconds_solve = now() - start;
+        counters->seconds_solve = seconds_now() - start;
     }
-    if (status == ISO_OK) {
-        accept(engine);
-    } else if (status == ISO_VIOLATED) {
+    if (status == STEP_DONE) {
+        accept_order(engine);
+    } else if (status == STEP_CONTRADICTION) {
         engine->result->outcome = ISO_IS_VIOLATED;
         engine->result->cycles = 1;
     } else {
-        undecided(engine, engine->result->reason ? engine->result->reason : engine->stop_reason);
+        conclude_undecided(engine, engine->result->reason ? engine->result->reason : engine->budget.stop_reason);
     }
 }
 
-static void run(struct engine *engine)
+static void judge_history(struct engine *engine)
 {
     struct iso_polygraph_counters *counters = &engine->result->counters;
-    double start = now();
-    enum iso_status status = problem_fits(engine) ? problem_build(engine) : ISO_UNDECIDED;
-    counters->transactions = engine->count;
-    counters->reads = engine->read_count;
-    counters->writes = engine->write_count;
-    if (status == ISO_VIOLATED) {
+    double start = seconds_now();
+    enum step_result status = problem_fits(engine) ? problem_build(engine) : STEP_STOPPED;
+    counters->transactions = engine->transactions.count;
+    counters->reads = engine->reads.count;
+    counters->writes = engine->writes.count;
+    if (status == STEP_CONTRADICTION) {
         reject_by_findings(engine);
         return;
     }
-    if (status == ISO_UNDECIDED) {
-        undecided(engine, engine->stop_reason);
+    if (status == STEP_STOPPED) {
+        conclude_undecided(engine, engine->budget.stop_reason);
         return;
     }
-    if (advice_decides(engine)) {
-        counters->seconds_prepare = now() - start;
+    if (engine->given ? given_decides(engine) : advice_decides(engine)) {
+        counters->seconds_prepare = seconds_now() - start;
         return;
     }
     bool ordered = chains_build(engine);
     versions_sort(engine);
     graph_init(engine);
+    if (!engine_may_take(engine, graph_count_known(engine) * sizeof(struct fact))) {
+        conclude_undecided(engine, engine->budget.stop_reason);
+        return;
+    }
     graph_add_known(engine);
-    counters->open_reads_first = engine->open_reads;
-    counters->seconds_prepare = now() - start;
+    counters->open_reads_first = engine->reads.open;
+    counters->seconds_prepare = seconds_now() - start;
     if (!ordered)
         reject_by_facts(engine);
     else if (!clocks_fit(engine))
-        undecided(engine, "memory");
+        conclude_undecided(engine, "memory");
     else
         judge_graph(engine);
 }
 
 /* All that is counted as the time to explain. */
-static void trim(struct engine *engine)
+static void trim_evidence(struct engine *engine)
 {
-    double start = now();
-    if (engine->result->evidence.lemma_count)
+    double start = seconds_now();
+    if (engine->result->evidence.lemma_count && engine->chains.count) /* what given_graph.c says is short */
         trim_proof(engine);
-    engine->result->counters.seconds_explain += now() - start;
+    if (engine->given && engine->result->outcome == ISO_IS_VIOLATED && engine->result->cycles &&
+        given_is_doubtful(engine))
+        conclude_undecided(engine, "foreign-cycle");
+    engine->result->counters.seconds_explain += seconds_now() - start;
 }
 
-static void release(struct engine *engine)
+static void release_engine(struct engine *engine)
 {
     graph_release(engine);
     versions_release(engine);
     chains_release(engine);
-    origins_release(engine);
+    read_from_release(engine);
     candidates_release(engine);
     problem_release(engine);
-    iso_free(engine->list_pairs);
+    iso_free(engine->list_orders.pairs);
     placements_release(engine);
+    given_release(engine);
 }
 
 enum iso_status iso_polygraph_check(const struct iso_history *history, const struct iso_polygraph_options *options,
                                     struct iso_polygraph_result *result, struct iso_error *error)
 {
-    double start = now();
+    double start = seconds_now();
     struct engine engine = {.history = history,
                             .options = options,
                             .result = result,
-                            .empty_read = ISO_NONE,
-                            .listed_at = ISO_NONE,
+                            .saturation = {.empty_read = ISO_NONE},
+                            .candidates = {.listed_at = ISO_NONE},
                             .serial = iso_model_is_serial(options->model)};
-    engine.deadline = options->timeout > 0 ? start + options->timeout : 0;
+    engine.budget.deadline = options->timeout > 0 ? start + options->timeout : 0;
     result->evidence.model = options->model;
+    result->evidence.versions_by_commit = options->versions_by_commit;
     result->evidence.drift = iso_model_needs_times(options->model) ? options->drift : 0;
     if (iso_model_needs_times(options->model) && (!history->begun || !history->ended))
         return iso_error_set(error, ISO_BAD_INPUT, "level %s needs the clients' clocks (begin and end of transactions)",
                              iso_model_name(options->model));
     if (history->committed_count == 0)
-        undecided(&engine, "nothing-judged");
+        conclude_undecided(&engine, "nothing-judged");
     else
-        run(&engine);
-    trim(&engine);
-    release(&engine);
-    result->counters.seconds_total = now() - start;
+        judge_history(&engine);
+    trim_evidence(&engine);
+    release_engine(&engine);
+    result->counters.seconds_total = seconds_now() - start;
     return ISO_OK;
 }

@@ -1,4 +1,4 @@
-/* The forward search's propagation: the rules of saturation, at what has not run and is near; a log undoes it.
+/* The forward search's propagation: the rules of saturation, at what is not scheduled and is near; a log undoes it.
  *
  * News goes a window ahead in the order in which nodes probably come, and waits there until the window comes to it.
  * Only how early a conflict is seen depends on that: a node always knows its direct predecessors.
@@ -31,9 +31,9 @@ void search_set_vector(struct search *search, stamp_vector *where, stamp_vector 
 static bool is_near(const struct search *search, uint32_t node)
 {
     const struct engine *engine = search->engine;
-    if (node >= engine->event_count) /* of time */
+    if (node >= engine->graph.event_count) /* of time */
         return true;
-    return search->likely_place[node] < search->run_count + WINDOW;
+    return search->likely_position[node] < search->scheduled_count + WINDOW;
 }
 
 static void log_look(struct search *search, uint32_t node, uint64_t groups)
@@ -61,30 +61,30 @@ void search_undo(struct search *search, const struct decision *decision)
     while (search->look_count > decision->look_count) {
         const struct look *look = &search->looks[--search->look_count];
         if (!is_near(search, look->node))
-            engine->moved_groups[look->node] |= look->groups;
+            engine->saturation.moved_groups[look->node] |= look->groups;
     }
-    for (uint32_t rank; (rank = agenda_take(&engine->agenda)) != ISO_NONE;) {
-        if (is_near(search, engine->order[rank]))
-            engine->moved_groups[engine->order[rank]] = 0;
+    for (uint32_t rank; (rank = agenda_take(&engine->saturation.agenda)) != ISO_NONE;) {
+        if (is_near(search, engine->graph.order[rank]))
+            engine->saturation.moved_groups[engine->graph.order[rank]] = 0;
     }
     agenda_clear(&search->reads);
-    engine->conflict = false;
-    engine->empty_read = ISO_NONE;
+    engine->graph.conflict = false;
+    engine->saturation.empty_read = ISO_NONE;
 }
 
 /* ---- propagation ---- */
 
-static void merge(struct search *search, uint32_t from, uint32_t to, uint64_t groups)
+static void merge_logged_clock(struct search *search, uint32_t from, uint32_t to, uint64_t groups)
 {
     struct engine *engine = search->engine;
     const stamp_vector *source = (const stamp_vector *)clock_of(engine, from);
-    const stamp_vector *progress = (const stamp_vector *)engine->progress;
+    const stamp_vector *progress = (const stamp_vector *)engine->scheduled.progress;
     stamp_vector *target = (stamp_vector *)clock_of(engine, to);
     uint64_t moved = 0;
     if (search->position[to] != ISO_NONE)
         return;
-    if (to < engine->event_count && reaches(engine, to, from))
-        engine->conflict = true;
+    if (to < engine->graph.event_count && reaches(engine, to, from))
+        engine->graph.conflict = true;
     for (struct vectors at = vectors_of(engine, groups); next_vector(&at);) {
         stamp_vector a = source[at.vector], b = target[at.vector], larger = (a > b) & (a > progress[at.vector]);
         if (!any_of(larger))
@@ -94,48 +94,49 @@ static void merge(struct search *search, uint32_t from, uint32_t to, uint64_t gr
     }
     if (!moved)
         return;
-    engine->moved_groups[to] |= moved;
+    engine->saturation.moved_groups[to] |= moved;
     if (is_near(search, to))
-        agenda_add(&engine->agenda, engine->rank[to]);
+        agenda_add(&engine->saturation.agenda, engine->graph.rank[to]);
 }
 
-/* From what has run, the order of running keeps it; to that, it is a conflict. */
+/* From what is scheduled, the order of the schedule keeps it; to that, it is a conflict. */
 bool search_add_edge(struct engine *engine, struct fact fact)
 {
-    struct search *search = engine->search;
+    struct search *search = engine->scheduled.by;
     uint32_t from = search->position[fact.from], to = search->position[fact.to];
     if (from != ISO_NONE && (to == ISO_NONE || from < to))
         return false;
     if (to != ISO_NONE || reaches(engine, fact.to, fact.from)) {
-        engine->conflict = true;
+        engine->graph.conflict = true;
         return false;
     }
-    search_log(search, &engine->linked_count);
-    search_log(search, &engine->first_out[fact.from]);
+    search_log(search, &engine->graph.linked_count);
+    search_log(search, &engine->graph.first_out[fact.from]);
     graph_append(engine, fact);
     graph_link(engine);
-    merge(search, fact.from, fact.to, ~(uint64_t)0);
+    merge_logged_clock(search, fact.from, fact.to, ~(uint64_t)0);
     return true;
 }
 
 void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t version)
 {
-    uint32_t *count = &engine->search->open_readers[search_list_of(engine, version, engine->read_key[read])];
+    uint32_t *count = &engine->scheduled.by->open_readers[search_list_of(engine, version, engine->reads.key[read])];
     engine_set(engine, count, *count - 1);
 }
 
 /* A read that sees what has begun comes before the writer that will replace that, and before those that wait.
  */
-void search_settle(struct engine *engine, uint32_t read)
+void search_decide_read(struct engine *engine, uint32_t read)
 {
-    uint32_t key = engine->read_key[read], holder = engine->search->holder[key], version = engine->read_writer[read];
-    if (version == INITIAL || version >= engine->waiting[engine->version_run[version]])
+    uint32_t key = engine->reads.key[read], open_writer = engine->scheduled.by->open_writer[key],
+             version = engine->reads.writer[read];
+    if (version == INITIAL || version >= engine->scheduled.waiting[engine->versions.span[version]])
         return;
-    if (holder != ISO_NONE && holder != version)
-        rules_add_rw(engine, read, holder);
-    for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
-        if (engine->waiting[run] < engine->run_version[run + 1])
-            rules_add_rw(engine, read, engine->waiting[run]);
+    if (open_writer != ISO_NONE && open_writer != version)
+        rules_add_rw(engine, read, open_writer);
+    for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
+        if (engine->scheduled.waiting[span] < engine->spans.version[span + 1])
+            rules_add_rw(engine, read, engine->scheduled.waiting[span]);
     }
 }
 
@@ -143,8 +144,8 @@ void search_settle(struct engine *engine, uint32_t read)
 static void note_open_reads(struct search *search, uint32_t t)
 {
     const struct engine *engine = search->engine;
-    for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++) {
-        uint32_t version = engine->version_of_write[write];
+    for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+        uint32_t version = engine->writes.version[write];
         if (!search->open_readers[version])
             continue;
         for (uint32_t c = search->first_reader[version]; c != ISO_NONE; c = search->next_reader[c])
@@ -155,27 +156,28 @@ static void note_open_reads(struct search *search, uint32_t t)
 static void look_at_open_read(struct search *search, uint32_t read)
 {
     struct engine *engine = search->engine;
-    if (engine->read_writer[read] == OPEN &&
-        search->position[node_begin(engine, engine->read_transaction[read])] == ISO_NONE)
+    if (engine->reads.writer[read] == OPEN &&
+        search->position[node_begin(engine, engine->reads.transaction[read])] == ISO_NONE)
         rules_apply_open(engine, read);
 }
 
 static void look_at_node(struct search *search, uint32_t node)
 {
     struct engine *engine = search->engine;
-    uint64_t groups = engine->moved_groups[node];
-    engine->moved_groups[node] = 0;
+    uint64_t groups = engine->saturation.moved_groups[node];
+    engine->saturation.moved_groups[node] = 0;
     log_look(search, node, groups);
-    if (node < engine->event_count) {
+    if (node < engine->graph.event_count) {
         uint32_t t = node_transaction(engine, node);
         rules_apply(engine, node, groups);
-        if (engine->open_reads && node == node_commit(engine, t))
+        if (engine->reads.open && node == node_commit(engine, t))
             note_open_reads(search, t);
     }
     if (node_goes_on(engine, node))
-        merge(search, node, node + 1, groups);
-    for (uint32_t i = engine->first_out[node]; i != ISO_NONE && !search_failed(engine); i = engine->facts[i].next_out)
-        merge(search, node, engine->facts[i].to, groups);
+        merge_logged_clock(search, node, node + 1, groups);
+    for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE && !search_failed(engine);
+         i = engine->graph.facts[i].next_out)
+        merge_logged_clock(search, node, engine->graph.facts[i].to, groups);
 }
 
 /* False on conflict. */
@@ -185,8 +187,8 @@ bool search_propagate(struct search *search)
     for (uint32_t steps = 1; !search_failed(engine); steps++) {
         if (steps % LOOK_UP == 0 && engine_must_stop(engine))
             return false;
-        if (engine->agenda.count)
-            look_at_node(search, engine->order[agenda_take(&engine->agenda)]);
+        if (engine->saturation.agenda.count)
+            look_at_node(search, engine->graph.order[agenda_take(&engine->saturation.agenda)]);
         else if (search->reads.count)
             look_at_open_read(search, agenda_take(&search->reads));
         else

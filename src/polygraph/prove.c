@@ -1,4 +1,4 @@
-/* No model: the cycles that this rests on become lemmas, then what the solver learns from them on a second run. */
+/* No model: the cycles that this rests on become lemmas, then what the solver learns from them in a second proof. */
 #include "polygraph/solve.h"
 
 bool open_ask_stop(void *context)
@@ -14,8 +14,9 @@ static void clause_to_literals(struct open *open, const int *clause, uint32_t co
         uint32_t number = (uint32_t)(clause[i] < 0 ? -clause[i] : clause[i]);
         const struct variable *variable = &open->variables[number];
         if (variable->read == PLACED)
-            iso_evidence_literal(evidence, literal_placed(engine, number - open->first_placed,
-                                                          tilings_is_placed(open->tilings, clause[i])));
+            iso_evidence_literal(evidence,
+                                 literal_placed(engine, number - open->first_placed,
+                                                placement_clauses_is_placed(open->clauses_of_lists, clause[i])));
         else if (variable->read != ISO_NONE)
             iso_evidence_literal(evidence, literal_reads(engine, variable->read, variable->version, clause[i] > 0));
         else if (clause[i] > 0)
@@ -25,7 +26,7 @@ static void clause_to_literals(struct open *open, const int *clause, uint32_t co
     }
 }
 
-static void tell_learned(void *context, const int *clause, uint32_t count)
+static void emit_learned(void *context, const int *clause, uint32_t count)
 {
     struct open *open = context;
     if (!count)
@@ -94,25 +95,25 @@ static void cycle_to_lemma(struct open *open, struct explanation *explanation, u
     }
 }
 
-enum iso_status open_prove(struct open *open)
+enum step_result open_prove(struct open *open)
 {
     struct engine *engine = open->engine;
     bool *core = iso_allocate_zeroed((size_t)open->cycle_count + 1, sizeof *core);
     if (!find_core(open, core)) {
         iso_free(core);
-        return ISO_UNDECIDED;
+        return STEP_STOPPED;
     }
     struct explanation *explanation = explanation_new(engine);
     struct iso_solver *solver = iso_solver_new();
-    iso_solver_set_learn(solver, tell_learned, open);
+    iso_solver_set_learn(solver, emit_learned, open);
     iso_solver_set_stop(solver, open_ask_stop, engine);
     for (uint32_t i = 0; i < open->cycle_count; i++) {
         if (core[i])
             cycle_to_lemma(open, explanation, i, false);
     }
-    tilings_need(open->tilings, explanation);
+    placement_clauses_need(open->clauses_of_lists, explanation);
     explanation_write(explanation);
-    tilings_write(open->tilings, explanation);
+    placement_clauses_write(open->clauses_of_lists, explanation);
     for (uint32_t i = 0; i < open->cycle_count; i++) {
         if (!core[i])
             continue;
@@ -130,5 +131,5 @@ enum iso_status open_prove(struct open *open)
     iso_solver_free(solver);
     explanation_free(explanation);
     iso_free(core);
-    return answer == ISO_SOLVER_FALSE ? ISO_VIOLATED : ISO_UNDECIDED;
+    return answer == ISO_SOLVER_FALSE ? STEP_CONTRADICTION : STEP_STOPPED;
 }

@@ -1,6 +1,6 @@
-/* Lists that hold an element which several appends made.
+/* Lists with an element which several appends made.
  *
- * An element that one append alone made still tells where all of its transaction's stand; such a transaction is
+ * An element that one append alone made still says where all of its transaction's stand; such a transaction is
  * *pinned*. Of the others there are only places where they may stand (placements.h). Orders that the history says are
  * those of pinned transactions, and of those that cannot be in the list at all.
  */
@@ -17,38 +17,30 @@ bool repeats_in(const struct lists *lists, uint32_t key, uint32_t start)
 {
     const iso_atom *elements = lists_elements(lists, lists->longest[key]);
     bool several = false;
-    for (uint32_t at = start; at < lists->engine->read_prefix[lists->longest[key]] && !several; at++)
+    for (uint32_t at = start; at < lists->engine->reads.prefix[lists->longest[key]] && !several; at++)
         lists_find_append(lists, key, elements[at], &several);
     return several;
 }
 
-/* How many appends to the same key its transaction makes before this one. */
-static uint32_t offset_of(const struct lists *lists, const struct append *append)
-{
-    const struct iso_history *history = lists->engine->history;
-    uint32_t offset = 0;
-    for (uint32_t o = history->first_operation[append->transaction]; o < append->operation; o++)
-        offset += history->key[o] == append->key && iso_kind_of(history, o) == ISO_APPEND;
-    return offset;
-}
-
 /* The transaction of element `at`, which made it alone, stands around it; false: a finding. */
-static bool pin(struct lists *lists, const struct append *append, uint32_t at, uint32_t start)
+static bool pin_transaction(struct lists *lists, const struct append *append, uint32_t at, uint32_t start)
 {
     struct engine *engine = lists->engine;
-    uint32_t read = lists->longest[append->key], local = engine->local[append->transaction];
-    uint32_t offset = offset_of(lists, append), write = lists_write_of(engine, local, append->key), place = at - offset;
-    if (local == engine->read_transaction[read] || at < start + offset ||
-        !lists_block_length(lists, append->transaction, append->key, lists_elements(lists, read) + place,
-                            engine->read_prefix[read] - place)) {
+    uint32_t read = lists->longest[append->key], place = at - append->offset;
+    uint32_t *pinned = &lists->place[append->write];
+    bool fits = at >= start + append->offset;
+    if (fits && *pinned == place)
+        return true;
+    if (engine->transactions.local[append->transaction] == engine->reads.transaction[read] || !fits ||
+        !lists_block_length(lists, append, lists_elements(lists, read) + place, engine->reads.prefix[read] - place)) {
         lists_report(lists, ISO_FINDING_G1B, read, append->transaction);
         return false;
     }
-    if (lists->place[write] != ISO_NONE && lists->place[write] != place) {
+    if (*pinned != ISO_NONE) {
         lists_report(lists, ISO_FINDING_INCOMPATIBLE, read, ISO_NONE);
         return false;
     }
-    lists->place[write] = place;
+    *pinned = place;
     return true;
 }
 
@@ -56,16 +48,16 @@ static bool pin(struct lists *lists, const struct append *append, uint32_t at, u
 static uint32_t pin_all(struct lists *lists, uint32_t key, uint32_t start)
 {
     struct engine *engine = lists->engine;
-    uint32_t read = lists->longest[key], length = engine->read_prefix[read];
+    uint32_t read = lists->longest[key], length = engine->reads.prefix[read];
     for (uint32_t at = start; at < length; at++) {
         bool several;
         const struct append *append = lists_find_append(lists, key, lists_elements(lists, read)[at], &several);
-        if (!append || engine->local[append->transaction] == ISO_NONE) {
+        if (!append || append->write == ISO_NONE) {
             lists_report(lists, append ? ISO_FINDING_G1A : ISO_FINDING_THINAIR, read,
                          append ? append->transaction : ISO_NONE);
             return at;
         }
-        if (!several && !pin(lists, append, at, start))
+        if (!several && !pin_transaction(lists, append, at, start))
             return at;
     }
     return length;
@@ -81,13 +73,11 @@ static int compare_elements(const void *left, const void *right)
 static uint32_t count_appends(const struct lists *lists, uint32_t read, iso_atom element)
 {
     const struct engine *engine = lists->engine;
-    const struct append *append;
-    uint32_t count = 0, key = engine->read_key[read];
-    uint64_t slot = lists_first_slot(lists, key, element);
-    for (; (append = lists_next_append(lists, key, element, &slot)); slot++) {
-        uint32_t local = engine->local[append->transaction];
-        count += local != ISO_NONE && local != engine->read_transaction[read];
-    }
+    const struct append *append = lists_first_append(lists, engine->reads.key[read], element);
+    uint32_t count = 0;
+    for (; append; append = lists_next_append(lists, append))
+        count += append->write != ISO_NONE &&
+                 engine->transactions.local[append->transaction] != engine->reads.transaction[read];
     return count;
 }
 
@@ -95,7 +85,7 @@ static uint32_t count_appends(const struct lists *lists, uint32_t read, iso_atom
  * find that out. */
 static bool are_enough(struct lists *lists, uint32_t key, uint32_t start)
 {
-    uint32_t read = lists->longest[key], count = lists->engine->read_prefix[read] - start, first = 0;
+    uint32_t read = lists->longest[key], count = lists->engine->reads.prefix[read] - start, first = 0;
     iso_atom *sorted = iso_allocate(((size_t)count + 1) * sizeof *sorted);
     memcpy(sorted, lists_elements(lists, read) + start, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, compare_elements);
@@ -116,23 +106,21 @@ static bool are_enough(struct lists *lists, uint32_t key, uint32_t start)
 static bool place_all(struct lists *lists, uint32_t key, uint32_t start)
 {
     struct engine *engine = lists->engine;
-    uint32_t read = lists->longest[key], length = engine->read_prefix[read];
+    uint32_t read = lists->longest[key], length = engine->reads.prefix[read];
     const iso_atom *elements = lists_elements(lists, read);
-    const struct append *append;
+    uint64_t tried = 0;
     placements_begin(engine, (struct repeating_list){.key = key, .read = read, .start = start, .length = length});
     for (uint32_t at = start; at < length; at++) {
-        uint64_t slot = lists_first_slot(lists, key, elements[at]);
-        for (; (append = lists_next_append(lists, key, elements[at], &slot)); slot++) {
-            uint32_t local = engine->local[append->transaction];
-            if (local == ISO_NONE || offset_of(lists, append))
-                continue;
-            uint32_t block = lists_block_length(lists, append->transaction, key, elements + at, length - at);
-            uint32_t write = lists_write_of(engine, local, key);
-            bool elsewhere = lists->place[write] != ISO_NONE && lists->place[write] != at;
-            if (block && !elsewhere)
-                placements_add(engine, (struct placement){write, at, at + block});
-            if (engine->placements->count % LOOK_UP == 0 && engine_must_stop(engine))
+        const struct append *append = lists_first_append(lists, key, elements[at]);
+        for (; append; append = lists_next_append(lists, append)) {
+            if (++tried % LOOK_UP == 0 && engine_must_stop(engine))
                 return false;
+            if (append->write == ISO_NONE || append->offset)
+                continue;
+            uint32_t block = lists_block_length(lists, append, elements + at, length - at);
+            bool elsewhere = lists->place[append->write] != ISO_NONE && lists->place[append->write] != at;
+            if (block && !elsewhere)
+                placements_add(engine, (struct placement){append->write, at, at + block});
         }
     }
     placements_end(engine);
@@ -155,9 +143,24 @@ static bool all_covered(struct lists *lists, const struct repeating_list *list)
     return false;
 }
 
+/* Whoever appended an element and is not pinned may stand in the list; the same for the same element, which is
+ * looked at once. */
+static void mark_appenders(struct lists *lists, uint32_t key, iso_atom element, bool *marked)
+{
+    const struct appended *appended = lists_appended_of(lists, key, element);
+    if (!appended || marked[appended - lists->appends.elements])
+        return;
+    marked[appended - lists->appends.elements] = true;
+    const struct append *append = &lists->appends.entries[appended->first];
+    for (; append; append = lists_next_append(lists, append)) {
+        if (append->write != ISO_NONE && lists->place[append->write] == ISO_NONE)
+            lists->place[append->write] = PERHAPS;
+    }
+}
+
 /* Elements that no pinned transaction covers make all who appended one PERHAPS. False: pinned ones overlap, which the
  * solver is to find out. */
-static bool mark_perhaps(struct lists *lists, const struct repeating_list *list)
+static bool mark_perhaps(struct lists *lists, const struct repeating_list *list, bool *marked)
 {
     const struct placement *items = lists->engine->placements->items;
     const iso_atom *elements = lists_elements(lists, list->read);
@@ -168,16 +171,8 @@ static bool mark_perhaps(struct lists *lists, const struct repeating_list *list)
         uint32_t next = i < list->end ? items[i].at : list->length;
         if (next < at)
             return false;
-        for (; at < next; at++) {
-            const struct append *append;
-            uint64_t slot = lists_first_slot(lists, list->key, elements[at]);
-            for (; (append = lists_next_append(lists, list->key, elements[at], &slot)); slot++) {
-                uint32_t local = lists->engine->local[append->transaction];
-                uint32_t write = local == ISO_NONE ? ISO_NONE : lists_write_of(lists->engine, local, list->key);
-                if (write != ISO_NONE && lists->place[write] == ISO_NONE)
-                    lists->place[write] = PERHAPS;
-            }
-        }
+        for (; at < next; at++)
+            mark_appenders(lists, list->key, elements[at], marked);
         if (i == list->end)
             return true;
         at = items[i++].end;
@@ -188,8 +183,11 @@ static void add_pairs(struct lists *lists, const struct repeating_list *list, st
 {
     struct engine *engine = lists->engine;
     const struct placement *items = engine->placements->items;
-    uint32_t last = ISO_NONE, operation = engine->read_operation[list->read];
-    if (!mark_perhaps(lists, list))
+    uint32_t last = ISO_NONE, operation = engine->reads.operation[list->read];
+    bool *marked = iso_allocate_zeroed((size_t)lists->appends.element_count + 1, sizeof *marked);
+    bool fits = mark_perhaps(lists, list, marked);
+    iso_free(marked);
+    if (!fits)
         return;
     for (uint32_t i = list->first; i < list->end; i++) {
         if (lists->place[items[i].write] != items[i].at)
@@ -204,33 +202,64 @@ static void add_pairs(struct lists *lists, const struct repeating_list *list, st
     }
 }
 
+/* By length: the last placements of pinned transactions that end there; two, since one may be the reader's. */
+struct pinned {
+    uint32_t write, before; /* or ISO_NONE */
+};
+
+static struct pinned *list_pinned(const struct lists *lists, const struct repeating_list *list)
+{
+    size_t size = ((size_t)list->length - list->start + 1) * sizeof(struct pinned);
+    struct pinned *pinned = memset(iso_allocate(size), 0xff, size);
+    const struct placement *items = lists->engine->placements->items;
+    for (uint32_t i = list->first; i < list->end; i++) {
+        struct pinned *of_length = &pinned[items[i].end - list->start];
+        if (lists->place[items[i].write] == items[i].at)
+            *of_length = (struct pinned){items[i].write, of_length->write};
+    }
+    return pinned;
+}
+
+/* The write of the key at hand, among all of it, by a transaction, or ISO_NONE. */
+static uint32_t write_by(const struct engine *engine, struct numbers writes, uint32_t transaction)
+{
+    uint32_t low = 0, high = writes.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (engine->writes.transaction[writes.items[middle]] < transaction)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < writes.count && engine->writes.transaction[writes.items[low]] == transaction ? writes.items[low]
+                                                                                              : ISO_NONE;
+}
+
 /* What a read may have seen last is left to its candidates, unless a pinned transaction ends there. */
-static void resolve_read(struct lists *lists, const struct repeating_list *list, uint32_t read)
+static void resolve_read(struct lists *lists, const struct repeating_list *list, const struct pinned *pinned,
+                         struct numbers writes, uint32_t read)
 {
     struct engine *engine = lists->engine;
-    uint32_t length = engine->read_prefix[read], possible = 0;
+    uint32_t length = engine->reads.prefix[read];
     if (length == list->start) {
         lists->writer[read] = INITIAL;
         return;
     }
-    for (uint32_t i = list->first_ending[length - list->start]; i < list->first_ending[length - list->start + 1]; i++) {
-        const struct placement *placement = &engine->placements->items[list->ending[i]];
-        if (engine->write_transaction[placement->write] == engine->read_transaction[read])
-            continue;
-        possible++;
-        if (lists->place[placement->write] == placement->at)
-            lists->writer[read] = placement->write;
-    }
-    if (!possible)
+    uint32_t own = write_by(engine, writes, engine->reads.transaction[read]);
+    const uint32_t *first = &list->first_ending[length - list->start];
+    bool may_be_own = own != ISO_NONE && placements_has(list, own, length);
+    const struct pinned *of_length = &pinned[length - list->start];
+    lists->writer[read] = of_length->write != own ? of_length->write : of_length->before;
+    if (first[1] - first[0] == may_be_own)
         lists_report_part(lists, read);
 }
 
 void repeats_resolve(struct lists *lists, uint32_t key, uint32_t start, struct numbers reads, struct numbers writes)
 {
-    size_t size = ((size_t)lists->engine->write_count + 1) * sizeof *lists->place;
+    size_t size = ((size_t)lists->engine->writes.count + 1) * sizeof *lists->place;
     if (!lists->place)
         lists->place = memset(iso_allocate(size), 0xff, size);
-    bool fine = pin_all(lists, key, start) == lists->engine->read_prefix[lists->longest[key]];
+    bool fine = pin_all(lists, key, start) == lists->engine->reads.prefix[lists->longest[key]];
     fine = fine && are_enough(lists, key, start);
     for (uint32_t i = 0; i < reads.count; i++)
         fine &= lists_agree(lists, reads.items[i], start);
@@ -239,7 +268,9 @@ void repeats_resolve(struct lists *lists, uint32_t key, uint32_t start, struct n
     const struct repeating_list *list = placements_of_key(lists->engine, key);
     if (!all_covered(lists, list))
         return;
+    struct pinned *pinned = list_pinned(lists, list);
     for (uint32_t i = 0; i < reads.count; i++)
-        resolve_read(lists, list, reads.items[i]);
+        resolve_read(lists, list, pinned, writes, reads.items[i]);
+    iso_free(pinned);
     add_pairs(lists, list, writes);
 }

@@ -1,37 +1,38 @@
 /* What follows from what is known, at one node.
  *
  * Clocks say which versions come before a node. For a key that its transaction reads or writes, only the
- * latest version of each chain matters: earlier ones of the chain are settled by that one. Why each rule is
+ * latest version of each chain matters: earlier ones of the chain follow from that one. Why each rule is
  * right:
  *
- *   hides  u commits before r begins, and r reads w: were u later than w, r would have read u. So u is before
- * w. pair   u begins before z commits, and both write k: were z before u, z's commit would come before u's
- * begin. So u is before z. (At the serialisable levels this says nothing new.) rw     r reads u, and u is
- * before z: r did not see z, so r begins before z commits. prune  r cannot read what commits after r begins,
- * nor what a later version hides that commits before r begins. meet   whatever comes before every version
- * that r may read comes before r. join   whatever version comes after every version that r may read, r does
- * not see: r begins before it commits.
+ *   hides  u commits before r begins, and r reads w: were u later than w, r would have read u.
+ *          So u is before w.
+ *   pair   u begins before z commits, and both write k: were z before u, z's commit would come before u's begin.
+ *          So u is before z. (At the serialisable levels this says nothing new.)
+ *   rw     r reads u, and u is before z: r did not see z, so r begins before z commits.
+ *   prune  r cannot read what commits after r begins, nor what a later version hides that commits before r begins.
+ *   meet   whatever comes before every version that r may read comes before r.
+ *   join   whatever version comes after every version that r may read, r does not see: r begins before it commits.
  *
  * A clock may lag behind the facts: it is then smaller than it could be, and so still right; what is missing
  * follows when it has caught up. What one version of a chain has found, the next one of the same key and
  * chain need not find again.
  *
- * While a search runs, only what has not run matters: an edge from a node that has run is kept by the order
- * of running, one to such a node from another is a conflict, and clocks do not tell of nodes that have run.
+ * During a search only what is not scheduled matters: an edge from a node that is scheduled is kept by the order
+ * of the schedule, one to such a node from another is a conflict, and clocks do not say anything of scheduled nodes.
  */
 #include "polygraph/polygraph_private.h"
 
 /* Adds an edge that is not known yet; none behind the one that closes a cycle. */
 static bool add_edge(struct engine *engine, struct fact fact)
 {
-    if (engine->conflict)
+    if (engine->graph.conflict)
         return false;
-    return engine->search ? search_add_edge(engine, fact) : graph_add_edge(engine, fact);
+    return engine->scheduled.by ? search_add_edge(engine, fact) : graph_add_edge(engine, fact);
 }
 
 static void add_hides(struct engine *engine, uint32_t read, uint32_t hidden)
 {
-    uint32_t version = engine->read_writer[read];
+    uint32_t version = engine->reads.writer[read];
     struct fact fact = {.kind = FACT_HIDES,
                         .from = version_commit(engine, hidden),
                         .to = version_begin(engine, version),
@@ -43,46 +44,46 @@ static void add_hides(struct engine *engine, uint32_t read, uint32_t hidden)
 
 void rules_add_rw(struct engine *engine, uint32_t read, uint32_t later)
 {
-    uint32_t t = engine->read_transaction[read], begin = node_begin(engine, t), commit = version_commit(engine, later);
-    if (t == engine->version_transaction[later] || reaches(engine, begin, commit))
+    uint32_t t = engine->reads.transaction[read], begin = node_begin(engine, t), commit = version_commit(engine, later);
+    if (t == engine->versions.transaction[later] || reaches(engine, begin, commit))
         return;
     struct fact fact = {.kind = FACT_RW, .from = begin, .to = commit, .read = read, .version = later};
     engine->result->counters.edges_anti += add_edge(engine, fact);
 }
 
-/* True if all that a clock tells of a chain has run. */
-static inline bool has_run(const struct engine *engine, const stamp *clock, uint32_t chain)
+/* True if all that a clock says of a chain is scheduled. */
+static inline bool is_scheduled(const struct engine *engine, const stamp *clock, uint32_t chain)
 {
-    return engine->search && clock[chain] <= engine->progress[chain];
+    return engine->scheduled.by && clock[chain] <= engine->scheduled.progress[chain];
 }
 
-/* The runs of a key whose chains are in a set, one after another. A few of up to 64 chains are found by
+/* The spans of a key whose chains are in a set, one after another. A few of up to 64 chains are found by
  * counting bits. */
-struct runs {
+struct spans_left {
     const uint64_t *chains;
     uint64_t of_key, left;
     uint32_t next, end;
 };
 
-static inline struct runs runs_of(const struct engine *engine, uint32_t key, const uint64_t *chains)
+static inline struct spans_left spans_of(const struct engine *engine, uint32_t key, const uint64_t *chains)
 {
-    uint64_t of_key = engine->key_chains[key], left = of_key & chains[0], two_less = left & (left - 1);
-    bool few = engine->chain_count <= 64 && !(two_less & (two_less - 1));
-    return (struct runs){chains, few ? of_key : 0, left, engine->first_run[key], engine->first_run[key + 1]};
+    uint64_t of_key = engine->saturation.key_chains[key], left = of_key & chains[0], two_less = left & (left - 1);
+    bool few = engine->chains.count <= 64 && !(two_less & (two_less - 1));
+    return (struct spans_left){chains, few ? of_key : 0, left, engine->spans.first[key], engine->spans.first[key + 1]};
 }
 
-static inline bool next_run(const struct engine *engine, struct runs *runs, uint32_t *run)
+static inline bool next_span(const struct engine *engine, struct spans_left *spans, uint32_t *span)
 {
-    if (runs->of_key) {
-        uint64_t lowest = runs->left & -runs->left;
-        *run = runs->next + (uint32_t)__builtin_popcountll(runs->of_key & (lowest - 1));
-        runs->left ^= lowest;
+    if (spans->of_key) {
+        uint64_t lowest = spans->left & -spans->left;
+        *span = spans->next + (uint32_t)__builtin_popcountll(spans->of_key & (lowest - 1));
+        spans->left ^= lowest;
         return lowest;
     }
-    for (; runs->next < runs->end; runs->next++) {
-        uint32_t chain = engine->run_chain[runs->next];
-        if (runs->chains[chain / 64] >> chain % 64 & 1) {
-            *run = runs->next++;
+    for (; spans->next < spans->end; spans->next++) {
+        uint32_t chain = engine->spans.chain[spans->next];
+        if (spans->chains[chain / 64] >> chain % 64 & 1) {
+            *span = spans->next++;
             return true;
         }
     }
@@ -93,17 +94,17 @@ static inline bool next_run(const struct engine *engine, struct runs *runs, uint
  * before, NULL: nothing, do already. */
 static void apply_hides(struct engine *engine, uint32_t read, const uint64_t *chains, const stamp *seen)
 {
-    uint32_t t = engine->read_transaction[read], key = engine->read_key[read], version = engine->read_writer[read];
+    uint32_t t = engine->reads.transaction[read], key = engine->reads.key[read], version = engine->reads.writer[read];
     if (version == INITIAL)
         return;
     const stamp *clock = clock_of(engine, node_begin(engine, t));
     const stamp *known = clock_of(engine, version_begin(engine, version));
-    struct runs runs = runs_of(engine, key, chains);
-    for (uint32_t run; next_run(engine, &runs, &run);) {
-        uint32_t chain = engine->run_chain[run], last = clock_before(engine, clock, chain, t);
-        if (known[chain] >= last || has_run(engine, clock, chain))
+    struct spans_left spans = spans_of(engine, key, chains);
+    for (uint32_t span; next_span(engine, &spans, &span);) {
+        uint32_t chain = engine->spans.chain[span], last = clock_before(engine, clock, chain, t);
+        if (known[chain] >= last || is_scheduled(engine, clock, chain))
             continue;
-        uint32_t latest = run_latest_near(engine, run, places_of_commits(engine, last));
+        uint32_t latest = span_latest_near(engine, span, topological_of_commits(engine, last));
         if (latest == ISO_NONE || latest == version)
             continue;
         stamp commit = version_commit_stamp(engine, latest);
@@ -124,66 +125,66 @@ static void add_pair(struct engine *engine, uint32_t version, uint32_t earlier)
 
 static void add_rws(struct engine *engine, uint32_t earlier, uint32_t version)
 {
-    for (uint32_t read = engine->version_reader[earlier]; read != ISO_NONE; read = engine->read_next[read])
+    for (uint32_t read = engine->versions.reader[earlier]; read != ISO_NONE; read = engine->reads.next[read])
         rules_add_rw(engine, read, version);
 }
 
 /* u comes before z, both write k: the edge, those of u's readers, and a note for readers yet to be found. */
 static void apply_order(struct engine *engine, uint32_t earlier, uint32_t version)
 {
-    uint32_t begin = version_begin(engine, version), chain = engine->run_chain[engine->version_run[earlier]];
+    uint32_t begin = version_begin(engine, version), chain = engine->spans.chain[engine->versions.span[earlier]];
     if (!engine->serial && clock_of(engine, begin)[chain] < version_commit_stamp(engine, earlier))
         add_pair(engine, version, earlier);
     add_rws(engine, earlier, version);
-    if (engine->open_reads)
+    if (engine->reads.open)
         graph_note_successor(engine, earlier, version);
 }
 
 /* z writes k: of each chain whose clock has moved, the latest version that begins before z commits and that the rules
- * have not seen yet, into engine->latest. What z's predecessor in its own chain has found holds for z through it. */
+ * have not seen yet, into saturation.latest. What z's predecessor in its own chain has found is so for z through it. */
 static uint32_t find_latest(struct engine *engine, uint32_t version, const uint64_t *chains, uint32_t *newest)
 {
-    uint32_t key = engine->version_key[version], own = engine->version_run[version], count = 0;
+    uint32_t key = engine->versions.key[version], own = engine->versions.span[version], count = 0;
     const stamp *clock = clock_of(engine, version_commit(engine, version));
     const stamp *previous =
-        version > engine->run_version[own] ? clock_of(engine, version_commit(engine, version - 1)) : NULL;
+        version > engine->spans.version[own] ? clock_of(engine, version_commit(engine, version - 1)) : NULL;
     float best = -1;
-    struct runs runs = runs_of(engine, key, chains);
-    for (uint32_t run; next_run(engine, &runs, &run);) {
-        uint32_t chain = engine->run_chain[run];
-        if (run == own) {
+    struct spans_left spans = spans_of(engine, key, chains);
+    for (uint32_t span; next_span(engine, &spans, &span);) {
+        uint32_t chain = engine->spans.chain[span];
+        if (span == own) {
             if (previous)
                 add_rws(engine, version - 1, version);
             continue;
         }
-        if ((previous && previous[chain] >= clock[chain]) || has_run(engine, clock, chain))
+        if ((previous && previous[chain] >= clock[chain]) || is_scheduled(engine, clock, chain))
             continue;
-        uint32_t latest = run_latest_near(engine, run, places_of_begins(engine, clock[chain]));
+        uint32_t latest = span_latest_near(engine, span, topological_of_begins(engine, clock[chain]));
         stamp begin = latest == ISO_NONE ? 0 : version_begin_stamp(engine, latest);
-        if (begin <= engine->before[chain] || (previous && previous[chain] >= begin))
+        if (begin <= engine->saturation.before[chain] || (previous && previous[chain] >= begin))
             continue;
-        float share = (float)engine->version_place[latest] * engine->chain_scale[chain];
+        float share = (float)engine->versions.position[latest] * engine->saturation.chain_scale[chain];
         if (share > best) {
             best = share;
             *newest = count;
         }
-        engine->latest[count++] = latest;
+        engine->saturation.latest[count++] = latest;
     }
     return count;
 }
 
 /* Each of those comes before z, and so do its readers; where one is known to come before the newest of them,
- * that says it. The newest is a guess: chains tend to run side by side. */
+ * that says it. The newest is a guess: chains tend to advance side by side. */
 static void apply_pair(struct engine *engine, uint32_t version, const uint64_t *chains)
 {
     uint32_t newest = 0, count = find_latest(engine, version, chains, &newest);
     if (!count)
         return;
-    uint32_t last = engine->latest[newest];
+    uint32_t last = engine->saturation.latest[newest];
     const stamp *clock = clock_of(engine, version_commit(engine, last));
     apply_order(engine, last, version);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t latest = engine->latest[i], chain = engine->run_chain[engine->version_run[latest]];
+        uint32_t latest = engine->saturation.latest[i], chain = engine->spans.chain[engine->versions.span[latest]];
         if (clock[chain] < version_begin_stamp(engine, latest))
             apply_order(engine, latest, version);
     }
@@ -193,10 +194,10 @@ static void apply_pair(struct engine *engine, uint32_t version, const uint64_t *
 
 void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact_kind kind, uint32_t other)
 {
-    uint32_t *candidates = engine->candidates + engine->first_candidate[read];
-    uint32_t version = candidates[index], last = engine->candidate_count[read] - 1;
-    engine_set(engine, &engine->candidate_count[read], last);
-    if (engine->search)
+    uint32_t *candidates = engine->candidates.version + engine->candidates.first[read];
+    uint32_t version = candidates[index], last = engine->candidates.count[read] - 1;
+    engine_set(engine, &engine->candidates.count[read], last);
+    if (engine->scheduled.by)
         search_candidate_gone(engine, read, version);
     candidates[index] = candidates[last];
     candidates[last] = version;
@@ -211,36 +212,36 @@ static bool comes_before(const struct engine *engine, uint32_t version, uint32_t
 {
     if (version == INITIAL)
         return true;
-    if (engine->search && version < engine->waiting[engine->version_run[version]])
-        return later >= engine->waiting[engine->version_run[later]];
+    if (engine->scheduled.by && version < engine->scheduled.waiting[engine->versions.span[version]])
+        return later >= engine->scheduled.waiting[engine->versions.span[later]];
     return reaches(engine, version_begin(engine, version), version_commit(engine, later));
 }
 
 /* A version that commits before the read begins and after `candidate` commits; ISO_NONE if none is known. */
 static uint32_t find_hiding(const struct engine *engine, uint32_t read, uint32_t candidate)
 {
-    uint32_t t = engine->read_transaction[read], key = engine->read_key[read];
+    uint32_t t = engine->reads.transaction[read], key = engine->reads.key[read];
     const stamp *clock = clock_of(engine, node_begin(engine, t));
-    for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
-        uint32_t chain = engine->run_chain[run];
-        if (!clock[chain] || has_run(engine, clock, chain))
+    for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
+        uint32_t chain = engine->spans.chain[span];
+        if (!clock[chain] || is_scheduled(engine, clock, chain))
             continue;
-        uint32_t latest = run_latest_commit(engine, run, clock_before(engine, clock, chain, t));
+        uint32_t latest = span_latest_commit(engine, span, clock_before(engine, clock, chain, t));
         if (latest != ISO_NONE && latest != candidate && comes_before(engine, candidate, latest))
             return latest;
     }
     return ISO_NONE;
 }
 
-bool rules_exclude(const struct engine *engine, uint32_t read, uint32_t version, struct fact *reason)
+bool rules_rule_out(const struct engine *engine, uint32_t read, uint32_t version, struct fact *reason)
 {
-    uint32_t begin = node_begin(engine, engine->read_transaction[read]);
+    uint32_t begin = node_begin(engine, engine->reads.transaction[read]);
     *reason = (struct fact){.from = ISO_NONE, .to = ISO_NONE, .read = read, .version = version, .other = ISO_NONE};
     if (version != INITIAL && reaches(engine, begin, version_commit(engine, version))) {
         reason->kind = FACT_PRUNE_AFTER;
         return true;
     }
-    if (version != INITIAL && !engine->search && !reaches(engine, version_begin(engine, version), begin))
+    if (version != INITIAL && !engine->scheduled.by && !reaches(engine, version_begin(engine, version), begin))
         return false;
     reason->kind = FACT_PRUNE_HIDDEN;
     reason->other = find_hiding(engine, read, version);
@@ -249,10 +250,10 @@ bool rules_exclude(const struct engine *engine, uint32_t read, uint32_t version,
 
 static void prune_candidates(struct engine *engine, uint32_t read)
 {
-    uint32_t first = engine->first_candidate[read];
+    uint32_t first = engine->candidates.first[read];
     struct fact reason;
-    for (uint32_t i = engine->candidate_count[read]; i-- > 0;) {
-        if (rules_exclude(engine, read, engine->candidates[first + i], &reason))
+    for (uint32_t i = engine->candidates.count[read]; i-- > 0;) {
+        if (rules_rule_out(engine, read, engine->candidates.version[first + i], &reason))
             rules_prune(engine, read, i, reason.kind, reason.other);
     }
 }
@@ -260,46 +261,47 @@ static void prune_candidates(struct engine *engine, uint32_t read)
 /* A read of a version: it comes before those noted to come after that, and before all others through them. */
 static void add_rws_of_read(struct engine *engine, uint32_t read)
 {
-    uint32_t version = engine->read_writer[read], key = engine->read_key[read];
-    for (uint32_t run = engine->first_run[key]; version == INITIAL && run < engine->first_run[key + 1]; run++)
-        rules_add_rw(engine, read, engine->run_version[run]);
+    uint32_t version = engine->reads.writer[read], key = engine->reads.key[read];
+    for (uint32_t span = engine->spans.first[key]; version == INITIAL && span < engine->spans.first[key + 1]; span++)
+        rules_add_rw(engine, read, engine->spans.version[span]);
     if (version == INITIAL)
         return;
-    for (uint32_t i = engine->first_successor[version]; i != ISO_NONE; i = engine->successors[i].next)
-        rules_add_rw(engine, read, engine->successors[i].version);
-    if (version + 1 < engine->run_version[engine->version_run[version] + 1])
+    for (uint32_t i = engine->saturation.first_successor[version]; i != ISO_NONE;
+         i = engine->saturation.successors[i].next)
+        rules_add_rw(engine, read, engine->saturation.successors[i].version);
+    if (version + 1 < engine->spans.version[engine->versions.span[version] + 1])
         rules_add_rw(engine, read, version + 1);
 }
 
 /* Only one candidate is left. */
 void rules_resolve(struct engine *engine, uint32_t read)
 {
-    uint32_t version = engine->candidates[engine->first_candidate[read]];
-    engine_set(engine, &engine->read_writer[read], version);
-    engine_set(engine, &engine->open_reads, engine->open_reads - 1);
-    if (engine->search)
+    uint32_t version = engine->candidates.version[engine->candidates.first[read]];
+    engine_set(engine, &engine->reads.writer[read], version);
+    engine_set(engine, &engine->reads.open, engine->reads.open - 1);
+    if (engine->scheduled.by)
         search_candidate_gone(engine, read, version); /* a reader now, no candidate any more */
     if (version != INITIAL) {
-        engine_set(engine, &engine->read_next[read], engine->version_reader[version]);
-        engine_set(engine, &engine->version_reader[version], read);
-        uint32_t commit = version_commit(engine, version), begin = node_begin(engine, engine->read_transaction[read]);
+        engine_set(engine, &engine->reads.next[read], engine->versions.reader[version]);
+        engine_set(engine, &engine->versions.reader[version], read);
+        uint32_t commit = version_commit(engine, version), begin = node_begin(engine, engine->reads.transaction[read]);
         /* an edge of the history: it makes evidence shorter even where it is implied */
         add_edge(engine, (struct fact){.kind = FACT_WR, .from = commit, .read = read, .to = begin, .version = version});
-        apply_hides(engine, read, engine->all_chains, NULL);
+        apply_hides(engine, read, engine->saturation.all_chains, NULL);
     }
     add_rws_of_read(engine, read);
-    if (engine->search)
-        search_settle(engine, read);
+    if (engine->scheduled.by)
+        search_decide_read(engine, read);
 }
 
-/* The first version of a run that comes after another one of the key. */
-static uint32_t first_after(const struct engine *engine, uint32_t run, uint32_t version)
+/* The first version of a span that comes after another one of the key. */
+static uint32_t first_after(const struct engine *engine, uint32_t span, uint32_t version)
 {
     if (version == INITIAL)
-        return engine->run_version[run];
-    if (engine->search && version < engine->waiting[engine->version_run[version]])
-        return engine->waiting[run];
-    uint32_t first = run_first_after(engine, run, version);
+        return engine->spans.version[span];
+    if (engine->scheduled.by && version < engine->scheduled.waiting[engine->versions.span[version]])
+        return engine->scheduled.waiting[span];
+    uint32_t first = span_first_after(engine, span, version);
     return first + (first == version);
 }
 
@@ -307,57 +309,57 @@ static uint32_t first_after(const struct engine *engine, uint32_t run, uint32_t 
  */
 static bool find_meet(struct engine *engine, uint32_t read)
 {
-    const uint32_t *candidates = engine->candidates + engine->first_candidate[read];
+    const uint32_t *candidates = engine->candidates.version + engine->candidates.first[read];
     const stamp_vector *own =
-        (const stamp_vector *)clock_of(engine, node_begin(engine, engine->read_transaction[read]));
-    stamp_vector *meet = (stamp_vector *)engine->meet, more = {0};
-    for (uint32_t i = 0; i < engine->candidate_count[read]; i++) {
+        (const stamp_vector *)clock_of(engine, node_begin(engine, engine->reads.transaction[read]));
+    stamp_vector *meet = (stamp_vector *)engine->saturation.meet, more = {0};
+    for (uint32_t i = 0; i < engine->candidates.count[read]; i++) {
         if (candidates[i] == INITIAL)
             return false;
         const stamp_vector *clock = (const stamp_vector *)clock_of(engine, version_commit(engine, candidates[i]));
-        for (uint32_t v = 0; v < engine->stride / STAMPS_A_VECTOR; v++) {
+        for (uint32_t v = 0; v < engine->clocks.stride / STAMPS_A_VECTOR; v++) {
             stamp_vector a = clock[v], b = i ? meet[v] : clock[v], smaller = a < b;
             meet[v] = (a & smaller) | (b & ~smaller);
         }
     }
-    for (uint32_t v = 0; v < engine->stride / STAMPS_A_VECTOR; v++)
+    for (uint32_t v = 0; v < engine->clocks.stride / STAMPS_A_VECTOR; v++)
         more |= meet[v] > own[v];
     return any_of(more);
 }
 
 static void apply_meet(struct engine *engine, uint32_t read)
 {
-    uint32_t begin = node_begin(engine, engine->read_transaction[read]);
+    uint32_t begin = node_begin(engine, engine->reads.transaction[read]);
     const stamp *own = clock_of(engine, begin);
     if (!find_meet(engine, read))
         return;
-    for (uint32_t chain = 0; chain < engine->chain_count; chain++) {
-        uint32_t meet = engine->meet[chain];
-        if (meet <= own[chain] || has_run(engine, engine->meet, chain))
+    for (uint32_t chain = 0; chain < engine->chains.count; chain++) {
+        uint32_t meet = engine->saturation.meet[chain];
+        if (meet <= own[chain] || is_scheduled(engine, engine->saturation.meet, chain))
             continue;
         uint32_t member =
-            engine->chain_member[engine->chain_first[chain] + (engine->serial ? meet - 1 : (meet - 1) / 2)];
+            engine->chains.member[engine->chains.first[chain] + (engine->serial ? meet - 1 : (meet - 1) / 2)];
         uint32_t from = engine->serial ? member : 2 * member + ((meet - 1) & 1);
         struct fact fact = {.kind = FACT_MEET, .from = from, .to = begin, .read = read};
         engine->result->counters.edges_meet += add_edge(engine, fact);
     }
 }
 
-/* The first version of a run that comes after all candidates. */
-static uint32_t join_of_run(const struct engine *engine, uint32_t read, uint32_t run)
+/* The first version of a span that comes after all candidates. */
+static uint32_t join_of_span(const struct engine *engine, uint32_t read, uint32_t span)
 {
-    const uint32_t *candidates = engine->candidates + engine->first_candidate[read];
-    uint32_t low = engine->run_version[run], end = engine->run_version[run + 1];
-    for (uint32_t i = 0; i < engine->candidate_count[read] && low < end; i++) {
+    const uint32_t *candidates = engine->candidates.version + engine->candidates.first[read];
+    uint32_t low = engine->spans.version[span], end = engine->spans.version[span + 1];
+    for (uint32_t i = 0; i < engine->candidates.count[read] && low < end; i++) {
         uint32_t version = candidates[i], first;
         if (version == INITIAL)
             continue;
-        if (engine->version_run[version] == run) {
+        if (engine->versions.span[version] == span) {
             first = version + 1;
-        } else if (!engine->search && low < end && comes_before(engine, version, low)) {
+        } else if (!engine->scheduled.by && low < end && comes_before(engine, version, low)) {
             continue;
         } else {
-            first = first_after(engine, run, version);
+            first = first_after(engine, span, version);
         }
         low = first > low ? first : low;
     }
@@ -366,12 +368,12 @@ static uint32_t join_of_run(const struct engine *engine, uint32_t read, uint32_t
 
 static void apply_join(struct engine *engine, uint32_t read)
 {
-    uint32_t key = engine->read_key[read], t = engine->read_transaction[read], begin = node_begin(engine, t);
-    for (uint32_t run = engine->first_run[key]; run < engine->first_run[key + 1]; run++) {
-        if (engine->run_chain[run] == engine->chain[t])
+    uint32_t key = engine->reads.key[read], t = engine->reads.transaction[read], begin = node_begin(engine, t);
+    for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
+        if (engine->spans.chain[span] == engine->chains.of[t])
             continue; /* what follows there follows the reader anyway, or prunes */
-        uint32_t first = join_of_run(engine, read, run);
-        if (first >= engine->run_version[run + 1] || reaches(engine, begin, version_commit(engine, first)))
+        uint32_t first = join_of_span(engine, read, span);
+        if (first >= engine->spans.version[span + 1] || reaches(engine, begin, version_commit(engine, first)))
             continue;
         struct fact fact = {
             .kind = FACT_JOIN, .from = begin, .to = version_commit(engine, first), .read = read, .version = first};
@@ -382,9 +384,9 @@ static void apply_join(struct engine *engine, uint32_t read)
 bool rules_narrow(struct engine *engine, uint32_t read)
 {
     prune_candidates(engine, read);
-    uint32_t left = engine->candidate_count[read];
+    uint32_t left = engine->candidates.count[read];
     if (left == 0)
-        engine->empty_read = read;
+        engine->saturation.empty_read = read;
     else if (left == 1)
         rules_resolve(engine, read);
     return left > 1;
@@ -409,24 +411,24 @@ static uint64_t bits_that_differ(const stamp *clock, const stamp *seen)
     return bits;
 }
 
-/* The chains of which a clock tells more than the rules have seen, as a set; false: none. From then on they
+/* The chains of which a clock says more than the rules have seen, as a set; false: none. From then on they
  * have seen it, since they may move it themselves. */
 static bool find_moved(struct engine *engine, uint32_t node, uint64_t groups)
 {
-    stamp_vector *seen = (stamp_vector *)(engine->seen + (size_t)node * engine->stride);
+    stamp_vector *seen = (stamp_vector *)(engine->saturation.seen + (size_t)node * engine->clocks.stride);
     const stamp_vector *clock = (const stamp_vector *)clock_of(engine, node);
     uint64_t any = 0;
-    memset(engine->moved, 0, (engine->chain_count / 64 + 1) * sizeof *engine->moved);
+    memset(engine->saturation.moved, 0, (engine->chains.count / 64 + 1) * sizeof *engine->saturation.moved);
     for (struct vectors at = vectors_of(engine, groups); next_vector(&at);) {
         uint32_t i = at.vector;
         if (!any_of(clock[i] != seen[i]))
             continue;
         uint64_t bits = bits_that_differ((const stamp *)&clock[i], (const stamp *)&seen[i]);
-        engine->moved[i / 8] |= bits << i % 8 * 8;
+        engine->saturation.moved[i / 8] |= bits << i % 8 * 8;
         any |= bits;
-        ((stamp_vector *)engine->before)[i] = seen[i];
-        if (engine->search)
-            search_set_vector(engine->search, &seen[i], clock[i]);
+        ((stamp_vector *)engine->saturation.before)[i] = seen[i];
+        if (engine->scheduled.by)
+            search_set_vector(engine->scheduled.by, &seen[i], clock[i]);
         else
             seen[i] = clock[i];
     }
@@ -434,9 +436,9 @@ static bool find_moved(struct engine *engine, uint32_t node, uint64_t groups)
 }
 
 /* Whether a chain with versions of the key is among those. Sets of more than 64 chains are folded. */
-static bool moves(const struct engine *engine, uint32_t key)
+static bool moves_key(const struct engine *engine, uint32_t key)
 {
-    return engine->chain_count > 64 || (engine->moved[0] & engine->key_chains[key]);
+    return engine->chains.count > 64 || (engine->saturation.moved[0] & engine->saturation.key_chains[key]);
 }
 
 void rules_apply(struct engine *engine, uint32_t node, uint64_t groups)
@@ -445,19 +447,19 @@ void rules_apply(struct engine *engine, uint32_t node, uint64_t groups)
     if (!find_moved(engine, node, groups))
         return;
     if (node == node_begin(engine, t)) {
-        for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1]; read++) {
-            if (!moves(engine, engine->read_key[read]))
+        for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++) {
+            if (!moves_key(engine, engine->reads.key[read]))
                 continue;
-            if (engine->read_writer[read] != OPEN)
-                apply_hides(engine, read, engine->moved, engine->before);
-            else if (engine->search)
+            if (engine->reads.writer[read] != OPEN)
+                apply_hides(engine, read, engine->saturation.moved, engine->saturation.before);
+            else if (engine->scheduled.by)
                 rules_apply_open(engine, read);
-            else if (engine->listed_at != ISO_NONE)
+            else if (engine->candidates.listed_at != ISO_NONE)
                 rules_narrow(engine, read); /* meet and join wait for clocks that do not lag */
         }
     }
     if (node == node_commit(engine, t)) {
-        for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++)
-            apply_pair(engine, engine->version_of_write[write], engine->moved);
+        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++)
+            apply_pair(engine, engine->writes.version[write], engine->saturation.moved);
     }
 }

@@ -1,14 +1,14 @@
-/* Forward search: runs the chains' heads forward until all have run, deciding what is open on the way.
+/* Forward search: schedules the chains' tips until no node is left, deciding what is open on the way.
  *
- * A head may run when everything that reaches it has run: its clock says so. Running a writer decides that it
- * comes before every version of its keys that has not begun, and that no open read still to run sees what it
- * replaces; these guesses are propagated by the rules of saturation, at once and only among what has not run:
- * clocks do not tell of nodes that have run, for those hold nothing up any more. What they still say is local
+ * A tip may be scheduled when everything that reaches it is scheduled: its clock says so. Scheduling a writer decides that it
+ * comes before every version of its keys that has not begun, and that no open read still to be scheduled sees what it
+ * replaces; these guesses are propagated by the rules of saturation, at once and only among what is not scheduled:
+ * clocks do not say anything of scheduled nodes, for those block nothing any more. What they still say is local
  * to their keys: readers of a version that has begun come before the next writer in each chain.
  *
- * What needs no guess runs at once: it costs the others nothing, so if any order explains the history, one
- * does in which it runs now. Else the head that probably comes first (estimate.c) is tried; on a conflict all is undone
- * by a log, and the next one is tried. Where no head can run, an earlier guess was wrong. If going back step by step
+ * What needs no guess is scheduled at once: it costs the others nothing, so if any order explains the history, one
+ * does in which it comes now. Else the tip that probably comes first (estimate.c) is tried; on a conflict all is undone
+ * by a log, and the next one is tried. Where no tip can be scheduled, an earlier guess was wrong. If going back step by step
  * does not get past the place soon, the search jumps back, twice as far each time, and goes on with a little noise in
  * its order. It gives up after some dead ends, and leaves what it has for windows.c; it never rejects.
  */
@@ -26,7 +26,7 @@ static void add_option(struct search *search, uint32_t chain)
     search->options[search->option_count++] = chain;
 }
 
-static double draw(struct search *search)
+static double draw_noise(struct search *search)
 {
     search->random ^= search->random << 13;
     search->random ^= search->random >> 7;
@@ -36,18 +36,18 @@ static double draw(struct search *search)
 
 static double turn_of(struct search *search, uint32_t node)
 {
-    return search->likely_place[node] + (search->noise > 0 ? search->noise * draw(search) : 0);
+    return search->likely_position[node] + (search->noise > 0 ? search->noise * draw_noise(search) : 0);
 }
 
-/* Heads that could run with a guess, the one that probably comes first, first. */
+/* Tips that could be scheduled with a guess, the one that probably comes first, first. */
 static bool open_decision(struct search *search)
 {
     struct engine *engine = search->engine;
     uint32_t first = search->option_count;
-    for (uint32_t chain = 0; chain < engine->chain_count; chain++) {
-        if (engine->progress[chain] == search_chain_length(engine, chain))
+    for (uint32_t chain = 0; chain < engine->chains.count; chain++) {
+        if (engine->scheduled.progress[chain] == search_chain_length(engine, chain))
             continue;
-        uint32_t node = search_head(search, chain);
+        uint32_t node = search_tip(search, chain);
         if (!search_is_ready(search, chain, node) || search_readiness(search, node) == BLOCKED)
             continue;
         add_option(search, chain);
@@ -78,16 +78,16 @@ static void jump_back(struct search *search)
     const struct decision *decision = &search->decisions[search->decision_count];
     search_undo(search, decision);
     search->option_count = decision->first;
-    search->noise = search->engine->chain_count + 4.0 * search->jump;
+    search->noise = search->engine->chains.count + 4.0 * search->jump;
     search->jump = search->jump < LONGEST_JUMP ? 2 * search->jump : FIRST_JUMP;
     search->stuck = 0;
 }
 
 static void note_progress(struct search *search)
 {
-    if (search->run_count <= search->furthest)
+    if (search->scheduled_count <= search->furthest)
         return;
-    search->furthest = search->run_count;
+    search->furthest = search->scheduled_count;
     search->stuck = 0;
     search->jump = FIRST_JUMP;
     search->noise = 0;
@@ -114,27 +114,27 @@ static bool try_options(struct search *search)
         }
         uint32_t chain = search->options[decision->first + decision->tried++];
         counters->search_decisions++;
-        if (search_run(search, chain, search_head(search, chain)))
+        if (search_schedule(search, chain, search_tip(search, chain)))
             return true;
     }
     return false;
 }
 
 /* Runs all that needs no guess; false: a conflict. */
-static bool run_free(struct search *search)
+static bool schedule_free_nodes(struct search *search)
 {
     struct engine *engine = search->engine;
     for (bool any = true; any;) {
         any = false;
-        for (uint32_t chain = 0; chain < engine->chain_count; chain++) {
-            while (engine->progress[chain] < search_chain_length(engine, chain)) {
-                uint32_t node = search_head(search, chain);
+        for (uint32_t chain = 0; chain < engine->chains.count; chain++) {
+            while (engine->scheduled.progress[chain] < search_chain_length(engine, chain)) {
+                uint32_t node = search_tip(search, chain);
                 if (!search_is_ready(search, chain, node) || search_readiness(search, node) != FREE)
                     break;
                 if (++engine->result->counters.search_free % LOOK_UP == 0 && engine_must_stop(engine))
                     return false;
                 any = true;
-                if (!search_run(search, chain, node))
+                if (!search_schedule(search, chain, node))
                     return false;
             }
         }
@@ -142,14 +142,14 @@ static bool run_free(struct search *search)
     return true;
 }
 
-static bool run_all(struct search *search)
+static bool schedule_all(struct search *search)
 {
     struct engine *engine = search->engine;
     bool fine = true;
     for (;;) {
-        fine = fine && run_free(search);
+        fine = fine && schedule_free_nodes(search);
         note_progress(search);
-        if (fine && search->run_count == engine->event_count)
+        if (fine && search->scheduled_count == engine->graph.event_count)
             return true;
         if (engine_must_stop(engine))
             return false;
@@ -162,12 +162,12 @@ static bool run_all(struct search *search)
 static void index_open_reads(struct search *search)
 {
     struct engine *engine = search->engine;
-    for (uint32_t read = 0; read < engine->read_count; read++) {
-        uint32_t first = engine->first_candidate[read];
-        if (engine->read_writer[read] != OPEN)
+    for (uint32_t read = 0; read < engine->reads.count; read++) {
+        uint32_t first = engine->candidates.first[read];
+        if (engine->reads.writer[read] != OPEN)
             continue;
-        for (uint32_t i = first; i < first + engine->candidate_count[read]; i++) {
-            uint32_t list = search_list_of(engine, engine->candidates[i], engine->read_key[read]);
+        for (uint32_t i = first; i < first + engine->candidates.count[read]; i++) {
+            uint32_t list = search_list_of(engine, engine->candidates.version[i], engine->reads.key[read]);
             /* candidates move within their read when one goes; the entry only has to lead to the read */
             search->reader_of[i] = read;
             search->next_reader[i] = search->first_reader[list];
@@ -177,55 +177,56 @@ static void index_open_reads(struct search *search)
     }
 }
 
-static void init(struct search *search, struct engine *engine)
+static void search_init(struct search *search, struct engine *engine)
 {
-    size_t candidates = ((size_t)engine->candidate_total + 1) * sizeof(uint32_t);
-    size_t nodes = ((size_t)engine->node_count + 1) * sizeof(uint32_t);
+    size_t candidates = ((size_t)engine->candidates.total + 1) * sizeof(uint32_t);
+    size_t nodes = ((size_t)engine->graph.node_count + 1) * sizeof(uint32_t);
     size_t keys = ((size_t)engine->history->key_count + 1) * sizeof(uint32_t);
-    size_t lists = ((size_t)engine->version_count + engine->history->key_count + 1) * sizeof(uint32_t);
-    size_t runs = ((size_t)engine->run_count + 1) * sizeof(uint32_t);
+    size_t lists = ((size_t)engine->versions.count + engine->history->key_count + 1) * sizeof(uint32_t);
+    size_t spans = ((size_t)engine->spans.count + 1) * sizeof(uint32_t);
     *search = (struct search){.engine = engine};
-    engine->progress = iso_allocate_zeroed((size_t)engine->stride + STAMPS_A_VECTOR, sizeof *engine->progress);
-    engine->waiting = memcpy(iso_allocate(runs), engine->run_version, runs);
+    engine->scheduled.progress =
+        iso_allocate_zeroed((size_t)engine->clocks.stride + STAMPS_A_VECTOR, sizeof *engine->scheduled.progress);
+    engine->scheduled.waiting = memcpy(iso_allocate(spans), engine->spans.version, spans);
     search->likely = iso_allocate(nodes);
-    search->likely_place = iso_allocate(nodes);
+    search->likely_position = iso_allocate(nodes);
     estimate_order(engine, search->likely);
-    for (uint32_t i = 0; i < engine->event_count; i++)
-        search->likely_place[search->likely[i]] = i;
-    search->ran = iso_allocate(nodes);
+    for (uint32_t i = 0; i < engine->graph.event_count; i++)
+        search->likely_position[search->likely[i]] = i;
+    search->scheduled = iso_allocate(nodes);
     search->position = memset(iso_allocate(nodes), 0xff, nodes);
     search->current = iso_allocate(keys);
     for (uint32_t key = 0; key < engine->history->key_count; key++)
         search->current[key] = INITIAL;
-    search->holder = memset(iso_allocate(keys), 0xff, keys);
+    search->open_writer = memset(iso_allocate(keys), 0xff, keys);
     search->open_readers = memset(iso_allocate(lists), 0, lists);
     search->first_reader = memset(iso_allocate(lists), 0xff, lists);
     search->next_reader = iso_allocate(candidates);
     search->reader_of = iso_allocate(candidates);
-    search->blocker = iso_allocate_zeroed((size_t)engine->chain_count + 1, sizeof *search->blocker);
-    search->turn = iso_allocate(((size_t)engine->chain_count + 1) * sizeof *search->turn);
+    search->blocker = iso_allocate_zeroed((size_t)engine->chains.count + 1, sizeof *search->blocker);
+    search->turn = iso_allocate(((size_t)engine->chains.count + 1) * sizeof *search->turn);
     search->jump = FIRST_JUMP;
     search->random = 0x9e3779b97f4a7c15u;
-    agenda_init(&search->reads, engine->read_count);
+    agenda_init(&search->reads, engine->reads.count);
     index_open_reads(search);
 }
 
-static void release(struct search *search)
+static void search_release(struct search *search)
 {
     struct engine *engine = search->engine;
     iso_column_free(search->log, search->log_capacity * sizeof *search->log);
     iso_column_free(search->clock_log, search->clock_log_capacity * sizeof *search->clock_log);
     iso_column_free(search->looks, search->look_capacity * sizeof *search->looks);
-    iso_free(engine->progress);
-    iso_free(engine->waiting);
-    engine->progress = NULL;
-    engine->waiting = NULL;
+    iso_free(engine->scheduled.progress);
+    iso_free(engine->scheduled.waiting);
+    engine->scheduled.progress = NULL;
+    engine->scheduled.waiting = NULL;
     iso_free(search->likely);
-    iso_free(search->likely_place);
-    iso_free(search->ran);
+    iso_free(search->likely_position);
+    iso_free(search->scheduled);
     iso_free(search->position);
     iso_free(search->current);
-    iso_free(search->holder);
+    iso_free(search->open_writer);
     iso_free(search->open_readers);
     iso_free(search->first_reader);
     iso_free(search->next_reader);
@@ -237,31 +238,32 @@ static void release(struct search *search)
     iso_free(search->turn);
 }
 
-/* What has run, then the rest as it stood: the order to propose. */
-static void propose(struct search *search)
+/* What is scheduled, then the rest as it stood: the order to propose. */
+static void propose_order(struct search *search)
 {
     struct engine *engine = search->engine;
-    for (uint32_t node = 0; node < engine->node_count; node++)
-        engine->rank[node] =
-            search->position[node] != ISO_NONE ? search->position[node] : engine->node_count + engine->rank[node];
+    for (uint32_t node = 0; node < engine->graph.node_count; node++)
+        engine->graph.rank[node] = search->position[node] != ISO_NONE
+                                       ? search->position[node]
+                                       : engine->graph.node_count + engine->graph.rank[node];
 }
 
-bool search_order(struct engine *engine, uint64_t dead_ends, uint32_t *run_count)
+bool search_order(struct engine *engine, uint64_t dead_ends, uint32_t *scheduled_count)
 {
     struct search search;
-    init(&search, engine);
+    search_init(&search, engine);
     search.dead_ends = dead_ends;
-    engine->search = &search;
-    bool found = run_all(&search);
-    *run_count = search.run_count;
+    engine->scheduled.by = &search;
+    bool found = schedule_all(&search);
+    *scheduled_count = search.scheduled_count;
     if (!found)
-        propose(&search);
-    memcpy(engine->order, search.ran, search.run_count * sizeof *engine->order);
+        propose_order(&search);
+    memcpy(engine->graph.order, search.scheduled, search.scheduled_count * sizeof *engine->graph.order);
     if (!found) {
         search_undo(&search, &(struct decision){0});
-        memset(engine->moved_groups, 0, engine->node_count * sizeof *engine->moved_groups);
+        memset(engine->saturation.moved_groups, 0, engine->graph.node_count * sizeof *engine->saturation.moved_groups);
     }
-    engine->search = NULL;
-    release(&search);
+    engine->scheduled.by = NULL;
+    search_release(&search);
     return found;
 }

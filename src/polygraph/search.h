@@ -1,4 +1,4 @@
-/* What the parts of the forward search share: propagate.c (what follows, and undoing it), heads.c (running a node),
+/* What the parts of the forward search share: propagate.c (what follows, and undoing it), chain_tips.c (scheduling a node),
  * search.c (which one, and back). The idea stands at the top of search.c.
  */
 #ifndef ISO_POLYGRAPH_SEARCH_H
@@ -24,7 +24,7 @@ struct look {
     uint32_t node;
 };
 
-/* A decision: the heads that could run, the tried ones first. */
+/* A decision: the tips that could be scheduled, the tried ones first. */
 struct decision {
     size_t log_count, clock_log_count, look_count;
     uint32_t first, count, tried; /* into `options`: chains */
@@ -38,43 +38,43 @@ struct search {
     size_t clock_log_count, clock_log_capacity;
     struct look *looks;
     size_t look_count, look_capacity;
-    uint32_t *likely, *likely_place; /* events in the order in which they probably come; inverse, by node */
-    uint32_t *ran;                   /* nodes in the order in which they ran */
-    uint32_t *position;              /* by node: when it ran, or ISO_NONE */
-    uint32_t run_count;              /* nodes that have run */
-    uint32_t *current;               /* by key: the newest version that has run, or INITIAL */
-    uint32_t *holder;                /* by key: the version that has begun and not committed, or ISO_NONE */
-    uint32_t *open_readers;          /* by version, and then by key for the initial one: open reads that have it for a
+    uint32_t *likely, *likely_position; /* events in the order in which they probably come; inverse, by node */
+    uint32_t *scheduled;                /* nodes in the order of the schedule */
+    uint32_t *position;                 /* by node: its position in the schedule, or ISO_NONE */
+    uint32_t scheduled_count;           /* nodes that are scheduled */
+    uint32_t *current;                  /* by key: the newest version that is scheduled, or INITIAL */
+    uint32_t *open_writer;              /* by key: the version that has begun and not committed, or ISO_NONE */
+    uint32_t *open_readers; /* by version, and then by key for the initial one: open reads that have it for a
                                         candidate */
     uint32_t *first_reader, *next_reader, *reader_of; /* likewise; by candidate: those reads */
     struct agenda reads;                              /* open reads one of whose candidates' clocks has moved */
-    uint32_t *blocker;                                /* by chain: the chain that last held its head up */
+    uint32_t *blocker;                                /* by chain: the chain that last blocked its tip */
     struct decision *decisions;
     uint32_t decision_count, decision_capacity;
     uint32_t *options, option_count, option_capacity;
-    uint64_t dead_ends;   /* that it may still run into */
-    uint32_t furthest;    /* the most nodes that have run at once */
+    uint64_t dead_ends;   /* that it may still meet */
+    uint32_t furthest;    /* the most nodes that are scheduled at once */
     uint32_t stuck, jump; /* dead ends since then or the last jump; decisions to jump back over */
-    double *turn;         /* by chain: of the heads of the decision at hand, when it probably comes */
-    double noise;         /* in places */
+    double *turn;         /* by chain: of the tips of the decision at hand, when it probably comes */
+    double noise;         /* in positions */
     uint64_t random;
 };
 
 static inline bool search_failed(const struct engine *engine)
 {
-    return engine->conflict || engine->empty_read != ISO_NONE;
+    return engine->graph.conflict || engine->saturation.empty_read != ISO_NONE;
 }
 
 /* Where lists of open reads start: that of the initial version of a key stands behind those of versions. */
 static inline uint32_t search_list_of(const struct engine *engine, uint32_t version, uint32_t key)
 {
-    return version == INITIAL ? engine->version_count + key : version;
+    return version == INITIAL ? engine->versions.count + key : version;
 }
 
 /* Nodes of a chain. */
 static inline uint32_t search_chain_length(const struct engine *engine, uint32_t chain)
 {
-    uint32_t members = engine->chain_first[chain + 1] - engine->chain_first[chain];
+    uint32_t members = engine->chains.first[chain + 1] - engine->chains.first[chain];
     return engine->serial ? members : 2 * members;
 }
 
@@ -82,11 +82,11 @@ static inline uint32_t search_chain_length(const struct engine *engine, uint32_t
 bool search_propagate(struct search *search);
 void search_undo(struct search *search, const struct decision *decision);
 
-/* heads.c */
+/* chain_tips.c */
 enum readiness { BLOCKED, FREE, GUESSES };
-uint32_t search_head(const struct search *search, uint32_t chain);           /* the next node of a chain */
-bool search_is_ready(struct search *search, uint32_t chain, uint32_t node);  /* all that reaches it has run */
+uint32_t search_tip(const struct search *search, uint32_t chain);            /* the next node of a chain */
+bool search_is_ready(struct search *search, uint32_t chain, uint32_t node);  /* all that reaches it is scheduled */
 enum readiness search_readiness(const struct search *search, uint32_t node); /* of one that is ready */
-bool search_run(struct search *search, uint32_t chain, uint32_t node);       /* false: a conflict */
+bool search_schedule(struct search *search, uint32_t chain, uint32_t node);  /* false: a conflict */
 
 #endif

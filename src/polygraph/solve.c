@@ -4,7 +4,7 @@
  * A variable is a pair (true: the order that the last topological order proposes) or a read's candidate. Each
  * answer implies edges. The solver knows nothing of graphs: its model's edges join the facts, and where that
  * closes cycles, each becomes a clause "not all of these". No cycle: the topological order explains the
- * history. No model: the clauses that this rests on become lemmas, and a second run over only those gives the
+ * history. No model: the clauses that this rests on become lemmas, and a second proof from only those gives the
  * proof.
  */
 #include "polygraph/solve.h"
@@ -13,18 +13,18 @@ enum { LOOK_UP = 64 }; /* steps between looks at the clock on the wall */
 
 /* ---- a model's graph ---- */
 
-static bool holds(const struct open *open, int literal)
+static bool literal_is_true(const struct open *open, int literal)
 {
     return iso_solver_value(open->solver, literal < 0 ? -literal : literal) == (literal > 0);
 }
 
-static void activate(struct open *open)
+static void activate_edges(struct open *open)
 {
     struct engine *engine = open->engine;
     bool *value = iso_allocate(((size_t)open->variable_count + 1) * sizeof *value);
     for (uint32_t i = 1; i <= open->variable_count; i++)
-        value[i] = holds(open, (int)i);
-    memset(open->first_active, 0xff, ((size_t)engine->node_count + 1) * sizeof *open->first_active);
+        value[i] = literal_is_true(open, (int)i);
+    memset(open->first_active, 0xff, ((size_t)engine->graph.node_count + 1) * sizeof *open->first_active);
     for (uint32_t i = 0; i < open->edge_count; i++) {
         struct implied *edge = &open->edges[i];
         bool first = edge->first > 0 ? value[edge->first] : !value[-edge->first];
@@ -39,12 +39,12 @@ static void activate(struct open *open)
 static void count_degrees(struct open *open)
 {
     const struct engine *engine = open->engine;
-    memset(open->degree, 0, ((size_t)engine->node_count + 1) * sizeof *open->degree);
-    for (uint32_t i = 0; i < engine->fact_count; i++)
-        open->degree[engine->facts[i].to == ISO_NONE ? engine->node_count : engine->facts[i].to]++;
-    for (uint32_t t = 0; !engine->serial && t < engine->count; t++)
+    memset(open->degree, 0, ((size_t)engine->graph.node_count + 1) * sizeof *open->degree);
+    for (uint32_t i = 0; i < engine->graph.fact_count; i++)
+        open->degree[engine->graph.facts[i].to == ISO_NONE ? engine->graph.node_count : engine->graph.facts[i].to]++;
+    for (uint32_t t = 0; !engine->serial && t < engine->transactions.count; t++)
         open->degree[node_commit(engine, t)]++;
-    for (uint32_t node = 0; node < engine->node_count; node++) {
+    for (uint32_t node = 0; node < engine->graph.node_count; node++) {
         for (uint32_t i = open->first_active[node]; i != ISO_NONE; i = open->edges[i].next)
             open->degree[open->edges[i].to]++;
     }
@@ -56,8 +56,8 @@ static bool sort_model(struct open *open)
     struct engine *engine = open->engine;
     uint32_t *queue = open->deque, end = 0;
     count_degrees(open);
-    memset(open->sorted, 0, (size_t)engine->node_count * sizeof *open->sorted);
-    for (uint32_t node = 0; node < engine->node_count; node++) {
+    memset(open->sorted, 0, (size_t)engine->graph.node_count * sizeof *open->sorted);
+    for (uint32_t node = 0; node < engine->graph.node_count; node++) {
         if (!open->degree[node])
             queue[end++] = node;
     }
@@ -66,26 +66,26 @@ static bool sort_model(struct open *open)
         open->sorted[node] = true;
         if (node_goes_on(engine, node) && --open->degree[node + 1] == 0)
             queue[end++] = node + 1;
-        for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out) {
-            if (--open->degree[engine->facts[i].to] == 0)
-                queue[end++] = engine->facts[i].to;
+        for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE; i = engine->graph.facts[i].next_out) {
+            if (--open->degree[engine->graph.facts[i].to] == 0)
+                queue[end++] = engine->graph.facts[i].to;
         }
         for (uint32_t i = open->first_active[node]; i != ISO_NONE; i = open->edges[i].next) {
             if (--open->degree[open->edges[i].to] == 0)
                 queue[end++] = open->edges[i].to;
         }
     }
-    if (end == engine->node_count)
-        memcpy(engine->order, queue, (size_t)end * sizeof *queue);
-    return end == engine->node_count;
+    if (end == engine->graph.node_count)
+        memcpy(engine->graph.order, queue, (size_t)end * sizeof *queue);
+    return end == engine->graph.node_count;
 }
 
 /* ---- cycles ---- */
 
 #define BY_FACT 0xffffffffu
 
-static void visit(struct open *open, uint32_t node, uint32_t distance, uint32_t by, uint32_t *head, uint32_t *end,
-                  bool front)
+static void visit_node(struct open *open, uint32_t node, uint32_t distance, uint32_t by, uint32_t *head, uint32_t *end,
+                       bool front)
 {
     if (open->sorted[node] || (open->visited[node] == open->round && open->distance[node] <= distance))
         return;
@@ -103,27 +103,27 @@ static void visit(struct open *open, uint32_t node, uint32_t distance, uint32_t 
 static bool find_path(struct open *open, uint32_t from, uint32_t to)
 {
     const struct engine *engine = open->engine;
-    uint32_t middle = 2 * (engine->node_count + 1), head = middle, end = middle;
+    uint32_t middle = 2 * (engine->graph.node_count + 1), head = middle, end = middle;
     open->round++;
-    visit(open, from, 0, BY_FACT, &head, &end, false);
+    visit_node(open, from, 0, BY_FACT, &head, &end, false);
     while (head < end) {
-        if (head < engine->node_count || end > 3 * engine->node_count) { /* keep room at both sides */
+        if (head < engine->graph.node_count || end > 3 * engine->graph.node_count) { /* keep room at both sides */
             uint32_t count = end - head;
             memmove(open->deque + middle - count / 2, open->deque + head, count * sizeof *open->deque);
             head = middle - count / 2;
             end = head + count;
-            if (count > engine->node_count)
+            if (count > engine->graph.node_count)
                 return false;
         }
         uint32_t node = open->deque[head++], distance = open->distance[node];
         if (node == to)
             return true;
         if (node_goes_on(engine, node))
-            visit(open, node + 1, distance, open->by[node], &head, &end, true);
-        for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out)
-            visit(open, engine->facts[i].to, distance, open->by[node], &head, &end, true);
+            visit_node(open, node + 1, distance, open->by[node], &head, &end, true);
+        for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE; i = engine->graph.facts[i].next_out)
+            visit_node(open, engine->graph.facts[i].to, distance, open->by[node], &head, &end, true);
         for (uint32_t i = open->first_active[node]; i != ISO_NONE; i = open->edges[i].next)
-            visit(open, open->edges[i].to, distance + 1, i, &head, &end, false);
+            visit_node(open, open->edges[i].to, distance + 1, i, &head, &end, false);
     }
     return false;
 }
@@ -169,12 +169,12 @@ static void add_cycles(struct open *open)
 {
     const struct engine *engine = open->engine;
     uint32_t found = 0;
-    for (uint32_t node = 0; node < engine->node_count; node++) {
+    for (uint32_t node = 0; node < engine->graph.node_count; node++) {
         for (uint32_t i = open->first_active[node]; i != ISO_NONE; i = open->edges[i].next) {
             uint32_t to = open->edges[i].to;
             if (found >= CYCLES_A_ROUND || (found % LOOK_UP == LOOK_UP - 1 && engine_must_stop(open->engine)))
                 return;
-            if (open->sorted[node] || open->sorted[to] || engine->rank[node] < engine->rank[to] ||
+            if (open->sorted[node] || open->sorted[to] || engine->graph.rank[node] < engine->graph.rank[to] ||
                 !find_path(open, to, node))
                 continue;
             keep_cycle(open, i);
@@ -187,7 +187,7 @@ static void add_cycles(struct open *open)
 
 /* ---- rounds ---- */
 
-static enum iso_status run_rounds(struct open *open)
+static enum step_result solve_rounds(struct open *open)
 {
     struct engine *engine = open->engine;
     struct iso_polygraph_counters *counters = &engine->result->counters;
@@ -198,28 +198,28 @@ static enum iso_status run_rounds(struct open *open)
         if (answer == ISO_SOLVER_FALSE)
             return open_prove(open);
         if (answer == ISO_SOLVER_STOPPED || engine_must_stop(engine))
-            return ISO_UNDECIDED;
-        activate(open);
-        bool agree = tilings_agree(open->tilings), sorted = sort_model(open);
+            return STEP_STOPPED;
+        activate_edges(open);
+        bool agree = placement_clauses_agree(open->clauses_of_lists), sorted = sort_model(open);
         if (agree && sorted)
-            return ISO_OK;
-        tilings_tell(open->tilings);
+            return STEP_DONE;
+        placement_clauses_emit(open->clauses_of_lists);
         if (!sorted)
             add_cycles(open);
     }
 }
 
-enum iso_status solve_everything(struct engine *engine)
+enum step_result solve_everything(struct engine *engine)
 {
     struct open open = {.engine = engine};
     if (!open_build(&open)) {
         open_release(&open);
-        return ISO_UNDECIDED;
+        return STEP_STOPPED;
     }
-    enum iso_status status = ISO_OK;
+    enum step_result status = STEP_DONE;
     engine->result->counters.solver_variables = open.variable_count;
     if (open.variable_count && engine->options->no_solver) {
-        status = ISO_UNDECIDED;
+        status = STEP_STOPPED;
         engine->result->reason = "steps-switched-off";
     } else if (open.variable_count) {
         open.solver = iso_solver_new();
@@ -228,7 +228,7 @@ enum iso_status solve_everything(struct engine *engine)
         /* every variable must be known to the solver */
         for (uint32_t i = 1; i <= open.variable_count; i++)
             iso_solver_clause(open.solver, (int[]){(int)i, -(int)i}, 2);
-        status = run_rounds(&open);
+        status = solve_rounds(&open);
     }
     open_release(&open);
     return status;

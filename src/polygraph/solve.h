@@ -32,7 +32,7 @@ struct open {
     uint32_t edge_count, edge_capacity;
     uint32_t *pair_slots; /* variables of pairs of transactions, by hash */
     uint64_t pair_mask;
-    struct tilings *tilings;
+    struct placement_clauses *clauses_of_lists;
     uint32_t first_placed;                      /* the variable of the first placement; the others follow */
     uint32_t *first_open_read, *next_open_read; /* by version; by candidate: candidates of open reads */
     int *candidate_variable;                    /* by candidate */
@@ -59,19 +59,23 @@ void open_add_choices(const struct open *open, struct iso_solver *solver);
 void open_add_literal(struct open *open, int literal);        /* to `clause` */
 void open_clause_of_cycle(struct open *open, uint32_t cycle); /* `clause`: not all edges of a cycle */
 
-/* tilings.c: how lists whose elements repeat may be put together */
-void tilings_new(struct open *open); /* with its variables; NULL where no elements repeat, also below */
-void tilings_free(struct tilings *tilings);
-void tilings_add_clauses(const struct open *open, struct iso_solver *solver); /* all so far */
-bool tilings_is_placed(const struct tilings *tilings, int literal);           /* what a literal of a placement says */
-bool tilings_agree(struct tilings *tilings); /* the model keeps to them; false: there are more clauses now, ... */
-void tilings_tell(struct tilings *tilings);  /* ... which this tells the solver */
-void tilings_need(const struct tilings *tilings, struct explanation *explanation);  /* what their lemmas rest on */
-void tilings_write(const struct tilings *tilings, struct explanation *explanation); /* their lemmas */
+/* placement_clauses.c: how lists whose elements repeat may be put together */
+void placement_clauses_new(struct open *open); /* with its variables; NULL where no elements repeat, also below */
+void placement_clauses_free(struct placement_clauses *clauses_of_lists);
+void placement_clauses_add_clauses(const struct open *open, struct iso_solver *solver); /* all so far */
+bool placement_clauses_is_placed(const struct placement_clauses *clauses_of_lists,
+                                 int literal); /* what a literal of a placement says */
+bool placement_clauses_agree(
+    struct placement_clauses *clauses_of_lists); /* the model keeps to them; false: there are more clauses now, ... */
+void placement_clauses_emit(struct placement_clauses *clauses_of_lists); /* ... which this gives the solver */
+void placement_clauses_need(const struct placement_clauses *clauses_of_lists,
+                            struct explanation *explanation); /* what their lemmas rest on */
+void placement_clauses_write(const struct placement_clauses *clauses_of_lists,
+                             struct explanation *explanation); /* their lemmas */
 
-/* prove.c: the clauses of the cycles so far have no model: fills in the evidence. ISO_VIOLATED; ISO_UNDECIDED: out of
+/* prove.c: the clauses of the cycles so far have no model: fills in the evidence. STEP_CONTRADICTION; STEP_STOPPED: out of
  * time */
-enum iso_status open_prove(struct open *open);
+enum step_result open_prove(struct open *open);
 bool open_ask_stop(void *engine); /* for a solver */
 
 #endif

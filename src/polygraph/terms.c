@@ -3,38 +3,39 @@
 
 uint32_t event_of(const struct engine *engine, uint32_t node)
 {
-    return engine->serial ? 2 * engine->transaction[node] : 2 * engine->transaction[node / 2] + (node & 1);
+    return engine->serial ? 2 * engine->transactions.in_history[node]
+                          : 2 * engine->transactions.in_history[node / 2] + (node & 1);
 }
 
 static uint32_t writer_of(const struct engine *engine, uint32_t version)
 {
-    return version == INITIAL ? ISO_NONE : engine->transaction[engine->version_transaction[version]];
+    return version == INITIAL ? ISO_NONE : engine->transactions.in_history[engine->versions.transaction[version]];
 }
 
 static uint32_t begin_of_read(const struct engine *engine, uint32_t read)
 {
-    return node_begin(engine, engine->read_transaction[read]);
+    return node_begin(engine, engine->reads.transaction[read]);
 }
 
 struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uint32_t version, bool reads)
 {
     return (struct iso_literal){reads ? ISO_LITERAL_READS : ISO_LITERAL_NOT_READS,
-                                engine->transaction[engine->read_transaction[read]], writer_of(engine, version),
-                                engine->read_key[read]};
+                                engine->transactions.in_history[engine->reads.transaction[read]],
+                                writer_of(engine, version), engine->reads.key[read]};
 }
 
 struct iso_literal literal_order(const struct engine *engine, uint32_t earlier, uint32_t later)
 {
     return (struct iso_literal){ISO_LITERAL_ORDER, writer_of(engine, earlier), writer_of(engine, later),
-                                engine->version_key[earlier]};
+                                engine->versions.key[earlier]};
 }
 
 struct iso_literal literal_placed(const struct engine *engine, uint32_t placement, bool placed)
 {
     const struct placement *item = &engine->placements->items[placement];
     return (struct iso_literal){placed ? ISO_LITERAL_PLACED : ISO_LITERAL_NOT_PLACED,
-                                engine->transaction[engine->write_transaction[item->write]], item->at,
-                                engine->write_key[item->write]};
+                                engine->transactions.in_history[engine->writes.transaction[item->write]], item->at,
+                                engine->writes.key[item->write]};
 }
 
 struct iso_edge edge_between(const struct engine *engine, enum iso_edge_kind kind, uint32_t from, uint32_t to,
@@ -46,19 +47,19 @@ struct iso_edge edge_between(const struct engine *engine, enum iso_edge_kind kin
 struct iso_edge edge_wr(const struct engine *engine, uint32_t read, uint32_t version)
 {
     return edge_between(engine, ISO_EDGE_WR, version_commit(engine, version), begin_of_read(engine, read),
-                        engine->read_key[read]);
+                        engine->reads.key[read]);
 }
 
 struct iso_edge edge_ww(const struct engine *engine, uint32_t earlier, uint32_t later)
 {
     return edge_between(engine, ISO_EDGE_WW, version_commit(engine, earlier), version_begin(engine, later),
-                        engine->version_key[later]);
+                        engine->versions.key[later]);
 }
 
 struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t version, uint32_t later)
 {
     struct iso_edge result = edge_between(engine, ISO_EDGE_RW, begin_of_read(engine, read),
-                                          version_commit(engine, later), engine->read_key[read]);
+                                          version_commit(engine, later), engine->reads.key[read]);
     result.via = writer_of(engine, version);
     return result;
 }

@@ -18,7 +18,7 @@ struct ending {
 /* One of unknown outcome may take effect long after its client gave up. */
 static bool has_end(const struct engine *engine, uint32_t t)
 {
-    uint32_t transaction = engine->transaction[t];
+    uint32_t transaction = engine->transactions.in_history[t];
     return engine->history->ended[transaction] && iso_status_of(engine->history, transaction) == ISO_COMMITTED;
 }
 
@@ -27,12 +27,12 @@ uint32_t times_count(const struct engine *engine)
     uint32_t count = 0;
     if (!iso_model_needs_times(engine->options->model) || !engine->history->begun || !engine->history->ended)
         return 0;
-    for (uint32_t t = 0; t < engine->count; t++)
+    for (uint32_t t = 0; t < engine->transactions.count; t++)
         count += has_end(engine, t);
     return count;
 }
 
-static int compare(const void *left, const void *right)
+static int compare_endings(const void *left, const void *right)
 {
     const struct ending *a = left, *b = right;
     if (a->ended != b->ended)
@@ -51,8 +51,8 @@ static uint32_t count_before(const struct engine *engine, const struct ending *e
     uint32_t low = 0;
     while (low < count) {
         uint32_t middle = low + (count - low) / 2;
-        if (iso_history_ended_before(engine->history, engine->transaction[endings[middle].transaction],
-                                     engine->transaction[t], engine->options->drift))
+        if (iso_history_ended_before(engine->history, engine->transactions.in_history[endings[middle].transaction],
+                                     engine->transactions.in_history[t], engine->options->drift))
             low = middle + 1;
         else
             count = middle;
@@ -62,21 +62,21 @@ static uint32_t count_before(const struct engine *engine, const struct ending *e
 
 void times_add(struct engine *engine)
 {
-    uint32_t count = engine->node_count - engine->event_count, end = 0, first = engine->event_count;
+    uint32_t count = engine->graph.node_count - engine->graph.event_count, end = 0, first = engine->graph.event_count;
     if (!count)
         return;
     struct ending *endings = iso_allocate(count * sizeof *endings);
-    for (uint32_t t = 0; t < engine->count; t++) {
+    for (uint32_t t = 0; t < engine->transactions.count; t++) {
         if (has_end(engine, t))
-            endings[end++] = (struct ending){engine->history->ended[engine->transaction[t]], t};
+            endings[end++] = (struct ending){engine->history->ended[engine->transactions.in_history[t]], t};
     }
-    qsort(endings, count, sizeof *endings, compare);
+    qsort(endings, count, sizeof *endings, compare_endings);
     for (uint32_t i = 0; i < count; i++) {
         add_edge(engine, node_commit(engine, endings[i].transaction), first + i);
         if (i)
             add_edge(engine, first + i - 1, first + i);
     }
-    for (uint32_t t = 0; t < engine->count; t++) {
+    for (uint32_t t = 0; t < engine->transactions.count; t++) {
         uint32_t before = count_before(engine, endings, count, t);
         bool older_snapshot = engine->options->model == ISO_MODEL_GSI;
         if (before)

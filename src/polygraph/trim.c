@@ -17,7 +17,7 @@ struct trimmer {
     uint32_t clause_capacity;
 };
 
-static void reserve(struct trimmer *trimmer, uint32_t count)
+static void reserve_clause(struct trimmer *trimmer, uint32_t count)
 {
     if (count <= trimmer->clause_capacity)
         return;
@@ -34,8 +34,8 @@ static int variable_of(struct trimmer *trimmer, uint32_t kind, uint32_t a, uint3
 
 static uint32_t find_read(const struct engine *engine, uint32_t transaction, uint32_t key)
 {
-    uint32_t t = engine->local[transaction], read = engine->first_read[t];
-    while (read < engine->first_read[t + 1] && engine->read_key[read] != key)
+    uint32_t t = engine->transactions.local[transaction], read = engine->reads.first[t];
+    while (read < engine->reads.first[t + 1] && engine->reads.key[read] != key)
         read++;
     return read;
 }
@@ -48,9 +48,10 @@ static void add_choice(struct trimmer *trimmer, uint32_t transaction, uint32_t k
     variable_of(trimmer, ISO_LITERAL_READS, transaction, transaction, key, &is_new);
     if (!is_new)
         return;
-    uint32_t read = find_read(engine, transaction, key), set = engine->read_set[read], count = 0;
-    const uint32_t *writer = set == ISO_NONE ? &engine->read_writer[read] : engine->set_member + engine->set_first[set];
-    uint32_t members = set == ISO_NONE ? 1 : engine->set_first[set + 1] - engine->set_first[set];
+    uint32_t read = find_read(engine, transaction, key), set = engine->reads.set[read], count = 0;
+    const uint32_t *writer =
+        set == ISO_NONE ? &engine->reads.writer[read] : engine->writer_sets.member + engine->writer_sets.first[set];
+    uint32_t members = set == ISO_NONE ? 1 : engine->writer_sets.first[set + 1] - engine->writer_sets.first[set];
     int *clause = iso_allocate(((size_t)members + 1) * sizeof *clause);
     for (uint32_t i = 0; i < members; i++) {
         struct iso_literal literal = literal_reads(engine, read, writer[i], true);
@@ -108,7 +109,7 @@ static bool is_justified(struct trimmer *trimmer, uint32_t number, const int *ne
 {
     const struct iso_lemma *lemma = &trimmer->evidence->lemmas[number];
     bool fine = true;
-    if (lemma->kind == ISO_LEMMA_LIST)
+    if (lemma->kind == ISO_LEMMA_LIST || lemma->kind == ISO_LEMMA_VERSIONS)
         return true;
     for (uint32_t i = 0; i < lemma->literal_count; i++)
         derivation_assume(trimmer->derivation, -trimmer->clause[i]);
@@ -132,7 +133,7 @@ static bool check_lemma(struct trimmer *trimmer, uint32_t number)
 {
     const struct iso_lemma *lemma = &trimmer->evidence->lemmas[number];
     int *needs = iso_allocate((2 * (size_t)lemma->edge_count + 1) * sizeof *needs);
-    reserve(trimmer, lemma->literal_count + 1);
+    reserve_clause(trimmer, lemma->literal_count + 1);
     for (uint32_t i = 0; i < lemma->literal_count; i++)
         trimmer->clause[i] = literal_of(trimmer, trimmer->evidence->literals[lemma->first_literal + i]);
     for (uint32_t i = 0; i < lemma->edge_count; i++)
@@ -175,7 +176,7 @@ static void copy_lemma(const struct iso_evidence *evidence, uint32_t number, uin
 }
 
 /* Takes over `part`, whose lemmas are those that are kept. The cycle to be shown stays the same, or is the last one. */
-static void take(struct engine *engine, struct iso_evidence *part, const bool *kept)
+static void take_over(struct engine *engine, struct iso_evidence *part, const bool *kept)
 {
     struct iso_evidence *evidence = &engine->result->evidence;
     uint32_t shown = engine->result->cycle_lemma, now = ISO_NONE, count = 0;
@@ -189,11 +190,12 @@ static void take(struct engine *engine, struct iso_evidence *part, const bool *k
     engine->result->cycle_lemma = shown == ISO_NONE ? ISO_NONE : now;
     part->model = evidence->model;
     part->drift = evidence->drift;
+    part->versions_by_commit = evidence->versions_by_commit;
     iso_evidence_release(evidence);
     *evidence = *part;
 }
 
-static void keep(struct engine *engine, const bool *kept)
+static void keep_lemmas(struct engine *engine, const bool *kept)
 {
     const struct iso_evidence *evidence = &engine->result->evidence;
     struct iso_evidence part;
@@ -202,10 +204,10 @@ static void keep(struct engine *engine, const bool *kept)
         if (kept[i])
             copy_lemma(evidence, i, ISO_NONE, &part);
     }
-    take(engine, &part, kept);
+    take_over(engine, &part, kept);
 }
 
-/* Only what the last lemma rests on; false: that is all, or it cannot be told. */
+/* Only what the last lemma rests on; false: that is all, or that is not known. */
 static bool trim_once(struct engine *engine)
 {
     const struct iso_evidence *evidence = &engine->result->evidence;
@@ -216,7 +218,7 @@ static bool trim_once(struct engine *engine)
         count += needed[i];
     fine = fine && count < evidence->lemma_count;
     if (fine)
-        keep(engine, needed);
+        keep_lemmas(engine, needed);
     iso_free(needed);
     return fine;
 }
@@ -238,7 +240,7 @@ static bool try_without(struct engine *engine, uint32_t number, uint32_t literal
     }
     bool fine = check_all(engine, &part, needed);
     if (fine)
-        take(engine, &part, kept);
+        take_over(engine, &part, kept);
     else
         iso_evidence_release(&part);
     return fine;
@@ -249,14 +251,15 @@ static bool minimise_lemma(struct engine *engine, uint32_t number)
 {
     const struct iso_evidence *evidence = &engine->result->evidence;
     bool smaller = false;
-    if (evidence->lemmas[number].kind == ISO_LEMMA_LIST || evidence->lemma_count > SHORTER)
+    enum iso_lemma_kind kind = evidence->lemmas[number].kind;
+    if (kind == ISO_LEMMA_LIST || kind == ISO_LEMMA_VERSIONS || evidence->lemma_count > SHORTER)
         return false;
     for (uint32_t i = evidence->lemmas[number].literal_count; i-- > 0 && evidence->lemmas[number].literal_count > 1;)
         smaller |= try_without(engine, number, i);
     return smaller;
 }
 
-static bool minimise(struct engine *engine)
+static bool minimise_proof(struct engine *engine)
 {
     bool smaller = false;
     for (uint32_t number = engine->result->evidence.lemma_count - 1; number-- > 0 && !engine_must_stop(engine);)
@@ -270,6 +273,6 @@ void trim_proof(struct engine *engine)
         ;
     if (engine->result->evidence.lemma_count > SHORT)
         return;
-    while (minimise(engine))
+    while (minimise_proof(engine))
         ;
 }

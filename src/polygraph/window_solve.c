@@ -1,4 +1,4 @@
-/* One window: the events between two places of the order, all before them done, all after them still to come.
+/* One window: the events between two positions of the order, all before them done, all after them still to come.
  *
  * Variables are the pairs of versions of a key that commit inside (true: as they stand), and what the open reads that
  * begin inside see: a version of the window, or the one that stood before it. Edges follow from the facts, from both,
@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "base/components.h"
 #include "polygraph/windows.h"
 #include "solver/solver.h"
 
@@ -42,7 +43,7 @@ struct window {
     struct windows *windows;
     struct engine *engine;
     struct iso_solver *solver;
-    uint32_t first, count; /* places */
+    uint32_t first, count; /* positions */
     struct block *blocks;
     uint32_t block_count, block_capacity, pair_count;
     int8_t *known;          /* by variable of a pair: 1, -1: its value in any case; 0: open */
@@ -50,10 +51,10 @@ struct window {
     uint32_t choice_count, choice_capacity;
     struct bound *edges;
     uint32_t edge_count, edge_capacity;
-    uint32_t *first_edge; /* by place, once they are sorted */
-    /* a model: its edges by place, where each leads and its number */
+    uint32_t *first_edge; /* by position, once they are sorted */
+    /* a model: its edges by position, where each leads and its number */
     uint32_t *first_active, *active_to, *active;
-    uint32_t *first_reverse, *reverse; /* by the place it leads to: the number of the edge */
+    uint32_t *first_reverse, *reverse; /* by the position it leads to: the number of the edge */
     bool too_much;
     /* sorting a model */
     struct agenda agenda;
@@ -61,18 +62,18 @@ struct window {
     /* cycles */
     bool *used; /* by edge: on a cycle of this round */
     struct front {
-        uint32_t *by, *queue, head, end; /* by place: the edge that led there */
+        uint32_t *by, *queue, head, end; /* by position: the edge that led there */
     } fronts[2];                         /* forward, backward */
-    uint32_t *visited, round;            /* by place: two numbers a round, one a front */
+    uint32_t *visited, round;            /* by position: two numbers a round, one a front */
     int *clause;
     uint32_t clause_count, clause_capacity;
 };
 
 /* ---- variables ---- */
 
-static bool is_inside(const struct window *window, uint32_t place)
+static bool is_inside(const struct window *window, uint32_t position)
 {
-    return place - window->first < window->count;
+    return position - window->first < window->count;
 }
 
 static const struct block *block_of(const struct window *window, uint32_t key)
@@ -95,9 +96,10 @@ static void add_block(struct window *window, uint32_t key, uint32_t version)
     struct windows *windows = window->windows;
     const struct engine *engine = window->engine;
     uint32_t first = windows->sorted_at[version], end = first + 1;
-    while (first > engine->first_version[key] && is_inside(window, commit_place(windows, windows->sorted[first - 1])))
+    while (first > engine->versions.first[key] &&
+           is_inside(window, commit_position(windows, windows->sorted[first - 1])))
         first--;
-    while (end < engine->first_version[key + 1] && is_inside(window, commit_place(windows, windows->sorted[end])))
+    while (end < engine->versions.first[key + 1] && is_inside(window, commit_position(windows, windows->sorted[end])))
         end++;
     if (window->block_count == window->block_capacity) {
         window->block_capacity = (uint32_t)iso_column_capacity(window->block_capacity, window->block_count + 1u);
@@ -127,20 +129,20 @@ static int add_choice(struct window *window, uint32_t read, uint32_t version)
 
 static void put_edge(struct window *window, uint32_t from, uint32_t to, int first, int second)
 {
-    uint32_t from_place = window->windows->place[from], to_place = window->windows->place[to];
+    uint32_t from_position = window->windows->position[from], to_position = window->windows->position[to];
     if (window->edge_count == window->edge_capacity) {
         size_t old = window->edge_capacity, next = iso_column_capacity(old, old + 1), size = sizeof *window->edges;
         window->edges = iso_column_grow(window->edges, old * size, next * size);
         window->edge_capacity = (uint32_t)next;
     }
     window->edges[window->edge_count++] =
-        (struct bound){from_place - window->first, to_place - window->first, first, second};
+        (struct bound){from_position - window->first, to_position - window->first, first, second};
     window->too_much |= window->edge_count > MOST_EDGES;
 }
 
 static bool node_is_inside(const struct window *window, uint32_t node)
 {
-    return is_inside(window, window->windows->place[node]);
+    return is_inside(window, window->windows->position[node]);
 }
 
 static void add_facts(struct window *window, uint32_t node)
@@ -148,9 +150,9 @@ static void add_facts(struct window *window, uint32_t node)
     const struct engine *engine = window->engine;
     if (node_goes_on(engine, node) && node_is_inside(window, node + 1))
         put_edge(window, node, node + 1, 0, 0);
-    for (uint32_t i = engine->first_out[node]; i != ISO_NONE; i = engine->facts[i].next_out) {
-        if (node_is_inside(window, engine->facts[i].to))
-            put_edge(window, node, engine->facts[i].to, 0, 0);
+    for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE; i = engine->graph.facts[i].next_out) {
+        if (node_is_inside(window, engine->graph.facts[i].to))
+            put_edge(window, node, engine->graph.facts[i].to, 0, 0);
     }
 }
 
@@ -159,7 +161,7 @@ static void add_unit(struct window *window, int literal)
     iso_solver_clause(window->solver, &literal, 1);
 }
 
-/* 1, -1: a literal of a pair, or none at all, holds or does not in any case; 0: that is open. */
+/* 1, -1: a literal of a pair, or none at all, is true or false in any case; 0: that is open. */
 static int known_value(const struct window *window, int literal)
 {
     uint32_t variable = (uint32_t)abs(literal);
@@ -189,10 +191,10 @@ static void look_at_pair(struct window *window, const struct block *block, uint3
 {
     const struct engine *engine = window->engine;
     int literal = literal_of(window, block, a, b), known = 0;
-    if (!is_inside(window, begin_place(window->windows, a)) ||
+    if (!is_inside(window, begin_position(window->windows, a)) ||
         reaches(engine, version_begin(engine, a), version_commit(engine, b)))
         known = 1;
-    else if (!is_inside(window, begin_place(window->windows, b)) ||
+    else if (!is_inside(window, begin_position(window->windows, b)) ||
              reaches(engine, version_begin(engine, b), version_commit(engine, a)))
         known = -1;
     if (known)
@@ -215,12 +217,13 @@ static bool is_seen_later(const struct window *window, uint32_t version)
     const struct windows *windows = window->windows;
     const struct engine *engine = window->engine;
     uint32_t end = window->first + window->count;
-    for (uint32_t read = engine->version_reader[version]; read != ISO_NONE; read = engine->read_next[read]) {
-        if (windows->place[node_begin(engine, engine->read_transaction[read])] >= end)
+    for (uint32_t read = engine->versions.reader[version]; read != ISO_NONE; read = engine->reads.next[read]) {
+        if (windows->position[node_begin(engine, engine->reads.transaction[read])] >= end)
             return true;
     }
     for (uint32_t read = windows->first_seer[version]; read != ISO_NONE; read = windows->next_seer[read]) {
-        if (windows->seen[read] == version && windows->place[node_begin(engine, engine->read_transaction[read])] >= end)
+        if (windows->seen[read] == version &&
+            windows->position[node_begin(engine, engine->reads.transaction[read])] >= end)
             return true;
     }
     return false;
@@ -246,7 +249,7 @@ static void add_block_edges(struct window *window, const struct block *block)
     const struct engine *engine = window->engine;
     const uint32_t *versions = window->windows->sorted + block->first;
     uint32_t next = block->first + block->count;
-    bool commits_later = next < engine->first_version[block->key + 1];
+    bool commits_later = next < engine->versions.first[block->key + 1];
     for (uint32_t i = 0; i < block->count; i++) {
         for (uint32_t j = i + 1; j < block->count; j++)
             add_pair(window, block, versions[i], versions[j]);
@@ -262,11 +265,11 @@ static void add_read_edges(struct window *window, const struct block *block, uin
                            int literal)
 {
     const struct engine *engine = window->engine;
-    uint32_t t = engine->read_transaction[read], begin = node_begin(engine, t);
-    bool inside = version != INITIAL && is_inside(window, commit_place(window->windows, version));
+    uint32_t t = engine->reads.transaction[read], begin = node_begin(engine, t);
+    bool inside = version != INITIAL && is_inside(window, commit_position(window->windows, version));
     for (uint32_t i = 0; i < block->count; i++) {
         uint32_t later = window->windows->sorted[block->first + i];
-        if (later != version && engine->version_transaction[later] != t)
+        if (later != version && engine->versions.transaction[later] != t)
             add_edge(window, begin, version_commit(engine, later),
                      inside ? literal_of(window, block, version, later) : literal, inside ? literal : 0);
     }
@@ -276,10 +279,10 @@ static void add_read_edges(struct window *window, const struct block *block, uin
 static uint32_t version_before(const struct window *window, uint32_t key)
 {
     const struct windows *windows = window->windows;
-    uint32_t start = window->engine->first_version[key], low = start, high = window->engine->first_version[key + 1];
+    uint32_t start = window->engine->versions.first[key], low = start, high = window->engine->versions.first[key + 1];
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (commit_place(windows, windows->sorted[middle]) < window->first)
+        if (commit_position(windows, windows->sorted[middle]) < window->first)
             low = middle + 1;
         else
             high = middle;
@@ -299,18 +302,18 @@ static void add_literal(struct window *window, int literal)
 static void add_open_read(struct window *window, uint32_t read)
 {
     const struct engine *engine = window->engine;
-    uint32_t first = engine->first_candidate[read], before = version_before(window, engine->read_key[read]);
-    const struct block *block = block_of(window, engine->read_key[read]);
+    uint32_t first = engine->candidates.first[read], before = version_before(window, engine->reads.key[read]);
+    const struct block *block = block_of(window, engine->reads.key[read]);
     window->clause_count = 0;
-    for (uint32_t i = first; i < first + engine->candidate_count[read]; i++) {
-        uint32_t version = engine->candidates[i];
-        bool inside = version != INITIAL && is_inside(window, commit_place(window->windows, version));
+    for (uint32_t i = first; i < first + engine->candidates.count[read]; i++) {
+        uint32_t version = engine->candidates.version[i];
+        bool inside = version != INITIAL && is_inside(window, commit_position(window->windows, version));
         if (!inside && version != before)
             continue;
         int literal = add_choice(window, read, version);
         add_literal(window, literal);
         if (inside)
-            add_edge(window, version_commit(engine, version), node_begin(engine, engine->read_transaction[read]),
+            add_edge(window, version_commit(engine, version), node_begin(engine, engine->reads.transaction[read]),
                      literal, 0);
         if (block)
             add_read_edges(window, block, read, version, literal);
@@ -321,12 +324,12 @@ static void add_open_read(struct window *window, uint32_t read)
 static void add_reads(struct window *window, uint32_t t)
 {
     const struct engine *engine = window->engine;
-    for (uint32_t read = engine->first_read[t]; read < engine->first_read[t + 1]; read++) {
-        const struct block *block = block_of(window, engine->read_key[read]);
-        if (engine->read_writer[read] == OPEN)
+    for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++) {
+        const struct block *block = block_of(window, engine->reads.key[read]);
+        if (engine->reads.writer[read] == OPEN)
             add_open_read(window, read);
         else if (block)
-            add_read_edges(window, block, read, engine->read_writer[read], 0);
+            add_read_edges(window, block, read, engine->reads.writer[read], 0);
     }
 }
 
@@ -336,8 +339,8 @@ static void sort_edges(struct window *window)
     window->first_edge = iso_allocate_zeroed((size_t)window->count + 3, sizeof *window->first_edge);
     for (uint32_t i = 0; i < window->edge_count; i++)
         window->first_edge[window->edges[i].from + 2]++;
-    for (uint32_t place = 0; place < window->count; place++)
-        window->first_edge[place + 2] += window->first_edge[place + 1];
+    for (uint32_t position = 0; position < window->count; position++)
+        window->first_edge[position + 2] += window->first_edge[position + 1];
     for (uint32_t i = 0; i < window->edge_count; i++)
         sorted[window->first_edge[window->edges[i].from + 1]++] = window->edges[i];
     iso_column_free(window->edges, window->edge_capacity * sizeof *window->edges);
@@ -345,18 +348,18 @@ static void sort_edges(struct window *window)
 }
 
 /* False: too much. */
-static bool build(struct window *window)
+static bool build_window(struct window *window)
 {
     const struct engine *engine = window->engine;
     const uint32_t *nodes = window->windows->order + window->first;
     for (uint32_t i = 0; i < window->count; i++) {
-        uint32_t t = nodes[i] < engine->event_count ? node_transaction(engine, nodes[i]) : ISO_NONE;
+        uint32_t t = nodes[i] < engine->graph.event_count ? node_transaction(engine, nodes[i]) : ISO_NONE;
         add_facts(window, nodes[i]);
         if (t == ISO_NONE || nodes[i] != node_commit(engine, t))
             continue;
-        for (uint32_t write = engine->first_write[t]; write < engine->first_write[t + 1]; write++) {
-            if (!block_of(window, engine->write_key[write]))
-                add_block(window, engine->write_key[write], engine->version_of_write[write]);
+        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+            if (!block_of(window, engine->writes.key[write]))
+                add_block(window, engine->writes.key[write], engine->writes.version[write]);
         }
     }
     window->known = iso_allocate_zeroed((size_t)window->pair_count + 1, sizeof *window->known);
@@ -365,7 +368,7 @@ static bool build(struct window *window)
     for (uint32_t i = 0; i < window->block_count && !window->too_much; i++)
         add_block_edges(window, &window->blocks[i]);
     for (uint32_t i = 0; i < window->count && !window->too_much; i++) {
-        if (nodes[i] < engine->event_count && nodes[i] == node_begin(engine, node_transaction(engine, nodes[i])))
+        if (nodes[i] < engine->graph.event_count && nodes[i] == node_begin(engine, node_transaction(engine, nodes[i])))
             add_reads(window, node_transaction(engine, nodes[i]));
     }
     sort_edges(window);
@@ -374,21 +377,21 @@ static bool build(struct window *window)
 
 /* ---- models ---- */
 
-static bool holds(const bool *value, int literal)
+static bool literals_are_true(const bool *value, int literal)
 {
     return literal == 0 || (literal > 0 ? value[literal] : !value[-literal]);
 }
 
-static void activate(struct window *window)
+static void activate_edges(struct window *window)
 {
     uint32_t variables = window->pair_count + window->choice_count, end = 0;
     bool *value = iso_allocate(((size_t)variables + 1) * sizeof *value);
     for (uint32_t i = 1; i <= variables; i++)
         value[i] = iso_solver_value(window->solver, (int)i);
-    for (uint32_t place = 0; place < window->count; place++) {
-        window->first_active[place] = end;
-        for (uint32_t i = window->first_edge[place]; i < window->first_edge[place + 1]; i++) {
-            if (!holds(value, window->edges[i].first) || !holds(value, window->edges[i].second))
+    for (uint32_t position = 0; position < window->count; position++) {
+        window->first_active[position] = end;
+        for (uint32_t i = window->first_edge[position]; i < window->first_edge[position + 1]; i++) {
+            if (!literals_are_true(value, window->edges[i].first) || !literals_are_true(value, window->edges[i].second))
                 continue;
             window->active_to[end] = window->edges[i].to;
             window->active[end++] = i;
@@ -405,13 +408,13 @@ static void sort_model(struct window *window)
     memset(window->degree, 0, window->count * sizeof *window->degree);
     for (uint32_t i = 0; i < window->first_active[window->count]; i++)
         window->degree[window->active_to[i]]++;
-    for (uint32_t place = 0; place < window->count; place++) {
-        if (!window->degree[place])
-            agenda_add(&window->agenda, place);
+    for (uint32_t position = 0; position < window->count; position++) {
+        if (!window->degree[position])
+            agenda_add(&window->agenda, position);
     }
-    for (uint32_t place; (window->agenda.cursor = 0, place = agenda_take(&window->agenda)) != ISO_NONE;) {
-        window->sequence[end++] = place;
-        for (uint32_t i = window->first_active[place]; i < window->first_active[place + 1]; i++) {
+    for (uint32_t position; (window->agenda.cursor = 0, position = agenda_take(&window->agenda)) != ISO_NONE;) {
+        window->sequence[end++] = position;
+        for (uint32_t i = window->first_active[position]; i < window->first_active[position + 1]; i++) {
             if (--window->degree[window->active_to[i]] == 0)
                 agenda_add(&window->agenda, window->active_to[i]);
         }
@@ -425,29 +428,29 @@ static void list_reverse(struct window *window)
     memset(window->first_reverse, 0, ((size_t)window->count + 2) * sizeof *window->first_reverse);
     for (uint32_t a = 0; a < window->first_active[window->count]; a++)
         window->first_reverse[window->active_to[a] + 2]++;
-    for (uint32_t place = 0; place < window->count; place++)
-        window->first_reverse[place + 2] += window->first_reverse[place + 1];
+    for (uint32_t position = 0; position < window->count; position++)
+        window->first_reverse[position + 2] += window->first_reverse[position + 1];
     for (uint32_t a = 0; a < window->first_active[window->count]; a++)
         window->reverse[window->first_reverse[window->active_to[a] + 1]++] = window->active[a];
 }
 
-static void start_front(struct window *window, uint32_t side, uint32_t place)
+static void start_front(struct window *window, uint32_t side, uint32_t position)
 {
     struct front *front = &window->fronts[side];
-    front->queue[0] = place;
+    front->queue[0] = position;
     front->head = 0;
     front->end = 1;
-    window->visited[place] = 2 * window->round + side;
+    window->visited[position] = 2 * window->round + side;
 }
 
-/* The next place of a front goes on; the place where it meets the other one, or ISO_NONE. */
+/* The next position of a front goes on; the position where it meets the other one, or ISO_NONE. */
 static uint32_t advance_front(struct window *window, uint32_t side, uint32_t component)
 {
     struct front *front = &window->fronts[side];
-    uint32_t place = front->queue[front->head++], mark = 2 * window->round + side;
+    uint32_t position = front->queue[front->head++], mark = 2 * window->round + side;
     const uint32_t *first = side ? window->first_reverse : window->first_active;
     const uint32_t *edges = side ? window->reverse : window->active;
-    for (uint32_t a = first[place]; a < first[place + 1]; a++) {
+    for (uint32_t a = first[position]; a < first[position + 1]; a++) {
         uint32_t i = edges[a], next = side ? window->edges[i].from : window->edges[i].to;
         if (window->component[next] != component || window->used[i] || window->visited[next] == mark)
             continue;
@@ -487,16 +490,16 @@ static void take_edge(struct window *window, uint32_t i)
 }
 
 /* The clause of a cycle that edge i closes, if there is one. */
-static bool add_cycle(struct window *window, uint32_t place, uint32_t i)
+static bool add_cycle(struct window *window, uint32_t position, uint32_t i)
 {
-    uint32_t to = window->edges[i].to, meeting = find_path(window, to, place);
+    uint32_t to = window->edges[i].to, meeting = find_path(window, to, position);
     if (meeting == ISO_NONE)
         return false;
     window->clause_count = 0;
     take_edge(window, i);
     for (uint32_t at = meeting; at != to; at = window->edges[window->fronts[0].by[at]].from)
         take_edge(window, window->fronts[0].by[at]);
-    for (uint32_t at = meeting; at != place; at = window->edges[window->fronts[1].by[at]].to)
+    for (uint32_t at = meeting; at != position; at = window->edges[window->fronts[1].by[at]].to)
         take_edge(window, window->fronts[1].by[at]);
     iso_solver_clause(window->solver, window->clause, window->clause_count);
     window->engine->result->counters.window_cycles++;
@@ -509,12 +512,12 @@ static bool add_cycles(struct window *window)
     uint32_t found = 0, in_vain = 0;
     memset(window->used, 0, window->edge_count * sizeof *window->used);
     list_reverse(window);
-    for (uint32_t place = 0; place < window->count; place++) {
-        for (uint32_t a = window->first_active[place]; a < window->first_active[place + 1]; a++) {
+    for (uint32_t position = 0; position < window->count; position++) {
+        for (uint32_t a = window->first_active[position]; a < window->first_active[position + 1]; a++) {
             uint32_t i = window->active[a], to = window->active_to[a];
-            if (to > place || window->component[to] != window->component[place] || window->used[i])
+            if (to > position || window->component[to] != window->component[position] || window->used[i])
                 continue;
-            if (add_cycle(window, place, i))
+            if (add_cycle(window, position, i))
                 found++;
             else
                 in_vain++;
@@ -538,7 +541,7 @@ static void keep_model(struct window *window)
             windows->seen[choice->read] = choice->version;
     }
     for (uint32_t i = 0; i < window->count; i++)
-        windows->place[nodes[window->sequence[i]]] = window->first + i;
+        windows->position[nodes[window->sequence[i]]] = window->first + i;
     for (uint32_t i = 0; i < window->count; i++)
         window->sequence[i] = nodes[window->sequence[i]];
     memcpy(nodes, window->sequence, window->count * sizeof *nodes);
@@ -546,7 +549,7 @@ static void keep_model(struct window *window)
         windows_sort_versions(windows, window->blocks[i].first, window->blocks[i].first + window->blocks[i].count);
 }
 
-static enum iso_status run_rounds(struct window *window)
+static enum step_result solve_rounds(struct window *window)
 {
     /* every variable must be known to the solver */
     for (uint32_t i = 1; i <= window->pair_count + window->choice_count; i++)
@@ -555,20 +558,20 @@ static enum iso_status run_rounds(struct window *window)
         window->engine->result->counters.window_rounds++;
         enum iso_solver_answer answer = iso_solver_solve(window->solver, NULL, 0);
         if (answer == ISO_SOLVER_FALSE)
-            return ISO_VIOLATED;
+            return STEP_CONTRADICTION;
         if (answer == ISO_SOLVER_STOPPED || engine_must_stop(window->engine))
-            return ISO_UNDECIDED;
-        activate(window);
-        if (components_find(window->count, window->first_active, window->active_to, window->component) ==
+            return STEP_STOPPED;
+        activate_edges(window);
+        if (iso_components(window->count, window->first_active, window->active_to, window->component) ==
             window->count) {
             sort_model(window);
             keep_model(window);
-            return ISO_OK;
+            return STEP_DONE;
         }
         if (!add_cycles(window))
-            return ISO_UNDECIDED;
+            return STEP_STOPPED;
     }
-    return ISO_UNDECIDED;
+    return STEP_STOPPED;
 }
 
 static bool ask_stop(void *context)
@@ -576,7 +579,7 @@ static bool ask_stop(void *context)
     return engine_must_stop(context);
 }
 
-static void release(struct window *window)
+static void release_window(struct window *window)
 {
     for (uint32_t i = 0; i < window->block_count; i++)
         window->windows->block_of_key[window->blocks[i].key] = 0;
@@ -604,7 +607,7 @@ static void release(struct window *window)
     agenda_release(&window->agenda);
 }
 
-enum iso_status window_solve(struct windows *windows, uint32_t first, uint32_t end)
+enum step_result window_solve(struct windows *windows, uint32_t first, uint32_t end)
 {
     size_t size = ((size_t)(end - first) + 1) * sizeof(uint32_t);
     struct window window = {.windows = windows,
@@ -622,14 +625,14 @@ enum iso_status window_solve(struct windows *windows, uint32_t first, uint32_t e
                             .visited = memset(iso_allocate(size), 0, size)};
     agenda_init(&window.agenda, window.count);
     iso_solver_set_stop(window.solver, ask_stop, windows->engine);
-    enum iso_status status = ISO_UNDECIDED;
-    if (build(&window)) {
+    enum step_result status = STEP_STOPPED;
+    if (build_window(&window)) {
         window.active_to = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.active_to);
         window.reverse = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.reverse);
         window.active = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.active);
         window.used = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.used);
-        status = run_rounds(&window);
+        status = solve_rounds(&window);
     }
-    release(&window);
+    release_window(&window);
     return status;
 }

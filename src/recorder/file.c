@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/own.h"
 #include "recorder/ring.h"
 
 enum { PAGE = ISO_RECORDER_WHOLE_LINE, FREE_SECONDS = 5 };
@@ -42,7 +43,7 @@ struct file_sink {
     char trouble[256];      /* guarded by `lock` */
 };
 
-static bool abandoned(struct file_sink *sink)
+static bool is_abandoned(struct file_sink *sink)
 {
     pthread_mutex_lock(&sink->lock);
     bool is = sink->abandoned;
@@ -60,7 +61,7 @@ static size_t write_bytes(struct file_sink *sink, const char *bytes, size_t size
             done += (size_t)wrote;
         } else if (errno == EAGAIN) { /* a pipe whose reader is slow */
             struct pollfd room = {.fd = sink->descriptor, .events = POLLOUT};
-            if (abandoned(sink)) {
+            if (is_abandoned(sink)) {
                 errno = ETIMEDOUT;
                 break;
             }
@@ -73,7 +74,7 @@ static size_t write_bytes(struct file_sink *sink, const char *bytes, size_t size
 }
 
 /* Counts `lines` as written or lost; of lost ones nothing stays in a regular file. */
-static void account(struct file_sink *sink, uint64_t lines, size_t size, size_t done)
+static void count_lines(struct file_sink *sink, uint64_t lines, size_t size, size_t done)
 {
     int reason = errno;
     bool whole = done == size;
@@ -96,11 +97,11 @@ static void write_page(struct file_sink *sink)
     if (sink->used == 0)
         return;
     size_t size = sink->used;
-    account(sink, sink->lines, size, write_bytes(sink, sink->page, size));
+    count_lines(sink, sink->lines, size, write_bytes(sink, sink->page, size));
     sink->used = sink->lines = 0;
 }
 
-static size_t room(const struct file_sink *sink)
+static size_t room_in_page(const struct file_sink *sink)
 {
     return sink->regular ? PAGE - sink->offset % PAGE - sink->used : PAGE - sink->used;
 }
@@ -109,7 +110,7 @@ static size_t room(const struct file_sink *sink)
 static void turn_page(struct file_sink *sink)
 {
     if (sink->regular) {
-        size_t rest = room(sink);
+        size_t rest = room_in_page(sink);
         memset(sink->page + sink->used, ' ', rest);
         sink->used += rest;
         if (rest > 0)
@@ -125,7 +126,7 @@ static void write_long(struct file_sink *sink, uint64_t place, size_t size)
     errno = ENOMEM;
     if (line)
         recorder_ring_copy(&sink->ring, place, 0, line, size);
-    account(sink, 1, size, line ? write_bytes(sink, line, size) : 0);
+    count_lines(sink, 1, size, line ? write_bytes(sink, line, size) : 0);
     free(line);
 }
 
@@ -136,7 +137,7 @@ static void write_record(struct file_sink *sink, uint64_t place)
         write_long(sink, place, size);
         return;
     }
-    if (size > room(sink)) {
+    if (size > room_in_page(sink)) {
         turn_page(sink);
         recorder_ring_done(&sink->ring, place);
     }
@@ -158,7 +159,7 @@ static void *write_records(void *context)
 {
     struct file_sink *sink = context;
     uint64_t place = 0, head;
-    while ((head = recorder_ring_wait(&sink->ring)) != place && !abandoned(sink)) {
+    while ((head = recorder_ring_wait(&sink->ring)) != place && !is_abandoned(sink)) {
         for (; place < head; place = recorder_ring_next(&sink->ring, place))
             write_record(sink, place);
         write_page(sink);
@@ -242,7 +243,7 @@ static off_t last_line(int descriptor, off_t size)
 }
 
 /* Cuts off what a killed recorder left of a line; a last line of anybody else is ended. */
-static bool mend(struct file_sink *sink, off_t size)
+static bool mend_end(struct file_sink *sink, off_t size)
 {
     off_t start = last_line(sink->descriptor, size);
     char line[sizeof record_start - 1];
@@ -261,12 +262,17 @@ static bool mend(struct file_sink *sink, off_t size)
 
 static bool open_file(struct file_sink *sink, const char *path, struct iso_error *error)
 {
-    int flags = O_APPEND | O_CLOEXEC | O_NONBLOCK;
+    int flags = O_APPEND | O_NONBLOCK;
     struct stat status;
+    struct iso_error refused = {.status = ISO_OK}; /* the caller's may hold one of before */
     bool exists = stat(path, &status) == 0;
     flags |= exists && !S_ISREG(status.st_mode) ? O_WRONLY : O_RDWR | O_CREAT;
-    sink->descriptor = open(path, flags, 0666);
-    if (sink->descriptor < 0 || fstat(sink->descriptor, &status) != 0) {
+    sink->descriptor = iso_own_open(path, flags, &refused);
+    if (sink->descriptor < 0) {
+        iso_error_set(error, refused.status, "%s", refused.text);
+        return false;
+    }
+    if (fstat(sink->descriptor, &status) != 0) {
         iso_error_set(error, ISO_FAILED, "%s: %s", path, strerror(errno));
         return false;
     }
@@ -277,7 +283,7 @@ static bool open_file(struct file_sink *sink, const char *path, struct iso_error
         iso_error_set(error, ISO_FAILED, "%s: another recorder writes it", path);
         return false;
     }
-    if (fstat(sink->descriptor, &status) != 0 || !mend(sink, status.st_size)) {
+    if (fstat(sink->descriptor, &status) != 0 || !mend_end(sink, status.st_size)) {
         iso_error_set(error, ISO_FAILED, "%s: %s", path, strerror(errno));
         return false;
     }

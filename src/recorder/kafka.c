@@ -28,7 +28,7 @@ struct kafka_sink {
 };
 
 /* On the thread that polls. */
-static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, void *context)
+static void on_delivery(rd_kafka_t *client, const rd_kafka_message_t *message, void *context)
 {
     struct kafka_sink *sink = context;
     (void)client;
@@ -47,7 +47,7 @@ static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, voi
 }
 
 /* On any thread of the client, which would else write to the application's stderr. */
-static void complained(const rd_kafka_t *client, int level, const char *facility, const char *text)
+static void on_log(const rd_kafka_t *client, int level, const char *facility, const char *text)
 {
     struct kafka_sink *sink = rd_kafka_opaque(client);
     (void)level, (void)facility;
@@ -90,7 +90,7 @@ static void send_watermark(struct kafka_sink *sink)
         sink->told = least;
 }
 
-static int64_t milliseconds(void)
+static int64_t now_ms(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -100,13 +100,13 @@ static int64_t milliseconds(void)
 static void *listen_for_deliveries(void *context)
 {
     struct kafka_sink *sink = context;
-    int64_t next = milliseconds() + sink->watermark_ms;
+    int64_t next = now_ms() + sink->watermark_ms;
     while (!atomic_load(&sink->closing)) {
-        int64_t left = sink->watermark_ms ? next - milliseconds() : POLL_MILLISECONDS;
+        int64_t left = sink->watermark_ms ? next - now_ms() : POLL_MILLISECONDS;
         rd_kafka_poll(sink->client, left < 0 ? 0 : left < POLL_MILLISECONDS ? (int)left : POLL_MILLISECONDS);
-        if (sink->watermark_ms && milliseconds() >= next) {
+        if (sink->watermark_ms && now_ms() >= next) {
             send_watermark(sink);
-            next = milliseconds() + sink->watermark_ms;
+            next = now_ms() + sink->watermark_ms;
         }
     }
     return NULL;
@@ -166,7 +166,7 @@ static void kafka_free(void *context)
 
 static const struct recorder_sink kafka_functions = {kafka_take, kafka_flush, kafka_count, kafka_free};
 
-static bool set(rd_kafka_conf_t *conf, const char *name, const char *value, struct iso_error *error)
+static bool set_property(rd_kafka_conf_t *conf, const char *name, const char *value, struct iso_error *error)
 {
     char text[256];
     if (rd_kafka_conf_set(conf, name, value, text, sizeof text) == RD_KAFKA_CONF_OK)
@@ -176,17 +176,19 @@ static bool set(rd_kafka_conf_t *conf, const char *name, const char *value, stru
 }
 
 /* The buffer's size becomes librdkafka's queue's; properties of the caller come later and win. */
-static bool configure(rd_kafka_conf_t *conf, const char *const *properties, size_t buffer, struct iso_error *error)
+static bool configure_client(rd_kafka_conf_t *conf, const char *const *properties, size_t buffer,
+                             struct iso_error *error)
 {
     char kilobytes[24], messages[24];
     size_t kib = buffer / 1024 ? buffer / 1024 : 1, count = buffer / 128 ? buffer / 128 : 1;
     snprintf(kilobytes, sizeof kilobytes, "%zu", kib < 2097151 ? kib : 2097151);
     snprintf(messages, sizeof messages, "%zu", count < 10000000 ? count : 10000000);
-    bool good = set(conf, "enable.idempotence", "true", error) && set(conf, "linger.ms", "5", error) &&
-                set(conf, "queue.buffering.max.kbytes", kilobytes, error) &&
-                set(conf, "queue.buffering.max.messages", messages, error);
+    bool good = set_property(conf, "enable.idempotence", "true", error) &&
+                set_property(conf, "linger.ms", "5", error) &&
+                set_property(conf, "queue.buffering.max.kbytes", kilobytes, error) &&
+                set_property(conf, "queue.buffering.max.messages", messages, error);
     for (; good && properties[0] && properties[1]; properties += 2)
-        good = set(conf, properties[0], properties[1], error);
+        good = set_property(conf, properties[0], properties[1], error);
     return good;
 }
 
@@ -194,10 +196,10 @@ static bool start_client(struct kafka_sink *sink, const char *const *properties,
 {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     rd_kafka_conf_set_opaque(conf, sink);
-    rd_kafka_conf_set_dr_msg_cb(conf, delivered);
-    rd_kafka_conf_set_log_cb(conf, complained);
+    rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
+    rd_kafka_conf_set_log_cb(conf, on_log);
     char text[256];
-    if (!configure(conf, properties, buffer, error)) {
+    if (!configure_client(conf, properties, buffer, error)) {
         rd_kafka_conf_destroy(conf);
         return false;
     }

@@ -15,14 +15,16 @@ struct iso_recorder_session {
     struct recorder_text record;        /* head, number, operations */
     struct recorder_text statement;     /* what every operation of the statement ends with: ,"snapshot":"..." */
     struct recorder_text snapshot, xid; /* of the transaction; empty: not known */
+    size_t tid_first, tid_length;       /* where in `record` the tid is, with its quotes */
+    size_t operations;                  /* where they begin */
     uint64_t sno;
     uint64_t sts, cts;
-    bool has_sts, has_cts;
+    bool has_sts, has_cts, writes_from_stream;
     bool open;  /* between begin and end */
     bool given; /* in-band, and counted */
 };
 
-static void clear(struct recorder_text *text)
+static void clear_text(struct recorder_text *text)
 {
     text->used = 0;
     text->failed = false;
@@ -42,6 +44,7 @@ struct iso_recorder_session *iso_recorder_session_new(struct iso_recorder *recor
     recorder_put(&session->head, "{\"sid\":");
     recorder_put_string(&session->head, sid);
     recorder_put(&session->head, ",\"tid\":");
+    session->tid_first = session->head.used;
     recorder_put_string(&session->head, sid);
     if (session->sid && !session->head.failed) {
         session->head.used--; /* the tid goes on */
@@ -69,19 +72,42 @@ void iso_recorder_begin(struct iso_recorder_session *session)
 {
     if (!session)
         return;
-    clear(&session->record);
-    clear(&session->statement);
-    clear(&session->snapshot);
-    clear(&session->xid);
-    session->has_sts = session->has_cts = session->given = false;
+    clear_text(&session->record);
+    clear_text(&session->statement);
+    clear_text(&session->snapshot);
+    clear_text(&session->xid);
+    session->has_sts = session->has_cts = session->writes_from_stream = session->given = false;
     session->open = true;
     atomic_store(&session->floor.xmin, atomic_load(&session->recorder->floors.newest));
     recorder_put_bytes(&session->record, session->head.bytes, session->head.used);
     recorder_put(&session->record, ".");
     recorder_put_number(&session->record, session->sno);
-    recorder_put(&session->record, "\",\"sno\":");
+    recorder_put(&session->record, "\"");
+    session->tid_length = session->record.used - session->tid_first;
+    recorder_put(&session->record, ",\"sno\":");
     recorder_put_number(&session->record, session->sno);
     recorder_put(&session->record, ",\"ops\":[");
+    session->operations = session->record.used;
+}
+
+void iso_recorder_tid(struct iso_recorder_session *session, const char *tid)
+{
+    if (!session || !session->open || !tid)
+        return;
+    struct recorder_text *record = &session->record, name = {.limit = record->limit};
+    size_t first = session->tid_first, length = session->tid_length, behind = record->used - first - length;
+    recorder_put_string(&name, tid);
+    if (name.used > length)
+        recorder_put_bytes(record, name.bytes, name.used - length); /* room */
+    record->failed |= name.failed;
+    if (!record->failed) {
+        memmove(record->bytes + first + name.used, record->bytes + first + length, behind);
+        memcpy(record->bytes + first, name.bytes, name.used);
+        record->used = first + name.used + behind;
+        session->operations += name.used - length;
+        session->tid_length = name.used;
+    }
+    free(name.bytes);
 }
 
 void iso_recorder_start_timestamp(struct iso_recorder_session *session, uint64_t sts)
@@ -100,9 +126,15 @@ void iso_recorder_commit_timestamp(struct iso_recorder_session *session, uint64_
     session->has_cts = true;
 }
 
-static void keep(struct recorder_text *text, const char *string)
+void iso_recorder_writes_from_stream(struct iso_recorder_session *session)
 {
-    clear(text);
+    if (session)
+        session->writes_from_stream = true;
+}
+
+static void keep_text(struct recorder_text *text, const char *string)
+{
+    clear_text(text);
     if (string && *string)
         recorder_put_string(text, string);
 }
@@ -110,14 +142,14 @@ static void keep(struct recorder_text *text, const char *string)
 void iso_recorder_xid(struct iso_recorder_session *session, const char *xid)
 {
     if (session)
-        keep(&session->xid, xid);
+        keep_text(&session->xid, xid);
 }
 
 void iso_recorder_snapshot(struct iso_recorder_session *session, const char *snapshot)
 {
     if (!session)
         return;
-    keep(&session->snapshot, snapshot);
+    keep_text(&session->snapshot, snapshot);
     if (snapshot && session->open)
         recorder_floors_saw(&session->recorder->floors, snapshot, &session->floor);
 }
@@ -125,14 +157,14 @@ void iso_recorder_snapshot(struct iso_recorder_session *session, const char *sna
 void iso_recorder_statement(struct iso_recorder_session *session)
 {
     if (session)
-        clear(&session->statement);
+        clear_text(&session->statement);
 }
 
 void iso_recorder_statement_snapshot(struct iso_recorder_session *session, const char *snapshot)
 {
     if (!session)
         return;
-    clear(&session->statement);
+    clear_text(&session->statement);
     recorder_put(&session->statement, ",\"snapshot\":");
     recorder_put_string(&session->statement, snapshot);
     recorder_floors_saw(&session->recorder->floors, snapshot, NULL);
@@ -142,7 +174,7 @@ void iso_recorder_statement_timestamp(struct iso_recorder_session *session, uint
 {
     if (!session)
         return;
-    clear(&session->statement);
+    clear_text(&session->statement);
     recorder_put(&session->statement, ",\"ots\":\"");
     recorder_put_number(&session->statement, ots);
     recorder_put(&session->statement, "\"");
@@ -152,16 +184,18 @@ void iso_recorder_statement_lock(struct iso_recorder_session *session)
 {
     if (!session)
         return;
-    clear(&session->statement);
+    clear_text(&session->statement);
     recorder_put(&session->statement, ",\"lock\":true");
 }
 
 static void put_value(struct recorder_text *text, const char *value)
 {
-    if (value)
-        recorder_put_string(text, value);
-    else
+    if (!value)
         recorder_put(text, "null");
+    else if (*value == '\x02') /* reserved: readers would refuse the record */
+        text->failed = true;
+    else
+        recorder_put_string(text, value);
 }
 
 /* ,{"t":"r","k":"..." : the caller goes on. */
@@ -186,7 +220,7 @@ static void end_operation(struct iso_recorder_session *session)
     recorder_put(&session->record, "}");
 }
 
-static void operation(struct iso_recorder_session *session, char type, const char *key, const char *value)
+static void add_operation(struct iso_recorder_session *session, char type, const char *key, const char *value)
 {
     if (!start_operation(session, type, key))
         return;
@@ -197,17 +231,17 @@ static void operation(struct iso_recorder_session *session, char type, const cha
 
 void iso_recorder_read(struct iso_recorder_session *session, const char *key, const char *value)
 {
-    operation(session, 'r', key, value);
+    add_operation(session, 'r', key, value);
 }
 
 void iso_recorder_write(struct iso_recorder_session *session, const char *key, const char *value)
 {
-    operation(session, 'w', key, value);
+    add_operation(session, 'w', key, value);
 }
 
 void iso_recorder_append(struct iso_recorder_session *session, const char *key, const char *element)
 {
-    operation(session, 'a', key, element);
+    add_operation(session, 'a', key, element);
 }
 
 void iso_recorder_delete(struct iso_recorder_session *session, const char *key)
@@ -233,15 +267,15 @@ void iso_recorder_read_list(struct iso_recorder_session *session, const char *ke
 
 size_t iso_recorder_mark(const struct iso_recorder_session *session)
 {
-    return session ? session->record.used : 0;
+    return session && session->open ? session->record.used - session->operations : 0;
 }
 
 void iso_recorder_rollback_to(struct iso_recorder_session *session, size_t mark)
 {
     if (!session || !session->open)
         return;
-    assert(mark <= session->record.used);
-    session->record.used = mark;
+    assert(mark <= session->record.used - session->operations);
+    session->record.used = session->operations + mark;
 }
 
 static void put_member(struct recorder_text *record, const char *name, const struct recorder_text *value)
@@ -262,7 +296,7 @@ static void put_timestamp(struct recorder_text *record, const char *name, uint64
 }
 
 /* What stands behind the operations. */
-static void finish(struct iso_recorder_session *session, const char *status)
+static void finish_record(struct iso_recorder_session *session, const char *status)
 {
     struct recorder_text *record = &session->record;
     recorder_put(record, "]");
@@ -272,6 +306,8 @@ static void finish(struct iso_recorder_session *session, const char *status)
         put_timestamp(record, ",\"sts\":\"", session->sts);
     if (session->has_cts)
         put_timestamp(record, ",\"cts\":\"", session->cts);
+    if (session->writes_from_stream)
+        recorder_put(record, ",\"writes\":\"cdc\"");
     recorder_put(record, ",\"status\":\"");
     recorder_put(record, status);
     recorder_put(record, "\"}");
@@ -283,7 +319,7 @@ const char *iso_recorder_in_band(struct iso_recorder_session *session)
         return NULL;
     struct recorder_text *record = &session->record;
     size_t operations = record->used;
-    finish(session, "committed");
+    finish_record(session, "committed");
     recorder_put_bytes(record, "", 1);
     record->used = operations;
     if (record->failed)
@@ -298,14 +334,14 @@ static enum recorder_fate hand_over(struct iso_recorder_session *session, const 
 {
     struct iso_recorder *recorder = session->recorder;
     struct recorder_text *record = &session->record;
-    finish(session, status);
+    finish_record(session, status);
     recorder_put(record, "\n");
     if (record->failed || record->used > recorder->record_bytes)
         return RECORDER_REFUSED;
     return recorder->sink->take(recorder->context, session->sid, record->bytes, record->used);
 }
 
-static void end(struct iso_recorder_session *session, const char *status)
+static void end_transaction(struct iso_recorder_session *session, const char *status)
 {
     if (!session || !session->open)
         return;
@@ -320,15 +356,15 @@ static void end(struct iso_recorder_session *session, const char *status)
 
 void iso_recorder_commit(struct iso_recorder_session *session)
 {
-    end(session, "committed");
+    end_transaction(session, "committed");
 }
 
 void iso_recorder_abort(struct iso_recorder_session *session)
 {
-    end(session, "aborted");
+    end_transaction(session, "aborted");
 }
 
 void iso_recorder_unknown(struct iso_recorder_session *session)
 {
-    end(session, "unknown");
+    end_transaction(session, "unknown");
 }

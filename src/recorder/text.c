@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 
-static bool reserve(struct recorder_text *text, size_t size)
+static bool reserve_text(struct recorder_text *text, size_t size)
 {
     if (text->failed)
         return false;
@@ -28,7 +28,7 @@ static bool reserve(struct recorder_text *text, size_t size)
 
 void recorder_put_bytes(struct recorder_text *text, const void *bytes, size_t size)
 {
-    if (size == 0 || !reserve(text, size))
+    if (size == 0 || !reserve_text(text, size))
         return;
     memcpy(text->bytes + text->used, bytes, size);
     text->used += size;

@@ -1,4 +1,4 @@
-#include "report/report_private.h"
+#include "report/tools_private.h"
 
 void report_put_lines(const struct iso_argument *argument, struct iso_text *text)
 {

@@ -4,7 +4,7 @@
 
 #include "draw/escape.h"
 #include "explain/text.h"
-#include "report/report_private.h"
+#include "report/tools_private.h"
 
 static void put_violation(const struct iso_argument *argument, uint32_t number, struct iso_text *text)
 {

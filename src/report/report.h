@@ -1,27 +1,59 @@
-/* Verdicts for other tools: SARIF 2.1.0 (code scanning), JUnit XML (test reports), Markdown (a comment in a code
- * review), EDN in the form of Elle's results.
+/* Verdicts for programs (JSON) and for people (text).
  *
- * All are told from the same claims and arguments as the text. Timestamps are strings everywhere. Each appends to a
- * text. Threads: one at a time.
+ * The JSON object is a contract (include/iso/FORMATS.md): equal verdicts are equal bytes but for times and
+ * memory. Members that only some verdicts have: `repeats` (transactions that arrived again, aion
+ * only), `writes_unjudged` (NOCONFLICT not judged, written under a
+ * lock only) where it is not zero, and `note` on a snapshot-order violation. Both take a concluded verdict
+ * and its finished history. Write errors stay in the output. Threads: one at a time.
  */
 #ifndef ISO_REPORT_REPORT_H
 #define ISO_REPORT_REPORT_H
 
-#include "explain/argument.h"
+#include <stdbool.h>
 
-typedef void iso_report_writer(const struct iso_facts *facts, enum iso_wall wall, struct iso_text *text);
+#include "base/text.h"
+#include "bytes/output.h"
+#include "iso/polygraph.h"
+#include "iso/verdict.h"
 
-/* A run with a rule for each kind that was found and a result for each violation, at the lines of its records. */
-iso_report_writer iso_report_sarif;
+/* One line. `peak_rss_bytes`: the process's, as the caller measured it. */
+void iso_report_json(struct iso_output *output, const struct iso_verdict *verdict, uint64_t peak_rss_bytes);
 
-/* A failed test case for each violation; one that passes, or is skipped (undecided), if there is none. */
-iso_report_writer iso_report_junit;
+/* A headline, each listed violation as a paragraph, and what was not listed; `quiet`: the headline alone. */
+void iso_report_text(struct iso_output *output, const struct iso_verdict *verdict, bool quiet);
 
-/* At most ISO_MARKDOWN_BYTES, what a review comment may hold; the rest is counted. */
-enum { ISO_MARKDOWN_BYTES = 60000 };
-iso_report_writer iso_report_markdown;
+/* The same for what polygraph found. Its list has the findings before the graph, and the cycle that a rejected graph
+ * closes; `lemmas` says how many conclusions that cycle rests on beside the history's own facts (0: none, it is one of
+ * reads, writes and sessions alone). */
+struct iso_polygraph_report {
+    const struct iso_history *history;
+    const struct iso_polygraph_result *result;
+    enum iso_model model;
+    uint32_t max_findings;           /* listed; 0: all */
+    const struct iso_verdict *as_si; /* what was judged of reads beside the order of transactions; or NULL */
+    double seconds_load, seconds_total;
+    bool is_stream;      /* JSON: inputs are "TOPIC[PARTITION]", places in them offsets; no steps, times, memory */
+    const char *members; /* JSON: members to stand first, each with its comma behind it; or NULL */
+};
+void iso_report_polygraph_json(struct iso_output *output, const struct iso_polygraph_report *report,
+                               uint64_t peak_rss_bytes);
+/* How many violations that has in its list, and one of them, an object by itself. */
+uint32_t iso_report_polygraph_listed(const struct iso_polygraph_report *report);
+void iso_report_polygraph_violation(struct iso_text *text, const struct iso_polygraph_report *report, uint32_t index);
+void iso_report_polygraph_text(struct iso_output *output, const struct iso_polygraph_report *report, bool quiet);
 
-/* {:valid? false, :anomaly-types (...), :anomalies {...}, :not #{...}} */
-iso_report_writer iso_report_edn;
+/* "the snapshot 5:9:6 lacks xid 4, which ...": why two snapshots have no order. At most `size` bytes. */
+void iso_report_breach(const struct iso_verdict *verdict, const struct iso_violation *violation, char *text,
+                       size_t size);
+
+/* Where an operation stands in its transaction, from 0. */
+static inline uint32_t iso_report_operation_index(const struct iso_history *history, uint32_t transaction,
+                                                  uint32_t operation)
+{
+    return operation - history->first_operation[transaction];
+}
+
+/* NOCONFLICT: the first write of the key by the transaction, or ISO_NONE. */
+uint32_t iso_report_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key);
 
 #endif

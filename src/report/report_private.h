@@ -1,10 +1,56 @@
-/* What the formats share. Private to report. */
+/* What the reports share: pieces of JSON, pieces of sentences. Private to reporting. */
 #ifndef ISO_REPORT_REPORT_PRIVATE_H
 #define ISO_REPORT_REPORT_PRIVATE_H
 
 #include "report/report.h"
+#include "verdict/reported.h"
 
-/* The argument's steps, and before them its transactions, as lines: "T1 = transaction 9 (...)", "- ...". */
-void report_put_lines(const struct iso_argument *argument, struct iso_text *text);
+/* JSON: what a violation names (a tid of ISO_NONE is null), what a history consists of and how many of its reads were
+ * judged; writes out a text, which is empty then. */
+struct iso_reported_atom report_atom(const struct iso_history *history, iso_atom atom);
+struct iso_reported_atom report_tid(const struct iso_history *history, uint32_t transaction);
+struct iso_reported_value report_value(const struct iso_history *history, const struct iso_value *value);
+struct iso_reported_place report_place(const struct iso_history *history, uint32_t transaction, uint32_t operation);
+struct iso_reported_totals report_totals(const struct iso_history *history, const struct iso_verdict *reads);
+void report_write(struct iso_output *output, struct iso_text *text);
+
+/* Text: "3 keys"; an atom as a person writes it; "transaction 7 (session 2, h.jsonl:7, sts 41, cts 44)"; "key x". */
+void report_say_count(struct iso_output *output, uint64_t count, const char *singular, const char *plural);
+void report_say_atom(struct iso_output *output, const struct iso_history *history, iso_atom atom);
+void report_say_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value);
+void report_say_transaction(struct iso_output *output, const struct iso_history *history, uint32_t transaction);
+void report_say_key(struct iso_output *output, const struct iso_history *history, uint32_t key);
+void report_say_size(struct iso_output *output, const struct iso_history *history, const char *engine, double seconds);
+
+/* ---- polygraph's reports ---- */
+
+/* Findings in the order of reports: tids[0], name, key. The caller frees it. */
+struct iso_finding *report_sorted_findings(const struct iso_polygraph_report *report, uint32_t *count);
+
+/* The cycle to be shown, as transactions: edges inside a transaction are left out, and it starts behind the smallest
+ * tid. `count` 0: the evidence has none. */
+struct report_cycle {
+    const struct iso_evidence *evidence;
+    uint32_t first_edge, edge_count; /* of the lemma */
+    uint32_t start;                  /* the edge, from first_edge, that leads away from the smallest tid */
+    const char *anomaly;             /* NULL: no cycle */
+    uint32_t lemmas;
+};
+struct report_cycle report_find_cycle(const struct iso_polygraph_report *report);
+
+/* Edge number `index` from the start on; NULL: one inside a transaction. */
+const struct iso_edge *report_cycle_edge(const struct report_cycle *cycle, uint32_t index);
+
+static inline uint32_t report_edge_from(const struct iso_edge *edge)
+{
+    return edge->from / 2;
+}
+static inline uint32_t report_edge_to(const struct iso_edge *edge)
+{
+    return edge->to / 2;
+}
+
+/* "wr", "ww", "rw", "so", "rt", "implied". */
+const char *report_edge_name(enum iso_edge_kind kind);
 
 #endif

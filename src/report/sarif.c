@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "iso/version.h"
-#include "report/report_private.h"
+#include "report/tools_private.h"
 
 static void put_string(struct iso_text *text, const char *string)
 {

@@ -1,5 +1,6 @@
 #include "solver/solver.h"
 
+#include <assert.h>
 #include <ccadical.h>
 
 #include <limits.h>
@@ -12,6 +13,8 @@ struct iso_solver {
     void *stop_context;
     void (*learn)(void *context, const int *clause, uint32_t count);
     void *learn_context;
+    uint64_t clause_count;
+    enum iso_solver_answer answer; /* the last one, until a clause is added */
 };
 
 struct iso_solver *iso_solver_new(void)
@@ -55,6 +58,7 @@ static void tell_learned(void *context, int *clause)
 void iso_solver_set_learn(struct iso_solver *solver, void (*learn)(void *context, const int *clause, uint32_t count),
                           void *context)
 {
+    assert(!solver->clause_count);
     solver->learn = learn;
     solver->learn_context = context;
     ccadical_set_option(solver->cadical, "inprocessing", 0);
@@ -63,8 +67,13 @@ void iso_solver_set_learn(struct iso_solver *solver, void (*learn)(void *context
 
 void iso_solver_clause(struct iso_solver *solver, const int *literals, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
+    assert(!count || literals);
+    for (uint32_t i = 0; i < count; i++) {
+        assert(literals[i]); /* 0 would end the clause */
         ccadical_add(solver->cadical, literals[i]);
+    }
+    solver->clause_count++;
+    solver->answer = ISO_SOLVER_STOPPED; /* no model, and no failed assumption, of the clauses as they are now */
     ccadical_add(solver->cadical, 0);
 }
 
@@ -73,15 +82,18 @@ enum iso_solver_answer iso_solver_solve(struct iso_solver *solver, const int *as
     for (uint32_t i = 0; i < count; i++)
         ccadical_assume(solver->cadical, assumptions[i]);
     int answer = ccadical_solve(solver->cadical);
-    return answer == 10 ? ISO_SOLVER_TRUE : answer == 20 ? ISO_SOLVER_FALSE : ISO_SOLVER_STOPPED;
+    solver->answer = answer == 10 ? ISO_SOLVER_TRUE : answer == 20 ? ISO_SOLVER_FALSE : ISO_SOLVER_STOPPED;
+    return solver->answer;
 }
 
 bool iso_solver_value(struct iso_solver *solver, int variable)
 {
+    assert(solver->answer == ISO_SOLVER_TRUE && variable > 0);
     return ccadical_val(solver->cadical, variable) > 0;
 }
 
 bool iso_solver_failed(struct iso_solver *solver, int assumption)
 {
+    assert(solver->answer == ISO_SOLVER_FALSE && assumption);
     return ccadical_failed(solver->cadical, assumption);
 }

@@ -88,7 +88,7 @@ static void archive_buffer(struct iso_archive *archive, struct iso_spill *spill)
 }
 
 /* What the table names must be in a segment that has something, and as much of it as the list says lives there. */
-static void compare(struct iso_archive *archive, struct iso_spill *spill)
+static void compare_with_list(struct iso_archive *archive, struct iso_spill *spill)
 {
     uint32_t *live = iso_allocate_zeroed((size_t)spill->segments + 1, sizeof *live);
     for (uint32_t t = 0; t < SPILL_TABLES; t++) {
@@ -122,7 +122,7 @@ static void find_file(struct iso_archive *archive, struct iso_spill *spill)
     if (archive->error->status != ISO_OK || !needed || spill_open_named(spill, O_RDWR, archive->error) != ISO_OK)
         return;
     if (fstat(spill->file, &status))
-        spill_failed(spill, archive->error, "cannot be looked at");
+        spill_failed(spill, archive->error, "cannot be examined");
     else if ((uint64_t)status.st_size < needed)
         spill_is_short(spill->path, (uint64_t)status.st_size, needed, archive->error);
 }
@@ -138,7 +138,7 @@ void iso_spill_archive(struct iso_archive *archive, struct iso_spill *spill)
     spill_table_archive(archive, &spill->table);
     if (!archive->restoring || archive->error->status != ISO_OK)
         return;
-    compare(archive, spill);
+    compare_with_list(archive, spill);
     for (uint32_t i = 0; i < spill->segments; i++) {
         if (!spill->list[i].records && i != spill->active)
             spill->free.list[spill->free.count++] = i;

@@ -8,9 +8,10 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/own.h"
 #include "spill/spill_private.h"
 
-static void at(const struct iso_spill *spill, const char *point)
+static void pass_point(const struct iso_spill *spill, const char *point)
 {
     if (spill->options.at)
         spill->options.at(spill->options.context, point);
@@ -27,7 +28,8 @@ enum iso_status spill_make_unnamed(struct iso_spill *spill, struct iso_error *er
     size_t room = strlen(spill->options.folder) + 32;
     char *path = iso_allocate(room);
     snprintf(path, room, "%s/isochron-spill-XXXXXX", spill->options.folder);
-    spill->file = mkostemp(path, O_CLOEXEC);
+    if (iso_own_folder(spill->options.folder, error))
+        spill->file = mkostemp(path, O_CLOEXEC);
     if (spill->file < 0 || unlink(path))
         spill_failed(spill, error, "cannot be made (--spill or TMPDIR names another folder)");
     else
@@ -38,11 +40,11 @@ enum iso_status spill_make_unnamed(struct iso_spill *spill, struct iso_error *er
 
 enum iso_status spill_open_named(struct iso_spill *spill, int flags, struct iso_error *error)
 {
-    at(spill, "before-spill-opened");
-    spill->file = open(spill->path, flags | O_CLOEXEC, 0600);
+    pass_point(spill, "before-spill-opened");
+    spill->file = iso_own_open_in(AT_FDCWD, spill->path, flags);
     if (spill->file < 0)
         return spill_failed(spill, error, flags & O_CREAT ? "cannot be made" : "cannot be opened");
-    at(spill, "after-spill-opened");
+    pass_point(spill, "after-spill-opened");
     posix_fadvise(spill->file, 0, 0, POSIX_FADV_RANDOM);
     return ISO_OK;
 }
@@ -69,7 +71,7 @@ enum iso_status spill_write_segment(struct iso_spill *spill, struct iso_error *e
     memset(spill->buffer + spill->filled, 0, spill->segment - spill->filled);
     if (spill->file < 0 && spill_open_named(spill, O_RDWR | O_CREAT | O_TRUNC, error) != ISO_OK)
         return error->status;
-    at(spill, "before-spill-write");
+    pass_point(spill, "before-spill-write");
     for (size_t done = 0; done < spill->segment;) {
         off_t offset = (off_t)spill->active * spill->segment + (off_t)done;
         ssize_t put = pwrite(spill->file, spill->buffer + done, spill->segment - done, offset);
@@ -80,7 +82,7 @@ enum iso_status spill_write_segment(struct iso_spill *spill, struct iso_error *e
         done += (size_t)put;
         spill->written += (uint64_t)put;
     }
-    at(spill, "after-spill-write");
+    pass_point(spill, "after-spill-write");
     return ISO_OK;
 }
 
@@ -88,9 +90,9 @@ enum iso_status spill_sync(struct iso_spill *spill, struct iso_error *error)
 {
     if (spill->file < 0)
         return ISO_OK;
-    at(spill, "before-spill-sync");
+    pass_point(spill, "before-spill-sync");
     if (fdatasync(spill->file))
         return spill_failed(spill, error, "cannot be synced");
-    at(spill, "after-spill-sync");
+    pass_point(spill, "after-spill-sync");
     return ISO_OK;
 }

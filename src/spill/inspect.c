@@ -32,14 +32,14 @@ void iso_spill_inspection_release(struct iso_spill_inspection *inspection)
     iso_text_release(&inspection->segments);
 }
 
-static bool is(const struct iso_archive_item *item, const char *name)
+static bool is_item(const struct iso_archive_item *item, const char *name)
 {
     return !strncmp(item->name, name, sizeof item->name);
 }
 
 bool iso_spill_inspects(const struct iso_archive_item *item)
 {
-    return is(item, SPILL_ITEM_SEGMENTS);
+    return is_item(item, SPILL_ITEM_SEGMENTS);
 }
 
 /* ---- the file ---- */
@@ -61,7 +61,7 @@ static enum iso_status read_segment(struct reader *reader, uint32_t number, uint
     for (uint32_t left = segment->records; left; left--, at += spill_space_of(header.size)) {
         if (!spill_is_record(reader->segment, reader->file.segment, at, segment->serial, &header))
             return iso_error_set(error, ISO_FAILED,
-                                 "%s: damaged at byte %" PRIu64 ": does not hold what was written to it",
+                                 "%s: damaged at byte %" PRIu64 ": does not contain what was written to it",
                                  reader->file.path, (uint64_t)number * reader->file.segment + at);
         ++*checked;
     }
@@ -75,7 +75,7 @@ static enum iso_status read_file(struct iso_spill_inspection *inspection, struct
     if (spill_open_named(&reader->file, O_RDONLY, error) != ISO_OK)
         return error->status;
     if (fstat(reader->file.file, &status))
-        return spill_failed(&reader->file, error, "cannot be looked at");
+        return spill_failed(&reader->file, error, "cannot be examined");
     inspection->length = (uint64_t)status.st_size;
     if (inspection->length < inspection->needed)
         return spill_is_short(reader->file.path, inspection->length, inspection->needed, error);
@@ -95,7 +95,8 @@ static void put_path(struct iso_text *path, const char *folder, const struct iso
     iso_text_put_bytes(path, "", 1);
 }
 
-static void inspect(struct iso_spill_inspection *inspection, const struct spill_state *state, struct iso_error *error)
+static void inspect_store(struct iso_spill_inspection *inspection, const struct spill_state *state,
+                          struct iso_error *error)
 {
     struct iso_text path = {0};
     uint32_t count = (uint32_t)(inspection->segments.used / sizeof(struct spill_segment));
@@ -120,16 +121,16 @@ bool iso_spill_inspect(struct iso_spill_inspection *inspection, const struct iso
                        const struct iso_text *content, struct iso_error *error)
 {
     struct spill_state state = {0};
-    if (is(item, SPILL_ITEM_NAME)) {
+    if (is_item(item, SPILL_ITEM_NAME)) {
         inspection->needed = inspection->live = inspection->living = inspection->checked = inspection->length = 0;
         inspection->name.used = inspection->segments.used = 0;
         iso_text_put_bytes(&inspection->name, content->bytes, content->used);
     }
-    if (is(item, SPILL_ITEM_SEGMENTS)) {
+    if (is_item(item, SPILL_ITEM_SEGMENTS)) {
         inspection->segments.used = 0;
         iso_text_put_bytes(&inspection->segments, content->bytes, content->used);
     }
-    if (!is(item, SPILL_ITEM_STATE) || content->used != sizeof state)
+    if (!is_item(item, SPILL_ITEM_STATE) || content->used != sizeof state)
         return false;
     memcpy(&state, content->bytes, sizeof state);
     if (!spill_is_segment(state.segment)) {
@@ -137,7 +138,7 @@ bool iso_spill_inspect(struct iso_spill_inspection *inspection, const struct iso
                       (int)inspection->name.used, inspection->name.bytes, state.segment);
         return false;
     }
-    inspect(inspection, &state, error);
+    inspect_store(inspection, &state, error);
     return true;
 }
 
@@ -150,7 +151,7 @@ enum iso_status iso_spill_cut(const char *folder, const char *name, uint64_t nee
     put_path(&path, folder, &(struct iso_text){.bytes = (char *)name, .used = strlen(name)});
     if (stat(path.bytes, &status)) {
         if (errno != ENOENT)
-            iso_error_set(error, ISO_FAILED, "%s: cannot be looked at: %s", path.bytes, strerror(errno));
+            iso_error_set(error, ISO_FAILED, "%s: cannot be examined: %s", path.bytes, strerror(errno));
     } else if ((uint64_t)status.st_size > needed) {
         *freed = (uint64_t)status.st_size - needed;
         if (needed ? truncate(path.bytes, (off_t)needed) : unlink(path.bytes))

@@ -69,6 +69,7 @@ enum iso_status iso_spill_open(const struct iso_spill_options *options, struct i
     spill->options = *options;
     spill->file = -1;
     spill->serial = first_serial();
+    spill_table_init(&spill->table);
     spill->segment = 1u << (options->segment_bits ? options->segment_bits : SPILL_BITS);
     spill->options.folder = iso_copy_text(options->folder, length);
     spill->options.name = options->name ? iso_copy_text(options->name, strlen(options->name)) : NULL;
@@ -126,11 +127,11 @@ bool spill_is_record(const uint8_t *segment, uint32_t bytes, uint32_t within, ui
 enum iso_status iso_spill_altered(const struct iso_spill *spill, struct iso_error *error)
 {
     errno = EBADMSG;
-    return spill_failed(spill, error, "does not hold what was written to it");
+    return spill_failed(spill, error, "does not contain what was written to it");
 }
 
 /* Reads the record of a slot into `found`, header and all, and checks it. */
-static enum iso_status fetch(struct iso_spill *spill, const struct spill_slot *slot, struct iso_error *error)
+static enum iso_status fetch_record(struct iso_spill *spill, const struct spill_slot *slot, struct iso_error *error)
 {
     struct spill_header header;
     uint64_t offset = spill_offset_of(slot);
@@ -157,15 +158,15 @@ static enum iso_status fetch(struct iso_spill *spill, const struct spill_slot *s
 
 /* The slot of a digest, or NULL; its record is in `found` then. Where it is certain (`known`) that there is one and
  * only one fits, none is read. */
-static enum iso_status find(struct iso_spill *spill, uint64_t digest, bool known, struct spill_slot **slot,
-                            struct iso_error *error)
+static enum iso_status find_record(struct iso_spill *spill, uint64_t digest, bool known, struct spill_slot **slot,
+                                   struct iso_error *error)
 {
     struct spill_header header;
     *slot = spill_table_next(&spill->table, digest, NULL);
     if (known && *slot && !spill_table_next(&spill->table, digest, *slot))
         return ISO_OK;
     for (; *slot; *slot = spill_table_next(&spill->table, digest, *slot)) {
-        if (fetch(spill, *slot, error) != ISO_OK)
+        if (fetch_record(spill, *slot, error) != ISO_OK)
             return ISO_FAILED;
         memcpy(&header, spill->found, sizeof header);
         if (header.digest == digest)
@@ -176,7 +177,7 @@ static enum iso_status find(struct iso_spill *spill, uint64_t digest, bool known
 
 /* ---- the log ---- */
 
-static enum iso_status clean(struct iso_spill *spill, struct iso_error *error);
+static enum iso_status clean_segments(struct iso_spill *spill, struct iso_error *error);
 
 /* Room for `space` bytes at the end of the log. What cleaning moves there may fill a segment once more. */
 static enum iso_status make_room(struct iso_spill *spill, uint32_t space, struct iso_error *error)
@@ -187,9 +188,9 @@ static enum iso_status make_room(struct iso_spill *spill, uint32_t space, struct
         take_segment(spill);
         if ((uint64_t)(spill->active + 2) * (spill->segment / SPILL_UNIT) > UINT32_MAX) { /* places number units */
             errno = EFBIG;
-            return spill_failed(spill, error, "cannot hold more");
+            return spill_failed(spill, error, "is full");
         }
-        if (!spill->cleaning && clean(spill, error) != ISO_OK)
+        if (!spill->cleaning && clean_segments(spill, error) != ISO_OK)
             return ISO_FAILED;
     }
     return ISO_OK;
@@ -206,7 +207,7 @@ static void add_lapsing(const struct iso_spill *spill, struct spill_segment *seg
 }
 
 /* Adds a record for which there is room; says where it is. */
-static uint32_t append(struct iso_spill *spill, uint64_t digest, const struct iso_spill_record *record)
+static uint32_t append_record(struct iso_spill *spill, uint64_t digest, const struct iso_spill_record *record)
 {
     struct spill_segment *segment = &spill->list[spill->active];
     uint32_t size = record->size;
@@ -250,7 +251,7 @@ static enum iso_status move_record(struct iso_spill *spill, struct spill_slot *s
         spill_table_remove(&spill->table, digest, slot);
         return ISO_OK;
     }
-    slot->place = append(spill, digest, record);
+    slot->place = append_record(spill, digest, record);
     spill->moved += spill_space_of(record->size);
     return ISO_OK;
 }
@@ -281,7 +282,7 @@ struct survey {
     uint64_t emptiest_living; /* its own */
 };
 
-static struct survey survey(const struct iso_spill *spill)
+static struct survey survey_segments(const struct iso_spill *spill)
 {
     struct survey survey = {.emptiest = UINT32_MAX};
     const struct spill_segment *best = NULL;
@@ -316,17 +317,17 @@ static enum iso_status clean_segment(struct iso_spill *spill, uint32_t number, s
 
 /* Frees segments while there is more garbage than what lives, and than some segments hold. What is moved has its own
  * sums then, so that this ends even if more lives in a segment than its share said. */
-static enum iso_status clean(struct iso_spill *spill, struct iso_error *error)
+static enum iso_status clean_segments(struct iso_spill *spill, struct iso_error *error)
 {
     enum iso_status status = ISO_OK;
-    struct survey seen = survey(spill);
+    struct survey seen = survey_segments(spill);
     spill->cleaning = true;
     if (!spill->victim)
         spill->victim = iso_allocate(spill->segment);
     while (status == ISO_OK && seen.emptiest != UINT32_MAX &&
            seen.used > 2 * seen.living + (uint64_t)SPILL_SLACK * spill->segment) {
         status = clean_segment(spill, seen.emptiest, error);
-        seen = survey(spill);
+        seen = survey_segments(spill);
     }
     spill->used = seen.used;
     spill->living = seen.living;
@@ -351,10 +352,10 @@ enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool rep
         take_segment(spill);
     }
     if (make_room(spill, spill_space_of(record->size), error) != ISO_OK ||
-        (replaces && find(spill, digest, true, &slot, error) != ISO_OK))
+        (replaces && find_record(spill, digest, true, &slot, error) != ISO_OK))
         return ISO_FAILED;
     assert(!replaces || slot);
-    uint32_t place = append(spill, digest, record);
+    uint32_t place = append_record(spill, digest, record);
     if (slot) {
         spill->list[spill_offset_of(slot) / spill->segment].live--;
         slot->place = place;
@@ -370,7 +371,7 @@ enum iso_status iso_spill_get(struct iso_spill *spill, uint64_t digest, const ui
     struct spill_slot *slot;
     struct spill_header header;
     *record = NULL;
-    if (find(spill, digest, false, &slot, error) != ISO_OK)
+    if (find_record(spill, digest, false, &slot, error) != ISO_OK)
         return ISO_FAILED;
     if (!slot)
         return ISO_OK;
@@ -388,7 +389,7 @@ void iso_spill_fetch(const struct iso_spill *spill, uint64_t digest)
 enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struct iso_error *error)
 {
     struct spill_slot *slot;
-    if (find(spill, digest, true, &slot, error) != ISO_OK)
+    if (find_record(spill, digest, true, &slot, error) != ISO_OK)
         return ISO_FAILED;
     assert(slot);
     spill->list[spill_offset_of(slot) / spill->segment].live--;

@@ -1,4 +1,4 @@
-/* A store on disk for what does not fit into memory: records by 64-bit digest, put and got one at a time.
+/* A file on disk for what does not fit into memory: records by 64-bit digest, written and read one at a time.
  *
  * A log with an index in memory (Bitcask; the cleaning is that of log-structured file systems, Rosenblum and
  * Ousterhout 1991):
@@ -10,30 +10,30 @@
  *   buffer   the segment that is being filled: written at once when it is full
  *
  * A put goes to the end of the log; what the digest's record was before is garbage, and so is one that is removed. When
- * garbage outweighs what lives, the segment with the least share of living bytes is read, what lives in it goes to the
- * end of the log, and the segment is free. A get is one pread (two if the record is long). Each record has a checksum
- * over all of it, over its place, and over the serial number that its segment has for as long as it is not free; no two
- * are equal in any store. So what an earlier life of the segment left there, another store's file or a block that was
- * written elsewhere is no record.
+ * garbage outweighs living records, the segment with the least share of living bytes is read, its living records go to
+ * the end of the log, and the segment is free. A get is one pread (two if the record is long). Each record has a
+ * checksum over all of it, over its place, and over the serial number that its segment has for as long as it is not
+ * free; no two are equal in any store. So what an earlier life of the segment left there, another store's file or a
+ * block that was written elsewhere is no record.
  *
- * A record may say that some of its bytes lapse: nobody needs them once the *floor*, a number that only rises, is above
- * another one. What that means is its owner's. A segment sums up what lapses in it, and the highest of those numbers:
- * once the floor is above that, the sum is garbage like any other. The record that is moved then goes through `cut`,
- * which leaves what is still needed of it, or nothing. Sizes of records that have become garbage are not known any
- * more: of a segment's bytes that have not lapsed, the share lives that its living records are of all that were put
- * there.
+ * A record may say that some of its bytes expire: nothing needs them once the *floor*, a number that only rises, is
+ * above another one. What that means is its owner's. A segment sums up what expires in it, and the highest of those
+ * numbers: once the floor is above that, the sum is garbage like any other. The record that is moved then goes through
+ * `cut`, which leaves what is still needed of it, or nothing. Sizes of records that have become garbage are not known
+ * any more: of a segment's bytes that have not expired, the living share is that of its living records in all that were
+ * put there.
  *
  *   all bytes of records <= 2 * living ones + SPILL_SLACK segments      whenever a segment has been filled
  *
  * What is cleaned, and when, follows from what was put, removed and cut, and from the floors; not from where in the
- * file segments lie, nor from when archives were committed. A restored store goes on as the saved one would have.
+ * file segments lie, nor from when archives were committed. A restored store continues as the saved one would have.
  *
- * Why not LMDB or RocksDB: measured on this pattern (bench/spill_stores.c; aion/README.md has the figures).
+ * Why not LMDB or RocksDB: measured on this pattern (bench/spill_stores.c; figures: bench/results/aion.md).
  *
- * A store without a name has a file that is unlinked as soon as it is open, so that nothing is left behind by whatever
- * death. One with a name can be saved and restored (archive.c): an archive holds the table, the list of segments and
- * the buffer, and refers to the segments in the file. So it grows with the number of records, not with their bytes.
- * What an archive refers to must be there until a later one has taken its place on the device:
+ * A store without a name has a file that is unlinked as soon as it is open, so that nothing is left behind, however the
+ * process ends. One with a name can be saved and restored (archive.c): an archive contains the table, the list of
+ * segments and the buffer, and refers to the segments in the file. So it grows with the number of records, not with
+ * their bytes. What an archive refers to must be there until a later one has taken its place on the device:
  *
  *   cleaned -> freed --iso_spill_fork--> waiting --iso_spill_commit--> free, written again
  *

@@ -2,18 +2,31 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 
 enum { FIRST_SLOTS = 64 };
 
-static struct table *table_of(struct spill_table *table, uint64_t digest)
+/* One multiplication by a secret number, as iso_hash_number: the tag is the lower half, what chooses the table above. */
+static uint64_t hash_of(const struct spill_table *table, uint64_t digest)
 {
-    return &table->tables[digest >> 32 & (SPILL_TABLES - 1)];
+    unsigned __int128 product = (unsigned __int128)(digest ^ table->seed.number) * table->seed.factor;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint32_t number_of(uint64_t hash)
+{
+    return hash >> 32 & (SPILL_TABLES - 1);
 }
 
 static uint32_t home_of(const struct table *table, uint32_t tag)
 {
     return (uint32_t)((uint64_t)tag * table->size >> 32);
+}
+
+void spill_table_init(struct spill_table *table)
+{
+    *table = (struct spill_table){.seed = {iso_hash_number(1), iso_hash_number(2) | 1}};
 }
 
 void spill_table_release(struct spill_table *table)
@@ -31,7 +44,7 @@ uint64_t spill_table_bytes(const struct spill_table *table)
     return slots * sizeof(struct spill_slot);
 }
 
-static void put(struct table *table, struct spill_slot slot)
+static void put_slot(struct table *table, struct spill_slot slot)
 {
     uint32_t at = home_of(table, slot.tag);
     while (table->slots[at].place)
@@ -39,32 +52,34 @@ static void put(struct table *table, struct spill_slot slot)
     table->slots[at] = slot;
 }
 
-static void widen(struct table *table)
+static void widen_table(struct table *table)
 {
     struct table old = *table;
     table->size = old.size ? old.size + old.size / 4 : FIRST_SLOTS;
     table->slots = iso_allocate_zeroed(table->size, sizeof *table->slots);
     for (uint32_t i = 0; i < old.size; i++) {
         if (old.slots[i].place)
-            put(table, old.slots[i]);
+            put_slot(table, old.slots[i]);
     }
     iso_free(old.slots);
 }
 
 void spill_table_add(struct spill_table *table, uint64_t digest, uint32_t place)
 {
-    struct table *part = table_of(table, digest);
+    uint64_t hash = hash_of(table, digest);
+    struct table *part = &table->tables[number_of(hash)];
     if (part->used + 1 > part->size / 6 * 5)
-        widen(part);
-    put(part, (struct spill_slot){(uint32_t)digest, place});
+        widen_table(part);
+    put_slot(part, (struct spill_slot){(uint32_t)hash, place});
     part->used++;
     table->used++;
 }
 
 struct spill_slot *spill_table_next(struct spill_table *table, uint64_t digest, struct spill_slot *after)
 {
-    struct table *part = table_of(table, digest);
-    uint32_t at, tag = (uint32_t)digest;
+    uint64_t hash = hash_of(table, digest);
+    struct table *part = &table->tables[number_of(hash)];
+    uint32_t at, tag = (uint32_t)hash;
     if (!part->size)
         return NULL;
     at = after ? (uint32_t)(after - part->slots) + 1 : home_of(part, tag);
@@ -77,14 +92,15 @@ struct spill_slot *spill_table_next(struct spill_table *table, uint64_t digest, 
 
 const struct spill_slot *spill_table_home(const struct spill_table *table, uint64_t digest)
 {
-    const struct table *part = &table->tables[digest >> 32 & (SPILL_TABLES - 1)];
-    return part->size ? &part->slots[home_of(part, (uint32_t)digest)] : NULL;
+    uint64_t hash = hash_of(table, digest);
+    const struct table *part = &table->tables[number_of(hash)];
+    return part->size ? &part->slots[home_of(part, (uint32_t)hash)] : NULL;
 }
 
 /* Without tombstones: what stood behind moves up, as far as its home allows. */
 void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill_slot *slot)
 {
-    struct table *part = table_of(table, digest);
+    struct table *part = &table->tables[number_of(hash_of(table, digest))];
     uint32_t gap = (uint32_t)(slot - part->slots), at = gap;
     for (;;) {
         at = at + 1 < part->size ? at + 1 : 0;
@@ -106,6 +122,9 @@ void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill
 void spill_table_archive(struct iso_archive *archive, struct spill_table *table)
 {
     ISO_ARCHIVE_VALUE(archive, table->used);
+    ISO_ARCHIVE_VALUE(archive, table->seed.number);
+    ISO_ARCHIVE_VALUE(archive, table->seed.factor);
+    iso_archive_expect(archive, table->seed.factor % 2);
     uint64_t used = 0;
     for (uint32_t i = 0; i < SPILL_TABLES; i++) {
         struct table *part = &table->tables[i];

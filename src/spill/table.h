@@ -1,8 +1,10 @@
 /* The store's table: where the record of a digest begins. Private to the module.
  *
- * 256 tables by bits of the digest, so that growing one is a small matter; in each, linear probing from where 32
- * bits of the digest, the tag, fall. Tags of two digests may be equal: then the records must say which is meant. Full
- * to five sixths at most, and widened by a quarter: 9 to 12 bytes a record.
+ * Digests are made of what others send, and last; so the table goes by a hash of them under a seed of its own, drawn
+ * with the process's (base/hash.h) when the table is new and saved with it. 256 tables by bits of the hash, so that
+ * growing one is a small matter; in each, linear probing from where 32 bits of the hash, the tag, fall. Tags of two
+ * digests may be equal: then the records must say which is meant. Full to five sixths at most, and widened by a quarter:
+ * 9 to 12 bytes a record.
  */
 #ifndef ISO_SPILL_TABLE_H
 #define ISO_SPILL_TABLE_H
@@ -18,7 +20,13 @@ struct spill_slot {
     uint32_t tag, place; /* place: in units from the file's start, + 1; 0: empty */
 };
 
+/* `factor` is odd; 0: of a table that was saved when the digest itself was the hash. */
+struct spill_seed {
+    uint64_t number, factor;
+};
+
 struct spill_table {
+    struct spill_seed seed;
     struct table {
         struct spill_slot *slots;
         uint32_t size, used;
@@ -26,6 +34,7 @@ struct spill_table {
     uint64_t used;
 };
 
+void spill_table_init(struct spill_table *table);
 void spill_table_release(struct spill_table *table);
 uint64_t spill_table_bytes(const struct spill_table *table);
 void spill_table_add(struct spill_table *table, uint64_t digest, uint32_t place);

@@ -33,12 +33,7 @@ void iso_progress_archive(struct iso_archive *archive, struct iso_progress *prog
 
 struct iso_progress_place *iso_progress_place(struct iso_progress *progress, uint32_t input)
 {
-    if (input >= progress->place_capacity) {
-        size_t old = progress->place_capacity, next = iso_column_capacity(old, (size_t)input + 1);
-        progress->places =
-            iso_column_grow(progress->places, old * sizeof *progress->places, next * sizeof *progress->places);
-        progress->place_capacity = (uint32_t)next;
-    }
+    ISO_GROW_COLUMN(progress->places, input, progress->place_capacity);
     for (; progress->place_count <= input; progress->place_count++)
         progress->places[progress->place_count] = (struct iso_progress_place){.next = -1, .last = -1};
     return &progress->places[input];

@@ -1,6 +1,6 @@
 /* How far a run of `watch` has come: in its input, and in its output.
  *
- * The pipeline is a function of the messages it is fed, of how they are cut into batches, and of the times that pass.
+ * The pipeline is a function of the messages it gets, of how they are cut into batches, and of the times that pass.
  * So a journal of these (store/store.h) is enough to do again what was done since a snapshot, to the byte of its
  * output. A step's record names the messages by how many of each input came in which order, a dozen bytes a batch,
  * and ends with a digest of them: the same record made again from what is read again is equal, or the input is not
@@ -14,6 +14,8 @@
  *   RECORDS:   digest of the file of clients' records                         before these are given, ahead of all
  *                                                                             steps
  *   MEMORY:    the bound of memory, bytes in use, whether by a new process    before the pipeline is told
+ *   ENDED:     input                                                          the same: all that it holds was read
+ *   REACHED:   message time                                                   the same: all was read up to it
  *
  * Numbers are 7 bits a byte, the low ones first. Times are those that the pipeline is given, in milliseconds.
  */
@@ -34,7 +36,9 @@ enum iso_progress_record {
     ISO_PROGRESS_CHECK,
     ISO_PROGRESS_FINISH,
     ISO_PROGRESS_RECORDS,
-    ISO_PROGRESS_MEMORY
+    ISO_PROGRESS_MEMORY,
+    ISO_PROGRESS_ENDED,
+    ISO_PROGRESS_REACHED
 };
 
 /* One input's place. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/own.h"
 #include "store/store_private.h"
 
 static enum iso_status write_out(struct iso_store *store, const void *bytes, size_t size, struct iso_error *error)
@@ -25,7 +26,7 @@ enum iso_status store_new_journal(struct iso_store *store, uint64_t generation, 
     if (store->out >= 0)
         close(store->out);
     store_at(store, "before-journal-created");
-    store->out = openat(store->directory, name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+    store->out = iso_own_open_in(store->directory, name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
     if (store->out < 0)
         return store_failed(store, name, "cannot be created", error);
     store_at(store, "after-journal-created");
@@ -65,7 +66,7 @@ enum iso_status iso_store_resume(struct iso_store *store, uint64_t *torn, struct
     store->generation = store->read_generation;
     store->number = number;
     store_name(name, "journal", store->generation);
-    store->out = openat(store->directory, name, O_WRONLY | O_APPEND | O_CLOEXEC);
+    store->out = iso_own_open_in(store->directory, name, O_WRONLY | O_APPEND);
     if (store->out < 0)
         return store_failed(store, name, "cannot be opened", error);
     store_at(store, "before-torn-cut");

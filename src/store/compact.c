@@ -27,7 +27,7 @@ enum iso_status store_clean(struct iso_store *store, iso_store_freed freed, void
         if (!is_needless(store, entry))
             continue;
         if (freed && fstatat(store->directory, entry, &status, 0))
-            store_failed(store, entry, "cannot be looked at", error);
+            store_failed(store, entry, "cannot be examined", error);
         else if (unlinkat(store->directory, entry, 0) && errno != ENOENT)
             store_failed(store, entry, "cannot be removed", error);
         else if (freed)

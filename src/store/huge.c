@@ -60,7 +60,7 @@ static bool is_worth_it(const struct area *area)
            (dense || area->is_asked_for);
 }
 
-static void collapse(const struct area *area, const _Atomic bool *stop)
+static void collapse_area(const struct area *area, const _Atomic bool *stop)
 {
     uintptr_t at = (area->start + LARGE - 1) & ~(LARGE - 1), end = area->end & ~(LARGE - 1);
     for (uintptr_t next; at < end && !*stop; at = next) {
@@ -79,7 +79,7 @@ void store_collapse(const _Atomic bool *stop)
             continue;
         read_member(line, &area);
         if (!strncmp(line, "VmFlags:", 8) && is_worth_it(&area)) /* its last line */
-            collapse(&area, stop);
+            collapse_area(&area, stop);
     }
     if (file)
         fclose(file);

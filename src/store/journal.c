@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "store/store.h"
+#include "store/record.h"
 
 enum { FORMAT = 1 };
 static const char magic[16] = "isochron journal";
@@ -65,6 +65,32 @@ static bool is_last(const struct journal_in *in)
         if (is_record(in, at, in->number + 1, most, &record))
             return false;
     return true;
+}
+
+/* Zeros from the end of a page to the end of the file: the file had become longer, its last pages had not been written. */
+static bool has_hole(const struct journal_in *in)
+{
+    enum { PAGE = 4096 };
+    size_t zeros = in->size;
+    while (zeros > in->at && !in->bytes[zeros - 1])
+        zeros--;
+    return (zeros + PAGE - 1) / PAGE * PAGE < in->size;
+}
+
+bool journal_is_altered(const struct journal_in *in)
+{
+    struct journal_record record;
+    if (in->size - in->at < sizeof record || has_hole(in))
+        return false;
+    memcpy(&record, in->bytes + in->at, sizeof record);
+    const uint8_t *content = in->bytes + in->at + sizeof record;
+    size_t size = in->size - in->at - sizeof record;
+    if (record.size == size)
+        return true;
+    /* It is its size that is another. */
+    return size <= ISO_STORE_RECORD_MAX &&
+           journal_record_of(in->generation, record.type, in->number, content, (uint32_t)size).checksum ==
+               record.checksum;
 }
 
 enum journal_step journal_next(struct journal_in *in, struct journal_record *record, const uint8_t **bytes)

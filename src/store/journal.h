@@ -52,4 +52,8 @@ enum journal_step {
 enum journal_step journal_open(struct journal_in *in, uint8_t *bytes, size_t size, uint64_t generation);
 enum journal_step journal_next(struct journal_in *in, struct journal_record *record, const uint8_t **bytes);
 
+/* After JOURNAL_TORN: what stands there is no beginning of a record, as a process that dies leaves it, nor one with a
+ * hole, as a machine does, but a whole one that was altered. */
+bool journal_is_altered(const struct journal_in *in);
+
 #endif

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/own.h"
 #include "store/store_private.h"
 
 void store_at(const struct iso_store *store, const char *point)
@@ -79,10 +80,10 @@ static enum iso_status take_lock(struct iso_store *store, struct iso_error *erro
 {
     char owner[32] = "";
     bool writes = true;
-    store->lock = openat(store->directory, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    store->lock = iso_own_open_in(store->directory, "lock", O_RDWR | O_CREAT);
     if (store->lock < 0 && is_for_reading(store)) {
         writes = false;
-        store->lock = openat(store->directory, "lock", O_RDONLY | O_CLOEXEC);
+        store->lock = iso_own_open_in(store->directory, "lock", O_RDONLY);
         if (store->lock < 0 && errno == ENOENT)
             return ISO_OK;
     }
@@ -153,7 +154,7 @@ static enum iso_status find_snapshot(struct iso_store *store, struct iso_error *
         return error->status;
     store_name(name, "snapshot", store->base);
     if (store->base && fstatat(store->directory, name, &status, 0))
-        return store_failed(store, name, "cannot be looked at", error);
+        return store_failed(store, name, "cannot be examined", error);
     store->base_bytes = store->base ? (uint64_t)status.st_size : 0;
     /* The first journal precedes its snapshot: a crash between the two leaves it alone, and with nothing in it. */
     if (!store->base && journals > 1)
@@ -162,7 +163,7 @@ static enum iso_status find_snapshot(struct iso_store *store, struct iso_error *
     if (!store->base || store_has(store, "journal", store->base))
         return ISO_OK;
     if (errno != ENOENT)
-        return store_failed(store, name, "cannot be looked at", error);
+        return store_failed(store, name, "cannot be examined", error);
     return iso_error_set(error, ISO_FAILED, "state %s: damaged: %s is missing", store->path, name);
 }
 
@@ -172,6 +173,18 @@ static bool may_be_state(struct iso_store *store, struct iso_error *error)
     if (!store->options.must_exist || !faccessat(store->directory, "lock", F_OK, 0))
         return true;
     return find_snapshot(store, error) == ISO_OK && store->base;
+}
+
+/* Nobody else may put files there, or another directory in its place. Whoever only looks needs no such thing. */
+static void check_folders(const struct iso_store *store, struct iso_error *error)
+{
+    struct stat status;
+    char *parent = iso_own_folder_of(store->path);
+    if (fstat(store->directory, &status))
+        store_failed(store, "", "cannot be examined", error);
+    else if (iso_own_folder_is(store->path, &status, true, error))
+        iso_own_folder(parent, error);
+    iso_free(parent);
 }
 
 struct iso_store *iso_store_open(const struct iso_store_options *options, struct iso_error *error)
@@ -185,14 +198,19 @@ struct iso_store *iso_store_open(const struct iso_store_options *options, struct
         store_failed(store, "", "cannot be created", error);
         goto out;
     }
-    store->directory = open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (store->directory < 0)
+    store->directory =
+        open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (options->must_exist ? 0 : O_NOFOLLOW), 0);
+    if (store->directory < 0 && errno == ENOTDIR)
+        iso_error_set(error, ISO_BAD_INPUT, "state %s: expected a directory, and no symbolic link to one", store->path);
+    else if (store->directory < 0)
         iso_error_set(error, options->must_exist ? iso_error_of_open(errno) : ISO_FAILED,
                       "state %s: cannot be opened: %s", store->path, strerror(errno));
+    if (error->status == ISO_OK && !options->must_exist)
+        check_folders(store, error);
     if (error->status == ISO_OK && may_be_state(store, error) && take_lock(store, error) == ISO_OK)
         find_snapshot(store, error);
     if (error->status == ISO_OK && options->must_exist && !store->base)
-        iso_error_set(error, ISO_BAD_INPUT, "state %s: holds no state", store->path);
+        iso_error_set(error, ISO_BAD_INPUT, "state %s: contains no state", store->path);
     if (error->status == ISO_OK && !options->must_exist)
         store_clean(store, NULL, NULL, error);
     iso_store_rewind(store);
@@ -242,6 +260,11 @@ uint64_t iso_store_torn(const struct iso_store *store)
     return store->torn;
 }
 
+bool iso_store_is_altered(const struct iso_store *store)
+{
+    return store->is_altered;
+}
+
 uint64_t iso_store_generation(const struct iso_store *store)
 {
     return store->base;
@@ -256,7 +279,7 @@ static enum iso_status read_snapshot(struct iso_store *store, iso_store_walk wal
     struct iso_archive archive;
     store_name(name, "snapshot", store->base);
     snprintf(path, sizeof path, "state %s/%s", store->path, name);
-    int file = openat(store->directory, name, O_RDONLY | O_CLOEXEC);
+    int file = iso_own_open_in(store->directory, name, O_RDONLY);
     if (file < 0)
         return store_failed(store, name, "cannot be opened", error);
     iso_archive_restore(&archive, file, path, error);
@@ -292,7 +315,7 @@ void iso_store_rewind(struct iso_store *store)
 static uint8_t *read_file(struct iso_store *store, const char *name, size_t *size, struct iso_error *error)
 {
     struct stat status;
-    int file = openat(store->directory, name, O_RDONLY | O_CLOEXEC);
+    int file = iso_own_open_in(store->directory, name, O_RDONLY);
     uint8_t *bytes = NULL;
     *size = 0;
     if (file < 0 || fstat(file, &status)) {
@@ -315,7 +338,7 @@ static uint8_t *read_file(struct iso_store *store, const char *name, size_t *siz
     return bytes;
 }
 
-static void damaged(const struct iso_store *store, struct iso_error *error)
+static void set_damaged(const struct iso_store *store, struct iso_error *error)
 {
     iso_error_set(error, ISO_FAILED, "state %s/journal-%" PRIu64 ": damaged at byte %zu: a checksum does not fit",
                   store->path, store->read_generation, store->in.at);
@@ -327,6 +350,7 @@ static void end_torn(struct iso_store *store)
     char name[STORE_NAME];
     struct stat status;
     store->torn = store->in.size - store->in.at;
+    store->is_altered = store->in.at && store->torn && journal_is_altered(&store->in);
     store->at_end = true;
     for (uint64_t next = store->read_generation + 1; store_has(store, "journal", next); next++) {
         store_name(name, "journal", next);
@@ -351,7 +375,7 @@ static void end_journal(struct iso_store *store, struct iso_error *error)
     if (!store->in.rolled || !store_has(store, "journal", store->read_generation + 1)) {
         store_name(name, "journal", store->read_generation + 1);
         if (store->in.rolled && errno != ENOENT)
-            store_failed(store, name, "cannot be looked at", error);
+            store_failed(store, name, "cannot be examined", error);
         end_torn(store);
         return;
     }
@@ -370,7 +394,7 @@ bool iso_store_next(struct iso_store *store, struct iso_store_record *record, st
         if (error->status != ISO_OK)
             break;
         if (step == JOURNAL_DAMAGED)
-            damaged(store, error);
+            set_damaged(store, error);
         else if (step == JOURNAL_TORN)
             end_torn(store);
         else if (step == JOURNAL_END)

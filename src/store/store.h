@@ -1,23 +1,23 @@
 /* A state directory: snapshots of all state, and a journal of what happened since.
  *
- *   DIR/lock          held by the process that uses it; holds its number
+ *   DIR/lock          locked by the process that uses it; contains its number
  *   DIR/snapshot-N    the whole state, an archive (base/archive.h); N rises
  *   DIR/journal-N     records: what was done from snapshot N on, until journal-(N+1) takes over
  *   DIR/snapshot-N.new  one that is being written
  *
  * Idea. Whoever keeps state here is a function of what it is given. So the journal need not say how the state changed,
- * only what it was given: that is short, and costs what happened, not what is held. A record that is appended is safe
- * from the death of the process at once, and from the machine's after iso_store_sync, which is the checkpoint. A
- * snapshot bounds what has to be done again. It is written by a forked child, from the memory as it was at the fork:
- * the parent waits for the fork alone, and goes on in a new journal. Only iso_store_commit, once the child is done,
- * makes the snapshot the one to start from, by a rename; then its forerunner goes, and large pages that were split
- * meanwhile are put together for the next fork (huge.c). At any moment the directory holds one committed snapshot and
- * all records since. While it runs the caller never waits for the device: a thread syncs.
+ * only what it was given: that is short, and its cost is that of the input, not of the state. A record that is appended
+ * is safe from the death of the process at once, and from the machine's after iso_store_sync, which is the checkpoint.
+ * A snapshot bounds what has to be done again. It is written by a forked child, from the memory as it was at the fork:
+ * the parent waits only for the fork, and continues in a new journal. Only iso_store_commit, once the child is done,
+ * makes the snapshot the one to start from, by a rename; then the one before it is removed, and large pages that were
+ * split meanwhile are put together for the next fork (huge.c). At any moment the directory has one committed snapshot
+ * and all records since. While it runs the caller never waits for the device: a thread syncs.
  *
  * Damage. Every byte of a snapshot and of a journal is under a checksum. Records carry numbers. Where the last record
- * that is whole has nothing whole behind it, a crash cut the journal there: what is behind goes, and its length is
- * told. That is always safe: what was only read and judged is read and judged again. Anything else that does not fit
- * (bytes altered, a file gone, a record in the middle) is ISO_FAILED, and nothing is used.
+ * that is whole has nothing whole behind it, a crash cut the journal there: what is behind is removed, and its length
+ * is reported. That is always safe: what was only read and judged is read and judged again. Anything else that does not
+ * fit (bytes altered, a file gone, a record in the middle) is ISO_FAILED, and nothing is used.
  *
  * `at` is for tests: it is called before and after each step that reaches the disk, by the name of the point.
  * Threads: the caller's, one at a time, and the syncer's. The child of a snapshot runs `walk` and ends there.
@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "base/archive.h"
+#include "store/record.h"
 
 struct iso_store;
 
@@ -43,13 +44,6 @@ struct iso_store_options {
     void (*at)(void *context, const char *point); /* or NULL */
     void *context;
 };
-
-struct iso_store_record {
-    uint32_t type; /* the caller's, below ISO_STORE_TYPES */
-    uint32_t size;
-    const uint8_t *bytes;
-};
-enum { ISO_STORE_TYPES = 1 << 16, ISO_STORE_RECORD_MAX = 1 << 24 };
 
 /* Takes the lock; makes the directory if need be. NULL on error. */
 struct iso_store *iso_store_open(const struct iso_store_options *options, struct iso_error *error);
@@ -89,6 +83,7 @@ bool iso_store_synced(struct iso_store *store, uint64_t *began, uint64_t *took);
 uint64_t iso_store_journal_bytes(const struct iso_store *store);
 uint64_t iso_store_snapshot_bytes(const struct iso_store *store);
 uint64_t iso_store_torn(const struct iso_store *store);       /* once all records were read: bytes that are none */
+bool iso_store_is_altered(const struct iso_store *store);     /* and those are a whole record that was altered */
 uint64_t iso_store_generation(const struct iso_store *store); /* of the committed snapshot */
 
 /* Starts to write a snapshot; there must be none under way. */

@@ -25,6 +25,7 @@ struct iso_store {
     uint64_t number;          /* of the next record */
     uint64_t appended;        /* bytes of records in journals since the latest snapshot */
     uint64_t torn;            /* bytes at the end of the last journal that are no record */
+    bool is_altered;          /* and which no crash has left so */
     uint8_t *scratch;         /* a record that is being put together */
     size_t scratch_size;
     struct syncer syncer;

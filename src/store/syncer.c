@@ -16,7 +16,7 @@ static uint64_t microseconds(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static void *serve(void *argument)
+static void *run_syncer(void *argument)
 {
     struct syncer *syncer = argument;
     pthread_mutex_lock(&syncer->lock);
@@ -70,7 +70,7 @@ static bool start_thread(struct syncer *syncer)
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    errno = pthread_create(&syncer->thread, NULL, serve, syncer);
+    errno = pthread_create(&syncer->thread, NULL, run_syncer, syncer);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     syncer->runs = !errno;
     return syncer->runs;

@@ -18,20 +18,9 @@ void iso_evidence_release(struct iso_evidence *evidence)
     iso_evidence_init(evidence);
 }
 
-/* Room for one more element of `size` bytes. */
-static void *reserve(void *column, uint32_t count, uint32_t *capacity, size_t size)
-{
-    if (count < *capacity)
-        return column;
-    size_t old = *capacity, next = iso_column_capacity(old, (size_t)count + 1);
-    *capacity = (uint32_t)next;
-    return iso_column_grow(column, old * size, next * size);
-}
-
 void iso_evidence_lemma(struct iso_evidence *evidence, enum iso_lemma_kind kind, uint32_t operation)
 {
-    evidence->lemmas =
-        reserve(evidence->lemmas, evidence->lemma_count, &evidence->lemma_capacity, sizeof *evidence->lemmas);
+    ISO_GROW_COLUMN(evidence->lemmas, evidence->lemma_count, evidence->lemma_capacity);
     evidence->lemmas[evidence->lemma_count++] = (struct iso_lemma){.kind = kind,
                                                                    .first_literal = evidence->literal_count,
                                                                    .first_edge = evidence->edge_count,
@@ -40,23 +29,21 @@ void iso_evidence_lemma(struct iso_evidence *evidence, enum iso_lemma_kind kind,
 
 void iso_evidence_literal(struct iso_evidence *evidence, struct iso_literal literal)
 {
-    evidence->literals =
-        reserve(evidence->literals, evidence->literal_count, &evidence->literal_capacity, sizeof *evidence->literals);
+    ISO_GROW_COLUMN(evidence->literals, evidence->literal_count, evidence->literal_capacity);
     evidence->literals[evidence->literal_count++] = literal;
     evidence->lemmas[evidence->lemma_count - 1].literal_count++;
 }
 
 void iso_evidence_edge(struct iso_evidence *evidence, struct iso_edge edge)
 {
-    evidence->edges = reserve(evidence->edges, evidence->edge_count, &evidence->edge_capacity, sizeof *evidence->edges);
+    ISO_GROW_COLUMN(evidence->edges, evidence->edge_count, evidence->edge_capacity);
     evidence->edges[evidence->edge_count++] = edge;
     evidence->lemmas[evidence->lemma_count - 1].edge_count++;
 }
 
 void iso_evidence_event(struct iso_evidence *evidence, uint32_t event)
 {
-    evidence->events =
-        reserve(evidence->events, evidence->event_count, &evidence->event_capacity, sizeof *evidence->events);
+    ISO_GROW_COLUMN(evidence->events, evidence->event_count, evidence->event_capacity);
     evidence->events[evidence->event_count++] = event;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "verdict/unjudged.h"
 
 void iso_verdict_init(struct iso_verdict *verdict, const struct iso_history *history, enum iso_level level,
                       uint32_t limit)
@@ -147,11 +148,7 @@ void iso_verdict_keep(struct iso_verdict *verdict, const struct iso_violation *v
         replace_last(verdict, violation);
         return;
     }
-    if (verdict->violation_count == verdict->violation_capacity) {
-        verdict->violation_capacity = verdict->violation_capacity ? verdict->violation_capacity * 2 : 16;
-        verdict->violations =
-            iso_reallocate(verdict->violations, verdict->violation_capacity * sizeof *verdict->violations);
-    }
+    ISO_GROW(verdict->violations, verdict->violation_count, verdict->violation_capacity);
     verdict->violations[verdict->violation_count++] = *violation;
     if (verdict->limit)
         sift_up(verdict, verdict->violation_count - 1);
@@ -166,10 +163,7 @@ void iso_verdict_add(struct iso_verdict *verdict, const struct iso_violation *vi
 struct iso_value iso_verdict_list(struct iso_verdict *verdict, const iso_atom *elements, uint32_t count)
 {
     uint64_t need = verdict->element_count + count;
-    if (need > verdict->element_capacity) {
-        verdict->element_capacity = iso_column_capacity(verdict->element_capacity, need);
-        verdict->elements = iso_reallocate(verdict->elements, verdict->element_capacity * sizeof *verdict->elements);
-    }
+    ISO_RESERVE(verdict->elements, need, verdict->element_capacity);
     if (count)
         memcpy(verdict->elements + verdict->element_count, elements, count * sizeof *elements);
     verdict->element_count = need;
@@ -200,6 +194,8 @@ void iso_verdict_merge(struct iso_verdict *verdict, struct iso_verdict *from)
         verdict->counts[axiom] += from->counts[axiom];
     verdict->reads_judged += from->reads_judged;
     verdict->reads_unjudged += from->reads_unjudged;
+    for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
+        verdict->unjudged[reason] += from->unjudged[reason];
     verdict->writes_unjudged += from->writes_unjudged;
     verdict->per_operation |= from->per_operation;
     for (uint32_t i = 0; i < from->violation_count; i++) {
@@ -235,10 +231,33 @@ void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged)
         verdict->reason = "nothing-judged";
     } else if (verdict->reads_unjudged && !allow_unjudged) {
         verdict->outcome = ISO_IS_UNDECIDED;
-        verdict->reason = "unknown-writer";
+        verdict->reason = iso_unjudged_first(verdict->unjudged);
     } else {
         verdict->outcome = ISO_HOLDS;
     }
+}
+
+void iso_verdict_cut(struct iso_verdict *verdict, uint32_t per_key)
+{
+    const struct iso_history *history = verdict->history;
+    uint32_t kept = 0;
+    if (!per_key || verdict->violation_count <= per_key)
+        return;
+    uint32_t *of_key = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *of_key);
+    uint32_t *of_session = iso_allocate_zeroed((size_t)history->session_count + 1, sizeof *of_session);
+    for (uint32_t i = 0; i < verdict->violation_count; i++) {
+        const struct iso_violation *violation = &verdict->violations[i];
+        uint32_t session = history->session[violation->transaction], none = 0, *count = &none;
+        if (violation->key != ISO_NONE)
+            count = &of_key[violation->key];
+        else if (violation->axiom == ISO_SESSION && session != ISO_NONE)
+            count = &of_session[session];
+        if ((*count)++ < per_key)
+            verdict->violations[kept++] = *violation;
+    }
+    verdict->violation_count = kept;
+    iso_free(of_key);
+    iso_free(of_session);
 }
 
 const char *iso_axiom_name(enum iso_axiom axiom)
@@ -249,10 +268,10 @@ const char *iso_axiom_name(enum iso_axiom axiom)
 
 const char *iso_violation_kind_name(enum iso_violation_kind kind)
 {
-    static const char *const names[] = {NULL,         "uncommitted", "intermediate",   "future",
-                                        "absent",     "stale",       "snapshot-order", "interval",
-                                        "shared-cts", "cts-cycle",   "missing",        "unwritten",
-                                        "value",      "aborted",     "before-image",   "other-content"};
+    static const char *const names[] = {
+        NULL,           "uncommitted",   "intermediate", "future",  "absent",    "stale", "snapshot-order",
+        "interval",     "shared-cts",    "cts-cycle",    "missing", "unwritten", "value", "aborted",
+        "before-image", "other-content", "gap"};
     return names[kind];
 }
 

@@ -16,18 +16,20 @@ struct replay {
     struct {
         iso_atom *elements;
         uint32_t count, capacity;
-    } * lists;        /* by key */
-    uint32_t *before; /* by transaction: the committed one before it in its session, or ISO_NONE */
+    } * lists;            /* by key */
+    struct own_list *own; /* by key: of the transaction at hand */
+    uint64_t *newest;     /* by key: the latest cts that a committed writer had; NULL: that does not matter */
+    uint32_t *before;     /* by transaction: the committed one before it in its session, or ISO_NONE */
 };
 
-static enum iso_status refuse(struct replay *replay, uint32_t transaction, const char *what)
+static enum iso_verification refuse_order(struct replay *replay, uint32_t transaction, const char *what)
 {
     char place[512];
     iso_history_place_text(replay->history, transaction, place, sizeof place);
-    return iso_error_set(replay->error, ISO_VIOLATED, "%s: in the order that is given, %s", place, what);
+    return VERIFY_REFUSE(replay->error, "%s: in the order that is given, %s", place, what);
 }
 
-static void append(struct replay *replay, uint32_t key, iso_atom element)
+static void append_to_list(struct replay *replay, uint32_t key, iso_atom element)
 {
     if (replay->lists[key].count == replay->lists[key].capacity) {
         replay->lists[key].capacity = 2 * replay->lists[key].capacity + 4;
@@ -44,7 +46,7 @@ static void set_initial(struct replay *replay)
         replay->value[key] = history->initial_value;
     for (uint32_t i = 0; i < history->initial_count; i++) {
         if (history->initial_is_append[i])
-            append(replay, history->initial_key[i], history->initial_of_key[i]);
+            append_to_list(replay, history->initial_key[i], history->initial_of_key[i]);
         else
             replay->value[history->initial_key[i]] = history->initial_of_key[i];
     }
@@ -64,122 +66,141 @@ static void find_predecessors(struct replay *replay)
     }
 }
 
-static bool list_fits(const struct replay *replay, uint32_t transaction, uint32_t operation)
+static bool list_fits(struct replay *replay, uint32_t operation)
 {
     const struct iso_history *history = replay->history;
-    struct read_shape shape = verify_read_shape(history, transaction, operation);
     uint32_t key = history->key[operation], count = replay->lists[key].count;
+    struct read_shape shape = own_list_read(&replay->own[key], history, operation);
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
     return shape.consistent && shape.prefix == count &&
            (!count || memcmp(elements, replay->lists[key].elements, count * sizeof *elements) == 0);
 }
 
-static enum iso_status check_operations(struct replay *replay, uint32_t t)
+static enum iso_verification check_operations(struct replay *replay, uint32_t t)
 {
     const struct iso_history *history = replay->history;
     uint32_t first = history->first_operation[t], end = history->first_operation[t + 1];
-    for (uint32_t o = first; o < end; o++)
+    for (uint32_t o = first; o < end; o++) {
+        struct own_list *own = &replay->own[history->key[o]];
         replay->touched[history->key[o]] = ISO_NONE;
+        own->count = 0;
+        own->has_read = false;
+    }
     for (uint32_t o = first; o < end; o++) {
         uint32_t key = history->key[o], last = replay->touched[key];
         uint8_t kind = iso_kind_of(history, o);
-        if (kind == ISO_READ_LIST && !list_fits(replay, t, o))
-            return refuse(replay, t, "a list read does not return the list");
+        if (kind == ISO_READ_LIST && !list_fits(replay, o))
+            return refuse_order(replay, t, "a list read does not return the list");
         if (kind == ISO_READ && history->value[o] != (last == ISO_NONE ? replay->value[key] : history->value[last]))
-            return refuse(replay, t, "a read does not return the newest value");
+            return refuse_order(replay, t, "a read does not return the newest value");
+        if (kind == ISO_APPEND)
+            own_list_append(&replay->own[key], history->value[o]);
         replay->touched[key] = o;
     }
-    return ISO_OK;
+    return ISO_CONFIRMED;
 }
 
-static enum iso_status begin(struct replay *replay, uint32_t t)
+static enum iso_verification replay_begin(struct replay *replay, uint32_t t)
 {
     const struct iso_history *history = replay->history;
     if (iso_status_of(history, t) == ISO_ABORTED)
-        return refuse(replay, t, "an aborted transaction takes part");
+        return refuse_order(replay, t, "an aborted transaction takes part");
     if (replay->state[t] != NOT_BEGUN)
-        return refuse(replay, t, "a transaction begins twice");
+        return refuse_order(replay, t, "a transaction begins twice");
     replay->state[t] = BEGUN;
     if (iso_model_keeps_sessions(replay->evidence->model) && replay->before[t] != ISO_NONE &&
         replay->state[replay->before[t]] != DONE)
-        return refuse(replay, t, "a transaction begins before its session's previous one has committed");
-    if (iso_status_of(history, t) == ISO_COMMITTED && check_operations(replay, t) != ISO_OK)
-        return ISO_VIOLATED;
+        return refuse_order(replay, t, "a transaction begins before its session's previous one has committed");
+    if (iso_status_of(history, t) == ISO_COMMITTED && check_operations(replay, t) != ISO_CONFIRMED)
+        return ISO_REFUSED;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         uint32_t key = history->key[o];
         if (!iso_kind_writes(history->kind[o]))
             continue;
         if (replay->busy[key] != ISO_NONE && replay->busy[key] != t)
-            return refuse(replay, t, "two writers of a key overlap");
+            return refuse_order(replay, t, "two writers of a key overlap");
         replay->busy[key] = t;
     }
-    return ISO_OK;
+    return ISO_CONFIRMED;
 }
 
-static enum iso_status commit(struct replay *replay, uint32_t t)
+/* Where versions have the order of their commit timestamps; false: a later one stands already. */
+static bool comes_newest(struct replay *replay, uint32_t t, uint32_t key)
+{
+    const struct iso_history *history = replay->history;
+    if (!replay->newest || iso_status_of(history, t) != ISO_COMMITTED || !(history->flags[t] & ISO_HAS_CTS))
+        return true;
+    bool fine = history->cts[t] >= replay->newest[key];
+    replay->newest[key] = history->cts[t];
+    return fine;
+}
+
+static enum iso_verification replay_commit(struct replay *replay, uint32_t t)
 {
     const struct iso_history *history = replay->history;
     if (replay->state[t] != BEGUN)
-        return refuse(replay, t, "a transaction commits that has not begun, or twice");
+        return refuse_order(replay, t, "a transaction commits that has not begun, or twice");
     replay->state[t] = DONE;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         uint32_t key = history->key[o];
         if (!iso_kind_writes(history->kind[o]))
             continue;
         replay->busy[key] = ISO_NONE;
+        if (!comes_newest(replay, t, key))
+            return refuse_order(replay, t, "a version comes behind one of a later commit timestamp");
         if (iso_kind_of(history, o) == ISO_APPEND)
-            append(replay, key, history->value[o]);
+            append_to_list(replay, key, history->value[o]);
         else
             replay->value[key] = history->value[o];
     }
-    return ISO_OK;
+    return ISO_CONFIRMED;
 }
 
-static enum iso_status run(struct replay *replay)
+static enum iso_verification replay_events(struct replay *replay)
 {
     const struct iso_history *history = replay->history;
     bool serial = iso_model_is_serial(replay->evidence->model);
     for (uint32_t i = 0; i < replay->evidence->event_count; i++) {
         uint32_t event = replay->evidence->events[i], t = event / 2;
         if (t >= history->transaction_count || (serial && (event & 1)))
-            return iso_error_set(replay->error, ISO_VIOLATED, "event %u is not one of this history", event);
-        enum iso_status status = event & 1 ? commit(replay, t) : begin(replay, t);
-        if (status == ISO_OK && serial)
-            status = commit(replay, t);
-        if (status != ISO_OK)
+            return VERIFY_REFUSE(replay->error, "event %u is not one of this history", event);
+        enum iso_verification status = event & 1 ? replay_commit(replay, t) : replay_begin(replay, t);
+        if (status == ISO_CONFIRMED && serial)
+            status = replay_commit(replay, t);
+        if (status != ISO_CONFIRMED)
             return status;
     }
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         if (replay->state[t] != DONE && (iso_status_of(history, t) == ISO_COMMITTED || replay->state[t] == BEGUN))
-            return refuse(replay, t, "this transaction is missing");
+            return refuse_order(replay, t, "this transaction is missing");
     }
-    return ISO_OK;
+    return ISO_CONFIRMED;
 }
 
 /* By the clients' clocks, from the last event to the first: nothing that commits later may have ended when
  * this one began. Of those, the one that ended first is enough. */
-static enum iso_status check_times(struct replay *replay)
+static enum iso_verification check_times(struct replay *replay)
 {
     const struct iso_history *history = replay->history;
     const struct iso_evidence *evidence = replay->evidence;
     uint32_t first = ISO_NONE; /* of those that commit later, the one that ended first */
     if (!iso_model_needs_times(evidence->model) || !history->ended)
-        return ISO_OK;
+        return ISO_CONFIRMED;
     for (uint32_t i = evidence->event_count; i-- > 0;) {
         uint32_t event = evidence->events[i], t = event / 2;
         bool commits = event == iso_event_commit(evidence->model, t);
         bool judged = evidence->model == ISO_MODEL_GSI ? commits : event == iso_event_begin(t);
         if (judged && first != ISO_NONE && iso_history_ended_before(history, first, t, evidence->drift))
-            return refuse(replay, t, "a transaction comes before one that had ended when it began");
+            return refuse_order(replay, t, "a transaction comes before one that had ended when it began");
         if (commits && iso_status_of(history, t) == ISO_COMMITTED && history->ended[t] &&
             (first == ISO_NONE || history->ended[t] < history->ended[first]))
             first = t;
     }
-    return ISO_OK;
+    return ISO_CONFIRMED;
 }
 
-enum iso_status verify_order(const struct iso_history *history, const struct iso_evidence *evidence,
-                             struct iso_error *error)
+enum iso_verification verify_order(const struct iso_history *history, const struct iso_evidence *evidence,
+                                   struct iso_error *error)
 {
     size_t keys = (size_t)history->key_count + 1, transactions = (size_t)history->transaction_count + 1;
     struct replay replay = {.history = history, .evidence = evidence, .error = error};
@@ -190,14 +211,21 @@ enum iso_status verify_order(const struct iso_history *history, const struct iso
     replay.busy = iso_allocate(keys * sizeof *replay.busy);
     memset(replay.busy, 0xff, keys * sizeof *replay.busy);
     replay.lists = iso_allocate_zeroed(keys, sizeof *replay.lists);
+    replay.own = iso_allocate_zeroed(keys, sizeof *replay.own);
+    if (evidence->versions_by_commit)
+        replay.newest = iso_allocate_zeroed(keys, sizeof *replay.newest);
     set_initial(&replay);
     find_predecessors(&replay);
-    enum iso_status status = run(&replay);
-    if (status == ISO_OK)
+    enum iso_verification status = replay_events(&replay);
+    if (status == ISO_CONFIRMED)
         status = check_times(&replay);
-    for (uint32_t key = 0; key < history->key_count; key++)
+    for (uint32_t key = 0; key < history->key_count; key++) {
         iso_free(replay.lists[key].elements);
+        iso_free(replay.own[key].elements);
+    }
     iso_free(replay.lists);
+    iso_free(replay.own);
+    iso_free(replay.newest);
     iso_free(replay.busy);
     iso_free(replay.touched);
     iso_free(replay.value);

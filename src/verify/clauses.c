@@ -1,4 +1,5 @@
 /* Unit propagation by two watched literals. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +67,7 @@ bool clauses_true(const struct clauses *clauses, int literal)
     return value_of(clauses, literal) > 0;
 }
 
-static void watch(struct clauses *clauses, int literal, uint32_t clause)
+static void watch_clause(struct clauses *clauses, int literal, uint32_t clause)
 {
     struct watchers *watchers = &clauses->watchers[literal > 0 ? 2 * literal : -2 * literal + 1];
     if (watchers->count == watchers->capacity) {
@@ -76,8 +77,9 @@ static void watch(struct clauses *clauses, int literal, uint32_t clause)
     watchers->clauses[watchers->count++] = clause;
 }
 
-static bool assign(struct clauses *clauses, int literal)
+static bool assign_literal(struct clauses *clauses, int literal)
 {
+    assert(literal && abs(literal) <= clauses->variable_count);
     if (value_of(clauses, literal))
         return value_of(clauses, literal) > 0;
     clauses->value[abs(literal)] = literal > 0 ? 1 : -1;
@@ -87,7 +89,7 @@ static bool assign(struct clauses *clauses, int literal)
 
 /* One clause one of whose first two literals, `false_literal`, has become false. True: it goes on being
  * watched there. */
-static bool visit(struct clauses *clauses, uint32_t number, int false_literal)
+static bool visit_watch(struct clauses *clauses, uint32_t number, int false_literal)
 {
     int *clause = clauses->literals + clauses->first[number];
     size_t count = clauses->first[number + 1] - clauses->first[number];
@@ -102,21 +104,21 @@ static bool visit(struct clauses *clauses, uint32_t number, int false_literal)
             continue;
         clause[1] = clause[i];
         clause[i] = false_literal;
-        watch(clauses, clause[1], number);
+        watch_clause(clauses, clause[1], number);
         return false;
     }
-    clauses->contradiction |= !assign(clauses, clause[0]);
+    clauses->contradiction |= !assign_literal(clauses, clause[0]);
     return true;
 }
 
-static void propagate(struct clauses *clauses)
+static void propagate_units(struct clauses *clauses)
 {
     while (!clauses->contradiction && clauses->propagated < clauses->trail_count) {
         int literal = -clauses->trail[clauses->propagated++];
         struct watchers *watchers = &clauses->watchers[literal > 0 ? 2 * literal : -2 * literal + 1];
         uint32_t kept = 0;
         for (uint32_t i = 0; i < watchers->count; i++) {
-            if (clauses->contradiction || visit(clauses, watchers->clauses[i], literal))
+            if (clauses->contradiction || visit_watch(clauses, watchers->clauses[i], literal))
                 watchers->clauses[kept++] = watchers->clauses[i];
         }
         watchers->count = kept;
@@ -125,10 +127,28 @@ static void propagate(struct clauses *clauses)
 
 bool clauses_assume(struct clauses *clauses, int literal)
 {
-    clauses->contradiction |= !assign(clauses, literal);
-    propagate(clauses);
+    clauses->contradiction |= !assign_literal(clauses, literal);
+    propagate_units(clauses);
     return !clauses->contradiction;
 }
+
+/* What is watched of a clause is not false, unless the other one that is watched is true. */
+#ifdef ISO_VALIDATE
+static void clauses_validate(const struct clauses *clauses)
+{
+    for (uint32_t i = 0; i < clauses->count && !clauses->contradiction; i++) {
+        const int *clause = clauses->literals + clauses->first[i];
+        bool watched = clauses->first[i + 1] - clauses->first[i] > 1;
+        assert(!watched || value_of(clauses, clause[0]) >= 0 || value_of(clauses, clause[1]) > 0);
+        assert(!watched || value_of(clauses, clause[1]) >= 0 || value_of(clauses, clause[0]) > 0);
+    }
+}
+#else
+static void clauses_validate(const struct clauses *clauses)
+{
+    (void)clauses;
+}
+#endif
 
 void clauses_undo(struct clauses *clauses)
 {
@@ -136,6 +156,7 @@ void clauses_undo(struct clauses *clauses)
         clauses->value[abs(clauses->trail[--clauses->trail_count])] = 0;
     clauses->propagated = clauses->root_count;
     clauses->contradiction = clauses->root_contradiction;
+    clauses_validate(clauses);
 }
 
 bool clauses_contradiction(const struct clauses *clauses)
@@ -158,6 +179,7 @@ static void order_for_watching(struct clauses *clauses, int *clause, uint32_t co
 
 void clauses_add(struct clauses *clauses, const int *literals, uint32_t count)
 {
+    assert(clauses->trail_count == clauses->root_count);               /* nothing is assumed */
     if (clauses->literal_count + count >= clauses->literal_capacity) { /* room also where there is nothing to put */
         clauses->literal_capacity = 2 * clauses->literal_capacity + count + 64;
         clauses->literals = iso_reallocate(clauses->literals, clauses->literal_capacity * sizeof *clauses->literals);
@@ -175,12 +197,12 @@ void clauses_add(struct clauses *clauses, const int *literals, uint32_t count)
     if (count == 0 || value_of(clauses, clause[0]) < 0)
         clauses->contradiction = true;
     else if (count == 1 || value_of(clauses, clause[1]) < 0)
-        assign(clauses, clause[0]);
+        assign_literal(clauses, clause[0]);
     if (count > 1) {
-        watch(clauses, clause[0], clauses->count - 1);
-        watch(clauses, clause[1], clauses->count - 1);
+        watch_clause(clauses, clause[0], clauses->count - 1);
+        watch_clause(clauses, clause[1], clauses->count - 1);
     }
-    propagate(clauses);
+    propagate_units(clauses);
     clauses->root_count = clauses->trail_count;
     clauses->root_contradiction = clauses->contradiction;
 }

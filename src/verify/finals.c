@@ -1,4 +1,5 @@
 /* Final writes, sorted: who left a value in a register, or appended an element to a list. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "verify/verify_private.h"
@@ -13,46 +14,102 @@ static int compare_finals(const void *left, const void *right)
     return (a->transaction > b->transaction) - (a->transaction < b->transaction);
 }
 
-void finals_init(struct finals *finals, const struct iso_history *history)
+/* By key: the last write of a transaction, 1 + its operation; those of others come before its first. */
+static void note_last(const struct iso_history *history, uint32_t t, uint32_t *last)
 {
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        if (iso_kind_writes(history->kind[o]))
+            last[history->key[o]] = o + 1;
+    }
+}
+
+static void add_finals(struct finals *finals, uint32_t t, const uint32_t *last)
+{
+    const struct iso_history *history = finals->history;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        if (iso_kind_writes(history->kind[o]) &&
+            (iso_kind_of(history, o) == ISO_APPEND || history->value[last[history->key[o]] - 1] == history->value[o]))
+            finals->items[finals->count++] = (struct final){history->key[o], history->value[o], t};
+    }
+}
+
+static void find_initial(struct finals *finals)
+{
+    const struct iso_history *history = finals->history;
+    finals->initial_value = iso_allocate(((size_t)history->key_count + 1) * sizeof *finals->initial_value);
+    finals->initial_length = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *finals->initial_length);
+    for (uint32_t key = 0; key < history->key_count; key++)
+        finals->initial_value[key] = history->initial_value;
+    for (uint32_t i = 0; i < history->initial_count; i++) {
+        finals->initial_value[history->initial_key[i]] = history->initial_of_key[i];
+        finals->initial_length[history->initial_key[i]] += history->initial_is_append[i];
+    }
+}
+
+static void collect_finals(struct finals *finals, const struct iso_history *history, bool aborted)
+{
+    uint32_t *last = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *last);
     *finals = (struct finals){.history = history};
     finals->items = iso_allocate(((size_t)history->operation_count + 1) * sizeof *finals->items);
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (iso_status_of(history, t) == ISO_ABORTED)
+        if ((iso_status_of(history, t) == ISO_ABORTED) != aborted)
             continue;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            uint32_t value;
-            if (!iso_kind_writes(history->kind[o]))
-                continue;
-            bool list = iso_kind_of(history, o) == ISO_APPEND;
-            if (!list && (!verify_final_write(history, t, history->key[o], &value) || value != history->value[o]))
-                continue;
-            finals->items[finals->count++] = (struct final){history->key[o], history->value[o], t};
-        }
+        note_last(history, t, last);
+        add_finals(finals, t, last);
     }
     if (finals->count)
         qsort(finals->items, finals->count, sizeof *finals->items, compare_finals);
+    find_initial(finals);
+    iso_free(last);
+}
+
+void finals_init(struct finals *finals, const struct iso_history *history)
+{
+    collect_finals(finals, history, false);
+}
+
+void finals_init_aborted(struct finals *finals, const struct iso_history *history)
+{
+    collect_finals(finals, history, true);
 }
 
 void finals_release(struct finals *finals)
 {
     iso_free(finals->items);
+    iso_free(finals->initial_value);
+    iso_free(finals->initial_length);
     *finals = (struct finals){0};
 }
 
-uint32_t finals_find(const struct finals *finals, uint32_t key, uint32_t value, uint32_t *end)
+/* How many stand before one. */
+static uint32_t count_before(const struct finals *finals, struct final wanted)
 {
     uint32_t low = 0, high = finals->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        const struct final *final = &finals->items[middle];
-        if (final->key < key || (final->key == key && final->value < value))
+        if (compare_finals(&finals->items[middle], &wanted) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    *end = low;
-    while (*end < finals->count && finals->items[*end].key == key && finals->items[*end].value == value)
-        ++*end;
     return low;
+}
+
+uint32_t finals_of_key(const struct finals *finals, uint32_t key, uint32_t *end)
+{
+    *end = count_before(finals, (struct final){key + 1, 0, 0});
+    return count_before(finals, (struct final){key, 0, 0});
+}
+
+uint32_t finals_find(const struct finals *finals, uint32_t key, uint32_t value, uint32_t *end)
+{
+    *end = count_before(finals, (struct final){key, value, ISO_NONE}); /* which is no transaction */
+    return count_before(finals, (struct final){key, value, 0});
+}
+
+bool finals_has(const struct finals *finals, uint32_t key, uint32_t value, uint32_t transaction)
+{
+    struct final wanted = {key, value, transaction};
+    uint32_t at = count_before(finals, wanted);
+    return at < finals->count && compare_finals(&finals->items[at], &wanted) == 0;
 }

@@ -1,7 +1,18 @@
 /* A finding without a graph, looked up again. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "verify/verify_private.h"
+
+static uint32_t initial_value(const struct iso_history *history, uint32_t key)
+{
+    uint32_t value = history->initial_value;
+    for (uint32_t i = 0; i < history->initial_count; i++) {
+        if (history->initial_key[i] == key)
+            value = history->initial_of_key[i];
+    }
+    return value;
+}
 
 struct seen {
     bool final, intermediate, aborted;      /* somebody else wrote the value so */
@@ -12,7 +23,7 @@ struct seen {
 static struct seen writers_of(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t other)
 {
     uint32_t key = history->key[operation], value = history->value[operation], last;
-    struct seen seen = {.final = verify_initial_value(history, key) == value};
+    struct seen seen = {.final = initial_value(history, key) == value};
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         if (t == reader || !verify_final_write(history, t, key, &last))
             continue;
@@ -30,120 +41,192 @@ static struct seen writers_of(const struct iso_history *history, uint32_t reader
     return seen;
 }
 
-/* An element of the prefix of a list read; how often transactions of a kind append it. */
-static uint32_t count_appends(const struct iso_history *history, uint32_t key, iso_atom element, bool aborted)
+/* ---- lists ---- */
+
+/* A list read, of which a finding is to be confirmed. */
+struct said {
+    const struct iso_history *history;
+    struct finals finals, aborted;
+    uint32_t reader, operation, key, prefix;
+    const iso_atom *elements;
+};
+
+static void said_init(struct said *said, const struct iso_history *history, const struct iso_finding *finding,
+                      uint32_t prefix)
 {
-    uint32_t count = 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if ((iso_status_of(history, t) == ISO_ABORTED) != aborted)
-            continue;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-            count += history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND && history->value[o] == element;
-    }
-    return count;
+    *said = (struct said){.history = history,
+                          .reader = finding->transaction,
+                          .operation = finding->operation,
+                          .key = history->key[finding->operation],
+                          .prefix = prefix,
+                          .elements = history->element + history->list_first[history->value[finding->operation]]};
+    finals_init(&said->finals, history);
+    finals_init_aborted(&said->aborted, history);
 }
 
-static bool appends(const struct iso_history *history, uint32_t t, uint32_t key, iso_atom element)
+static void said_release(struct said *said)
 {
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if (history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND && history->value[o] == element)
+    finals_release(&said->finals);
+    finals_release(&said->aborted);
+}
+
+/* How often transactions append an element, of those that aborted or of the others. */
+static uint32_t count_appends(const struct said *said, const struct finals *finals, iso_atom element)
+{
+    uint32_t end, first = finals_find(finals, said->key, element, &end);
+    return end - first;
+}
+
+static bool appends_element(const struct said *said, uint32_t t, iso_atom element)
+{
+    return finals_has(&said->finals, said->key, element, t) || finals_has(&said->aborted, said->key, element, t);
+}
+
+/* A list read that holds an element which only aborted transactions appended, `other` among them; or nobody,
+ * and no other is named. */
+static bool holds_foreign(const struct said *said, uint32_t other)
+{
+    for (uint32_t i = said->finals.initial_length[said->key]; i < said->prefix; i++) {
+        if (count_appends(said, &said->finals, said->elements[i]))
+            continue;
+        if (other == ISO_NONE
+                ? !count_appends(said, &said->aborted, said->elements[i])
+                : other < said->history->transaction_count && appends_element(said, other, said->elements[i]))
             return true;
     }
     return false;
 }
 
-/* A list read that holds an element which only aborted transactions appended, `other` among them; or nobody,
- * and no other is named. */
-static bool holds_foreign(const struct iso_history *history, uint32_t operation, uint32_t prefix, uint32_t other)
+static int compare_pairs(const void *left, const void *right)
 {
-    uint32_t key = history->key[operation];
-    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
-    for (uint32_t i = verify_initial_length(history, key); i < prefix; i++) {
-        if (count_appends(history, key, elements[i], false))
+    const uint64_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/* The prefix's elements, each with its place in the lower half, in the order of elements and places. */
+static uint64_t *sort_elements(const struct said *said)
+{
+    uint64_t *sorted = iso_allocate(((size_t)said->prefix + 1) * sizeof *sorted);
+    for (uint32_t i = 0; i < said->prefix; i++)
+        sorted[i] = (uint64_t)said->elements[i] << 32 | i;
+    qsort(sorted, said->prefix, sizeof *sorted, compare_pairs);
+    return sorted;
+}
+
+/* Where the places of an element begin. */
+static uint32_t first_place(const struct said *said, const uint64_t *sorted, iso_atom element)
+{
+    uint32_t low = 0, high = said->prefix;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sorted[middle] >> 32 < element)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Whether an element that `other` appended, alone and behind `offset` others, stands where not all of them do. */
+static bool stands_alone(const struct said *said, const uint64_t *sorted, uint32_t other, uint32_t offset,
+                         iso_atom element, uint32_t *whole_at)
+{
+    for (uint32_t i = first_place(said, sorted, element); i < said->prefix && sorted[i] >> 32 == element; i++) {
+        uint32_t place = (uint32_t)sorted[i];
+        if (place < said->finals.initial_length[said->key])
             continue;
-        if (other == ISO_NONE ? !count_appends(history, key, elements[i], true)
-                              : other < history->transaction_count && appends(history, other, key, elements[i]))
+        if (other == said->reader || place < offset)
             return true;
+        if (*whole_at != place - offset &&
+            !lists_hold(&said->finals, said->operation, said->prefix, other, place - offset))
+            return true;
+        *whole_at = place - offset; /* where the next one need not look again */
     }
     return false;
 }
 
 /* A list read whose prefix holds an element that only `other` appended, but not with all that it appended. */
-static bool holds_part(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t prefix,
-                       uint32_t other)
+static bool holds_part(const struct said *said, uint32_t other)
 {
-    uint32_t key = history->key[operation], offset = 0;
-    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
-    for (uint32_t o = history->first_operation[other]; o < history->first_operation[other + 1]; o++) {
-        if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
+    const struct iso_history *history = said->history;
+    uint32_t offset = 0, whole_at = ISO_NONE;
+    uint64_t *sorted = sort_elements(said);
+    bool found = false;
+    for (uint32_t o = history->first_operation[other]; o < history->first_operation[other + 1] && !found; o++) {
+        if (history->key[o] != said->key || iso_kind_of(history, o) != ISO_APPEND)
             continue;
-        bool sure = count_appends(history, key, history->value[o], false) == 1;
-        for (uint32_t i = verify_initial_length(history, key); sure && i < prefix; i++) {
-            bool whole = i >= offset && lists_hold(history, operation, prefix, other, i - offset);
-            if (elements[i] == history->value[o] && (other == reader || !whole))
-                return true;
-        }
+        found = count_appends(said, &said->finals, history->value[o]) == 1 &&
+                stands_alone(said, sorted, other, offset, history->value[o], &whole_at);
         offset++;
     }
-    return false;
+    iso_free(sorted);
+    return found;
 }
 
-/* Whether somebody's appends may stand in the prefix, whole and in one piece, so that they cover element `at`. */
-static bool is_covered(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t prefix,
-                       uint32_t at)
+/* Marks where the appends of a transaction may stand in the prefix, whole and in one piece: by place, how many begin
+ * less how many have ended. */
+static void cover_by(const struct said *said, const uint64_t *sorted, uint32_t t, int32_t *cover)
 {
-    uint32_t key = history->key[operation];
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        uint32_t length = lists_appended(history, t, key);
-        if (t == reader || iso_status_of(history, t) == ISO_ABORTED)
+    const struct iso_history *history = said->history;
+    uint32_t first = history->first_operation[t], end = history->first_operation[t + 1], length;
+    while (first < end && (history->key[first] != said->key || iso_kind_of(history, first) != ISO_APPEND))
+        first++;
+    if (first == end || t == said->reader || iso_status_of(history, t) == ISO_ABORTED)
+        return;
+    length = lists_appended(history, t, said->key);
+    iso_atom element = history->value[first];
+    for (uint32_t i = first_place(said, sorted, element); i < said->prefix && sorted[i] >> 32 == element; i++) {
+        uint32_t place = (uint32_t)sorted[i];
+        if (!lists_hold(&said->finals, said->operation, said->prefix, t, place))
             continue;
-        for (uint32_t place = at < length ? 0 : at - length + 1; length && place <= at; place++) {
-            if (lists_hold(history, operation, prefix, t, place))
-                return true;
-        }
+        cover[place]++;
+        cover[place + length]--;
     }
-    return false;
 }
 
 /* A list read whose prefix holds an element of `other`, which is no part of anybody's elements in one piece. */
-static bool holds_scrap(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t prefix,
-                        uint32_t other)
+static bool holds_scrap(const struct said *said, uint32_t other)
 {
-    uint32_t key = history->key[operation];
-    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
-    for (uint32_t at = verify_initial_length(history, key); at < prefix; at++) {
-        if (appends(history, other, key, elements[at]) && !is_covered(history, reader, operation, prefix, at))
-            return true;
+    int32_t *cover = iso_allocate_zeroed((size_t)said->prefix + 1, sizeof *cover), covered = 0;
+    uint64_t *sorted = sort_elements(said);
+    bool found = false;
+    for (uint32_t t = 0; t < said->history->transaction_count; t++)
+        cover_by(said, sorted, t, cover);
+    for (uint32_t at = 0; at < said->prefix && !found; at++) {
+        covered += cover[at];
+        found = at >= said->finals.initial_length[said->key] && !covered &&
+                appends_element(said, other, said->elements[at]);
     }
-    return false;
+    iso_free(sorted);
+    iso_free(cover);
+    return found;
 }
 
 /* An element stands in the prefix more often than all who did not abort appended it, but for the reader. */
-static bool repeats(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t prefix)
+static bool has_too_many(const struct said *said)
 {
-    uint32_t key = history->key[operation];
-    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
-    for (uint32_t i = verify_initial_length(history, key); i < prefix; i++) {
-        uint32_t seen = 0, appended = count_appends(history, key, elements[i], false);
-        for (uint32_t o = history->first_operation[reader]; o < history->first_operation[reader + 1]; o++)
-            appended -=
-                history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND && history->value[o] == elements[i];
-        for (uint32_t j = 0; j < prefix; j++)
-            seen += elements[j] == elements[i];
-        for (uint32_t j = 0; j < history->initial_count; j++)
-            appended += history->initial_key[j] == key && history->initial_of_key[j] == elements[i];
-        if (seen > appended)
-            return true;
+    uint64_t *sorted = sort_elements(said);
+    bool found = false;
+    for (uint32_t i = 0, next; i < said->prefix && !found; i = next) {
+        iso_atom element = (iso_atom)(sorted[i] >> 32);
+        uint32_t end, available = count_appends(said, &said->finals, element);
+        for (uint32_t f = finals_find(&said->finals, said->key, element, &end); f < end; f++)
+            available -= said->finals.items[f].transaction == said->reader;
+        for (next = i; next < said->prefix && sorted[next] >> 32 == element;
+             next++) /* the prefix begins as the list did */
+            available += (uint32_t)sorted[next] < said->finals.initial_length[said->key];
+        found = next - i > available;
     }
-    return false;
+    iso_free(sorted);
+    return found;
 }
 
-static bool incompatible(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t prefix,
-                         uint32_t other)
+static bool is_incompatible(const struct said *said, uint32_t other)
 {
-    uint32_t key = history->key[operation], at = 0;
-    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
-    if (prefix < verify_initial_length(history, key))
+    const struct iso_history *history = said->history;
+    uint32_t key = said->key, prefix = said->prefix, at = 0;
+    const iso_atom *elements = said->elements;
+    if (prefix < said->finals.initial_length[key])
         return true;
     for (uint32_t i = 0; i < history->initial_count; i++) {
         if (history->initial_key[i] == key && history->initial_is_append[i] &&
@@ -151,37 +234,43 @@ static bool incompatible(const struct iso_history *history, uint32_t reader, uin
             return true;
     }
     if (other == ISO_NONE)
-        return repeats(history, reader, operation, prefix);
+        return has_too_many(said);
     if (other >= history->transaction_count || iso_status_of(history, other) != ISO_COMMITTED)
         return false;
-    for (uint32_t o = history->first_operation[other]; o < history->first_operation[other + 1]; o++) {
-        if (history->key[o] != key || iso_kind_of(history, o) != ISO_READ_LIST)
+    struct own_list own = {0};
+    bool found = false;
+    for (uint32_t o = history->first_operation[other]; o < history->first_operation[other + 1] && !found; o++) {
+        if (history->key[o] != key)
             continue;
-        struct read_shape shape = verify_read_shape(history, other, o);
+        if (iso_kind_of(history, o) == ISO_APPEND)
+            own_list_append(&own, history->value[o]);
+        if (iso_kind_of(history, o) != ISO_READ_LIST)
+            continue;
+        struct read_shape shape = own_list_read(&own, history, o);
         uint32_t common = shape.prefix < prefix ? shape.prefix : prefix;
-        if (shape.consistent &&
-            memcmp(elements, history->element + history->list_first[history->value[o]], common * sizeof *elements) != 0)
-            return true;
+        found = shape.consistent && memcmp(elements, history->element + history->list_first[history->value[o]],
+                                           common * sizeof *elements) != 0;
     }
-    return false;
+    iso_free(own.elements);
+    return found;
 }
 
 static bool list_finding(const struct iso_history *history, const struct iso_finding *finding, uint32_t prefix)
 {
-    switch (finding->kind) {
-    case ISO_FINDING_G1A:
-        return finding->other != ISO_NONE && holds_foreign(history, finding->operation, prefix, finding->other);
-    case ISO_FINDING_THINAIR:
-        return finding->other == ISO_NONE && holds_foreign(history, finding->operation, prefix, ISO_NONE);
-    case ISO_FINDING_G1B:
-        return finding->other < history->transaction_count && iso_status_of(history, finding->other) != ISO_ABORTED &&
-               (holds_part(history, finding->transaction, finding->operation, prefix, finding->other) ||
-                holds_scrap(history, finding->transaction, finding->operation, prefix, finding->other));
-    case ISO_FINDING_INCOMPATIBLE:
-        return incompatible(history, finding->transaction, finding->operation, prefix, finding->other);
-    default:
-        return false;
-    }
+    struct said said;
+    bool fine = false;
+    said_init(&said, history, finding, prefix);
+    if (finding->kind == ISO_FINDING_G1A)
+        fine = finding->other != ISO_NONE && holds_foreign(&said, finding->other);
+    else if (finding->kind == ISO_FINDING_THINAIR)
+        fine = finding->other == ISO_NONE && holds_foreign(&said, ISO_NONE);
+    else if (finding->kind == ISO_FINDING_G1B)
+        fine = finding->other < history->transaction_count && iso_status_of(history, finding->other) != ISO_ABORTED &&
+               (holds_part(&said, finding->other) || holds_scrap(&said, finding->other));
+    else if (finding->kind == ISO_FINDING_INCOMPATIBLE)
+        fine = is_incompatible(&said, finding->other);
+    said_release(&said);
+    return fine;
 }
 
 static bool register_finding(const struct iso_history *history, const struct iso_finding *finding)
@@ -204,7 +293,7 @@ static bool register_finding(const struct iso_history *history, const struct iso
 static bool only_writer(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t *writer)
 {
     uint32_t key = history->key[operation], value = history->value[operation], last;
-    uint32_t count = verify_initial_value(history, key) == value;
+    uint32_t count = initial_value(history, key) == value;
     *writer = ISO_NONE;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         if (t == reader || iso_status_of(history, t) == ISO_ABORTED || !verify_final_write(history, t, key, &last) ||
@@ -251,15 +340,15 @@ static bool loses_update(const struct iso_history *history, const struct iso_fin
            memcmp(elements, of_other, prefix * sizeof *elements) == 0;
 }
 
-enum iso_status verify_finding(const struct iso_history *history, const struct iso_finding *finding,
-                               struct iso_error *error)
+enum iso_verification verify_finding(const struct iso_history *history, const struct iso_finding *finding,
+                                     struct iso_error *error)
 {
     uint32_t t = finding->transaction, o = finding->operation;
     bool fine = t < history->transaction_count && iso_status_of(history, t) == ISO_COMMITTED &&
                 o >= history->first_operation[t] && o < history->first_operation[t + 1] &&
                 (iso_kind_of(history, o) == ISO_READ || iso_kind_of(history, o) == ISO_READ_LIST);
     if (!fine)
-        return iso_error_set(error, ISO_VIOLATED, "the finding names no read of a committed transaction");
+        return VERIFY_REFUSE(error, "the finding names no read of a committed transaction");
     struct read_shape shape = verify_read_shape(history, t, o);
     if (finding->kind == ISO_FINDING_INT)
         fine = !shape.consistent && finding->other == ISO_NONE;
@@ -271,8 +360,8 @@ enum iso_status verify_finding(const struct iso_history *history, const struct i
         fine = list_finding(history, finding, shape.prefix);
     else
         fine = register_finding(history, finding);
-    return fine ? ISO_OK
-                : iso_error_set(error, ISO_VIOLATED, "%s: operation %u is no instance of %s",
+    return fine ? ISO_CONFIRMED
+                : VERIFY_REFUSE(error, "%s: operation %u is no instance of %s",
                                 history->inputs ? history->inputs[0] : "?", o - history->first_operation[t],
                                 iso_finding_name(finding->kind));
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "verify/verify_private.h"
 
 struct name {
@@ -25,14 +26,14 @@ struct checker {
     uint32_t lemma;
 };
 
-static enum iso_status refuse(struct checker *checker, const char *what)
+static enum iso_verification refuse_lemma(struct checker *checker, const char *what)
 {
-    return iso_error_set(checker->error, ISO_VIOLATED, "lemma %u: %s", checker->lemma, what);
+    return VERIFY_REFUSE(checker->error, "lemma %u: %s", checker->lemma, what);
 }
 
 /* ---- the history ---- */
 
-static bool writes(const struct checker *checker, uint32_t t, uint32_t key)
+static bool writes_key(const struct checker *checker, uint32_t t, uint32_t key)
 {
     uint32_t value;
     return t < checker->history->transaction_count && iso_status_of(checker->history, t) != ISO_ABORTED &&
@@ -41,10 +42,15 @@ static bool writes(const struct checker *checker, uint32_t t, uint32_t key)
 
 /* ---- variables ---- */
 
+static uint64_t hash_of(const struct name *name)
+{
+    return iso_hash_number(iso_hash_pair((uint32_t)name->a, (uint32_t)name->b) ^
+                           iso_hash_pair((uint32_t)name->key, (uint32_t)name->kind));
+}
+
 static int find_variable(struct checker *checker, struct name name, bool *is_new)
 {
-    uint64_t hash =
-        ((uint64_t)name.a << 32 | name.b) * 0x9e3779b97f4a7c15u + name.key * 0x85ebca77c2b2ae63u + name.kind;
+    uint64_t hash = hash_of(&name);
     if (2 * checker->name_count >= checker->mask) {
         uint64_t size = checker->mask ? 2 * (checker->mask + 1) : 1024;
         iso_free(checker->slots);
@@ -53,14 +59,13 @@ static int find_variable(struct checker *checker, struct name name, bool *is_new
         uint32_t count = checker->name_count;
         for (uint32_t i = 1; i <= count; i++) { /* each finds its empty slot */
             struct name *n = &checker->names[i];
-            uint64_t h = ((uint64_t)n->a << 32 | n->b) * 0x9e3779b97f4a7c15u + n->key * 0x85ebca77c2b2ae63u + n->kind;
-            uint64_t slot = (h ^ h >> 31) & checker->mask;
+            uint64_t slot = hash_of(n) & checker->mask;
             while (checker->slots[slot])
                 slot = (slot + 1) & checker->mask;
             checker->slots[slot] = i;
         }
     }
-    uint64_t slot = (hash ^ hash >> 31) & checker->mask;
+    uint64_t slot = hash & checker->mask;
     for (; checker->slots[slot]; slot = (slot + 1) & checker->mask) {
         const struct name *other = &checker->names[checker->slots[slot]];
         if (other->kind == name.kind && other->a == name.a && other->b == name.b && other->key == name.key) {
@@ -91,7 +96,7 @@ static void add_list_choice(struct checker *checker, uint32_t reader, uint32_t k
     const struct iso_history *history = checker->history;
     uint32_t prefix = verify_read_shape(history, reader, operation).prefix, end;
     uint32_t writer = ISO_NONE, count = 0;
-    if (prefix == verify_initial_length(history, key)) {
+    if (prefix == checker->finals.initial_length[key]) {
         int initial = read_variable(checker, reader, ISO_NONE, key);
         clauses_add(checker->clauses, &initial, 1);
         return;
@@ -110,7 +115,7 @@ static void add_list_choice(struct checker *checker, uint32_t reader, uint32_t k
         writer = checker->finals.items[i].transaction;
         uint32_t length = lists_appended(history, writer, key);
         if (writer != reader && !(i > first && checker->finals.items[i - 1].transaction == writer) &&
-            length <= prefix && lists_hold(history, operation, prefix, writer, prefix - length))
+            length <= prefix && lists_hold(&checker->finals, operation, prefix, writer, prefix - length))
             clause[count++] = read_variable(checker, reader, writer, key);
     }
     clauses_add(checker->clauses, clause, count);
@@ -126,9 +131,14 @@ static void add_choice(struct checker *checker, uint32_t reader, uint32_t key, u
         add_list_choice(checker, reader, key, operation);
         return;
     }
-    uint32_t first = finals_find(&checker->finals, key, value, &end);
+    uint32_t seen, first = finals_find(&checker->finals, key, value, &end);
+    if (checker->evidence->versions_by_commit && versions_seen(&checker->finals, reader, operation, &seen)) {
+        int sole = read_variable(checker, reader, seen, key);
+        clauses_add(checker->clauses, &sole, 1);
+        return;
+    }
     int *clause = iso_allocate(((size_t)end - first + 2) * sizeof *clause);
-    if (verify_initial_value(history, key) == value)
+    if (checker->finals.initial_value[key] == value)
         clause[count++] = read_variable(checker, reader, ISO_NONE, key);
     for (uint32_t i = first; i < end; i++) {
         uint32_t writer = checker->finals.items[i].transaction;
@@ -144,8 +154,8 @@ static int literal_of(struct checker *checker, struct iso_literal literal)
 {
     bool is_new, reads = literal.kind == ISO_LITERAL_READS;
     if (literal.kind == ISO_LITERAL_ORDER) {
-        if (literal.a == literal.b || !writes(checker, literal.a, literal.key) ||
-            !writes(checker, literal.b, literal.key))
+        if (literal.a == literal.b || !writes_key(checker, literal.a, literal.key) ||
+            !writes_key(checker, literal.b, literal.key))
             return 0;
         bool up = literal.a < literal.b;
         int variable = find_variable(
@@ -161,7 +171,7 @@ static int literal_of(struct checker *checker, struct iso_literal literal)
         return literal.a == literal.b ? 0 : up ? variable : -variable;
     }
     if (literal.kind == ISO_LITERAL_PLACED || literal.kind == ISO_LITERAL_NOT_PLACED) {
-        if (!writes(checker, literal.a, literal.key) || !iso_key_is_list(checker->history, literal.key))
+        if (!writes_key(checker, literal.a, literal.key) || !iso_key_is_list(checker->history, literal.key))
             return 0;
         int variable =
             find_variable(checker, (struct name){ISO_LITERAL_PLACED, literal.a, literal.b, literal.key}, &is_new);
@@ -224,7 +234,7 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
         if (edge->via != ISO_NONE)
             needs[1] = literal_of(checker, (struct iso_literal){ISO_LITERAL_ORDER, edge->via, to, edge->key});
         return is_begin(edge->from) && is_commit(checker, edge->to) && from != to && needs[0] &&
-               (edge->via == ISO_NONE || needs[1]) && writes(checker, to, edge->key);
+               (edge->via == ISO_NONE || needs[1]) && writes_key(checker, to, edge->key);
     case ISO_EDGE_BEFORE:
         needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE});
         return needs[0];
@@ -239,20 +249,20 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
 
 /* ---- lemmas ---- */
 
-static enum iso_status check_cycle(struct checker *checker, const struct iso_lemma *lemma, const int (*needs)[2])
+static enum iso_verification check_cycle(struct checker *checker, const struct iso_lemma *lemma, const int (*needs)[2])
 {
     const struct iso_edge *edges = checker->evidence->edges + lemma->first_edge;
     if (!lemma->edge_count)
-        return refuse(checker, "a cycle without edges");
+        return refuse_lemma(checker, "a cycle without edges");
     for (uint32_t i = 0; i < lemma->edge_count; i++) {
         if (edges[i].to != edges[(i + 1) % lemma->edge_count].from)
-            return refuse(checker, "its edges do not follow one another");
+            return refuse_lemma(checker, "its edges do not follow one another");
         for (int n = 0; n < 2; n++) {
             if (needs[i][n] && !clauses_true(checker->clauses, needs[i][n]))
-                return refuse(checker, "an edge follows from nothing that is known");
+                return refuse_lemma(checker, "an edge follows from nothing that is known");
         }
     }
-    return ISO_OK;
+    return ISO_CONFIRMED;
 }
 
 static bool is_said_by_list(const struct checker *checker, const struct iso_lemma *lemma)
@@ -264,39 +274,49 @@ static bool is_said_by_list(const struct checker *checker, const struct iso_lemm
            places_say(&checker->finals, clause, lemma->literal_count, lemma->operation);
 }
 
-static enum iso_status check_justified(struct checker *checker, const struct iso_lemma *lemma, const int *clause,
-                                       const int (*needs)[2])
+static bool is_said_by_commits(const struct checker *checker, const struct iso_lemma *lemma)
 {
-    enum iso_status status = ISO_OK;
+    return checker->evidence->versions_by_commit && lemma->literal_count == 1 &&
+           versions_order(checker->history, &checker->evidence->literals[lemma->first_literal]);
+}
+
+static enum iso_verification check_justified(struct checker *checker, const struct iso_lemma *lemma, const int *clause,
+                                             const int (*needs)[2])
+{
+    enum iso_verification status = ISO_CONFIRMED;
     if (lemma->kind == ISO_LEMMA_LIST)
-        return is_said_by_list(checker, lemma) ? ISO_OK : refuse(checker, "the list does not say this");
+        return is_said_by_list(checker, lemma) ? ISO_CONFIRMED : refuse_lemma(checker, "the list does not say this");
+    if (lemma->kind == ISO_LEMMA_VERSIONS)
+        return is_said_by_commits(checker, lemma) ? ISO_CONFIRMED
+                                                  : refuse_lemma(checker, "commit timestamps do not say this");
     for (uint32_t i = 0; i < lemma->literal_count; i++)
         clauses_assume(checker->clauses, -clause[i]);
     if (!clauses_contradiction(checker->clauses))
-        status = lemma->kind == ISO_LEMMA_CYCLE ? check_cycle(checker, lemma, needs)
-                                                : refuse(checker, "unit propagation does not refute its negation");
+        status = lemma->kind == ISO_LEMMA_CYCLE
+                     ? check_cycle(checker, lemma, needs)
+                     : refuse_lemma(checker, "unit propagation does not refute its negation");
     clauses_undo(checker->clauses);
     return status;
 }
 
-static enum iso_status check_lemma(struct checker *checker, const struct iso_lemma *lemma)
+static enum iso_verification check_lemma(struct checker *checker, const struct iso_lemma *lemma)
 {
     const struct iso_evidence *evidence = checker->evidence;
     int *clause = iso_allocate(((size_t)lemma->literal_count + 1) * sizeof *clause);
     int(*needs)[2] = iso_allocate(((size_t)lemma->edge_count + 1) * sizeof *needs);
-    enum iso_status status = ISO_OK;
-    for (uint32_t i = 0; i < lemma->literal_count && status == ISO_OK; i++) {
+    enum iso_verification status = ISO_CONFIRMED;
+    for (uint32_t i = 0; i < lemma->literal_count && status == ISO_CONFIRMED; i++) {
         clause[i] = literal_of(checker, evidence->literals[lemma->first_literal + i]);
         if (!clause[i])
-            status = refuse(checker, "a literal is none of this history");
+            status = refuse_lemma(checker, "a literal is none of this history");
     }
-    for (uint32_t i = 0; i < lemma->edge_count && status == ISO_OK; i++) {
+    for (uint32_t i = 0; i < lemma->edge_count && status == ISO_CONFIRMED; i++) {
         if (!needs_of(checker, &evidence->edges[lemma->first_edge + i], needs[i]))
-            status = refuse(checker, "an edge is none of this history");
+            status = refuse_lemma(checker, "an edge is none of this history");
     }
-    if (status == ISO_OK)
+    if (status == ISO_CONFIRMED)
         status = check_justified(checker, lemma, clause, (const int(*)[2])needs);
-    if (status == ISO_OK)
+    if (status == ISO_CONFIRMED)
         clauses_add(checker->clauses, clause, lemma->literal_count);
     iso_free(clause);
     iso_free(needs);
@@ -318,19 +338,19 @@ static bool is_well_formed(const struct iso_evidence *evidence)
     return empty + 1 == evidence->lemma_count;
 }
 
-enum iso_status verify_lemmas(const struct iso_history *history, const struct iso_evidence *evidence,
-                              struct iso_error *error)
+enum iso_verification verify_lemmas(const struct iso_history *history, const struct iso_evidence *evidence,
+                                    struct iso_error *error)
 {
     if (!is_well_formed(evidence))
-        return iso_error_set(error, ISO_VIOLATED, "not the last lemma, and that alone, is the empty one");
+        return VERIFY_REFUSE(error, "not the last lemma, and that alone, is the empty one");
     struct checker checker = {.history = history, .evidence = evidence, .error = error};
     checker.clauses = clauses_new();
     checker.place = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *checker.place);
     for (uint32_t i = 0; i < history->transaction_count; i++)
         checker.place[history->session_order[i]] = i;
     finals_init(&checker.finals, history);
-    enum iso_status status = ISO_OK;
-    for (; checker.lemma < evidence->lemma_count && status == ISO_OK; checker.lemma++)
+    enum iso_verification status = ISO_CONFIRMED;
+    for (; checker.lemma < evidence->lemma_count && status == ISO_CONFIRMED; checker.lemma++)
         status = check_lemma(&checker, &evidence->lemmas[checker.lemma]);
     clauses_free(checker.clauses);
     iso_free(checker.place);

@@ -28,12 +28,12 @@ uint32_t lists_appended(const struct iso_history *history, uint32_t t, uint32_t 
     return count;
 }
 
-bool lists_hold(const struct iso_history *history, uint32_t operation, uint32_t prefix, uint32_t transaction,
-                uint32_t place)
+bool lists_hold(const struct finals *finals, uint32_t operation, uint32_t prefix, uint32_t transaction, uint32_t place)
 {
+    const struct iso_history *history = finals->history;
     uint32_t key = history->key[operation];
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
-    if (place < verify_initial_length(history, key))
+    if (place < finals->initial_length[key])
         return false;
     for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
         if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
@@ -48,7 +48,7 @@ uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t o
 {
     const struct iso_history *history = finals->history;
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
-    uint32_t initial = verify_initial_length(history, key), before, rest, end;
+    uint32_t initial = finals->initial_length[key], before, rest, end;
     for (uint32_t i = prefix; i-- > initial;) {
         uint32_t first = finals_find(finals, key, elements[i], &end);
         if (end - first != 1)
@@ -72,7 +72,7 @@ static uint32_t *find_owners(const struct finals *finals, uint32_t reader, uint3
     memset(owners, 0xff, (length + 1) * sizeof *owners);
     for (uint64_t i = prefix; i < length; i++)
         owners[i] = reader;
-    for (uint32_t i = verify_initial_length(history, key); i < prefix; i++) {
+    for (uint32_t i = finals->initial_length[key]; i < prefix; i++) {
         uint32_t final = finals_find(finals, key, history->element[first + i], &end);
         if (end - final != 1)
             continue;
@@ -84,7 +84,7 @@ static uint32_t *find_owners(const struct finals *finals, uint32_t reader, uint3
     return owners;
 }
 
-static bool appends(const struct iso_history *history, uint32_t t, uint32_t key, iso_atom element)
+static bool appends_element(const struct iso_history *history, uint32_t t, uint32_t key, iso_atom element)
 {
     uint32_t before, rest;
     append_span(history, t, key, element, &before, &rest);
@@ -102,8 +102,8 @@ static bool span_of(const struct finals *finals, uint32_t t, uint32_t operation,
     bool unknown = false;
     span[0] = UINT64_MAX;
     span[1] = 0;
-    for (uint64_t i = verify_initial_length(history, key); i < length; i++) {
-        unknown |= owners[i] == ISO_NONE && appends(history, t, key, history->element[first + i]);
+    for (uint64_t i = finals->initial_length[key]; i < length; i++) {
+        unknown |= owners[i] == ISO_NONE && appends_element(history, t, key, history->element[first + i]);
         if (owners[i] != t)
             continue;
         span[0] = i < span[0] ? i : span[0];

@@ -14,7 +14,7 @@ struct said {
     uint32_t count;
 };
 
-static bool has(const struct said *said, enum iso_literal_kind kind, uint32_t transaction, uint32_t place)
+static bool clause_has(const struct said *said, enum iso_literal_kind kind, uint32_t transaction, uint32_t place)
 {
     for (uint32_t i = 0; i < said->count; i++) {
         const struct iso_literal *literal = &said->clause[i];
@@ -43,7 +43,7 @@ static const struct iso_literal *first_of(const struct said *said, enum iso_lite
 
 static bool may_stand(const struct said *said, uint32_t transaction, uint32_t place)
 {
-    return lists_hold(said->history, said->operation, said->prefix, transaction, place);
+    return lists_hold(said->finals, said->operation, said->prefix, transaction, place);
 }
 
 /* Every place at which a transaction's elements could cover element `at` is in the clause. */
@@ -55,7 +55,7 @@ static bool names_all_at(const struct said *said, uint32_t transaction, uint32_t
         if (history->key[o] != said->key || iso_kind_of(history, o) != ISO_APPEND)
             continue;
         if (offset <= at && may_stand(said, transaction, at - offset) &&
-            !has(said, ISO_LITERAL_PLACED, transaction, at - offset))
+            !clause_has(said, ISO_LITERAL_PLACED, transaction, at - offset))
             return false;
         offset++;
     }
@@ -123,7 +123,7 @@ static bool says_order(const struct said *said)
     if (end_of(said, earlier) > said->prefix || not_placed != 1)
         return false;
     for (uint32_t at = said->initial; at < said->prefix; at++) {
-        if (may_stand(said, order->b, at) && !has(said, ISO_LITERAL_PLACED, order->b, at))
+        if (may_stand(said, order->b, at) && !clause_has(said, ISO_LITERAL_PLACED, order->b, at))
             return false;
     }
     return true;
@@ -156,7 +156,7 @@ bool places_say(const struct finals *finals, const struct iso_literal *clause, u
     struct read_shape shape = verify_read_shape(history, reader, operation);
     if (iso_status_of(history, reader) != ISO_COMMITTED || !shape.consistent)
         return false;
-    said.initial = verify_initial_length(history, said.key);
+    said.initial = finals->initial_length[said.key];
     said.prefix = shape.prefix;
     return says_cover(&said) || says_apart(&said) || says_order(&said) || says_read(&said);
 }

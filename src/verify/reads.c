@@ -3,32 +3,51 @@
 
 #include "verify/verify_private.h"
 
+void own_list_append(struct own_list *own, iso_atom element)
+{
+    if (own->count == own->capacity) {
+        own->capacity = 2 * own->capacity + 4;
+        own->elements = iso_reallocate(own->elements, own->capacity * sizeof *own->elements);
+    }
+    own->elements[own->count++] = element;
+}
+
+struct read_shape own_list_read(struct own_list *own, const struct iso_history *history, uint32_t operation)
+{
+    uint32_t list = history->value[operation];
+    uint64_t first = history->list_first[list], length = history->list_first[list + 1] - first;
+    if (own->count > length)
+        return (struct read_shape){.internal = own->has_read};
+    struct read_shape shape = {.internal = own->has_read, .prefix = (uint32_t)(length - own->count)};
+    const iso_atom *elements = history->element + first;
+    shape.consistent =
+        !own->count || memcmp(elements + shape.prefix, own->elements, own->count * sizeof *elements) == 0;
+    if (own->has_read) {
+        const iso_atom *before = history->element + history->list_first[history->value[own->read]];
+        shape.consistent &= own->read_prefix == shape.prefix &&
+                            (!shape.prefix || memcmp(before, elements, shape.prefix * sizeof *elements) == 0);
+    } else if (shape.consistent) { /* else it told nothing */
+        own->has_read = true;
+        own->read = operation;
+        own->read_prefix = shape.prefix;
+    }
+    return shape;
+}
+
+/* All that the transaction did to the list up to a read. */
 static struct read_shape list_shape(const struct iso_history *history, uint32_t transaction, uint32_t operation)
 {
-    uint32_t key = history->key[operation], list = history->value[operation];
-    uint64_t first = history->list_first[list], length = history->list_first[list + 1] - first, own = 0;
-    struct read_shape shape = {.consistent = true};
-    for (uint32_t o = history->first_operation[transaction]; o < operation; o++)
-        own += history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND;
-    if (own > length)
-        return (struct read_shape){0};
-    shape.prefix = (uint32_t)(length - own);
-    uint64_t at = first + shape.prefix;
-    for (uint32_t o = history->first_operation[transaction]; o < operation; o++) {
-        if (history->key[o] != key)
+    struct own_list own = {0};
+    struct read_shape shape = {0};
+    for (uint32_t o = history->first_operation[transaction]; o <= operation; o++) {
+        if (history->key[o] != history->key[operation])
             continue;
-        if (iso_kind_of(history, o) == ISO_APPEND) {
-            shape.consistent &= history->element[at++] == history->value[o];
-        } else if (!shape.internal) {
-            struct read_shape earlier = list_shape(history, transaction, o);
-            if (!earlier.consistent)
-                continue; /* it told nothing */
-            shape.internal = true;
-            shape.consistent &= earlier.prefix == shape.prefix &&
-                                memcmp(history->element + history->list_first[history->value[o]],
-                                       history->element + first, shape.prefix * sizeof *history->element) == 0;
-        }
+        if (iso_kind_of(history, o) == ISO_APPEND)
+            own_list_append(&own, history->value[o]);
+        else if (iso_kind_of(history, o) == ISO_READ_LIST)
+            shape = own_list_read(&own, history, o);
     }
+    iso_free(own.elements);
     return shape;
 }
 
@@ -47,19 +66,23 @@ uint32_t verify_external_read(const struct iso_history *history, uint32_t t, uin
 {
     if (t >= history->transaction_count || iso_status_of(history, t) != ISO_COMMITTED)
         return ISO_NONE;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+    struct own_list own = {0};
+    uint32_t found = ISO_NONE;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1] && found == ISO_NONE; o++) {
         uint8_t kind = iso_kind_of(history, o);
         if (history->key[o] != key)
             continue;
-        if (kind == ISO_READ_LIST) {
-            struct read_shape shape = verify_read_shape(history, t, o);
-            if (shape.consistent && !shape.internal)
-                return o;
-        } else if (kind != ISO_APPEND) {
-            return kind == ISO_READ ? o : ISO_NONE;
-        }
+        if (kind == ISO_APPEND)
+            own_list_append(&own, history->value[o]);
+        else if (kind == ISO_READ_LIST && !own_list_read(&own, history, o).consistent)
+            continue; /* it told nothing */
+        else if (kind == ISO_READ_LIST || kind == ISO_READ)
+            found = o;
+        else
+            break;
     }
-    return ISO_NONE;
+    iso_free(own.elements);
+    return found;
 }
 
 bool verify_final_write(const struct iso_history *history, uint32_t transaction, uint32_t key, uint32_t *value)
@@ -71,22 +94,4 @@ bool verify_final_write(const struct iso_history *history, uint32_t transaction,
         }
     }
     return false;
-}
-
-uint32_t verify_initial_value(const struct iso_history *history, uint32_t key)
-{
-    uint32_t value = history->initial_value;
-    for (uint32_t i = 0; i < history->initial_count; i++) {
-        if (history->initial_key[i] == key)
-            value = history->initial_of_key[i];
-    }
-    return value;
-}
-
-uint32_t verify_initial_length(const struct iso_history *history, uint32_t key)
-{
-    uint32_t length = 0;
-    for (uint32_t i = 0; i < history->initial_count; i++)
-        length += history->initial_key[i] == key && history->initial_is_append[i];
-    return length;
 }

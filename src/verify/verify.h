@@ -1,15 +1,16 @@
 /* Confirms polygraph's evidence. Shares the history and the evidence's form with the engine, and no code.
  *
  * Accept: the events are replayed against plain state, in linear time. Reject: a finding is looked up; lemmas
- * go through a clause checker, one after another. Why evidence is enough is told in include/iso/evidence.h.
+ * go through a clause checker, one after another. include/iso/evidence.h says why evidence is enough.
  */
 #ifndef ISO_VERIFY_H
 #define ISO_VERIFY_H
 
 #include "iso/evidence.h"
 
-/* ISO_OK: confirmed. ISO_VIOLATED: not, `error` says where it fails. */
-enum iso_status iso_verify(const struct iso_history *history, const struct iso_evidence *evidence,
-                           struct iso_error *error);
+enum iso_verification { ISO_CONFIRMED, ISO_REFUSED /* `error` says where it fails */ };
+
+enum iso_verification iso_verify(const struct iso_history *history, const struct iso_evidence *evidence,
+                                 struct iso_error *error);
 
 #endif

@@ -5,13 +5,16 @@
 #include "base/memory.h"
 #include "verify/verify.h"
 
+/* Says why, as printf does. */
+#define VERIFY_REFUSE(error, ...) (iso_error_set(error, ISO_VIOLATED, __VA_ARGS__), ISO_REFUSED)
+
 /* accept.c, finding.c, lemmas.c */
-enum iso_status verify_order(const struct iso_history *history, const struct iso_evidence *evidence,
-                             struct iso_error *error);
-enum iso_status verify_finding(const struct iso_history *history, const struct iso_finding *finding,
-                               struct iso_error *error);
-enum iso_status verify_lemmas(const struct iso_history *history, const struct iso_evidence *evidence,
-                              struct iso_error *error);
+enum iso_verification verify_order(const struct iso_history *history, const struct iso_evidence *evidence,
+                                   struct iso_error *error);
+enum iso_verification verify_finding(const struct iso_history *history, const struct iso_finding *finding,
+                                     struct iso_error *error);
+enum iso_verification verify_lemmas(const struct iso_history *history, const struct iso_evidence *evidence,
+                                    struct iso_error *error);
 
 /* reads.c: what a read says, by looking at its own transaction only. */
 struct read_shape {
@@ -21,17 +24,24 @@ struct read_shape {
 };
 struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction, uint32_t operation);
 
+/* What a transaction did to a list so far: its appends, and the first read that ended with those. */
+struct own_list {
+    iso_atom *elements;
+    uint32_t count, capacity;
+    uint32_t read, read_prefix; /* an operation */
+    bool has_read;
+};
+void own_list_append(struct own_list *own, iso_atom element);
+struct read_shape own_list_read(struct own_list *own, const struct iso_history *history, uint32_t operation);
+
 /* The external read of a key by a committed transaction, or ISO_NONE. */
 uint32_t verify_external_read(const struct iso_history *history, uint32_t transaction, uint32_t key);
 
 /* The value that a transaction leaves in a register; false if it does not write it. */
 bool verify_final_write(const struct iso_history *history, uint32_t transaction, uint32_t key, uint32_t *value);
 
-/* The initial value of a register, or the elements of a list. */
-uint32_t verify_initial_value(const struct iso_history *history, uint32_t key);
-uint32_t verify_initial_length(const struct iso_history *history, uint32_t key);
-
-/* finals.c: final writes of transactions that did not abort, and all appends; sorted by key and value. */
+/* finals.c: final writes of transactions that did not abort, and all appends; sorted by key and value. And initial
+ * values. */
 struct final {
     uint32_t key, value, transaction;
 };
@@ -39,23 +49,34 @@ struct finals {
     const struct iso_history *history;
     struct final *items;
     uint32_t count;
+    uint32_t *initial_value, *initial_length; /* by key: of a register; of a list, its elements */
 };
 void finals_init(struct finals *finals, const struct iso_history *history);
+/* The same of those that aborted. */
+void finals_init_aborted(struct finals *finals, const struct iso_history *history);
 void finals_release(struct finals *finals);
+/* All of a key. */
+uint32_t finals_of_key(const struct finals *finals, uint32_t key, uint32_t *end);
 /* The first of a key and value; `*end` is past the last. */
 uint32_t finals_find(const struct finals *finals, uint32_t key, uint32_t value, uint32_t *end);
+bool finals_has(const struct finals *finals, uint32_t key, uint32_t value, uint32_t transaction);
 
 /* lists.c: how many elements a transaction appends to a key. */
 uint32_t lists_appended(const struct iso_history *history, uint32_t transaction, uint32_t key);
 /* Whether all of them, and in their order, stand in the first `prefix` elements of a list read, from `place` on, behind
  * the initial ones. */
-bool lists_hold(const struct iso_history *history, uint32_t operation, uint32_t prefix, uint32_t transaction,
-                uint32_t place);
+bool lists_hold(const struct finals *finals, uint32_t operation, uint32_t prefix, uint32_t transaction, uint32_t place);
 /* The transaction whose appends end a list of `prefix` elements, if one of those appends is nobody
  * else's; ISO_NONE if that cannot be told. */
 uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t operation, uint32_t prefix);
 /* Whether a list read holds a's elements, and b's after them or not at all. */
 bool lists_order(const struct finals *finals, const struct iso_literal *literal, uint32_t operation);
+
+/* versions.c, where commit timestamps give the order of versions: whether they say one of two transactions' versions,
+ * and whose version a read saw by the moment at which it looked (ISO_NONE: the initial one; false: that does not say).
+ */
+bool versions_order(const struct iso_history *history, const struct iso_literal *literal);
+bool versions_seen(const struct finals *finals, uint32_t reader, uint32_t operation, uint32_t *writer);
 
 /* places.c: whether a list read says a clause about the places of transactions' elements. */
 bool places_say(const struct finals *finals, const struct iso_literal *clause, uint32_t count, uint32_t operation);

@@ -10,13 +10,37 @@ static const char json[] = "application/json", plain[] = "text/plain; charset=ut
 
 /* ---- the latest lines ---- */
 
-static void drop_oldest(struct iso_web_state *state)
+static void drop_entry(struct iso_web_state *state, uint32_t index)
 {
-    struct iso_web_line *line = &state->lines[state->line_first];
+    struct iso_web_line *line = &state->lines[index];
     state->line_bytes -= line->length;
     iso_free(line->text);
-    state->line_first = (state->line_first + 1) % ISO_WEB_LINES;
-    state->line_count--;
+    memmove(line, line + 1, (--state->line_count - index) * sizeof *line);
+}
+
+/* The oldest of those that matter least. */
+static uint32_t find_least(const struct iso_web_state *state)
+{
+    uint32_t least = 0;
+    for (uint32_t i = 1; i < state->line_count && state->lines[least].rank != ISO_WEB_PAST; i++)
+        least = state->lines[i].rank < state->lines[least].rank ? i : least;
+    return least;
+}
+
+/* {"id":"0123456789abcdef","state":"final",... */
+static struct iso_web_line parse_line(const char *line, size_t length)
+{
+    static const char head[] = "{\"id\":\"", middle[] = "\",\"state\":\"";
+    enum { DIGITS = 16, HEAD = sizeof head - 1, STATE = HEAD + DIGITS + sizeof middle - 1 };
+    struct iso_web_line parsed = {.length = (uint32_t)length, .rank = ISO_WEB_STANDS};
+    char digits[DIGITS + 1] = "";
+    if (length <= STATE || memcmp(line, head, HEAD) != 0 ||
+        memcmp(line + HEAD + DIGITS, middle, sizeof middle - 1) != 0)
+        return parsed;
+    memcpy(digits, line + HEAD, DIGITS);
+    parsed.id = strtoull(digits, NULL, 16);
+    parsed.rank = line[STATE] == 'r' ? ISO_WEB_PAST : line[STATE] == 't' ? ISO_WEB_OPEN : ISO_WEB_STANDS;
+    return parsed;
 }
 
 void iso_web_state_add(struct iso_web_state *state, const char *line, size_t length)
@@ -26,23 +50,28 @@ void iso_web_state_add(struct iso_web_state *state, const char *line, size_t len
     state->lines_added++;
     if (length > ISO_WEB_LINE_BYTES)
         return;
+    struct iso_web_line added = parse_line(line, length);
+    for (uint32_t i = 0; added.id && i < state->line_count; i++)
+        if (state->lines[i].id == added.id)
+            state->lines[i].rank = ISO_WEB_PAST;
     while (state->line_count && (state->line_count == ISO_WEB_LINES || state->line_bytes + length > ISO_WEB_LINE_BYTES))
-        drop_oldest(state);
-    state->lines[(state->line_first + state->line_count++) % ISO_WEB_LINES] =
-        (struct iso_web_line){iso_copy_text(line, length), (uint32_t)length};
+        drop_entry(state, find_least(state));
+    added.text = iso_copy_text(line, length);
+    added.number = state->lines_added;
+    state->lines[state->line_count++] = added;
     state->line_bytes += length;
 }
 
 void iso_web_state_release(struct iso_web_state *state)
 {
     while (state->line_count)
-        drop_oldest(state);
+        drop_entry(state, state->line_count - 1);
     iso_metrics_release(&state->metrics);
 }
 
 /* ---- answers ---- */
 
-static void refuse(struct iso_web_answer *answer, unsigned status, const char *why)
+static void refuse_request(struct iso_web_answer *answer, unsigned status, const char *why)
 {
     answer->status = status;
     answer->content_type = plain;
@@ -68,7 +97,7 @@ static const char *find_obstacle(const struct iso_web_state *state, uint64_t now
 
 static void put_health(struct iso_web_answer *answer, const char *obstacle)
 {
-    refuse(answer, obstacle ? 503 : 200, obstacle ? obstacle : "ok");
+    refuse_request(answer, obstacle ? 503 : 200, obstacle ? obstacle : "ok");
 }
 
 static void put_page(struct iso_web_answer *answer)
@@ -77,19 +106,56 @@ static void put_page(struct iso_web_answer *answer)
     iso_text_put(&answer->body, page_html);
 }
 
+static void put_text_or_null(struct iso_text *body, const char *text)
+{
+    if (text && *text)
+        iso_text_put_string(body, text, strlen(text));
+    else
+        iso_text_put(body, "null");
+}
+
+/* Lines, as a list of texts. One that was cut off at the end counts. */
+static void put_notes(struct iso_text *body, const char *notes)
+{
+    iso_text_put(body, ",\"notes\":[");
+    for (bool first = true; *notes; first = false) {
+        size_t length = strcspn(notes, "\n");
+        iso_text_put(body, first ? "" : ",");
+        iso_text_put_string(body, notes, length);
+        notes += length + (notes[length] == '\n');
+    }
+    iso_text_put(body, "]");
+}
+
+static void put_number(struct iso_text *body, const char *member, uint64_t number)
+{
+    iso_text_put(body, ",\"");
+    iso_text_put(body, member);
+    iso_text_put(body, "\":");
+    iso_text_put_unsigned(body, number);
+}
+
+/* Violations that stand, by the figures. */
+static void put_standing(const struct iso_web_state *state, struct iso_text *body)
+{
+    put_number(body, "violations", iso_metrics_sum(&state->metrics, ISO_METRIC_VIOLATIONS));
+    put_number(body, "doubtful", iso_metrics_sum(&state->metrics, ISO_METRIC_DOUBTFUL));
+    put_number(body, "tentative", iso_metrics_sum(&state->metrics, ISO_METRIC_STANDING));
+}
+
 static void put_status(const struct iso_web_state *state, uint64_t now, struct iso_web_answer *answer)
 {
     const char *obstacle = find_obstacle(state, now);
     answer->content_type = json;
     iso_text_put(&answer->body, obstacle ? "{\"ready\":false,\"trouble\":" : "{\"ready\":true,\"trouble\":");
-    if (obstacle)
-        iso_text_put_string(&answer->body, obstacle, strlen(obstacle));
-    else
-        iso_text_put(&answer->body, "null");
-    iso_text_put(&answer->body, is_live(state, now) ? ",\"live\":true,\"now\":" : ",\"live\":false,\"now\":");
-    iso_text_put_unsigned(&answer->body, now);
-    iso_text_put(&answer->body, ",\"violations\":");
-    iso_text_put_unsigned(&answer->body, state->lines_added);
+    put_text_or_null(&answer->body, obstacle);
+    iso_text_put(&answer->body, ",\"waiting\":");
+    put_text_or_null(&answer->body, state->waiting);
+    put_notes(&answer->body, state->notes);
+    iso_text_put(&answer->body, is_live(state, now) ? ",\"live\":true" : ",\"live\":false");
+    put_number(&answer->body, "now", now);
+    put_standing(state, &answer->body);
+    put_number(&answer->body, "lines", state->lines_added);
     iso_text_put(&answer->body, ",\"metrics\":");
     iso_metrics_json(&state->metrics, &answer->body);
     iso_text_put(&answer->body, "}\n");
@@ -119,22 +185,23 @@ static void put_violations(const struct iso_web_state *state, const char *since,
         char *end;
         from = strtoull(since, &end, 10);
         if (*since < '0' || *since > '9' || *end) {
-            refuse(answer, 400, "since: expected the number of a line");
+            refuse_request(answer, 400, "since: expected the number of a line");
             return;
         }
     }
-    uint64_t oldest = state->lines_added - state->line_count; /* that is not kept */
-    uint64_t skipped = from > oldest ? from - oldest : 0;
+    uint32_t first = 0;
+    while (first < state->line_count && state->lines[first].number <= from)
+        first++;
+    uint64_t behind = from < state->lines_added ? state->lines_added - from : 0;
     answer->content_type = json;
     iso_text_put(&answer->body, "{\"next\":");
     iso_text_put_unsigned(&answer->body, state->lines_added);
-    iso_text_put(&answer->body, ",\"lost\":");
-    iso_text_put_unsigned(&answer->body, from < oldest ? oldest - from : 0);
+    put_number(&answer->body, "lost", behind - (state->line_count - first));
+    put_standing(state, &answer->body);
     iso_text_put(&answer->body, ",\"lines\":[");
-    for (uint64_t i = skipped; i < state->line_count; i++) {
-        const struct iso_web_line *line = &state->lines[(state->line_first + i) % ISO_WEB_LINES];
-        iso_text_put(&answer->body, i > skipped ? ",\n" : "\n");
-        put_line(state, line, &answer->body);
+    for (uint32_t i = first; i < state->line_count; i++) {
+        iso_text_put(&answer->body, i > first ? ",\n" : "\n");
+        put_line(state, &state->lines[i], &answer->body);
     }
     iso_text_put(&answer->body, "]}\n");
 }
@@ -155,8 +222,8 @@ static bool is_allowed(const char *token, const char *authorization)
     return !difference;
 }
 
-static void route(const struct iso_web_state *state, uint64_t now, const struct iso_web_request *request,
-                  struct iso_web_answer *answer)
+static void route_request(const struct iso_web_state *state, uint64_t now, const struct iso_web_request *request,
+                          struct iso_web_answer *answer)
 {
     if (!strcmp(request->path, "/metrics")) {
         answer->content_type = "text/plain; version=0.0.4; charset=utf-8";
@@ -168,23 +235,25 @@ static void route(const struct iso_web_state *state, uint64_t now, const struct 
     } else if (!strcmp(request->path, "/readyz")) {
         put_health(answer, find_obstacle(state, now));
     } else {
-        refuse(answer, 404, "not here: /, /metrics, /status, /violations?since=N, /livez, /readyz");
+        refuse_request(answer, 404, "not here: /, /metrics, /status, /violations?since=N, /livez, /readyz");
     }
 }
 
-void iso_web_answer(const struct iso_web_state *state, const char *token, uint64_t now,
+void iso_web_answer(const struct iso_web_state *state, const struct iso_web_rules *rules, uint64_t now,
                     const struct iso_web_request *request, struct iso_web_answer *answer)
 {
     answer->status = 200;
     answer->body.used = 0;
-    if (strcmp(request->method, "GET") && strcmp(request->method, "HEAD"))
-        refuse(answer, 405, "GET and HEAD only");
+    if (rules->names && !iso_web_names_allow(rules->names, request->host))
+        refuse_request(answer, 421, "asked by a name that is not this server's; --listen-name NAME adds it");
+    else if (strcmp(request->method, "GET") && strcmp(request->method, "HEAD"))
+        refuse_request(answer, 405, "GET and HEAD only");
     else if (!strcmp(request->path, "/livez")) /* a sign of life and the empty page say nothing of the data */
         put_health(answer, is_live(state, now) ? NULL : "no progress");
     else if (!strcmp(request->path, "/"))
         put_page(answer);
-    else if (!is_allowed(token, request->authorization))
-        refuse(answer, 401, "Authorization: Bearer TOKEN is missing or wrong");
+    else if (!is_allowed(rules->token, request->authorization))
+        refuse_request(answer, 401, "Authorization: Bearer TOKEN is missing or wrong");
     else
-        route(state, now, request, answer);
+        route_request(state, now, request, answer);
 }

@@ -2,15 +2,16 @@
  *
  *   /             the live page
  *   /metrics      Prometheus's text
- *   /status       JSON: the same figures, how it stands, how ready
+ *   /status       JSON: the same figures, how it stands, how ready, what waits; "violations" are those that stand,
+ *                 "tentative" those that may, "lines" the number of the newest verdict line
  *   /violations   JSON: the latest verdict lines; ?since=N only those behind number N; each with an "explanation", if
- *                 the owner explains lines
+ *                 the owner explains lines; and the same two figures
  *   /livez        200 while the checker makes progress: its thread came by within LIVE_SECONDS
  *   /readyz       200 once it reads, and while nothing stands in its way; else 503 and why
  *
  * The checker's thread publishes a snapshot and adds verdict lines; another renders answers from them. Both hold the
- * caller's lock. The newest lines are kept, at most ISO_WEB_LINES of them and ISO_WEB_LINE_BYTES together, numbered
- * from 1.
+ * caller's lock. At most ISO_WEB_LINES lines are kept and ISO_WEB_LINE_BYTES together, numbered from 1. First to go are
+ * those of verdicts that were retracted, or that a later line tells anew; then tentative ones; then the oldest.
  */
 #ifndef ISO_WEB_ANSWER_H
 #define ISO_WEB_ANSWER_H
@@ -19,12 +20,18 @@
 #include <stdint.h>
 
 #include "metrics/metrics.h"
+#include "web/host.h"
 
 enum { ISO_WEB_LINES = 1000, ISO_WEB_LINE_BYTES = 1 << 20, ISO_WEB_LIVE_SECONDS = 30 };
+
+/* What becomes of a line that is in the way. */
+enum iso_web_rank { ISO_WEB_PAST, ISO_WEB_OPEN, ISO_WEB_STANDS };
 
 struct iso_web_line {
     char *text;
     uint32_t length;
+    enum iso_web_rank rank;
+    uint64_t number, id; /* of the verdict; 0: none */
 };
 
 /* Adds to `text` a line's explanation as a JSON value, or nothing. Called on the server's thread. */
@@ -33,11 +40,13 @@ typedef void iso_web_explainer(const char *line, size_t length, struct iso_text 
 struct iso_web_state {
     iso_web_explainer *explain; /* NULL: lines are shown as they are */
     struct iso_metrics metrics;
-    uint64_t published;              /* milliseconds; 0: never */
-    char trouble[256];               /* what stands in the way; empty: nothing */
-    bool ready;                      /* it reads */
-    uint64_t lines_added;            /* the number of the newest line */
-    uint32_t line_count, line_first; /* a ring */
+    uint64_t published;   /* milliseconds; 0: never */
+    char trouble[512];    /* what stands in the way; empty: nothing */
+    char waiting[512];    /* what waits, in words; empty: nothing */
+    char notes[8192];     /* what else is to be known, a line each; empty: nothing */
+    bool ready;           /* it reads */
+    uint64_t lines_added; /* the number of the newest line */
+    uint32_t line_count;  /* in order */
     size_t line_bytes;
     struct iso_web_line lines[ISO_WEB_LINES];
 };
@@ -46,6 +55,13 @@ struct iso_web_request {
     const char *method, *path;
     const char *since;         /* a parameter; NULL: not given */
     const char *authorization; /* a header; NULL: not given */
+    const char *host;          /* likewise */
+};
+
+/* What a request must fulfil. */
+struct iso_web_rules {
+    const char *token;                 /* to be carried as `Authorization: Bearer TOKEN`; NULL: none */
+    const struct iso_web_names *names; /* NULL: any will do */
 };
 
 struct iso_web_answer {
@@ -57,8 +73,7 @@ struct iso_web_answer {
 void iso_web_state_release(struct iso_web_state *state); /* a zeroed one is empty */
 void iso_web_state_add(struct iso_web_state *state, const char *line, size_t length);
 
-/* `token`: what a request must carry as `Authorization: Bearer TOKEN`; NULL: nothing. */
-void iso_web_answer(const struct iso_web_state *state, const char *token, uint64_t now,
+void iso_web_answer(const struct iso_web_state *state, const struct iso_web_rules *rules, uint64_t now,
                     const struct iso_web_request *request, struct iso_web_answer *answer);
 
 #endif

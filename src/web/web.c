@@ -5,28 +5,45 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <page.html.policy.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/memory.h"
+#include "base/redact.h"
+#include "web/guard.h"
 
-enum { CONNECTIONS = 32, CONNECTION_BYTES = 16384, IDLE_SECONDS = 10, TOKEN_LEAST = 16, TOKEN_MOST = 1024 };
+/* Connections that are to end are closed a little later: there are never so many of them as there is room. */
+enum { CONNECTION_BYTES = 16384, BACKLOG = 1024, TOKEN_LEAST = 16, TOKEN_MOST = 1024 };
 
 struct iso_web {
     struct MHD_Daemon *daemon;
+    pthread_t thread;
+    bool started;       /* it has that thread */
+    int bell;           /* rung when the thread is to end */
+    struct guard guard; /* the thread's */
+    struct iso_web_names names;
     pthread_mutex_t lock;
     struct iso_web_state state;
     char *token; /* NULL: none */
 };
 
-static uint64_t now_ms(void)
+static uint64_t clock_ms(clockid_t clock)
 {
     struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
+    clock_gettime(clock, &time);
     return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
+}
+
+static uint64_t now_ms(void)
+{
+    return clock_ms(CLOCK_REALTIME);
 }
 
 /* ---- answering ---- */
@@ -40,10 +57,13 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, struct iso
     MHD_add_response_header(response, "Content-Type", answer->content_type);
     MHD_add_response_header(response, "Cache-Control", "no-store");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    MHD_add_response_header(
-        response, "Content-Security-Policy",
-        "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; "
-        "img-src data:; frame-ancestors 'none'");
+    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    MHD_add_response_header(response, "Connection",
+                            "close"); /* a deadline for each request is one for its connection */
+    MHD_add_response_header(response, "Content-Security-Policy",
+                            "default-src 'none'; script-src " PAGE_HTML_SCRIPT "; style-src " PAGE_HTML_STYLE
+                            "; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+                            "frame-ancestors 'none'");
     if (answer->status == 401)
         MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
     if (answer->status == 405)
@@ -54,8 +74,9 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, struct iso
 }
 
 /* MHD calls once when the headers are there; a body is not read, whoever sends one is answered and cut off. */
-static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url, const char *method,
-                              const char *version, const char *upload, size_t *upload_size, void **request_context)
+static enum MHD_Result handle_request(void *context, struct MHD_Connection *connection, const char *url,
+                                      const char *method, const char *version, const char *upload, size_t *upload_size,
+                                      void **request_context)
 {
     (void)version, (void)upload, (void)upload_size, (void)request_context;
     struct iso_web *web = context;
@@ -64,10 +85,11 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
         .path = url,
         .since = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "since"),
         .authorization = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization"),
+        .host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
     };
     struct iso_web_answer answer = {0};
     pthread_mutex_lock(&web->lock);
-    iso_web_answer(&web->state, web->token, now_ms(), &request, &answer);
+    iso_web_answer(&web->state, &(struct iso_web_rules){web->token, &web->names}, now_ms(), &request, &answer);
     pthread_mutex_unlock(&web->lock);
     enum MHD_Result result = send_answer(connection, &answer);
     iso_text_release(&answer.body);
@@ -77,6 +99,40 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 static void stay_silent(void *context, const char *format, va_list arguments)
 {
     (void)context, (void)format, (void)arguments; /* what clients do wrong is no news of the checker's */
+}
+
+/* ---- connections ---- */
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct iso_web *web = context;
+    (void)socket_context;
+    int descriptor = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+        guard_end(&web->guard, descriptor);
+    else
+        guard_begin(&web->guard, descriptor,
+                    MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr,
+                    clock_ms(CLOCK_MONOTONIC));
+}
+
+/* Until the bell rings. MHD says by when it wants to run though nothing happens. */
+static void *run_server(void *context)
+{
+    struct iso_web *web = context;
+    struct pollfd heard[] = {
+        {.fd = MHD_get_daemon_info(web->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, .events = POLLIN},
+        {.fd = web->bell, .events = POLLIN}};
+    while (!heard[1].revents) {
+        MHD_UNSIGNED_LONG_LONG wish;
+        uint64_t wait = guard_look(&web->guard, clock_ms(CLOCK_MONOTONIC));
+        if (MHD_get_timeout(web->daemon, &wish) == MHD_YES && wish < wait)
+            wait = wish;
+        poll(heard, 2, (int)wait);
+        MHD_run(web->daemon);
+    }
+    return NULL;
 }
 
 /* ---- starting ---- */
@@ -111,7 +167,7 @@ static bool is_loopback(const struct sockaddr *address)
 }
 
 /* HOST:PORT, [HOST]:PORT or PORT. The caller frees it. */
-static struct addrinfo *resolve(const char *listen, struct iso_error *error)
+static struct addrinfo *resolve_address(const char *listen, struct iso_error *error)
 {
     char host[256] = "127.0.0.1";
     const char *colon = strrchr(listen, ':'), *port = colon ? colon + 1 : listen;
@@ -130,35 +186,56 @@ static struct addrinfo *resolve(const char *listen, struct iso_error *error)
     return found;
 }
 
-static enum iso_status start(struct iso_web *web, const char *listen, struct iso_error *error)
+/* The name in --listen is one to be asked by. */
+static void add_own_name(struct iso_web_names *names, const char *listen)
 {
-    struct addrinfo *address = resolve(listen, error);
+    const char *colon = strrchr(listen, ':');
+    char *name = iso_copy_text(listen, colon ? (size_t)(colon - listen) : 0);
+    if (*name)
+        iso_web_names_add(names, name);
+    iso_free(name);
+}
+
+static enum iso_status start_thread(struct iso_web *web, struct iso_error *error)
+{
+    web->bell = eventfd(0, EFD_CLOEXEC);
+    web->started = web->bell >= 0 && pthread_create(&web->thread, NULL, run_server, web) == 0;
+    return web->started ? ISO_OK : iso_error_set(error, ISO_FAILED, "--listen: no thread could be started");
+}
+
+static enum iso_status start_server(struct iso_web *web, const char *listen, struct iso_error *error)
+{
+    struct addrinfo *address = resolve_address(listen, error);
     if (!address)
         return error->status;
-    unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ERROR_LOG |
-                     (address->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0u);
+    unsigned flags = MHD_USE_EPOLL | MHD_USE_ERROR_LOG | (address->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0u);
     if (!web->token && !is_loopback(address->ai_addr)) {
         iso_error_set(error, ISO_BAD_INPUT,
                       "--listen %s: beyond the loopback interface; expected --listen-token FILE too", listen);
     } else {
-        web->daemon = MHD_start_daemon(
-            flags, 0, NULL, NULL, handle, web, MHD_OPTION_EXTERNAL_LOGGER, stay_silent, NULL, MHD_OPTION_SOCK_ADDR,
-            address->ai_addr, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-            (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
+        web->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle_request, web, MHD_OPTION_EXTERNAL_LOGGER,
+                                       stay_silent, NULL, MHD_OPTION_SOCK_ADDR, address->ai_addr,
+                                       MHD_OPTION_NOTIFY_CONNECTION, on_connection, web, MHD_OPTION_CONNECTION_LIMIT,
+                                       (unsigned)GUARD_ROOM, MHD_OPTION_LISTEN_BACKLOG_SIZE, (unsigned)BACKLOG,
+                                       MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
         if (!web->daemon)
             iso_error_set(error, ISO_FAILED, "--listen %s: %s", listen, strerror(errno));
     }
     freeaddrinfo(address);
-    return error->status;
+    return error->status == ISO_OK ? start_thread(web, error) : error->status;
 }
 
-struct iso_web *iso_web_new(const char *listen, const char *token_file, iso_web_explainer *explain,
-                            struct iso_error *error)
+struct iso_web *iso_web_new(const struct iso_web_options *options, struct iso_error *error)
 {
     struct iso_web *web = iso_allocate_zeroed(1, sizeof *web);
-    web->state.explain = explain;
+    web->bell = -1;
+    web->state.explain = options->explain;
     pthread_mutex_init(&web->lock, NULL);
-    if ((!token_file || read_token(web, token_file, error) == ISO_OK) && start(web, listen, error) == ISO_OK)
+    add_own_name(&web->names, options->listen);
+    for (uint32_t i = 0; i < options->name_count; i++)
+        iso_web_names_add(&web->names, options->names[i]);
+    if ((!options->token_file || read_token(web, options->token_file, error) == ISO_OK) &&
+        start_server(web, options->listen, error) == ISO_OK)
         return web;
     iso_web_free(web);
     return NULL;
@@ -168,10 +245,17 @@ void iso_web_free(struct iso_web *web)
 {
     if (!web)
         return;
+    if (web->started) {
+        eventfd_write(web->bell, 1);
+        pthread_join(web->thread, NULL);
+    }
     if (web->daemon)
         MHD_stop_daemon(web->daemon);
+    if (web->bell >= 0)
+        close(web->bell);
     pthread_mutex_destroy(&web->lock);
     iso_web_state_release(&web->state);
+    iso_web_names_release(&web->names);
     iso_free(web->token);
     iso_free(web);
 }
@@ -183,14 +267,25 @@ uint16_t iso_web_port(const struct iso_web *web)
 
 /* ---- publishing ---- */
 
-void iso_web_publish(struct iso_web *web, struct iso_metrics *metrics, bool ready, const char *trouble)
+/* What a broker's client says may name how it was asked. */
+static void publish_words(char *into, size_t size, const char *words)
+{
+    char *shown = iso_redacted(words ? words : "");
+    snprintf(into, size, "%s", shown);
+    iso_free(shown);
+}
+
+void iso_web_publish(struct iso_web *web, struct iso_metrics *metrics, bool ready, const char *trouble,
+                     const char *waiting, const char *notes)
 {
     pthread_mutex_lock(&web->lock);
     struct iso_metrics old = web->state.metrics;
     web->state.metrics = *metrics;
     web->state.published = now_ms();
     web->state.ready = ready;
-    snprintf(web->state.trouble, sizeof web->state.trouble, "%s", trouble ? trouble : "");
+    publish_words(web->state.trouble, sizeof web->state.trouble, trouble);
+    publish_words(web->state.waiting, sizeof web->state.waiting, waiting);
+    publish_words(web->state.notes, sizeof web->state.notes, notes);
     pthread_mutex_unlock(&web->lock);
     iso_metrics_clear(&old);
     *metrics = old; /* its room serves the next snapshot */

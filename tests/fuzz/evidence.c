@@ -1,10 +1,9 @@
 /* Evidence from anywhere: reading it never crashes, and what can be read is confirmed or refused with a reason. The
  * first bytes, up to a line "---", are a history in one-operation-a-line text, or in the native format if they start
- * with
- * '{'; the rest is the evidence. */
+ * with '{'; the rest is the evidence. */
 #define _GNU_SOURCE
-#include "io/evidence.h"
-#include "io/read.h"
+#include "evidence/evidence.h"
+#include "native/read.h"
 #include "tests/fuzz/format.h"
 #include "verify/verify.h"
 

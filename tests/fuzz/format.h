@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/write_history.h"
+#include "formats/write_history.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A name of our own below /tmp; Cobra's are directories with one log. */

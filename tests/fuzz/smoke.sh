@@ -1,13 +1,13 @@
 #!/bin/bash
 # Each fuzz target for some seconds over its seeds, as one test each, as many at a time as there are processors; always the same
-# way, so that a change is to blame for what fails. `make fuzz` goes new ways.
+# way, so that a change is to blame for what fails; with SEED, another one. `make fuzz` goes on from what it found.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 logs=$(mktemp -d) && trap 'rm -rf "$logs"' EXIT
 names=$(find "$here" -maxdepth 1 -name "*.c" -printf "%f\n" | sed "s/\.c$//" | sort)
 # shellcheck disable=SC2016 # for the inner shell
-printf '%s\n' $names | FUZZ_SEED=1 xargs -P "$(nproc)" -I NAME sh -c '"$1/run.sh" "$2" "$3" >"$4/$2" 2>&1; echo $? >"$4/$2.status"' \
-    - "$here" NAME "${FUZZ_SMOKE_SECONDS:-5}" "$logs"
+printf '%s\n' $names | FUZZ_SEED=$((${SEED:-1} % 2147483647)) xargs -P "$(nproc)" -I NAME sh -c '"$1/run.sh" "$2" "$3" >"$4/$2" 2>&1; echo $? >"$4/$2.status"' \
+    - "$here" NAME "${FUZZ_SMOKE_SECONDS:-2}" "$logs"
 number=0
 for name in $names; do
     number=$((number + 1))

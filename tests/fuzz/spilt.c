@@ -32,7 +32,7 @@ static void open_target(struct target *target, bool list)
     target->shard = iso_aion_shard_new(&options);
     uint32_t number = iso_aion_shard_key(target->shard, &target->atoms, target->name, 1);
     iso_aion_shard_set_use(target->shard, number, list ? ISO_KEY_LIST : ISO_KEY_SCALAR);
-    target->key = &target->shard->keys[number];
+    target->key = &target->shard->keys.list[number];
 }
 
 static void close_target(struct target *target)
@@ -126,8 +126,8 @@ static bool read_key(const struct record *record, bool list, struct record *agai
     return taken;
 }
 
-/* What cutting leaves of a record that is one is one, too. */
-static void cut(const struct record *record, bool list, bool is_one)
+/* What compaction leaves of a record that is one is one, too. */
+static void compact(const struct record *record, bool list, bool is_one)
 {
     static struct record rest, again;
     for (uint64_t floor = 0; floor <= 10 * (VERSIONS + 1); floor += 35) {
@@ -136,9 +136,9 @@ static void cut(const struct record *record, bool list, bool is_one)
         struct iso_spill_record left = {.bytes = record->bytes, .size = record->size};
         open_target(&target, list);
         iso_aion_shard_advance(target.shard, floor + 40, floor + 40, floor, 0);
-        bool was_cut = aion_record_cut(target.shard, &left, &bytes);
+        bool was_compacted = aion_record_compact(target.shard, &left, &bytes);
         FUZZ_CHECK(left.size <= record->size && (!left.lapsing || left.until >= floor));
-        if (was_cut && left.size && is_one) {
+        if (was_compacted && left.size && is_one) {
             memcpy(rest.bytes, left.bytes, left.size);
             rest.size = left.size;
             FUZZ_CHECK(read_key(&rest, list, &again));
@@ -163,12 +163,12 @@ static bool read_segment(const struct record *record)
 static void read_back(const struct record *record, uint8_t what, bool unaltered)
 {
     static struct record first, second;
-    cut(record, what & LIST, false);
+    compact(record, what & LIST, false);
     if (what & SEGMENT) {
         FUZZ_CHECK(read_segment(record) || !unaltered);
     } else if (read_key(record, what & LIST, &first)) {
         FUZZ_CHECK(read_key(&first, what & LIST, &second));
-        cut(&first, what & LIST, true);
+        compact(&first, what & LIST, true);
         FUZZ_CHECK(first.size == second.size && !memcmp(first.bytes, second.bytes, first.size));
         FUZZ_CHECK(!unaltered || (first.size == record->size && !memcmp(first.bytes, record->bytes, first.size)));
     } else {

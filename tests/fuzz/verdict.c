@@ -1,7 +1,7 @@
 /* Any bytes as a verdict of a small history: refused with a reason, or argued, shown and reported to the end. */
 #include "draw/page.h"
 #include "explain/brief.h"
-#include "report/report.h"
+#include "report/tools.h"
 #include "tests/fuzz/fuzz.h"
 
 static void add(struct iso_history *history, iso_atom tid, enum iso_operation_kind kind, uint32_t value)

@@ -30,11 +30,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct iso_web_request request = {.method = method ? method : "GET", .path = path ? path : "/"};
     request.since = take(&at, end);
     request.authorization = take(&at, end);
+    request.host = take(&at, end);
+    struct iso_web_names names = {0};
+    iso_web_names_add(&names, "isochron");
     iso_metrics_count(&state.metrics, ISO_METRIC_LAG, "t\"\\", "0", 1);
     for (int i = 0; i < 3; i++)
         iso_web_state_add(&state, "{}\n", 3);
     for (int guarded = 0; guarded < 2; guarded++) {
-        iso_web_answer(&state, guarded ? token : NULL, 2, &request, &answer);
+        struct iso_web_rules rules = {guarded ? token : NULL, guarded ? &names : NULL};
+        iso_web_answer(&state, &rules, 2, &request, &answer);
         FUZZ_CHECK(answer.body.used && answer.content_type);
         if (!strcmp(answer.content_type, "application/json")) {
             json_t *object = json_loadb(answer.body.bytes, answer.body.used, JSON_REJECT_DUPLICATES, NULL);
@@ -45,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             FUZZ_CHECK(!strcmp(request.path, "/") || !strcmp(request.path, "/livez") ||
                        (request.authorization && !strcmp(request.authorization, "Bearer 0123456789abcdef")));
     }
+    iso_web_names_release(&names);
     iso_text_release(&answer.body);
     iso_web_state_release(&state);
     free(copy);

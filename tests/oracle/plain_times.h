@@ -3,7 +3,7 @@
  * Each timestamp becomes one number, so that "just below" is one less and never wraps: scalars count from 1 (given +
  * 1); pairs, and scalars among which is the largest 64-bit number, are ranks + 1; an absent sts is 1, as if 0 were
  * given. PostgreSQL snapshots become places in a chain: views (sets of committed xids) ordered by size; each distinct
- * view 2 above the one before it, a commit 1 below the first that sees it (design, section 2).
+ * view 2 above the one before it, a commit 1 below the first that sees it (docs/semantics.md).
  */
 #ifndef TESTS_PLAIN_TIMES_H
 #define TESTS_PLAIN_TIMES_H

@@ -1,4 +1,4 @@
-/* What the timestamp axioms say about a history, straight from their definitions (design, section 2).
+/* What the timestamp axioms say about a history, straight from their definitions (docs/semantics.md).
  *
  * Quadratic and worse on purpose: no sweep, no frontier, no sorting of events. Every version that a read may see is
  * looked up among all transactions, every pair of writers is compared. It works on the plain history and shares with

@@ -10,7 +10,7 @@
 
 #include "aion/aion.h"
 #include "chronos/chronos.h"
-#include "io/read.h"
+#include "native/read.h"
 #include "tests/support/arguments.h"
 #include "tests/support/random.h"
 

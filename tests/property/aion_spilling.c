@@ -308,8 +308,8 @@ static void sort_finals(struct told *told)
 static bool is_part(struct engine *one, struct engine *other)
 {
     const struct iso_aion_stats *stats = &other->stats;
-    uint64_t undecided =
-        stats->reads_undecided + stats->writes_undecided + stats->sessions_undecided + stats->beyond_retention;
+    uint64_t undecided = stats->reads_undecided + stats->writes_undecided + stats->sessions_undecided +
+                         stats->beyond_retention + stats->aged_unknown; /* what they may have written is unjudged */
     struct told *all = &one->told, *part = &other->told;
     uint32_t at = 0;
     sort_finals(all);
@@ -353,10 +353,10 @@ static bool agree(uint64_t seed, enum iso_level level, struct totals *totals)
     totals->events += stream->engines[1].told.count;
     totals->evicted += stats->spilt.evicted;
     totals->misses += stats->spilt.misses;
-    totals->cut += stats->spilt.cut;
-    totals->joined += stats->spilt.joined;
+    totals->cut += stats->spilt.paged_out;
+    totals->joined += stats->spilt.paged_in;
     totals->old_reads += stats->spilt.old_reads;
-    totals->lapsed += stats->spilt.lapsed;
+    totals->lapsed += stats->spilt.compacted;
     totals->undecided += stats->reads_undecided;
     if (!good)
         printf("# seed %" PRIu64 ": %u events without a store, %u with one\n", seed, stream->engines[0].told.count,

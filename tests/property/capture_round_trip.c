@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/capture.h"
+#include "capture/capture.h"
+#include "tests/support/arguments.h"
 #include "tests/support/temporary.h"
 
 enum { MESSAGES = 20000, TEXT_MAX = 300, HEADERS_MAX = 5 };
@@ -128,7 +129,10 @@ static uint64_t read_all(const char *path, uint64_t seed, struct iso_error *erro
 int main(int argument_count, char **arguments)
 {
     static const char *const suffixes[] = {"", ".zst"};
-    uint64_t seed = argument_count > 1 ? strtoull(arguments[1], NULL, 10) : 20251121;
+    uint64_t seed = 20251121;
+    const struct argument known[] = {{"--seed", .number = &seed}, {0}};
+    if (!arguments_read(known, argument_count, arguments))
+        return 2;
     int failed = 0;
     printf("1..2\n# seed %llu\n", (unsigned long long)seed);
     for (int i = 0; i < 2; i++) {

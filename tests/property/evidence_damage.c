@@ -3,8 +3,9 @@
  * likewise; and the file is cut off everywhere. `verify` must not confirm what is left, unless that is
  * evidence again, of a verdict that is true: trying every schedule says so. Which kinds of damage may leave
  * evidence is told below; all others never may. Evidence against a history is also held, whole and damaged,
- * against histories that differ by one operation and hold. Arguments: histories (default 500), seed (default
- * 1).
+ * against histories that differ by one operation and hold.
+ *
+ * evidence_damage [--histories N] [--seed S]
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -12,9 +13,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "io/evidence.h"
+#include "evidence/evidence.h"
 #include "iso/polygraph.h"
 #include "tests/oracle/schedule_oracle.h"
+#include "tests/support/arguments.h"
 #include "tests/support/random_history.h"
 #include "verify/verify.h"
 
@@ -101,7 +103,7 @@ static bool is_confirmed(struct run *run, const char *text, size_t length, struc
         abort();
     enum iso_status status = iso_evidence_read(run->path, &run->history, evidence, &error);
     if (status == ISO_OK)
-        status = iso_verify(&run->history, evidence, &error);
+        status = iso_verify(&run->history, evidence, &error) == ISO_CONFIRMED ? ISO_OK : ISO_VIOLATED;
     if (status != ISO_OK && (error.status != status || !error.text[0])) {
         printf("not ok - status %d without a reason, seed %llu\n", status, (unsigned long long)run->seed);
         run->unexpected++;
@@ -370,8 +372,11 @@ static void run_seed(struct run *run, uint64_t seed)
 int main(int argc, char **argv)
 {
     static struct run run;
-    unsigned histories = argc > 1 ? (unsigned)atoi(argv[1]) : 500;
-    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    uint64_t number = 500, seed = 1;
+    const struct argument known[] = {{"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
+    if (!arguments_read(known, argc, argv))
+        return 2;
+    unsigned histories = (unsigned)number;
     run.descriptor = memfd_create("evidence", MFD_CLOEXEC);
     snprintf(run.path, sizeof run.path, "/proc/self/fd/%d", run.descriptor);
     iso_history_init(&run.history);

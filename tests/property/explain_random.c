@@ -10,7 +10,7 @@
 
 #include "chronos/chronos.h"
 #include "explain/argument.h"
-#include "io/report.h"
+#include "report/report.h"
 #include "tests/support/arguments.h"
 #include "tests/support/capture.h"
 #include "tests/support/random_history.h"

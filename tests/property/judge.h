@@ -19,7 +19,7 @@ static inline int judge(const struct iso_history *history, enum iso_model model,
     options.model = model;
     int said =
         iso_polygraph_check(history, &options, &result, error) == ISO_OK ? (int)result.outcome : JUDGE_UNCONFIRMED;
-    if ((said == ISO_HOLDS || said == ISO_IS_VIOLATED) && iso_verify(history, &result.evidence, error) != ISO_OK)
+    if ((said == ISO_HOLDS || said == ISO_IS_VIOLATED) && iso_verify(history, &result.evidence, error) != ISO_CONFIRMED)
         said = JUDGE_UNCONFIRMED;
     iso_polygraph_result_release(&result);
     return said;

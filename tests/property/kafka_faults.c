@@ -1,7 +1,9 @@
 /* Whatever the brokers do, the final verdicts are those of the same messages without brokers, or the run ends with an
  * error that names what is lost. A stream of transactions with planted stale reads, over three partitions, is published
  * in portions, and between them a fault of one kind strikes. Half of the runs bound what waits. Each run is a process
- * of its own. Arguments: seeds of each kind (default 1).
+ * of its own.
+ *
+ * kafka_faults [--streams N] [--seed S]: streams of each kind
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -16,6 +18,7 @@
 #include "connectors/kafka/mock.h"
 #include "connectors/kafka/producer.h"
 #include "pipeline/pipeline.h"
+#include "tests/support/arguments.h"
 #include "tests/support/random.h"
 
 enum {
@@ -84,7 +87,7 @@ static struct iso_pipeline *open_pipeline(struct iso_text *lines)
     options.sink_context = lines;
     struct iso_pipeline *pipeline = iso_pipeline_new(&options);
     iso_pipeline_route(pipeline, "t",
-                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error));
+                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
     for (int32_t p = 0; p < PARTITIONS; p++)
         iso_pipeline_declare(pipeline, iso_inputs_number(iso_pipeline_inputs(pipeline), "t", 1, p), 0);
     return pipeline;
@@ -356,7 +359,11 @@ static int run(const struct kind *kind, uint64_t seed)
 
 int main(int argument_count, char **arguments)
 {
-    uint32_t seeds = argument_count > 1 ? (uint32_t)strtoul(arguments[1], NULL, 10) : 1, running = 0;
+    uint64_t streams = 1, seed = 1;
+    const struct argument known[] = {{"--streams", .number = &streams}, {"--seed", .number = &seed}, {0}};
+    if (!arguments_read(known, argument_count, arguments))
+        return 2;
+    uint32_t seeds = (uint32_t)streams, running = 0;
     uint32_t bad[KINDS] = {0};
     pid_t *children = calloc((size_t)seeds * KINDS, sizeof *children);
     int status, failed = 0;
@@ -365,7 +372,7 @@ int main(int argument_count, char **arguments)
     for (uint32_t i = 0; i < seeds * KINDS || running;) {
         if (i < seeds * KINDS && running < AT_ONCE) {
             if ((children[i] = fork()) == 0)
-                _exit(run(&kinds[i % KINDS], 1 + i / KINDS));
+                _exit(run(&kinds[i % KINDS], seed + i / KINDS));
             i++, running++;
             continue;
         }

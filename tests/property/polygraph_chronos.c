@@ -1,12 +1,14 @@
 /* polygraph asks whether any order explains a history, chronos whether the claimed one does: so polygraph
  * holds wherever chronos does. But for verdicts about each operation's own snapshot, and for reads that
- * chronos left unjudged. Random small histories with timestamps. Arguments: histories a level (default 5000),
- * seed (default 1).
+ * chronos left unjudged. Random small histories with timestamps.
+ *
+ * polygraph_chronos [--histories N] [--seed S]: histories a level
  */
 #include <stdlib.h>
 
 #include "chronos/chronos.h"
 #include "tests/property/judge.h"
+#include "tests/support/arguments.h"
 #include "tests/support/random_history.h"
 #include "tests/support/shrink.h"
 
@@ -86,8 +88,11 @@ int main(int argc, char **argv)
     struct run runs[] = {{.level = ISO_SER, .session_order = true},
                          {.level = ISO_SI, .session_order = true},
                          {.level = ISO_SI, .session_order = false}};
-    unsigned histories = argc > 1 ? (unsigned)atoi(argv[1]) : 5000;
-    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    uint64_t number = 5000, seed = 1;
+    const struct argument known[] = {{"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
+    if (!arguments_read(known, argc, argv))
+        return 2;
+    unsigned histories = (unsigned)number;
     bool good = true;
     for (int i = 0; i < 3; i++)
         good &= run_level(&runs[i], histories, seed);

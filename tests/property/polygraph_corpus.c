@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/format.h"
+#include "formats/format.h"
 #include "iso/polygraph.h"
 #include "verify/verify.h"
 
@@ -54,7 +54,7 @@ static const char *judge(const char *path, const char *format, enum iso_model mo
         iso_polygraph_check(&history, &options, &result, &error);
         said = iso_outcome_name(result.outcome);
         note_time(result.counters.seconds_total, name, iso_model_name(model));
-        if (result.outcome != ISO_IS_UNDECIDED && iso_verify(&history, &result.evidence, &error) != ISO_OK)
+        if (result.outcome != ISO_IS_UNDECIDED && iso_verify(&history, &result.evidence, &error) != ISO_CONFIRMED)
             said = "unverified";
     }
     if (error.status && error.status != ISO_BAD_INPUT)

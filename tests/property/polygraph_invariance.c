@@ -1,7 +1,9 @@
 /* What must not change a verdict: other names for keys, values, transactions and sessions; another order of
  * the input; several files; another format. Random small histories with duplicates, deletes, lists, aborted
  * and unknown transactions, through all of that and every format, at both levels, each verdict's evidence
- * confirmed. A change is shrunk and printed. Arguments: histories (default 1000), seed (default 1).
+ * confirmed. A change is shrunk and printed.
+ *
+ * polygraph_invariance [--histories N] [--seed S]
  */
 #define _GNU_SOURCE
 #include <ftw.h>
@@ -9,9 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/read.h"
-#include "io/write_history.h"
+#include "native/read.h"
+#include "formats/write_history.h"
 #include "tests/property/judge.h"
+#include "tests/support/arguments.h"
 #include "tests/support/random.h"
 #include "tests/support/random_history.h"
 #include "tests/support/shrink.h"
@@ -340,8 +343,11 @@ static unsigned run_all(struct run *run, unsigned histories, uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    unsigned histories = argc > 1 ? (unsigned)atoi(argv[1]) : 1000;
-    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    uint64_t number = 1000, seed = 1;
+    const struct argument known[] = {{"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
+    if (!arguments_read(known, argc, argv))
+        return 2;
+    unsigned histories = (unsigned)number;
     struct run run = {0};
     snprintf(run.folder, sizeof run.folder, "%s/polygraph-invariance-XXXXXX", temporary_folder_in_memory());
     if (!mkdtemp(run.folder))

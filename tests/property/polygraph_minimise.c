@@ -1,6 +1,8 @@
 /* Minimised histories, random small ones: trying every schedule finds none that explains what is left; what
  * is left is a part of the whole; and nothing can be taken from it alone. Also: a part of a history that
- * holds, holds. Arguments: histories a level (default 1500), seed (default 1).
+ * holds, holds.
+ *
+ * polygraph_minimise [--histories N] [--seed S]: histories a level
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,7 @@
 #include "polygraph/minimise.h"
 #include "tests/oracle/schedule_oracle.h"
 #include "tests/property/judge.h"
+#include "tests/support/arguments.h"
 #include "tests/support/random.h"
 #include "tests/support/random_history.h"
 #include "tests/support/shrink.h"
@@ -222,8 +225,11 @@ static bool run_level(enum iso_model model, unsigned histories, uint64_t seed)
 int main(int argc, char **argv)
 {
     static const enum iso_model models[] = {ISO_MODEL_SER, ISO_MODEL_SI, ISO_MODEL_ADYA_SI};
-    unsigned histories = argc > 1 ? (unsigned)atoi(argv[1]) : 1500;
-    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    uint64_t number = 1500, seed = 1;
+    const struct argument known[] = {{"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
+    if (!arguments_read(known, argc, argv))
+        return 2;
+    unsigned histories = (unsigned)number;
     bool good = true;
     for (int m = 0; m < 3; m++)
         good &= run_level(models[m], histories, seed);

@@ -3,8 +3,10 @@
  *
  * No proof has a lemma to spare, and none may end undecided but those in which nothing is judged. A history is made by
  * running transactions against a toy database (serial, or with stale snapshots) and then spoiling some reads, so that
- * about half of them hold. A disagreement is shrunk and printed. Arguments: histories a level (default 3000), seed
- * (default 1). The windows and the solver by themselves get other histories, as many.
+ * about half of them hold. A disagreement is shrunk and printed. The windows and the
+ * solver by themselves get other histories, as many.
+ *
+ * polygraph_schedules [--histories N] [--seed S] [--way W]: histories a level; the ways in the order of their enum
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -13,9 +15,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "io/evidence.h"
+#include "evidence/evidence.h"
 #include "iso/polygraph.h"
 #include "tests/oracle/schedule_oracle.h"
+#include "tests/support/arguments.h"
 #include "verify/verify.h"
 
 enum { TRANSACTIONS = 8, OPERATIONS = 5, KEYS = 5, SESSIONS = 4, LIST = 24, LONG_PROOF = 512 };
@@ -222,7 +225,7 @@ static bool is_confirmed(const struct iso_history *history, const struct iso_evi
            ftruncate(descriptor, lseek(descriptor, 0, SEEK_CUR)) == 0; /* what is left of the one before */
     iso_evidence_init(&again);
     fine = fine && iso_evidence_read(path, history, &again, error) == ISO_OK &&
-           iso_verify(history, &again, error) == ISO_OK;
+           iso_verify(history, &again, error) == ISO_CONFIRMED;
     iso_evidence_release(&again);
     return fine;
 }
@@ -246,7 +249,7 @@ static bool has_spare_lemma(const struct iso_history *history, const struct iso_
     for (uint32_t i = 0; i + 1 < evidence->lemma_count && !spare && !is_long; i++) {
         struct iso_evidence part = without(evidence, i, lemmas);
         struct iso_error error = {0};
-        spare = iso_verify(history, &part, &error) == ISO_OK;
+        spare = iso_verify(history, &part, &error) == ISO_CONFIRMED;
     }
     free(lemmas);
     return spare;
@@ -381,11 +384,15 @@ static bool check_level(enum iso_model model, unsigned count, uint64_t seed, enu
 
 int main(int argc, char **argv)
 {
-    unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : 3000;
-    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    uint64_t histories = 3000, seed = 1, only = WAYS;
+    const struct argument known[] = {
+        {"--histories", .number = &histories}, {"--seed", .number = &seed}, {"--way", .number = &only}, {0}};
+    if (!arguments_read(known, argc, argv))
+        return 2;
+    unsigned count = (unsigned)histories;
     bool fine = true;
     int number = 0;
-    int first = argc > 3 ? atoi(argv[3]) : 0, end = argc > 3 ? first + 1 : WAYS;
+    int first = only < WAYS ? (int)only : 0, end = only < WAYS ? first + 1 : WAYS;
     printf("1..%d\n", (end - first) * ISO_MODELS);
     for (int way = first; way < end; way++) {
         bool part = way == WINDOWS || way == SOLVER;

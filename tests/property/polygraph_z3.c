@@ -2,7 +2,9 @@
  * line, an integer; that the places explain every read and keep every session, and that writers of a key do
  * not overlap, is written down as it stands in the definition of the level, in SMT-LIB. Random histories too
  * large to try every schedule, some with reads spoilt, with duplicate values, deletes, aborted and unknown
- * transactions. Without a program `z3` it is skipped. Arguments: histories (default 150), seed (default 1).
+ * transactions. Without a program `z3` it is skipped.
+ *
+ * polygraph_z3 [--histories N] [--seed S]
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -11,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/property/judge.h"
+#include "tests/support/arguments.h"
 #include "tests/support/blackbox_workload.h"
 #include "tests/support/random.h"
 #include "tests/support/temporary.h"
@@ -268,8 +271,11 @@ static int compare_all(FILE *answers, const int *said, unsigned histories)
 
 int main(int argc, char **argv)
 {
-    unsigned histories = argc > 1 ? (unsigned)atoi(argv[1]) : 150;
-    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    uint64_t number = 150, seed = 1;
+    const struct argument known[] = {{"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
+    if (!arguments_read(known, argc, argv))
+        return 2;
+    unsigned histories = (unsigned)number;
     char path[PATH_MAX], command[PATH_MAX + 32];
     if (system("command -v z3 >/dev/null") != 0) {
         printf("ok 1 - second opinion # SKIP there is no z3\n");

@@ -26,6 +26,9 @@ static bool read_pair(const struct argument *known, const char *name, const char
 
 bool arguments_read(const struct argument *known, int count, char **words)
 {
+    const char *seed = getenv("SEED");
+    if (seed && *seed)
+        read_pair(known, "--seed", seed);
     for (int i = 1; i < count; i += 2) {
         if (read_pair(known, words[i], i + 1 < count ? words[i + 1] : NULL))
             continue;

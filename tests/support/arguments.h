@@ -12,7 +12,8 @@ struct argument {
     const char **text;
 };
 
-/* Reads main's; false, with the usage on standard error, if one is not known, is no number or lacks its value. */
+/* Reads main's, and before them SEED of the environment as --seed: `make nightly` draws one.
+ * False, with the usage on standard error, if one is not known, is no number or lacks its value. */
 bool arguments_read(const struct argument *known, int count, char **words);
 
 #endif

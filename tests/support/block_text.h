@@ -16,9 +16,10 @@ static inline void block_text(const struct iso_history *block, char *text, size_
         const char *tid = iso_atom_text(&block->atoms, block->tid[t], buffer, &length);
         PUT("T%.*s ", (int)length, tid);
         const char *sid = iso_atom_text(&block->atoms, block->session_atom[block->session[t]], buffer, &length);
-        PUT("S%.*s f%02x %llu %llu #%llu o%llx\n", (int)length, sid, block->flags[t], (unsigned long long)block->sts[t],
-            (unsigned long long)block->cts[t], (unsigned long long)(block->sno ? block->sno[t] : 0),
-            (unsigned long long)block->origin[t]);
+        PUT("S%.*s f%02x %llu %llu #%llu o%llx%s\n", (int)length, sid, block->flags[t],
+            (unsigned long long)block->sts[t], (unsigned long long)block->cts[t],
+            (unsigned long long)(block->sno ? block->sno[t] : 0), (unsigned long long)block->origin[t],
+            iso_marks_of(block, t) & ISO_MARK_CDC_WRITES ? " cdc" : "");
         for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++) {
             const char *key = iso_atom_text(&block->atoms, block->key_atom[block->key[o]], buffer, &length);
             PUT(" %02x %.*s ots %llu", block->kind[o], (int)length, key,

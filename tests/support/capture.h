@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_CAPTURE_H
 #define TESTS_SUPPORT_CAPTURE_H
 
-#include "io/output.h"
+#include "bytes/output.h"
 
 void test_capture_start(struct iso_output *output);
 

@@ -7,6 +7,7 @@
 #define TESTS_CARRIAGE_H
 
 #include "iso/verdict.h"
+#include "pipeline/pipeline.h"
 #include "tests/support/feed_debezium.h"
 #include "tests/support/random.h"
 #include "tests/support/random_history.h"
@@ -39,7 +40,15 @@ struct format {
 };
 
 struct statistics {
-    uint64_t carried, foreign, committed, aborted, unresolved, altered, repeats, violated, online, restored;
+    uint64_t carried, foreign, committed, aborted, unresolved, altered, repeats, violated, online, restored, held;
+};
+
+/* Client records that came, by an account of its own. */
+struct came {
+    bool from_file;
+    uint64_t records, reads, committed_reads;
+    char tids[PLAIN_TRANSACTIONS * 2 * 24]; /* each behind a line's end */
+    size_t tids_end, tids_held;             /* the second: when it was last said that all holds */
 };
 
 /* One history on its way through one format. */
@@ -60,6 +69,7 @@ struct carriage {
     bool lost;         /* a row of the feed was left out: what is found is not told beforehand, but something must be */
     uint32_t restores; /* percent of batches after which the pipeline is saved and restored */
     enum iso_status outcome;
+    struct came came;
     struct found expected, found;
     struct statistics *statistics;
     char failure[ISO_ERROR_TEXT];
@@ -124,6 +134,16 @@ void carriage_expect_by_timestamps(struct carriage *carriage);
 
 /* Fills everything, where clients say snapshots; false: not this one. */
 bool carriage_by_snapshots(struct carriage *carriage);
+
+/* ---- carriage_books.c ---- */
+
+void carriage_count_line(struct carriage *carriage, const char *line, uint32_t length);
+
+/* Whether the record had come when it was said that all holds. */
+bool carriage_was_judged(const struct carriage *carriage, const char *tid);
+
+/* As if the run were cut off here. */
+void carriage_check_books(struct carriage *carriage, const struct iso_pipeline *pipeline);
 
 /* ---- carriage_alone.c ---- */
 

@@ -44,7 +44,7 @@ static bool tell_rows(struct carriage *carriage, struct value_of_key *values, ui
     const struct plain_transaction *source = &carriage->source.transactions[t];
     char tid[PLAIN_TEXT];
     snprintf(tid, sizeof tid, carriage->format->binlog ? "cdc:0-1-%" PRIu64 : "cdc:%" PRIu64,
-             (carriage->first_xid + t) & 0xffffffff);
+             (carriage->format->binlog ? carriage->commits[t] : carriage->first_xid + t) & 0xffffffff);
     struct plain_transaction *told = plain_history_begin(&carriage->told, tid, tid);
     told->tid.quoted = told->session.quoted = true;
     told->sts = plain_stamp(carriage->commits[t] - 1);

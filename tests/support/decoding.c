@@ -54,6 +54,12 @@ static void put_stamps(struct iso_text *text, const struct iso_event *event)
     }
 }
 
+static void put_unreported(struct iso_text *text, const struct iso_event *event)
+{
+    if (event->flags & ISO_EVENT_UNREPORTED)
+        iso_text_put(text, " unreported");
+}
+
 static void put_row(struct iso_text *text, const struct iso_atoms *atoms, const struct iso_event *event)
 {
     static const char *const operations[] = {"insert ", "update ", "delete ", "snapshot "};
@@ -67,8 +73,17 @@ static void put_row(struct iso_text *text, const struct iso_atoms *atoms, const 
 
 static void put_event(struct iso_text *text, const struct iso_atoms *atoms, const struct iso_event *event)
 {
-    static const char *const names[] = {"TRANSACTIONS ", "ROW ",       "BEGIN ",     "END ",    "WATERMARK ",
-                                        "DROP ",         "DELETE_IF ", "HEARTBEAT ", "SCHEMA ", "IGNORED "};
+    static const char *const names[] = {[ISO_EVENT_TRANSACTIONS] = "TRANSACTIONS ",
+                                        [ISO_EVENT_ROW] = "ROW ",
+                                        [ISO_EVENT_BEGIN] = "BEGIN ",
+                                        [ISO_EVENT_END] = "END ",
+                                        [ISO_EVENT_WATERMARK] = "WATERMARK ",
+                                        [ISO_EVENT_DROP] = "DROP ",
+                                        [ISO_EVENT_DELETE_IF] = "DELETE_IF ",
+                                        [ISO_EVENT_HEARTBEAT] = "HEARTBEAT ",
+                                        [ISO_EVENT_SCHEMA] = "SCHEMA ",
+                                        [ISO_EVENT_COLLECTION] = "COLLECTION ",
+                                        [ISO_EVENT_IGNORED] = "IGNORED "};
     iso_text_put(text, names[event->type]);
     if (event->type == ISO_EVENT_ROW) {
         put_row(text, atoms, event);
@@ -79,11 +94,13 @@ static void put_event(struct iso_text *text, const struct iso_atoms *atoms, cons
         put_atom(text, atoms, event->key, "NO KEY");
         iso_text_put(text, ": ");
         put_atom(text, atoms, event->before, "-");
-    } else if (event->type == ISO_EVENT_DROP || event->type == ISO_EVENT_SCHEMA) {
+    } else if (event->type == ISO_EVENT_DROP || event->type == ISO_EVENT_SCHEMA ||
+               event->type == ISO_EVENT_COLLECTION) {
         put_atom(text, atoms, event->table, "*");
     } else if (event->type == ISO_EVENT_IGNORED) {
         iso_text_put(text, event->reason);
     }
+    put_unreported(text, event);
     if (event->type != ISO_EVENT_WATERMARK && event->type != ISO_EVENT_IGNORED)
         put_stamps(text, event);
     iso_text_put(text, "\n");

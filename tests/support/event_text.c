@@ -47,10 +47,10 @@ static void put_row(struct line *line, const struct iso_event *event)
 
 static void put_kind(struct line *line, const struct iso_event *event)
 {
-    static const char *const names[] = {[ISO_EVENT_BEGIN] = "begin",         [ISO_EVENT_END] = "end",
-                                        [ISO_EVENT_WATERMARK] = "watermark", [ISO_EVENT_DROP] = "drop",
-                                        [ISO_EVENT_DELETE_IF] = "delete-if", [ISO_EVENT_HEARTBEAT] = "heartbeat",
-                                        [ISO_EVENT_SCHEMA] = "schema"};
+    static const char *const names[] = {[ISO_EVENT_BEGIN] = "begin",           [ISO_EVENT_END] = "end",
+                                        [ISO_EVENT_WATERMARK] = "watermark",   [ISO_EVENT_DROP] = "drop",
+                                        [ISO_EVENT_DELETE_IF] = "delete-if",   [ISO_EVENT_HEARTBEAT] = "heartbeat",
+                                        [ISO_EVENT_COLLECTION] = "collection", [ISO_EVENT_SCHEMA] = "schema"};
     switch (event->type) {
     case ISO_EVENT_TRANSACTIONS:
         put(line, "transactions %u+%u", event->first, event->count);
@@ -64,7 +64,7 @@ static void put_kind(struct line *line, const struct iso_event *event)
     default:
         put(line, "%s", names[event->type]);
     }
-    if (event->type == ISO_EVENT_DROP || event->type == ISO_EVENT_SCHEMA)
+    if (event->type == ISO_EVENT_DROP || event->type == ISO_EVENT_SCHEMA || event->type == ISO_EVENT_COLLECTION)
         put_atom(line, " ", event->table);
 }
 
@@ -80,6 +80,18 @@ void event_text(const struct iso_events *events, char *text, size_t size)
             put(&line, " in-band");
         if (event->flags & ISO_EVENT_ALONE)
             put(&line, " alone");
+        if (event->flags & ISO_EVENT_EPOCH)
+            put(&line, " epoch");
+        if (event->flags & ISO_EVENT_UNREPORTED)
+            put(&line, " unreported");
+        if (event->flags & ISO_EVENT_INCREMENTAL)
+            put(&line, " incremental");
+        if (event->flags & ISO_EVENT_TABLE_ENDS)
+            put(&line, " ends-table");
+        if (event->flags & ISO_EVENT_SNAPSHOT_ENDS)
+            put(&line, " ends-snapshot");
+        if (event->flags & ISO_EVENT_SNAPSHOT_XID)
+            put(&line, " by %" PRIu64, event->position[0]);
         if (event->flags & ISO_EVENT_HAS_MARKER)
             put_atom(&line, " of ", event->marker);
         if (event->flags & ISO_EVENT_HAS_ID)

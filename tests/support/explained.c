@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/read.h"
-#include "io/whole_file.h"
+#include "native/read.h"
+#include "bytes/whole_file.h"
 #include "tests/support/test.h"
 
 enum { PATH = 512 };

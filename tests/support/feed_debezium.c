@@ -44,13 +44,13 @@ static void send_metadata(struct run *run, bool is_end)
     feed_stream_add(&run->stream, topics[TRANSACTION_TOPIC], 0, payload, payload);
 }
 
+/* Of a column of text: a column has one type. */
 static struct feed_text text_of(const struct iso_history *history, iso_atom atom, char buffer[ISO_ATOM_TEXT_MAX])
 {
     struct feed_text text = {NULL, 0, false};
     if (atom == ISO_ABSENT)
         return text;
     text.at = iso_atom_text(&history->atoms, atom, buffer, &text.length);
-    text.is_number = !iso_atom_is_string(&history->atoms, atom);
     return text;
 }
 
@@ -114,10 +114,12 @@ static bool send_write(struct run *run, uint32_t key, iso_atom value, iso_atom t
                                      : 'u',
         .is_snapshot = is_snapshot,
         .table = tables[table],
-        .before = {before == ISO_ABSENT || is_snapshot, false, text, text_of(history, before, before_buffer),
-                   .marker = {NULL, 0, false}},
-        .after = {value == ISO_ABSENT, false, text, text_of(history, value, after_buffer), .marker = {NULL, 0, false}},
+        .before = {.is_null = before == ISO_ABSENT || is_snapshot,
+                   .key = text,
+                   .value = text_of(history, before, before_buffer)},
+        .after = {.is_null = value == ISO_ABSENT, .key = text, .value = text_of(history, value, after_buffer)},
     };
+    change.before.has_marker = change.after.has_marker = run->options->marker;
     if (run->options->marker) {
         change.before.marker = (struct feed_text){"another", 7, false};
         change.after.marker = text_of(history, tid, tid_buffer);
@@ -205,7 +207,8 @@ static bool send_transaction(struct run *run, uint32_t t)
     uint64_t back =
         run->options->binlog ? 0 : random_below(&run->random, 300); /* in a binlog transactions do not interleave */
     bool fine = true;
-    run->xid = (uint32_t)(run->options->first_xid + t);
+    bool numbered = run->options->binlog && run->options->commits;
+    run->xid = (uint32_t)(numbered ? run->options->commits[t] : run->options->first_xid + t);
     run->lsn = run->previous > back + 8 ? run->previous - back : run->lsn;
     run->events = 0;
     run->written = UINT32_MAX;

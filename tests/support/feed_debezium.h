@@ -19,7 +19,7 @@ enum feed_debezium_format { FEED_JSON, FEED_JSON_SCHEMAS, FEED_AVRO, FEED_PROTOB
 struct feed_debezium_options {
     uint64_t seed;
     enum feed_debezium_format format;
-    bool binlog;           /* MySQL: `public` is the database, ids are GTIDs "0-1-XID" */
+    bool binlog;           /* MySQL: `public` is the database, ids are GTIDs "0-1-CTS", without `commits` "0-1-XID" */
     bool default_identity; /* before images are null or the key alone */
     bool metadata;         /* the transaction topic */
     bool in_band;          /* each transaction that writes holds its record, as a logical message */

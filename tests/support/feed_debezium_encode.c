@@ -52,7 +52,7 @@ static void json_row(struct iso_text *text, const struct feed_row *row)
     iso_text_put(text, ",\"v\":");
     json_text(text, row->key_only ? &(struct feed_text){NULL, 0, false} : &row->value);
     iso_text_put(text, row->key_only ? ",\"amt\":null" : ",\"amt\":\"AJY=\"");
-    if (row->marker.at) {
+    if (row->has_marker) {
         iso_text_put(text, ",\"m\":");
         json_text(text, &row->marker);
     }

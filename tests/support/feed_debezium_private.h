@@ -14,7 +14,8 @@ struct feed_text {
 struct feed_row {
     bool is_null, key_only;
     struct feed_text key, value;
-    struct feed_text marker; /* the column `m`; null: rows have none */
+    bool has_marker; /* the column `m`, */
+    struct feed_text marker;
 };
 
 struct feed_change {

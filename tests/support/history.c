@@ -77,6 +77,8 @@ static void same_transaction(const struct iso_history *left, const struct iso_hi
         SAME(cts_logical[t]);
     if (left->flags[t] & ISO_HAS_SNO)
         SAME(sno[t]);
+    if (iso_marks_of(left, t) != iso_marks_of(right, t))
+        fail_msg("%s: marks of transaction %u differ", what, t);
     if (xid_of(left, t) != xid_of(right, t) || snapshot_of(left, t) != snapshot_of(right, t))
         fail_msg("%s: xid or snapshot of transaction %u differs", what, t);
 }
@@ -98,6 +100,7 @@ void test_same_history(const struct iso_history *left, const struct iso_history 
     SAME(transaction_count);
     SAME(operation_count);
     SAME(clock);
+    SAME(whole_rows);
     SAME(finished);
     same_atoms(left, right, what);
     same_snapshots(left, right, what);

@@ -232,6 +232,18 @@ static void put_step(struct iso_text *text, const struct iso_join_output *out, c
         for (uint32_t t = step->first; t < step->first + step->count; t++)
             put_transaction(text, &out->block, t);
         break;
+    case ISO_JOIN_INITIAL:
+        iso_text_put(text, "initial ");
+        put_atom(text, &out->block.atoms, out->block.key_atom[step->first]);
+        iso_text_put(text, " ");
+        put_atom(text, &out->block.atoms, step->tid);
+        iso_text_put(text, " ");
+        break;
+    case ISO_JOIN_ALTERED:
+        iso_text_put(text, "altered ");
+        put_atom(text, &out->block.atoms, step->tid);
+        iso_text_put(text, " ");
+        break;
     case ISO_JOIN_RESOLVE:
         iso_text_put(text, "resolve ");
         put_atom(text, &out->block.atoms, step->tid);

@@ -8,7 +8,7 @@
 #define TESTS_JOIN_BENCH_H
 
 #include "base/text.h"
-#include "io/native.h"
+#include "native/native.h"
 #include "join/join.h"
 
 struct join_bench {

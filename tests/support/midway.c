@@ -26,8 +26,8 @@ struct iso_pipeline *midway_new(void)
     options.clients = true;
     options.sink = sink;
     struct iso_pipeline *pipeline = iso_pipeline_new(&options);
-    iso_pipeline_route(pipeline, "cdc", iso_dgraph_decoder.create(&(struct iso_decoder_options){0}, &error));
-    iso_pipeline_route(pipeline, "clients", iso_record_decoder.create(&json, &error));
+    iso_pipeline_route(pipeline, "cdc", iso_dgraph_decoder.create(&(struct iso_decoder_options){0}, &error), false);
+    iso_pipeline_route(pipeline, "clients", iso_record_decoder.create(&json, &error), false);
     return pipeline;
 }
 

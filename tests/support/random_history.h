@@ -18,6 +18,8 @@ struct random_history_options {
     bool timestamps;         /* false: black-box, no timestamps or snapshots at all */
     bool complete;           /* no committed transaction lacks timestamps */
     bool plain_sessions;     /* the order of the file is every session's order, no sno */
+    bool unsigned_streams;   /* no -1 and -0 beside 2^64 - 1 and 0: a stream of a database that knows unsigned integers
+                              * may mean either by one */
 };
 
 /* 10 transactions, 4 keys, 4 sessions, 5 operations, timestamps, not always complete. */

@@ -168,6 +168,7 @@ static void dress(struct draft *draft, enum dress style, struct plain_text *text
                                       "2147483647",
                                       "1.0",
                                       "-2"};
+    static const char *const ambiguous[][2] = {{"-1", "-3"}, {"-0", "-x"}};
     uint32_t number = 0;
     char changed[PLAIN_TEXT];
     if (text->absent)
@@ -180,6 +181,9 @@ static void dress(struct draft *draft, enum dress style, struct plain_text *text
         strcpy(changed, odd[number]);
     else
         snprintf(changed, sizeof changed, "%u", number + (style == ODD ? 100 : 0));
+    for (size_t i = 0; draft->options->unsigned_streams && i < 2; i++)
+        if (!strcmp(changed, ambiguous[i][0]))
+            strcpy(changed, ambiguous[i][1]);
     *text = plain_text(changed);
     text->quoted |= style >= SOMETIMES_QUOTED && random_percent(&draft->random, 50);
 }

@@ -1,4 +1,4 @@
-# Who gets a second try: tests that talk to other processes, whose time is not theirs alone (tests/second_try.txt; cases of tests/cli
+# Who gets a second try: tests that talk to other processes, whose time is not theirs alone (tests/programs.txt; cases of tests/cli
 # that start a broker). It is told: a test that needed it is named in the totals, with what it said at first.
 
 # may_try_again STATUS FILE...: of what it said. No second try hides a crash, a race or an assertion that did not hold.

@@ -12,24 +12,24 @@ watch() { # output options...
     watcher=$!
 }
 
-# One that says how far it is.
+# One that says how far it is, and judges all that has come when it is ended.
 watch_live() { # output options...
     local output=$1 listen
     shift
-    listen=$("$here/../support/free_ports.py")
+    listen=$("$(dirname "${BASH_SOURCE[0]}")/free_ports.py")
     echo "$listen" >"$work/$output.listen"
-    watch "$output" --listen "$listen" "$@"
+    watch "$output" --drain --listen "$listen" "$@"
 }
 
 # Ends $watcher, a live one, once it has read as many messages as the judge of the same sources.
-end_live() { # output judged
+end_live() { # output judged [signal]
     local messages
     messages=$(jq .stream.messages "$work/$2")
     while kill -0 "$watcher" && [ "$(curl -s "http://127.0.0.1:$(cat "$work/$1.listen")/metrics" |
         awk '$1 == "isochron_messages_total" { print $2 }')" -lt "$messages" ]; do
         sleep 0.2
     done
-    kill -TERM "$watcher"
+    kill "-${3:-TERM}" "$watcher"
     finish "$1"
 }
 

@@ -171,7 +171,7 @@ static void the_disk_is_bounded(void **state)
     assert_in_range(disk[DISK_ROUNDS - 1], 1, 2 * (COLD + RETENTION) * LARGEST);
     assert_in_range(disk[DISK_ROUNDS - 1], 1, disk[0] + disk[0] / 4);
     assert_true(stats.spilt.written > 10 * stats.spilt.disk);
-    assert_true(stats.spilt.lapsed > COLD && stats.spilt.cut > COLD);
+    assert_true(stats.spilt.compacted > COLD && stats.spilt.paged_out > COLD);
     assert_in_range(stats.spilt.keys, COLD, COLD + RETENTION);
     stop(&free);
     stop(&spilling);
@@ -247,7 +247,7 @@ static void tells_equal_digests_apart(void **state)
     iso_aion_stats(fixture.engine, &stats);
     assert_int_equal(fixture.told, 0);
     assert_int_equal(stats.keys, 2);
-    assert_int_equal(stats.spilt.keys - stats.spilt.cut, 1);
+    assert_int_equal(stats.spilt.keys - stats.spilt.paged_out, 1);
     assert_true(stats.spilt.misses > 5);
     stop(&fixture);
 }

@@ -21,7 +21,7 @@ static void takes_cloud_events(void **state)
 {
     (void)state;
     struct decoder_case test;
-    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.value = "v"});
+    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.identity = ISO_IDENTITY_FULL, .value = "v"});
     assert_string_equal(case_decode(&test, KEY, CLOUD("c", "{\"before\":null,\"after\":{\"id\":1,\"v\":10}}")),
                         "row c srv s1.a s1.a/1 before - after 10" AT);
     assert_string_equal(
@@ -49,7 +49,7 @@ static void refuses_cloud_events_that_are_none(void **state)
     case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){0});
     assert_string_equal(case_decode(&test, KEY, CLOUD("c", "null")), "byte 629: found 'n', expected '{'");
     assert_string_equal(case_decode(&test, KEY, CLOUD("c", "{\"data\":{\"after\":{\"id\":1}}}")),
-                        "data stands twice, expected it once");
+                        "data occurs twice, expected it once");
     assert_string_equal(case_decode(&test, KEY, CLOUD("x", "{\"after\":{\"id\":1}}")),
                         "op: \"x\", expected c, u, d, r, t or m");
     assert_string_equal(case_decode(&test, KEY, CLOUD("c", "{\"schema\":{},\"payload\":{\"after\":{\"id\":1}}}")),
@@ -77,7 +77,7 @@ static void takes_incremental_snapshots_and_their_signals(void **state)
     struct decoder_case test;
     case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){0});
     assert_string_equal(case_decode(&test, KEY, PLAIN("r", "incremental", "a", "{\"id\":1}")),
-                        "row r srv s1.a s1.a/1 after {} at 0,9");
+                        "row r srv s1.a s1.a/1 after {} incremental at 0,9");
     assert_string_equal(case_decode(&test, "{\"id\":\"5f1c-open\"}", signal),
                         "row c srv s1.debezium_signal s1.debezium_signal/5f1c-open before - after "
                         "{\"data\":null,\"type\":\"snapshot-window-open\"} id 7 at 0,9");
@@ -119,6 +119,68 @@ static void takes_messages_that_are_no_rows(void **state)
     }
 }
 
+static bool covers(struct decoder_case *test, const char *topic, const char *table)
+{
+    return test->decoder->class->covers(test->decoder, topic, table, strlen(table));
+}
+
+static void covers_what_the_topic_is_named_after(void **state)
+{
+    static const struct iso_decoder_class *const classes[] = {&iso_debezium_decoder, &iso_yugabyte_decoder};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct decoder_case test;
+        case_open(&test, classes[i], (struct iso_decoder_options){.marker = "public.tx.tid"});
+        assert_true(covers(&test, "shop.public.kv", "public.kv"));
+        assert_true(covers(&test, "eu.shop.public.kv", "public.kv"));
+        assert_true(covers(&test, "shop_public_kv", "public.kv"));
+        assert_true(covers(&test, "shop.public.my_t_", "public.my t\xc3\xa4"));
+        assert_true(covers(&test, "shop.public.my__", "public.my\xf0\x9f\x98\x80"));
+        assert_true(covers(&test, "shop.public.a_b_", "public.a%2Fb%25"));
+        assert_true(covers(&test, "shop.public.transaction", "public.transaction"));
+        assert_false(covers(&test, "shop.public.kv", "public.v"));
+        assert_false(covers(&test, "shop.public.kv", "kv"));
+        assert_false(covers(&test, "public.kv", "public.kv"));
+        assert_false(covers(&test, "shop.public.kv2", "public.kv"));
+        assert_false(covers(&test, "shop.s.order_items", "order.items"));
+        assert_false(covers(&test, "shop.public.tx", "public.tx"));
+        assert_false(covers(&test, "shop.transaction", "public.kv"));
+        assert_false(covers(&test, "shop", "public.kv"));
+        assert_false(covers(&test, "all", "public.kv"));
+        assert_false(covers(&test, "", ""));
+        case_close(&test);
+    }
+}
+
+/* Where topics were routed elsewhere, `tables=` says what is in them. */
+static void covers_what_tables_say(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.tables = "public.a;public.b"});
+    assert_true(covers(&test, "shop.public.a", "public.a"));
+    assert_false(covers(&test, "shop.public.a", "public.b"));
+    assert_false(covers(&test, "shop.public.c", "public.c"));
+    assert_true(covers(&test, "shop.all", "public.b"));
+    assert_false(covers(&test, "shop.all", "public.c"));
+    assert_false(covers(&test, "shop.transaction", "public.a"));
+    assert_false(covers(&test, "shop.message", "public.a"));
+    assert_false(covers(&test, "__debezium-heartbeat.shop", "public.a"));
+    case_close(&test);
+}
+
+static void covers_no_endless_names(void **state)
+{
+    (void)state;
+    struct decoder_case test;
+    char table[400];
+    memset(table, 'a', sizeof table);
+    table[1] = '.';
+    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){0});
+    assert_false(iso_debezium_decoder.covers(test.decoder, "p.a.aaa", table, sizeof table));
+    case_close(&test);
+}
+
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
@@ -127,6 +189,9 @@ int main(void)
         cmocka_unit_test(refuses_cloud_events_that_are_none),
         cmocka_unit_test(takes_incremental_snapshots_and_their_signals),
         cmocka_unit_test(takes_messages_that_are_no_rows),
+        cmocka_unit_test(covers_what_the_topic_is_named_after),
+        cmocka_unit_test(covers_what_tables_say),
+        cmocka_unit_test(covers_no_endless_names),
     };
     return cmocka_run_group_tests_name("debezium kinds", tests, NULL, NULL);
 }

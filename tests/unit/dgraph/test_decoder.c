@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "connectors/dgraph/dgraph.h"
-#include "io/capture.h"
+#include "capture/capture.h"
+#include "tests/support/archived.h"
 #include "tests/support/decoding.h"
 #include "tests/support/test.h"
 
@@ -31,6 +32,17 @@ static const char *set(struct decoding *decoding, const char *value, const char 
     return mutation(decoding, members);
 }
 
+/* Of the last message's event. */
+static const char *table_of(struct decoding *decoding)
+{
+    static char name[100];
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *text = iso_atom_text(&decoding->events.block.atoms, decoding->events.list[0].table, buffer, &length);
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    return name;
+}
+
 /* ---- what a server sent ---- */
 
 static void samples(void **state)
@@ -42,16 +54,16 @@ static void samples(void **state)
         "ROW update flt/0xde: ? -> 1.5 cts 20823\n",
         "ROW update flag/0xde: ? -> true cts 20823\n",
         "ROW update dt/0xde: ? -> 2026-01-02T03:04:05.678Z cts 20823\n",
-        "ERROR attr \"tags\": expected a predicate of one value; by the schema it holds several, or one a language\n",
-        "ERROR attr \"tags\": expected a predicate of one value; by the schema it holds several, or one a language\n",
+        "IGNORED a predicate of several values, or one a language\n",
+        "IGNORED a predicate of several values, or one a language\n",
         "ROW update friend/0xde: ? -> 0xdf cts 20823\n",
         "ROW update pw/0xde: ? -> ? cts 20823\n",
-        "ERROR attr \"lname\": expected a predicate of one value; by the schema it holds several, or one a language\n",
+        "IGNORED a predicate of several values, or one a language\n",
         "ROW update untyped/0xde: ? -> hello cts 20823\n",
         "ROW update big/0xde: ? -> ? cts 20823\n",
         "DELETE_IF bal/0xde: 9007199254740993 cts 20825\n",
-        "ERROR attr \"tags\": expected a predicate of one value; by the schema it holds several, or one a language\n",
-        "ERROR attr \"tags\": expected a predicate of one value; by the schema it holds several, or one a language\n",
+        "IGNORED a predicate of several values, or one a language\n",
+        "IGNORED a predicate of several values, or one a language\n",
         "DELETE_IF friend/0xde: 0xdf cts 20850\n",
         "ROW update bal/0xde: ? -> 5 cts 20852\n",
         "ROW update bal/0xde: ? -> 5 cts 20854\n",
@@ -136,8 +148,9 @@ static void edges(void **state)
                         "ERROR event.value of type \"uid\": expected an unsigned integer\n");
     decoding_end(&decoding);
     start(&decoding, (struct iso_decoder_options){0});
-    assert_string_equal(set(&decoding, "2", "uid"), "ERROR attr \"p\": expected a schema that says whether this "
-                                                    "predicate holds one edge or several (schema=FILE)\n");
+    assert_string_equal(set(&decoding, "2", "uid"),
+                        "IGNORED an edge without a schema that says whether there is one or several\n");
+    assert_string_equal(table_of(&decoding), "p");
     decoding_end(&decoding);
 }
 
@@ -226,6 +239,67 @@ static void drops(void **state)
     assert_string_equal(mutation(&decoding, "\"operation\":\"set\",\"uid\":1,\"attr\":\"pw\",\"value\":\"****\","
                                             "\"value_type\":\"password\""),
                         "IGNORED a predicate that is not in tables=\n");
+    decoding_end(&decoding);
+}
+
+/* ---- what is covered ---- */
+
+static bool covers(struct decoding *decoding, const char *table)
+{
+    return iso_dgraph_decoder.covers(decoding->decoder, "dgraph-cdc", table, strlen(table));
+}
+
+static void covered_predicates(void **state)
+{
+    (void)state;
+    struct decoding decoding;
+    static const struct iso_decoder_options by_schema = {.schema = "one: int .\n<a/b>: [int] .\nname: string @lang .\n",
+                                                         .marker = "tx"};
+    start(&decoding, by_schema);
+    assert_true(covers(&decoding, "one"));
+    assert_true(covers(&decoding, "another"));
+    assert_true(covers(&decoding, "260.one"));
+    assert_false(covers(&decoding, "a%2Fb"));
+    assert_false(covers(&decoding, "name"));
+    assert_false(covers(&decoding, "260.name"));
+    assert_false(covers(&decoding, "tx"));
+    decoding_end(&decoding);
+    start(&decoding, (struct iso_decoder_options){.tables = "p;r"});
+    assert_true(covers(&decoding, "r"));
+    assert_false(covers(&decoding, "q"));
+    decoding_end(&decoding);
+}
+
+/* An edge without a schema is covered until it comes, and then no more, also after a restart. */
+static void uncovered_edges(void **state)
+{
+    (void)state;
+    struct decoding decoding;
+    static const struct iso_decoder_options options = {0};
+    start(&decoding, options);
+    assert_true(covers(&decoding, "p"));
+    assert_string_equal(set(&decoding, "1", "int"), "ROW update p/0x1f: ? -> 1 cts 9\n");
+    assert_true(covers(&decoding, "p"));
+    assert_string_equal(set(&decoding, "2", "uid"),
+                        "IGNORED an edge without a schema that says whether there is one or several\n");
+    assert_false(covers(&decoding, "p"));
+    assert_true(covers(&decoding, "q"));
+    decoding.decoder = decoder_archived(decoding.decoder, &options);
+    assert_false(covers(&decoding, "p"));
+    assert_true(covers(&decoding, "q"));
+    decoding_end(&decoding);
+}
+
+static void unreported_predicates(void **state)
+{
+    (void)state;
+    struct decoding decoding;
+    start(&decoding, (struct iso_decoder_options){.unreported = true});
+    assert_string_equal(set(&decoding, "1", "int"), "ROW update p/0x1f: ? -> 1 unreported cts 9\n");
+    assert_string_equal(drop(&decoding, "{\"operation\":\"all\"}"), "DROP * unreported cts 9\n");
+    assert_string_equal(mutation(&decoding, "\"operation\":\"del\",\"uid\":1,\"attr\":\"p\",\"value\":\"v\","
+                                            "\"value_type\":\"string\""),
+                        "DELETE_IF p/0x1: v unreported cts 9\n");
     decoding_end(&decoding);
 }
 
@@ -354,6 +428,9 @@ int main(void)
         cmocka_unit_test(members_in_another_order),
         cmocka_unit_test(namespaces),
         cmocka_unit_test(drops),
+        cmocka_unit_test(covered_predicates),
+        cmocka_unit_test(uncovered_edges),
+        cmocka_unit_test(unreported_predicates),
         cmocka_unit_test(every_truncation),
         cmocka_unit_test(wrong_values),
         cmocka_unit_test(wrong_messages),

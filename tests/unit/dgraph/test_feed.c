@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "connectors/dgraph/dgraph.h"
-#include "io/capture.h"
+#include "capture/capture.h"
 #include "tests/support/decoding.h"
 #include "tests/support/feed_dgraph.h"
 #include "tests/support/history.h"

@@ -33,7 +33,7 @@ static void a_read(void **state)
         "  - It had to find 33748, which transaction 4505 wrote.\n"
         "  - It found 33747, which transaction 4504 wrote.\n"
         "  - Recorded in txns[1] offset 1001, c.jsonl:7.\n"
-        "  - Final: nothing that may still come can change it.\n"
+        "  - Final: nothing that may still arrive can change it.\n"
         "  For an application: The application decides on data that had already been replaced; what it writes "
         "next may undo the newer value.\n\n");
 }
@@ -72,18 +72,18 @@ static void a_time_line_of_a_read(void **state)
              "\"cts\":\"5\"}"),
         "     5  | transaction 4 commits x = 2  <- found\n"
         "    16  | transaction 5 commits x = 3  <- expected\n"
-        "    16  | transaction 9 looks, and finds 2\n");
+        "    16  | transaction 9 reads 2\n");
     assert_line(
         LINE(
             "EXT", "future",
             "\"actual\":{\"sts\":\"9\",\"cts\":\"{17,1}\"},\"look\":\"{17,1}\",\"inclusive\":false,\"expected\":{\"sts\":"
             "\"1\",\"cts\":\"{9,20}\"},\"more\":[1]"),
         "    {9,20}  | transaction 5 commits x = 3  <- expected\n"
-        "    {17,1}  | transaction 9 looks, and finds 2\n"
+        "    {17,1}  | transaction 9 reads 2\n"
         "    {17,1}  | transaction 4 commits x = 2  <- found\n");
     assert_line(LINE("EXT", "intermediate",
                      "\"look\":\"16\",\"inclusive\":true,\"actual\":{\"sts\":\"1\",\"cts\":\"18446744073709551615\"}"),
-                "                      16  | transaction 9 looks, and finds 2\n"
+                "                      16  | transaction 9 reads 2\n"
                 "    18446744073709551615  | transaction 4 commits, with another x by then\n");
 }
 
@@ -123,14 +123,39 @@ static void two_writers(void **state)
     (void)state;
     assert_text("{\"id\":\"9729d692edded6b6\",\"state\":\"final\",\"by\":\"deadline\",\"level\":\"si\",\"axiom\":"
                 "\"NOCONFLICT\",\"tids\":[\"b\",\"a\"],\"key\":\"x\",\"sts\":\"3\",\"cts\":\"5\",\"at\":[]}\n",
-                "NOCONFLICT: lost update of key x by transactions b, a [9729d692edded6b6]\n"
+                "NOCONFLICT: overlapping writes of key x by transactions b, a [9729d692edded6b6]\n"
                 "  - Transaction b started at 3 and committed at 5.\n"
                 "  - Transaction a had not committed when b began, and both wrote key x.\n"
+                "  - By the timestamps neither may see what the other wrote; a read that found it is reported "
+                "on its own (EXT future).\n"
                 "  - Of two overlapping writers of one key snapshot isolation lets only one commit.\n"
-                "  - Final because its time was up: nothing has come that explains it; should it come yet, this is "
-                "taken back.\n"
-                "  For an application: Of two concurrent updates of one key the first may be overwritten unseen, for "
-                "example one of two deposits.\n\n");
+                "  - Final by its deadline: nothing that explains it has arrived. If it arrives later, this is "
+                "retracted.\n"
+                "  For an application: Nothing keeps two concurrent updates of one key apart: one may undo the other, "
+                "for example one of two deposits.\n\n");
+}
+
+/* What PostgreSQL calls the commits stands beside their places. */
+static void commits(void **state)
+{
+    (void)state;
+    assert_text(
+        "{\"axiom\":\"EXT\",\"kind\":\"stale\",\"tids\":[\"r\"],\"key\":\"x\",\"expected\":\"2\",\"actual\":\"1\","
+        "\"writer_expected\":\"b\",\"writer_actual\":\"a\",\"sts\":\"6\",\"cts\":\"7\",\"times\":{\"look\":\"6\","
+        "\"inclusive\":true,\"expected\":{\"sts\":\"4\",\"cts\":\"5\"},\"actual\":{\"sts\":\"2\",\"cts\":\"3\"}},"
+        "\"commits\":[{\"tid\":\"r\",\"xid\":\"749\"},{\"tid\":\"b\",\"xid\":\"748\",\"lsn\":\"0/19282C0\",\"time\":"
+        "\"2026-01-02T03:04:05.678Z\"},{\"tid\":\"nobody\"},{\"tid\":\"a\",\"lsn\":\"0/1\"}],\"at\":[]}\n",
+        "EXT/stale: stale read of key x by transaction r\n"
+        "  - Transaction r started at 6 and committed at 7 (xid 749).\n"
+        "  - It had to find 2, which transaction b wrote and committed at 5 (xid 748, LSN 0/19282C0, "
+        "2026-01-02T03:04:05.678Z).\n"
+        "  - It found 1, which transaction a wrote and committed at 3 (LSN 0/1).\n"
+        "  key x over time:\n"
+        "    3  | transaction a commits x = 1  <- found\n"
+        "    5  | transaction b commits x = 2  <- expected\n"
+        "    6  | transaction r reads 1\n"
+        "  For an application: The application decides on data that had already been replaced; what it writes "
+        "next may undo the newer value.\n\n");
 }
 
 /* Whether some step of the line's brief says this. */
@@ -151,10 +176,10 @@ static void states_and_doubts(void **state)
 {
     (void)state;
     assert_true(says(READ("\"state\":\"tentative\""), "still on its way"));
-    assert_true(says(READ("\"state\":\"retracted\",\"cause\":\"8\""), "Taken back: transaction 8, which came later"));
-    assert_true(says(READ("\"state\":\"retracted\""), "Taken back: what came later"));
+    assert_true(says(READ("\"state\":\"retracted\",\"cause\":\"8\""), "Retracted: transaction 8, which arrived later"));
+    assert_true(says(READ("\"state\":\"retracted\""), "Retracted: what arrived later"));
     assert_true(says(READ("\"doubtful\":\"skipped-records\""), "doubtful: records were left out"));
-    assert_true(says(READ("\"doubtful\":\"below-watermark\""), "doubtful: a transaction came"));
+    assert_true(says(READ("\"doubtful\":\"below-watermark\""), "doubtful: a transaction arrived"));
     assert_true(says(READ("\"doubtful\":\"before-start\""), "doubtful: the stream was not read from its beginning"));
     assert_false(says(READ("\"state\":\"final\""), "doubtful"));
 }
@@ -176,14 +201,65 @@ static void values(void **state)
 }
 
 /* Each way to be wrong is told: with a title, some steps, and as JSON that a reader takes. */
+/* 600 times `filler`, and what differs. */
+static void assert_difference(const char *filler, const char *expected, const char *actual, const char *sentence)
+{
+    char line[4000], same[601];
+    struct iso_brief brief;
+    struct iso_text text = {0};
+    for (size_t i = 0; i < 600; i++)
+        same[i] = filler[i % strlen(filler)];
+    same[600] = 0;
+    int length = snprintf(line, sizeof line,
+                          "{\"axiom\":\"CDC\",\"kind\":\"value\",\"tids\":[\"9\"],\"key\":\"x\",\"expected\":\"%s%s\","
+                          "\"actual\":\"%s%s\"}",
+                          same, expected, same, actual);
+    assert_true(iso_brief_init(&brief, line, (size_t)length));
+    iso_brief_text(&brief, &text);
+    iso_text_put_bytes(&text, "", 1);
+    if (!strstr(text.bytes, sentence))
+        assert_string_equal(text.bytes, sentence);
+    iso_text_release(&text);
+    iso_brief_release(&brief);
+}
+
+static void long_values(void **state)
+{
+    (void)state;
+    assert_difference("ab", "cd", "ef",
+                      "  - The first 600 bytes of the two are equal; behind them the expected one says "
+                      "...ababababababababababcd, the other one says ...ababababababababababef.\n");
+    assert_difference("ab", "", "\\n", "behind them the expected one ends, the other one says ...\"abab");
+    /* Two characters of two bytes, of which only the second bytes differ. */
+    assert_difference("ab", "\xc3\xa4", "\xc3\xb6",
+                      "The first 600 bytes of the two are equal; behind them the expected one says "
+                      "...abababababababababab\xc3\xa4, the other one says ...abababababababababab\xc3\xb6.\n");
+}
+
+static void early_differences_show_by_themselves(void **state)
+{
+    struct iso_brief brief;
+    struct iso_text text = {0};
+    (void)state;
+    const char line[] = "{\"axiom\":\"CDC\",\"kind\":\"value\",\"tids\":[\"9\"],\"key\":\"x\",\"expected\":\"13\","
+                        "\"actual\":\"12\"}";
+    assert_true(iso_brief_init(&brief, line, sizeof line - 1));
+    iso_brief_text(&brief, &text);
+    iso_text_put_bytes(&text, "", 1);
+    assert_null(strstr(text.bytes, "are equal"));
+    iso_text_release(&text);
+    iso_brief_release(&brief);
+}
+
 static void a_line_that_says_next_to_nothing(void **state)
 {
     (void)state;
-    assert_text("{\"axiom\":\"EXT\",\"tids\":[\"4\"],\"at\":[]}",
-                "EXT: read of another version than expected by transaction 4\n"
-                "  - The verdict says no more than that.\n"
-                "  For an application: What was read does not fit what has come so far; what is still on its way may "
-                "explain it.\n\n");
+    assert_text(
+        "{\"axiom\":\"EXT\",\"tids\":[\"4\"],\"at\":[]}",
+        "EXT: read of another version than expected by transaction 4\n"
+        "  - The verdict says no more than that.\n"
+        "  For an application: What was read does not fit what has arrived so far; what is still on its way may "
+        "explain it.\n\n");
 }
 
 static void every_kind(void **state)
@@ -241,8 +317,11 @@ int main(void)
         cmocka_unit_test(too_little_for_a_time_line),
         cmocka_unit_test(time_lines_of_two),
         cmocka_unit_test(two_writers),
+        cmocka_unit_test(commits),
         cmocka_unit_test(states_and_doubts),
         cmocka_unit_test(values),
+        cmocka_unit_test(long_values),
+        cmocka_unit_test(early_differences_show_by_themselves),
         cmocka_unit_test(a_line_that_says_next_to_nothing),
         cmocka_unit_test(every_kind),
         cmocka_unit_test(no_violations),

@@ -48,10 +48,10 @@ static void a_tid_is_one_transaction(void **state)
     (void)state;
     static const char *const pairs[][2] = {
         {"7", "7"}, {"4000000000", "4000000000"}, {"x", "x"}, {"2000000000", "2000000000"}};
-    static const char *const messages[] = {"h:9: tid 7 stands here and at h:4; a tid must be unique",
-                                           "h:9: tid 4000000000 stands here and at h:4; a tid must be unique",
-                                           "h:9: tid x stands here and at h:4; a tid must be unique",
-                                           "h:9: tid 2000000000 stands here and at h:4; a tid must be unique"};
+    static const char *const messages[] = {"h:9: tid 7 occurs here and at h:4; a tid must be unique",
+                                           "h:9: tid 4000000000 occurs here and at h:4; a tid must be unique",
+                                           "h:9: tid x occurs here and at h:4; a tid must be unique",
+                                           "h:9: tid 2000000000 occurs here and at h:4; a tid must be unique"};
     for (size_t i = 0; i < 4; i++) {
         struct iso_history history = empty();
         begin(&history, "1", "s", 3);
@@ -326,7 +326,7 @@ static void an_xid_is_one_transaction(void **state)
     with_snapshot(&history, "2", 10, "10:10:");
     struct iso_error error = {.status = ISO_OK};
     assert_int_equal(iso_history_finish(&history, &error), ISO_BAD_INPUT);
-    assert_non_null(strstr(error.text, "xid 10 stands here and at h:1"));
+    assert_non_null(strstr(error.text, "xid 10 occurs here and at h:1"));
     iso_history_release(&history);
 }
 
@@ -416,11 +416,13 @@ static void add_full(struct iso_history *history, const char *tid, int change)
     iso_history_set_ots(history, (struct iso_stamp){15, change == 10});
     if (change == 11)
         iso_history_operation(history, ISO_DELETE, test_atom(history, "j"), ISO_ABSENT);
+    if (change == 12)
+        iso_history_set_marks(history, ISO_MARK_CDC_WRITES);
 }
 
 static void test_repeats_are_dropped(void **state)
 {
-    enum { CHANGES = 11 };
+    enum { CHANGES = 12 };
     (void)state;
     struct iso_history history = empty();
     assert_int_equal(iso_history_drop_repeats(&history), 0);
@@ -437,7 +439,9 @@ static void test_repeats_are_dropped(void **state)
     assert_int_equal(history.operation_count, 3 * (1 + CHANGES + 2) + 2);
     assert_int_equal(history.origin[1], 3); /* the first that differs moved up, whole */
     assert_int_equal(history.origin[1 + CHANGES], 2 + CHANGES + 1);
+    assert_int_equal(iso_marks_of(&history, CHANGES), ISO_MARK_CDC_WRITES);
     uint32_t last = history.transaction_count - 1;
+    assert_int_equal(iso_marks_of(&history, last), 0);
     assert_int_equal(history.tid[last], test_atom(&history, "3"));
     assert_int_equal(history.first_operation[last + 1] - history.first_operation[last], 4);
     assert_int_equal(iso_kind_of(&history, history.operation_count - 1), ISO_DELETE);

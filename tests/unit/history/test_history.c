@@ -2,7 +2,10 @@
 #include "tests/support/test.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
+#include "history/archive.h"
+#include "history/copy.h"
 #include "tests/support/history.h"
 
 /* A transaction with everything that can vary, from a stream of random numbers. */
@@ -26,6 +29,9 @@ static void add_random(struct iso_history *history, uint64_t *seed, uint32_t num
     uint32_t snapshot;
     if (choice & 0x100 && iso_history_snapshot(history, "5:9:6,8", 7, &snapshot))
         iso_history_set_snapshot(history, snapshot);
+    if (choice & 0x200)
+        iso_history_set_marks(history, ISO_MARK_CDC_WRITES);
+    history->whole_rows |= choice % 64 == 0x3f;
     for (unsigned i = 0; i < choice >> 60; i++) {
         uint64_t what = test_random(seed);
         snprintf(text, sizeof text, what & 1 ? "k%u" : "%u", (unsigned)(what >> 60));
@@ -131,6 +137,63 @@ static void rewinding_takes_back(void **state)
     }
 }
 
+static void copying_loses_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t round = 1; round <= 50; round++) {
+        uint64_t seed = round;
+        struct iso_history history, copy;
+        iso_history_init(&history);
+        iso_history_init(&copy);
+        history.clock = ISO_CLOCK_SCALAR;
+        for (uint32_t t = 0; t < 20; t++)
+            add_random(&history, &seed, t, t + 1, ISO_CLOCK_SCALAR);
+        for (uint32_t t = 0; t < 20; t++)
+            iso_history_copy_timed(&copy, &history, t);
+        assert_int_equal(copy.whole_rows, history.whole_rows);
+        for (uint32_t t = 0; t < 20; t++) {
+            assert_int_equal(iso_marks_of(&copy, t), iso_marks_of(&history, t));
+            assert_int_equal(copy.flags[t], history.flags[t]);
+        }
+        assert_int_equal(copy.snapshot_count, history.snapshot_count);
+        assert_int_equal(copy.operation_count, history.operation_count);
+        iso_history_release(&copy);
+        iso_history_release(&history);
+    }
+}
+
+static void an_archive_gives_all_back(void **state)
+{
+    (void)state;
+    uint64_t seed = 5, later = 6, again = 6;
+    struct iso_history history, restored;
+    struct iso_archive archive;
+    struct iso_error error = {.status = ISO_OK};
+    FILE *file = tmpfile();
+    iso_history_init(&history);
+    iso_history_init(&restored);
+    history.whole_rows = true;
+    for (uint32_t t = 0; t < 40; t++)
+        add_random(&history, &seed, t, 1, ISO_CLOCK_SCALAR);
+    assert_non_null(file);
+    iso_archive_save(&archive, fileno(file), "history", &error);
+    iso_history_archive(&archive, &history);
+    assert_int_equal(iso_archive_close(&archive), ISO_OK);
+    assert_int_equal(lseek(fileno(file), 0, SEEK_SET), 0);
+    iso_archive_restore(&archive, fileno(file), "history", &error);
+    iso_history_archive(&archive, &restored);
+    assert_int_equal(iso_archive_close(&archive), ISO_OK);
+    test_same_history(&history, &restored, "restored");
+    for (uint32_t t = 40; t < 80; t++) {
+        add_random(&history, &later, t, 1, ISO_CLOCK_SCALAR);
+        add_random(&restored, &again, t, 1, ISO_CLOCK_SCALAR);
+    }
+    test_same_history(&history, &restored, "restored and gone on");
+    fclose(file);
+    iso_history_release(&restored);
+    iso_history_release(&history);
+}
+
 /* Columns filled by a reader, then closed, say the same as calls. */
 static void closing_notes_what_calls_note(void **state)
 {
@@ -187,9 +250,10 @@ static void clearing_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(appending_is_building),   cmocka_unit_test(origins_name_input_and_line),
-        cmocka_unit_test(rewinding_takes_back),    cmocka_unit_test(closing_notes_what_calls_note),
-        cmocka_unit_test(clearing_leaves_nothing),
+        cmocka_unit_test(appending_is_building),     cmocka_unit_test(origins_name_input_and_line),
+        cmocka_unit_test(rewinding_takes_back),      cmocka_unit_test(closing_notes_what_calls_note),
+        cmocka_unit_test(clearing_leaves_nothing),   cmocka_unit_test(copying_loses_nothing),
+        cmocka_unit_test(an_archive_gives_all_back),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests_name("history", tests, NULL, NULL);

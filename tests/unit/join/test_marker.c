@@ -5,7 +5,7 @@
 
 static const struct iso_join_options dgraph = {.kind = "dgraph", .clients = true, .markers = ISO_JOIN_MARKER_ROWS};
 static const struct iso_join_options debezium = {
-    .kind = "debezium", .clients = true, .markers = ISO_JOIN_MARKER_COLUMN};
+    .kind = "debezium", .initial_known = true, .clients = true, .markers = ISO_JOIN_MARKER_COLUMN};
 static const struct iso_join_options ticdc = {.kind = "ticdc", .clients = true, .markers = ISO_JOIN_MARKER_COLUMN};
 static const struct iso_join_options yugabyte = {.kind = "yugabyte", .clients = true, .markers = ISO_JOIN_MARKER_ROWS};
 

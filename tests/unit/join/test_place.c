@@ -6,8 +6,9 @@
 
 #include "tests/support/join_bench.h"
 
-static const struct iso_join_options file = {.kind = "debezium", .clients = true, .records_first = true};
-static const struct iso_join_options live = {.kind = "debezium", .clients = true};
+static const struct iso_join_options file = {
+    .kind = "debezium", .initial_known = true, .clients = true, .records_first = true};
+static const struct iso_join_options live = {.kind = "debezium", .initial_known = true, .clients = true};
 
 /* A whole transaction of one row, committed at `lsn`, the one before at `previous`. */
 static void deliver(struct join_bench *bench, uint32_t xid, uint64_t previous, uint64_t lsn, const char *key,
@@ -32,6 +33,38 @@ static void commits_stand_below_the_first_snapshot_that_sees_them(void **state)
     deliver(&bench, 701, 20, 30, "t/2", "2");
     END(&bench);
     STEPS(&bench, "add 2[2,3]{w:t/2=2} add 3[4,]{r:t/2=2} add 1[2,5]{w:t/1=1} add 4[6,]{r:t/1=1}");
+    join_bench_close(&bench);
+}
+
+/* The joined history keeps what its places follow from, for who seeks another order. */
+static void xids_and_snapshots_stay_in_the_joined_history(void **state)
+{
+    static const struct iso_join_options kept = {
+        .kind = "debezium", .clients = true, .records_first = true, .keep_joined = true};
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &kept);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'690:700:695','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':2,'xid':701,'snapshot':'700:701:','status':'unknown',"
+                              "'ops':[{'t':'w','k':'t/2','v':2}]}");
+    deliver(&bench, 700, 10, 20, "t/1", "1");
+    END(&bench);
+    const struct iso_join_output *out = iso_join_output(bench.join);
+    const struct iso_history *joined = &out->joined, *block = &out->block;
+    assert_int_equal(joined->transaction_count, 2);
+    for (uint32_t t = 0; t < 2; t++) {
+        const struct iso_snapshot *snapshot = &joined->snapshots[joined->snapshot[t]];
+        bool first = joined->tid[t] == 1;
+        assert_int_equal(joined->xid[t], first ? 700 : 701);
+        assert_int_equal(snapshot->xmin, first ? 690 : 700);
+        assert_int_equal(snapshot->xmax, first ? 700 : 701);
+        assert_int_equal(snapshot->xip_count, first);
+        assert_int_equal(iso_status_of(joined, t), first ? ISO_COMMITTED : ISO_ABORTED);
+        assert_int_equal(joined->flags[t] & ISO_HAS_STS, first ? ISO_HAS_STS : 0); /* an aborted one needs no place */
+    }
+    assert_int_equal(block->transaction_count, 2);
+    assert_null(block->xid);
+    assert_null(block->snapshot);
     join_bench_close(&bench);
 }
 
@@ -93,6 +126,25 @@ static void snapshot_that_lacks_what_came_before_is_a_breach(void **state)
     join_bench_close(&bench);
 }
 
+/* A client may say anything: the numbers between what it claims and what committed are not walked one by one. */
+static void snapshot_of_all_numbers_costs_no_more_than_others(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &file);
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'snapshot':'1:18446744073709551615:700','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':2,'snapshot':'1:1:','ops':[{'t':'r','k':'t/1','v':null}]}");
+    join_bench_record(&bench,
+                      "{'tid':3,'sid':3,'snapshot':'5000000000:5000000000:','ops':[{'t':'r','k':'t/1','v':null}]}");
+    deliver(&bench, 700, 10, 20, "t/1", "1");
+    deliver(&bench, 701, 20, 30, "t/2", "1");
+    END(&bench);
+    STEPS(&bench, "add 2[2,]{r:t/1=-} add cdc:701[,3]{w:t/2=1} add 1[4,]{r:t/1=1} add cdc:700[,5]{w:t/1=1} "
+                  "add 3[6,]{r:t/1=-}");
+    join_bench_close(&bench);
+}
+
 static void places_are_final_below_the_horizon(void **state)
 {
     struct join_bench bench;
@@ -102,7 +154,7 @@ static void places_are_final_below_the_horizon(void **state)
     join_bench_record(&bench, "{'tid':2,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
     STEPS(&bench, "");
-    iso_join_advance(bench.join, 702, 0); /* clients promise; but what has been delivered says nothing of 700 yet */
+    iso_join_advance(bench.join, 701, 0); /* clients promise; but what has been delivered says nothing of 700 yet */
     STEPS(&bench, "watermark 1");         /* the first snapshot has its place */
     join_bench_record(&bench, "{'tid':3,'sid':1,'xid':701,'snapshot':'701:701:','ops':[{'t':'w','k':'t/1','v':2}]}");
     deliver(&bench, 701, 20, 30, "t/1", "2");
@@ -110,6 +162,54 @@ static void places_are_final_below_the_horizon(void **state)
     assert_int_equal(stats_of(&bench).waiting_records, 1); /* its commit: who will see it? */
     END(&bench);
     STEPS(&bench, "add 3[4,5]{w:t/1=2}");
+    join_bench_close(&bench);
+}
+
+/* 701, 703, 700, 705, 702, 707, 704 commit, and readers look before and after: at each moment something runs, whose xid
+ * is below some that have ended. `fifth` is what the fifth reader says it saw. */
+static void overlap(struct join_bench *bench, const char *fifth)
+{
+    static const char *const snapshots[] = {"700:704:700,702", "702:704:702", "702:706:702,704", "704:706:704", NULL};
+    static const uint32_t commits[] = {701, 703, 700, 705, 702, 707, 704};
+    char record[160], key[16];
+    join_bench_open(bench, &live);
+    for (unsigned i = 0; i < 5; i++) {
+        snprintf(record, sizeof record, "{'tid':%u,'sid':%u,'snapshot':'%s','ops':[{'t':'r','k':'t/9','v':null}]}",
+                 i + 1, i + 1, snapshots[i] ? snapshots[i] : fifth);
+        join_bench_record(bench, record);
+    }
+    join_bench_record(bench,
+                      "{'tid':6,'sid':6,'xid':708,'snapshot':'706:708:706','ops':[{'t':'w','k':'t/708','v':1}]}");
+    for (unsigned i = 0; i < sizeof commits / sizeof *commits; i++) {
+        snprintf(key, sizeof key, "t/%" PRIu32, commits[i]);
+        deliver(bench, commits[i], 10 + 10 * i, 20 + 10 * i, key, "1");
+    }
+    deliver(bench, 708, 80, 90, "t/708", "1");
+    iso_join_advance(bench->join, 706, 0);
+}
+
+static void transactions_that_always_overlap_have_places_while_they_run(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    overlap(&bench, "704:708:704,706");
+    STEPS(
+        &bench,
+        "add cdc:701[,3]{w:t/701=1} add cdc:703[,5]{w:t/703=1} add 1[6,]{r:t/9=-} add cdc:700[,7]{w:t/700=1} add 2[8,]{r:t/9=-} add cdc:705[,9]{w:t/705=1} add 3[10,]{r:t/9=-} add cdc:702[,11]{w:t/702=1} add 4[12,]{r:t/9=-} watermark 11");
+    join_bench_close(&bench);
+}
+
+/* The fifth does not see 700, as the second does: which of the two is older is open. */
+static void snapshot_that_waits_and_lacks_what_others_see_keeps_those(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    overlap(&bench, "700:708:700,704,706");
+    STEPS(&bench, "");
+    END(&bench);
+    STEPS(
+        &bench,
+        "add cdc:701[,3]{w:t/701=1} add cdc:703[,5]{w:t/703=1} add 1[6,]{r:t/9=-} add cdc:700[,7]{w:t/700=1} add 2[8,]{r:t/9=-} add cdc:705[,9]{w:t/705=1} add 3[10,]{r:t/9=-} add cdc:702[,11]{w:t/702=1} add 4[12,]{r:t/9=-} add cdc:707[,13]{w:t/707=1} snapshot-order 5 add 5[14,]{r:t/9=-} add cdc:704[,15]{w:t/704=1} add 6[16,17]{w:t/708=1}");
     join_bench_close(&bench);
 }
 
@@ -190,7 +290,7 @@ static void unknown_reader_leaves_no_place_behind(void **state)
 /* Its record, made before it had an xid, has none; the transaction that it travels in has. */
 static void in_band_reader_has_one_place(void **state)
 {
-    static const struct iso_join_options in_band = {.kind = "debezium"};
+    static const struct iso_join_options in_band = {.kind = "debezium", .initial_known = true};
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &in_band);
@@ -259,11 +359,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commits_stand_below_the_first_snapshot_that_sees_them),
+        cmocka_unit_test(xids_and_snapshots_stay_in_the_joined_history),
         cmocka_unit_test(ties_go_by_the_log),
         cmocka_unit_test(transactions_without_record_have_places),
         cmocka_unit_test(snapshots_of_operations_are_their_times),
         cmocka_unit_test(snapshot_that_lacks_what_came_before_is_a_breach),
+        cmocka_unit_test(snapshot_of_all_numbers_costs_no_more_than_others),
         cmocka_unit_test(places_are_final_below_the_horizon),
+        cmocka_unit_test(transactions_that_always_overlap_have_places_while_they_run),
+        cmocka_unit_test(snapshot_that_waits_and_lacks_what_others_see_keeps_those),
         cmocka_unit_test(transaction_delivered_in_part_holds_the_horizon),
         cmocka_unit_test(transaction_of_somebody_else_holds_nothing_up),
         cmocka_unit_test(outcome_shows_below_the_horizon),

@@ -1,4 +1,4 @@
-/* The rules of the join (design, section 6), each with events made by hand. */
+/* The rules of the join (docs/semantics.md), each with events made by hand. */
 #include "tests/support/test.h"
 
 #include "tests/support/join_bench.h"
@@ -6,9 +6,10 @@
 static const struct iso_join_options dgraph = {.kind = "dgraph", .clients = true};
 static const struct iso_join_options dgraph_file = {.kind = "dgraph", .clients = true, .records_first = true};
 static const struct iso_join_options ticdc = {.kind = "ticdc", .clients = true};
-static const struct iso_join_options debezium = {.kind = "debezium", .clients = true};
-static const struct iso_join_options debezium_file = {.kind = "debezium", .clients = true, .records_first = true};
-static const struct iso_join_options debezium_alone = {.kind = "debezium"};
+static const struct iso_join_options debezium = {.kind = "debezium", .initial_known = true, .clients = true};
+static const struct iso_join_options debezium_file = {
+    .kind = "debezium", .initial_known = true, .clients = true, .records_first = true};
+static const struct iso_join_options debezium_alone = {.kind = "debezium", .initial_known = true};
 
 /* ---- what is compared ---- */
 
@@ -138,6 +139,21 @@ static void patience_ends_only_where_it_is_given(void **state)
     iso_join_tick(bench.join, 100);
     STEPS(&bench, "add cdc:5[,5]{w:p/1=1}");
     assert_int_equal(stats_of(&bench).forced, 1);
+    join_bench_close(&bench);
+}
+
+static void age_of_the_oldest_record(void **state)
+{
+    struct join_bench bench;
+    struct iso_join_stats stats;
+    (void)state;
+    join_bench_open(&bench, &dgraph);
+    join_bench_record(&bench, "{'tid':2,'sid':1,'sts':6,'cts':7,'ops':[{'t':'w','k':'p/1','v':2}]}");
+    iso_join_tick(bench.join, 50);
+    stats = stats_of(&bench);
+    iso_join_count_waiting(bench.join, &stats);
+    assert_int_equal(stats.waiting_records, 1);
+    assert_int_equal(stats.oldest_record_ms, 50);
     join_bench_close(&bench);
 }
 
@@ -381,6 +397,21 @@ static void count_is_a_hint(void **state)
     join_bench_close(&bench);
 }
 
+static void end_of_a_transaction_from_before_the_stream(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &debezium_file);
+    join_bench_by_xid(&bench, 700, 10, 20, "t/1", NULL, "1");
+    join_bench_end(&bench, 700, 2, 30); /* its BEGIN and a row came before */
+    join_bench_by_xid(&bench, 701, 30, 40, "t/1", "1", "2");
+    join_bench_end(&bench, 701, 1, 50);
+    END(&bench);
+    STEPS(&bench, "add cdc:701[,50]{w:t/1=2} add cdc:700[,30]{w:t/1=1}");
+    assert_int_equal(stats_of(&bench).incomplete, 0);
+    join_bench_close(&bench);
+}
+
 static void same_row_with_other_content(void **state)
 {
     struct join_bench bench;
@@ -450,7 +481,7 @@ static void without_clients_before_images_are_reads(void **state)
     join_bench_by_xid(&bench, 700, 10, 20, "t/1", "0", "1");
     join_bench_by_xid(&bench, 700, 10, 21, "t/2", "-", NULL);
     join_bench_end(&bench, 700, 2, 30);
-    STEPS(&bench, "add cdc:snapshot:t/1[,1]{w:t/1=0} add cdc:700[,30]{r:t/1=0^,w:t/1=1,d:t/2} watermark 29");
+    STEPS(&bench, "add cdc:snapshot:t/1[,1]{w:t/1=0} add cdc:700[,30]{r:t/1=0^,w:t/1=1,d:t/2} watermark 30");
     assert_int_equal(stats_of(&bench).snapshot_rows, 1);
     join_bench_close(&bench);
 }
@@ -466,7 +497,7 @@ static void second_end_takes_nothing_back(void **state)
     join_bench_by_xid(&bench, 700, 10, 20, "t/1", NULL, "1");
     join_bench_by_xid(&bench, 700, 10, 21, "t/2", NULL, "2");
     join_bench_end(&bench, 700, 0, 30);
-    STEPS(&bench, "add cdc:700[,30]{r:t/1=-^,w:t/1=1,r:t/2=-^,w:t/2=2} watermark 29");
+    STEPS(&bench, "add cdc:700[,30]{r:t/1=-^,w:t/1=1,r:t/2=-^,w:t/2=2} watermark 30");
     join_bench_close(&bench);
 }
 
@@ -477,17 +508,17 @@ static void positions_are_watermarks_without_clients(void **state)
     join_bench_open(&bench, &debezium_alone);
     join_bench_by_xid(&bench, 700, 10, 20, "t/1", NULL, "1");
     join_bench_end(&bench, 701, 1, 40); /* its row is on the way */
-    STEPS(&bench, "watermark 9");       /* 700 commits after that */
+    STEPS(&bench, "watermark 10");      /* 700 commits after that */
     join_bench_end(&bench, 700, 1, 30);
-    STEPS(&bench, "add cdc:700[,30]{r:t/1=-^,w:t/1=1} watermark 38");
+    STEPS(&bench, "add cdc:700[,30]{r:t/1=-^,w:t/1=1} watermark 39");
     join_bench_by_xid(&bench, 701, 30, 35, "t/1", "1", "2");
-    STEPS(&bench, "add cdc:701[,40]{r:t/1=1^,w:t/1=2} watermark 39");
+    STEPS(&bench, "add cdc:701[,40]{r:t/1=1^,w:t/1=2} watermark 40");
     struct iso_event snapshot = join_bench_row(&bench, "t/9", "-", "0"); /* of a table that nobody has changed so far */
     snapshot.operation = ISO_ROW_SNAPSHOT;
     join_bench_take(&bench, &snapshot);
     join_bench_by_xid(&bench, 702, 40, 45, "t/9", "0", "1");
     join_bench_end(&bench, 702, 1, 48);
-    STEPS(&bench, "add cdc:snapshot:t/9[,40]{w:t/9=0} add cdc:702[,48]{r:t/9=0^,w:t/9=1} watermark 47");
+    STEPS(&bench, "add cdc:snapshot:t/9[,1]{w:t/9=0} add cdc:702[,48]{r:t/9=0^,w:t/9=1} watermark 48");
     join_bench_close(&bench);
 }
 
@@ -553,6 +584,46 @@ static void record_inside_its_transaction(void **state)
     join_bench_close(&bench);
 }
 
+static bool covers(void *context, const char *table, size_t length)
+{
+    const char *uncovered = *(const char **)context;
+    return !uncovered || strlen(uncovered) != length || memcmp(uncovered, table, length);
+}
+
+/* A predicate shows that it cannot be judged when records that write it have come. */
+static void table_is_uncovered_later(void **state)
+{
+    struct join_bench bench;
+    struct iso_join_left_out left_out;
+    const char *uncovered = NULL;
+    struct iso_join_options options = dgraph_file;
+    (void)state;
+    options.covers = covers;
+    options.context = &uncovered;
+    join_bench_open(&bench, &options);
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'e/1','v':2}]}");
+    join_bench_steps(&bench);
+    join_bench_by_cts(&bench, 5, "p/1", "1");
+    struct iso_event ignored = join_bench_row(&bench, "e/1", NULL, "2");
+    ignored.type = ISO_EVENT_IGNORED;
+    ignored.table = iso_atoms_text(&bench.block.atoms, "e", 1);
+    ignored.flags = ISO_EVENT_HAS_CTS;
+    ignored.cts.physical = 5;
+    uncovered = "e";
+    assert_true(iso_join_look_again(bench.join, &bench.block.atoms, ignored.table));
+    assert_false(iso_join_look_again(bench.join, &bench.block.atoms, ignored.table));
+    join_bench_take(&bench, &ignored);
+    join_bench_record(&bench, "{'tid':2,'sid':1,'sts':6,'ops':[{'t':'r','k':'e/1','v':9},{'t':'r','k':'p/1','v':1}]}");
+    END(&bench);
+    STEPS(&bench, "add 2[6,]{r:p/1=1}");
+    assert_true(iso_join_left_out(bench.join, 0, &left_out));
+    assert_int_equal(left_out.length, 1);
+    assert_memory_equal(left_out.name, "e", 1);
+    assert_int_equal(left_out.operations, 2);
+    join_bench_close(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -563,6 +634,7 @@ int main(void)
         cmocka_unit_test(aborted_record_has_no_rows),
         cmocka_unit_test(transaction_without_record_is_a_version),
         cmocka_unit_test(patience_ends_only_where_it_is_given),
+        cmocka_unit_test(age_of_the_oldest_record),
         cmocka_unit_test(what_waits_is_bounded),
         cmocka_unit_test(restart_repeats_runs),
         cmocka_unit_test(cut_transaction_is_not_judged_as_whole),
@@ -574,6 +646,7 @@ int main(void)
         cmocka_unit_test(start_timestamp_joins_and_gives_the_commit_timestamp),
         cmocka_unit_test(shared_commit_timestamp_joins_by_key),
         cmocka_unit_test(count_is_a_hint),
+        cmocka_unit_test(end_of_a_transaction_from_before_the_stream),
         cmocka_unit_test(same_row_with_other_content),
         cmocka_unit_test(later_positions_close_without_end),
         cmocka_unit_test(before_images_are_checked_where_they_are_known),
@@ -582,6 +655,7 @@ int main(void)
         cmocka_unit_test(positions_are_watermarks_without_clients),
         cmocka_unit_test(text_ids_join_by_tid),
         cmocka_unit_test(record_inside_its_transaction),
+        cmocka_unit_test(table_is_uncovered_later),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,6 +141,30 @@ static void all_partitions_once_until_the_end(void **state)
     iso_kafka_consumer_free(consumer);
 }
 
+/* A run without end that is to stop where the topic ends now: from there on it is one that reads to those ends. */
+static void stops_at_the_ends_of_a_moment(void **state)
+{
+    struct world *world = *state;
+    const struct iso_message *messages;
+    uint32_t got;
+    produce(world, "t", 0, 1000);
+    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){0});
+    assert_non_null(consumer);
+    consume(world, consumer, 1000);
+    produce(world, "t", 1000, 3000);
+    assert_false(iso_kafka_consumer_finished(consumer));
+    assert_int_equal(iso_kafka_consumer_stop_at_ends(consumer, &world->error), ISO_OK);
+    assert_false(iso_kafka_consumer_finished(consumer));
+    produce(world, "t", 3000, 3100); /* too late */
+    for (int p = 0; p < PARTITIONS; p++)
+        world->seen[p][1] = 1000;
+    consume(world, consumer, 2000);
+    assert_true(iso_kafka_consumer_finished(consumer));
+    assert_int_equal(iso_kafka_consumer_poll(consumer, 200, &messages, &got, &world->error), ISO_OK);
+    assert_int_equal(got, 0);
+    iso_kafka_consumer_free(consumer);
+}
+
 static void starts_at_end_and_at_positions(void **state)
 {
     struct world *world = *state;
@@ -470,12 +494,12 @@ static void consume_until_heard(struct world *world, struct iso_kafka_consumer *
     const struct iso_message *messages;
     uint32_t got;
     for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
-         !iso_kafka_consumer_hears(consumer) && iso_kafka_now() < deadline;) {
+         !iso_kafka_consumer_is_live(consumer) && iso_kafka_now() < deadline;) {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
         for (uint32_t i = 0; i < got; i++)
             check(world, &messages[i]);
     }
-    assert_true(iso_kafka_consumer_hears(consumer));
+    assert_true(iso_kafka_consumer_is_live(consumer));
 }
 
 static void brokers_down_and_back(void **state)
@@ -486,19 +510,32 @@ static void brokers_down_and_back(void **state)
     uint32_t got;
     produce(world, "t", 0, 1000);
     struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){0});
-    assert_false(iso_kafka_consumer_hears(consumer)); /* nothing came yet */
+    assert_false(iso_kafka_consumer_is_live(consumer)); /* nothing came yet */
     consume(world, consumer, 1000);
-    assert_true(iso_kafka_consumer_hears(consumer));
+    assert_true(iso_kafka_consumer_is_live(consumer));
     for (int32_t broker = 1; broker <= 3; broker++)
         iso_kafka_mock_down(world->mock, broker, true);
     int64_t deadline = iso_kafka_now() + PATIENCE_MS;
     do {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
         assert_int_equal(got, 0);
-    } while ((!iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble) || iso_kafka_consumer_hears(consumer)) &&
+    } while ((!iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble) || iso_kafka_consumer_is_live(consumer)) &&
              iso_kafka_now() < deadline);
     assert_true(*trouble);
-    assert_false(iso_kafka_consumer_hears(consumer));
+    assert_false(iso_kafka_consumer_is_live(consumer));
+    for (int32_t broker = 1; broker <= 3; broker++)
+        iso_kafka_mock_down(world->mock, broker, false);
+    consume_until_heard(world, consumer); /* nothing has come, and all is well again */
+    for (deadline = iso_kafka_now() + PATIENCE_MS;
+         iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble) && iso_kafka_now() < deadline;)
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+    assert_string_equal(trouble, "");
+    for (int32_t broker = 1; broker <= 3; broker++)
+        iso_kafka_mock_down(world->mock, broker, true);
+    deadline = iso_kafka_now() + PATIENCE_MS;
+    do
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+    while (iso_kafka_consumer_is_live(consumer) && iso_kafka_now() < deadline);
     for (int32_t broker = 1; broker <= 3; broker++)
         iso_kafka_mock_down(world->mock, broker, false);
     produce(world, "t", 1000, 2000);
@@ -559,7 +596,11 @@ static void topic_read_before_its_first_message(void **state)
                    .topics = later, .wait_for_topics = true, .refresh_seconds = 1, .start = ISO_KAFKA_END});
     if (!consumer)
         fail_msg("%s", world->error.text);
-    assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+    for (int64_t deadline = iso_kafka_now() + 1500; iso_kafka_now() < deadline;)
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+    char trouble[256];
+    iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble);
+    assert_string_equal(trouble, ""); /* a topic that is waited for is no fault of the broker's */
     produce(world, "later", 0, 50);
     consume(world, consumer, 50);
     iso_kafka_consumer_free(consumer);
@@ -610,6 +651,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         EITHER_WAY(all_partitions_once_until_the_end),
+        EITHER_WAY(stops_at_the_ends_of_a_moment),
         EITHER_WAY(starts_at_end_and_at_positions),
         cmocka_unit_test_setup_teardown(stored_offset_that_is_gone, start, stop),
         EITHER_WAY(position_to_compare),

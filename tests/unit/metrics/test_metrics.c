@@ -36,7 +36,7 @@ static void prometheus_text(void **state)
         "# HELP isochron_start_time_seconds When this process began to watch.\n"
         "# TYPE isochron_start_time_seconds gauge\n"
         "isochron_start_time_seconds 1.5\n"
-        "# HELP isochron_violations_total Violations found; those of EXT may still be tentative.\n"
+        "# HELP isochron_violations_total Violations found, those apart that are tentative or doubtful.\n"
         "# TYPE isochron_violations_total counter\n"
         "isochron_violations_total{axiom=\"EXT\"} 2\n"
         "isochron_violations_total{axiom=\"INT\"} 0\n"

@@ -1,4 +1,4 @@
-/* The oracle on hand-written histories whose verdicts follow from the design, section 2, sentence by sentence. */
+/* The oracle on hand-written histories whose verdicts follow from docs/semantics.md, sentence by sentence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -30,7 +30,7 @@ static void judge(const struct iso_history *history, enum iso_model model, bool 
     if (result.outcome != expected)
         print_error("%s at %s: %s\n", name, iso_model_name(model), iso_outcome_name(result.outcome));
     assert_int_equal(result.outcome, expected);
-    if (expected != ISO_IS_UNDECIDED && iso_verify(history, &result.evidence, &error) != ISO_OK)
+    if (expected != ISO_IS_UNDECIDED && iso_verify(history, &result.evidence, &error) != ISO_CONFIRMED)
         fail_msg("%s at %s: %s", name, iso_model_name(model), error.text);
     iso_polygraph_result_release(&result);
 }

@@ -148,7 +148,7 @@ static void schedules_many_sessions(void **state)
         assert_int_equal(fixture->result.outcome, ISO_HOLDS);
         assert_int_equal(fixture->result.counters.search_decisions, 0);
         assert_int_equal(fixture->result.counters.solver_calls, 0);
-        assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_OK);
+        assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_CONFIRMED);
         iso_polygraph_result_release(&fixture->result);
         iso_history_release(&fixture->history);
         iso_history_init(&fixture->history);
@@ -179,11 +179,11 @@ static void finds_lost_updates(void **state)
     assert_int_equal(fixture->result.findings[0].transaction, 2);
     assert_int_equal(fixture->result.findings[0].other, 1);
     struct iso_evidence *evidence = &fixture->result.evidence;
-    assert_int_equal(iso_verify(&fixture->history, evidence, &fixture->error), ISO_OK);
+    assert_int_equal(iso_verify(&fixture->history, evidence, &fixture->error), ISO_CONFIRMED);
     evidence->finding.other = 0; /* the writer of what was read lost nothing */
-    assert_int_equal(iso_verify(&fixture->history, evidence, &fixture->error), ISO_VIOLATED);
+    assert_int_equal(iso_verify(&fixture->history, evidence, &fixture->error), ISO_REFUSED);
     evidence->finding.other = evidence->finding.transaction;
-    assert_int_equal(iso_verify(&fixture->history, evidence, &fixture->error), ISO_VIOLATED);
+    assert_int_equal(iso_verify(&fixture->history, evidence, &fixture->error), ISO_REFUSED);
 }
 
 /* A value that two wrote: both may have read another version. */
@@ -197,7 +197,7 @@ static void judges_duplicates_by_graph(void **state)
     check(fixture);
     assert_int_equal(fixture->result.outcome, ISO_HOLDS);
     assert_int_equal(fixture->result.counts[ISO_FINDING_LOSTUPDATE], 0);
-    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_OK);
+    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_CONFIRMED);
 }
 
 /* A workload comes in the order of its commits: that is enough, and is evidence. */
@@ -210,7 +210,7 @@ static void takes_advice(void **state)
     check(fixture);
     assert_int_equal(fixture->result.outcome, ISO_HOLDS);
     assert_int_equal(fixture->result.counters.by_advice, 1);
-    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_OK);
+    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_CONFIRMED);
 }
 
 static void says_what_is_switched_off(void **state)
@@ -232,7 +232,7 @@ static void mends_in_windows(void **state)
     check(fixture);
     assert_int_equal(fixture->result.outcome, ISO_HOLDS);
     assert_true(fixture->result.counters.window_cycles > 0);
-    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_OK);
+    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_CONFIRMED);
 }
 
 int main(void)

@@ -160,6 +160,38 @@ static void gives_records_in_band(void **state)
     iso_recorder_free(recorder);
 }
 
+/* It is said of one transaction, in-band too, and not of the next. */
+static void says_that_the_stream_knows_the_writes(void **state)
+{
+    (void)state;
+    char path[TEST_PATH];
+    struct iso_recorder *recorder = open_file(path, NULL);
+    struct iso_recorder_session *session = iso_recorder_session_new(recorder, "s");
+    const char *expected = "{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":\"1\"}],"
+                           "\"xid\":\"7\",\"writes\":\"cdc\",\"status\":\"committed\"}";
+    char file[400];
+    iso_recorder_begin(session);
+    iso_recorder_writes_from_stream(session);
+    iso_recorder_read(session, "x", "1");
+    iso_recorder_xid(session, "7");
+    assert_string_equal(iso_recorder_in_band(session), expected);
+    iso_recorder_commit(session);
+    one_write(session, "2");
+    iso_recorder_begin(session); /* given up: nothing of it stays */
+    iso_recorder_writes_from_stream(session);
+    one_write(session, "3");
+    iso_recorder_session_free(session);
+    iso_recorder_free(recorder);
+    snprintf(
+        file, sizeof file,
+        "%s\n"
+        "{\"sid\":\"s\",\"tid\":\"s.1\",\"sno\":1,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"2\"}],\"status\":\"committed\"}\n"
+        "{\"sid\":\"s\",\"tid\":\"s.2\",\"sno\":2,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"3\"}],\"status\":\"committed\"}\n",
+        expected);
+    assert_file(path, file);
+    unlink(path);
+}
+
 static void refuses_what_it_cannot_say(void **state)
 {
     (void)state;
@@ -172,6 +204,7 @@ static void refuses_what_it_cannot_say(void **state)
     large[sizeof large - 1] = '\0';
     one_write(session, large);
     one_write(session, "\xed\xa0\x80");
+    one_write(session, "\x02reserved");
     one_write(session, "2");
     iso_recorder_begin(session);
     iso_recorder_snapshot(session, large);
@@ -180,11 +213,11 @@ static void refuses_what_it_cannot_say(void **state)
     iso_recorder_session_free(session);
     assert_true(iso_recorder_flush(recorder, 60));
     struct iso_recorder_statistics seen = counts(recorder);
-    assert_int_equal(seen.dropped_refused, 3);
+    assert_int_equal(seen.dropped_refused, 4);
     assert_int_equal(seen.recorded, 1);
     assert_int_equal(seen.written, 1);
     iso_recorder_free(recorder);
-    assert_file(path, "{\"sid\":\"s\",\"tid\":\"s.2\",\"sno\":2,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"2\"}],"
+    assert_file(path, "{\"sid\":\"s\",\"tid\":\"s.3\",\"sno\":3,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"2\"}],"
                       "\"status\":\"committed\"}\n");
     unlink(path);
 }
@@ -237,6 +270,30 @@ static void a_disk_that_fills_up_keeps_whole_lines(void **state)
     assert_true(length > 4096 && length <= 10000);
     assert_int_equal(text[length - 1], '\n');
     free(text);
+    unlink(path);
+}
+
+static void a_file_is_the_users_alone(void **state)
+{
+    (void)state;
+    char path[TEST_PATH], other[TEST_PATH + 8];
+    struct iso_error error = {0};
+    struct stat status;
+    test_write_file(path, "mine", "", 0);
+    unlink(path);
+    mode_t mask = umask(0);
+    struct iso_recorder *recorder = iso_recorder_new_file(path, NULL, &error);
+    umask(mask);
+    assert_non_null(recorder);
+    iso_recorder_free(recorder);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode, S_IFREG | 0600);
+    snprintf(other, sizeof other, "%s.link", path);
+    assert_int_equal(symlink(path, other), 0);
+    assert_null(iso_recorder_new_file(other, NULL, &error));
+    assert_int_equal(error.status, ISO_BAD_INPUT);
+    assert_non_null(strstr(error.text, "a symbolic link"));
+    unlink(other);
     unlink(path);
 }
 
@@ -328,6 +385,7 @@ static void nothing_to_record_with_does_nothing(void **state)
     iso_recorder_statement_timestamp(session, 1);
     iso_recorder_statement_lock(session);
     iso_recorder_statement(session);
+    iso_recorder_writes_from_stream(session);
     iso_recorder_read(session, "x", NULL);
     iso_recorder_read_list(session, "x", NULL, 0);
     iso_recorder_append(session, "x", "1");
@@ -498,17 +556,58 @@ static void a_killed_application_leaves_whole_lines(void **state)
     }
 }
 
+/* By the name that the change stream knows, which may be told last of all; what MariaDB says of snapshots. */
+static void takes_a_name_and_mariadbs_snapshots(void **state)
+{
+    (void)state;
+    char path[TEST_PATH];
+    struct iso_recorder *recorder = open_file(path, NULL);
+    struct iso_recorder_session *session = iso_recorder_session_new(recorder, "s");
+    iso_recorder_tid(session, "before it begins");
+    iso_recorder_begin(session);
+    iso_recorder_snapshot(session, "mariadb-bin.000012:4711");
+    iso_recorder_read(session, "shop.kv/1", "5");
+    size_t mark = iso_recorder_mark(session);
+    iso_recorder_write(session, "shop.kv/1", "6");
+    iso_recorder_tid(session, "a rather long \"marker\"");
+    iso_recorder_rollback_to(session, mark);
+    iso_recorder_write(session, "shop.kv/2", "7");
+    iso_recorder_tid(session, "7");
+    iso_recorder_tid(session, "c1-42");
+    iso_recorder_commit(session);
+    iso_recorder_begin(session);
+    iso_recorder_snapshot(session, "0-1-41");
+    iso_recorder_write(session, "shop.kv/1", "8");
+    iso_recorder_tid(session, "0-1-42");
+    iso_recorder_commit(session);
+    iso_recorder_begin(session);
+    iso_recorder_tid(session, "no UTF-8: \xff");
+    iso_recorder_commit(session);
+    assert_int_equal(counts(recorder).dropped_refused, 1);
+    iso_recorder_session_free(session);
+    iso_recorder_free(recorder);
+    assert_file(path,
+                "{\"sid\":\"s\",\"tid\":\"c1-42\",\"sno\":0,\"ops\":["
+                "{\"t\":\"r\",\"k\":\"shop.kv/1\",\"v\":\"5\"},{\"t\":\"w\",\"k\":\"shop.kv/2\",\"v\":\"7\"}],"
+                "\"snapshot\":\"mariadb-bin.000012:4711\",\"status\":\"committed\"}\n"
+                "{\"sid\":\"s\",\"tid\":\"0-1-42\",\"sno\":1,\"ops\":[{\"t\":\"w\",\"k\":\"shop.kv/1\",\"v\":\"8\"}],"
+                "\"snapshot\":\"0-1-41\",\"status\":\"committed\"}\n");
+}
+
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_every_member),
         cmocka_unit_test(rolls_back_to_a_savepoint),
+        cmocka_unit_test(takes_a_name_and_mariadbs_snapshots),
         cmocka_unit_test(keys_are_escaped),
         cmocka_unit_test(gives_records_in_band),
+        cmocka_unit_test(says_that_the_stream_knows_the_writes),
         cmocka_unit_test(refuses_what_it_cannot_say),
         cmocka_unit_test(a_full_disk_loses_records_and_nothing_else),
         cmocka_unit_test(a_disk_that_fills_up_keeps_whole_lines),
+        cmocka_unit_test(a_file_is_the_users_alone),
         cmocka_unit_test(a_full_buffer_drops_at_once),
         cmocka_unit_test(freeing_does_not_wait_for_ever),
         cmocka_unit_test(nothing_to_record_with_does_nothing),

@@ -449,6 +449,197 @@ static void avro_members_of_other_types(void **state)
     }
 }
 
+/* ---- whose writes are listed ---- */
+
+static void assert_marks(struct iso_decoder_options options, const void *bytes, size_t size, uint8_t marks)
+{
+    struct world world;
+    open_world(&world, options);
+    assert_int_equal(decode(&world, bytes, size), ISO_OK);
+    assert_int_equal(world.events.block.transaction_count, 1);
+    assert_int_equal(iso_marks_of(&world.events.block, 0), marks);
+    close_world(&world);
+}
+
+static void json_says_whose_writes_are_listed(void **state)
+{
+    static const struct {
+        const char *text;
+        uint8_t marks;
+    } cases[] = {{"{\"tid\":1,\"sid\":1,\"writes\":\"cdc\",\"ops\":[]}", ISO_MARK_CDC_WRITES},
+                 {"{\"tid\":1,\"sid\":1,\"writes\":\"all\",\"ops\":[]}", 0},
+                 {"{\"tid\":1,\"sid\":1,\"ops\":[]}", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_marks((struct iso_decoder_options){0}, cases[i].text, strlen(cases[i].text), cases[i].marks);
+}
+
+static void protobuf_says_whose_writes_are_listed(void **state)
+{
+    uint8_t bytes[64];
+    Isochron__Value id;
+    Isochron__Transaction transaction = ISOCHRON__TRANSACTION__INIT;
+    Isochron__Record record = ISOCHRON__RECORD__INIT;
+    struct world world;
+    (void)state;
+    transaction.tid = transaction.sid = number(&id, 1);
+    record.record_case = ISOCHRON__RECORD__RECORD_TRANSACTION;
+    record.transaction = &transaction;
+    assert_marks((struct iso_decoder_options){.format = "protobuf"}, bytes, isochron__record__pack(&record, bytes), 0);
+    transaction.writes = ISOCHRON__WRITES__CDC;
+    assert_marks((struct iso_decoder_options){.format = "protobuf"}, bytes, isochron__record__pack(&record, bytes),
+                 ISO_MARK_CDC_WRITES);
+    transaction.writes = (Isochron__Writes)2;
+    open_world(&world, (struct iso_decoder_options){.format = "protobuf"});
+    assert_int_equal(decode(&world, bytes, isochron__record__pack(&record, bytes)), ISO_BAD_INPUT);
+    assert_string_equal(world.error.text, "writes: expected ALL or CDC");
+    close_world(&world);
+}
+
+/* A member of the writer's schema, of the types that it may have; last of all, too, as an evolved schema has it. */
+static void avro_says_whose_writes_are_listed(void **state)
+{
+    static const struct {
+        const char *type, *bytes;
+        size_t size;
+        int marks; /* -1: refused */
+    } cases[] = {
+        {"[\"null\",\"string\"]", "\2\6cdc", 5, ISO_MARK_CDC_WRITES},
+        {"[\"null\",\"string\"]", "\2\6all", 5, 0},
+        {"[\"null\",\"string\"]", "\0", 1, 0},
+        {"\"string\"", "\6cdc", 4, ISO_MARK_CDC_WRITES},
+        {"{\"type\":\"enum\",\"name\":\"W\",\"symbols\":[\"ALL\",\"CDC\",\"SOME\"]}", "\2", 1, ISO_MARK_CDC_WRITES},
+        {"{\"type\":\"enum\",\"name\":\"W\",\"symbols\":[\"ALL\",\"CDC\",\"SOME\"]}", "\0", 1, 0},
+        {"{\"type\":\"enum\",\"name\":\"W\",\"symbols\":[\"ALL\",\"CDC\",\"SOME\"]}", "\4", 1, -1},
+        {"\"string\"", "\10some", 5, -1},
+        {"\"int\"", "\2", 1, -1},
+    };
+    static const char ids[] = "{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"}",
+                      ops[] = "{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":\"null\"}}";
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        char schema[400], bytes[16] = "\2\2";
+        struct world world;
+        bool last = i & 1;
+        size_t size = cases[i / 2].size;
+        snprintf(schema, sizeof schema,
+                 "{\"type\":\"record\",\"name\":\"R\",\"fields\":[%s,%s%s{\"name\":\"writes\",\"type\":%s}%s%s]}", ids,
+                 last ? ops : "", last ? "," : "", cases[i / 2].type, last ? "" : ",", last ? "" : ops);
+        memcpy(bytes + (last ? 3 : 2), cases[i / 2].bytes, size); /* an empty array is one zero */
+        struct iso_decoder_options options = {.format = "avro", .schema = schema};
+        if (cases[i / 2].marks >= 0) {
+            assert_marks(options, bytes, size + 3, (uint8_t)cases[i / 2].marks);
+            continue;
+        }
+        open_world(&world, options);
+        assert_int_equal(decode(&world, bytes, size + 3), ISO_BAD_INPUT);
+        assert_string_equal(world.error.text, "writes: expected null, \"all\" or \"cdc\"");
+        assert_int_equal(world.events.block.transaction_count, 0);
+        close_world(&world);
+    }
+}
+
+/* ---- what MariaDB says of a snapshot ---- */
+
+static void assert_start(struct iso_decoder_options options, const void *bytes, size_t size, uint64_t start,
+                         uint8_t marks)
+{
+    struct world world;
+    open_world(&world, options);
+    assert_int_equal(decode(&world, bytes, size), ISO_OK);
+    const struct iso_history *block = &world.events.block;
+    assert_int_equal(block->transaction_count, 1);
+    assert_true(block->flags[0] & ISO_HAS_STS);
+    assert_int_equal(block->sts[0], start);
+    assert_int_equal(iso_marks_of(block, 0), marks);
+    close_world(&world);
+}
+
+static void snapshots_of_mariadb(void **state)
+{
+    static const char schema[] =
+        "{\"type\":\"record\",\"name\":\"R\",\"fields\":[{\"name\":\"tid\",\"type\":\"int\"},"
+        "{\"name\":\"sid\",\"type\":\"int\"},{\"name\":\"snapshot\",\"type\":[\"null\",\"string\"]},"
+        "{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":\"null\"}}]}";
+    static const struct {
+        const char *snapshot;
+        uint64_t start;
+        uint8_t marks;
+    } cases[] = {{"0-1-7", 120, 0}, {"b.12:4711", (uint64_t)12 << 40 | 4711, ISO_MARK_LOG_START}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t length = strlen(cases[i].snapshot);
+        char text[128];
+        snprintf(text, sizeof text, "{\"tid\":1,\"sid\":1,\"snapshot\":\"%s\",\"ops\":[]}", cases[i].snapshot);
+        assert_start((struct iso_decoder_options){0}, text, strlen(text), cases[i].start, cases[i].marks);
+
+        uint8_t bytes[64] = {2, 2, 2, (uint8_t)(2 * length)};
+        memcpy(bytes + 4, cases[i].snapshot, length);
+        assert_start((struct iso_decoder_options){.format = "avro", .schema = schema}, bytes, length + 5,
+                     cases[i].start, cases[i].marks);
+
+        Isochron__Value id;
+        Isochron__Transaction transaction = ISOCHRON__TRANSACTION__INIT;
+        Isochron__Record record = ISOCHRON__RECORD__INIT;
+        memcpy(text, cases[i].snapshot, length);
+        transaction.tid = transaction.sid = number(&id, 1);
+        transaction.snapshot.data = (uint8_t *)text;
+        transaction.snapshot.len = length;
+        record.record_case = ISOCHRON__RECORD__RECORD_TRANSACTION;
+        record.transaction = &transaction;
+        assert_start((struct iso_decoder_options){.format = "protobuf"}, bytes, isochron__record__pack(&record, bytes),
+                     cases[i].start, cases[i].marks);
+        transaction.snapshot.len = 3;
+        struct world world;
+        open_world(&world, (struct iso_decoder_options){.format = "protobuf"});
+        assert_int_equal(decode(&world, bytes, isochron__record__pack(&record, bytes)), ISO_BAD_INPUT);
+        assert_non_null(strstr(world.error.text, "snapshot: expected"));
+        assert_int_equal(world.events.block.transaction_count, 0);
+        close_world(&world);
+    }
+}
+
+/* ---- values that no client may have ---- */
+
+static void reserved_values_are_refused(void **state)
+{
+    static const char *const json[] = {
+        "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":\"\\u0002x\"}]}",
+        "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"r\",\"k\":1,\"v\":[\"\\u0002\"]}]}",
+        "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"w\",\"k\":1,\"unknown\":\"x\"}]}",
+    };
+    static const char schema[] =
+        "{\"type\":\"record\",\"name\":\"R\",\"fields\":[{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"},"
+        "{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"O\",\"fields\":["
+        "{\"name\":\"t\",\"type\":\"string\"},{\"name\":\"k\",\"type\":\"string\"},"
+        "{\"name\":\"v\",\"type\":[\"string\",{\"type\":\"array\",\"items\":\"string\"}]}]}}}]}";
+    static const char *const avro[] = {"\2\2\2\2w\2k\0\4\2x\0", "\2\2\2\2r\2k\2\4\2y\2\2\0\0"};
+    static const size_t sizes[] = {12, 14};
+    static const char protobuf[] =
+        "\x0a\x1b\x0a\x02\x08\x02\x12\x02\x08\x02\x3a\x11\x08\x01\x12\x03\x12\x01k\x1a\x08\x12\x06\2value";
+    struct world world;
+    (void)state;
+    open_world(&world, (struct iso_decoder_options){0});
+    for (size_t i = 0; i < sizeof json / sizeof *json; i++) {
+        assert_int_equal(decode(&world, json[i], strlen(json[i])), ISO_BAD_INPUT);
+        assert_non_null(strstr(world.error.text, i < 2 ? "begins with U+0002, which is reserved"
+                                                       : "unknown stands in joined histories only"));
+        assert_int_equal(world.events.count, 0);
+    }
+    close_world(&world);
+    open_world(&world, (struct iso_decoder_options){.format = "avro", .schema = schema});
+    for (size_t i = 0; i < sizeof avro / sizeof *avro; i++) {
+        assert_int_equal(decode(&world, avro[i], sizes[i]), ISO_BAD_INPUT);
+        assert_string_equal(world.error.text, "a value begins with U+0002, which is reserved");
+    }
+    assert_int_equal(world.events.count, 0);
+    close_world(&world);
+    open_world(&world, (struct iso_decoder_options){.format = "protobuf"});
+    assert_int_equal(decode(&world, protobuf, sizeof protobuf - 1), ISO_BAD_INPUT);
+    assert_string_equal(world.error.text, "a value begins with U+0002, which is reserved");
+    close_world(&world);
+}
+
 static unsigned asked;
 
 static enum iso_status find_schema(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
@@ -507,6 +698,11 @@ int main(void)
         cmocka_unit_test(avro_under_the_writers_own_schema),
         cmocka_unit_test(avro_members_of_other_types),
         cmocka_unit_test(avro_asks_the_registry_once),
+        cmocka_unit_test(json_says_whose_writes_are_listed),
+        cmocka_unit_test(protobuf_says_whose_writes_are_listed),
+        cmocka_unit_test(avro_says_whose_writes_are_listed),
+        cmocka_unit_test(snapshots_of_mariadb),
+        cmocka_unit_test(reserved_values_are_refused),
         cmocka_unit_test(wrong_options),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -90,13 +90,19 @@ static const char *take_transaction(struct iso_history *block, const Isochron__T
         return "sid: expected a number or UTF-8 text";
     if (read->status < 0 || read->status > ISOCHRON__STATUS__UNKNOWN)
         return "status: expected COMMITTED, ABORTED or UNKNOWN";
+    if (read->writes < 0 || read->writes > ISOCHRON__WRITES__CDC)
+        return "writes: expected ALL or CDC";
     iso_history_begin(block, tid, sid, statuses[read->status], origin);
+    if (read->writes == ISOCHRON__WRITES__CDC)
+        iso_history_set_marks(block, ISO_MARK_CDC_WRITES);
     if (read->position_case == ISOCHRON__TRANSACTION__POSITION_SNO)
         iso_history_set_sno(block, read->sno);
     if (read->sts && !(wrong = take_stamp(block, read->sts, &stamp)))
         iso_history_set_sts(block, stamp);
     if (!wrong && read->cts && !(wrong = take_stamp(block, read->cts, &stamp)))
         iso_history_set_cts(block, stamp);
+    if (!wrong && read->snapshot.len)
+        wrong = build_snapshot(block, (const char *)read->snapshot.data, read->snapshot.len, read->sts);
     for (size_t i = 0; i < read->n_ops && !wrong; i++)
         wrong = take_operation(block, read->ops[i]);
     return wrong;
@@ -245,15 +251,17 @@ static void put_transaction(struct random *random, struct iso_text *text)
 {
     struct iso_text transaction = {0};
     bool all = random_percent(random, 90);
-    uint32_t first = random_percent(random, 80) ? 0 : random_below(random, 8);
-    for (uint32_t i = 0; i < 8; i++) {
-        uint32_t field = (first + i) % 8;
+    uint32_t first = random_percent(random, 80) ? 0 : random_below(random, 9);
+    for (uint32_t i = 0; i < 9; i++) {
+        uint32_t field = (first + i) % 9;
         if (!all && random_percent(random, 50))
             continue;
         if (field == 1 || field == 2)
             put_value(random, &transaction, field);
         else if (field == 3 || field == 6)
             put_number(&transaction, field, field == 3 ? draw_number(random) : random_below(random, 3));
+        else if (field == 8)
+            put_number(&transaction, field, random_percent(random, 98) ? random_below(random, 2) : draw_number(random));
         else if (field == 4 || field == 5)
             put_timestamp(random, &transaction, field);
         for (uint32_t operations = field == 7 ? random_below(random, 5) : 0; operations; operations--)

@@ -1,12 +1,12 @@
 /* Reports for other tools: golden, one case of each way to argue; and of every case EDN that reads to its end. (SARIF
- * and JUnit of every case: tests/formats.) */
+ * and JUnit of every case: tests/system/formats.) */
 #include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "io/edn.h"
-#include "report/report.h"
+#include "formats/edn.h"
+#include "report/tools.h"
 #include "tests/support/explained.h"
 
 static const struct {

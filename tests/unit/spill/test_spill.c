@@ -289,7 +289,7 @@ static void notices_damage(void **state)
         assert_int_equal(pwrite(file_of_store(), &byte, 1, at), 1);
         assert_int_equal(iso_spill_get(spill, digest_of(1), &record, &size, &error), ISO_FAILED);
         assert_non_null(strstr(error.text, temporary_folder()));
-        assert_non_null(strstr(error.text, "not hold what was written"));
+        assert_non_null(strstr(error.text, "not contain what was written"));
         error.status = ISO_OK;
         iso_spill_free(spill);
     }

@@ -297,6 +297,7 @@ static void test_every_byte_of_a_journal(void **state)
         } else {
             assert_int_equal(count, RECORDS - 1); /* only the last one can pass for torn */
             assert_true(iso_store_torn(store) > 0);
+            assert_true(iso_store_is_altered(store)); /* and even that one is found out */
             torn++;
         }
         iso_store_close(store);
@@ -304,6 +305,37 @@ static void test_every_byte_of_a_journal(void **state)
     }
     assert_true(refused > 0 && torn > 0 && torn <= 24 + sizeof "record 99");
     free(bytes);
+}
+
+/* A machine that died: the file had its length, and of its last record only the first page. */
+static void test_hole_in_a_journal(void **state)
+{
+    enum { PAGE = 4096, SIZE = 3 * PAGE };
+    struct place *place = *state;
+    struct iso_error error;
+    uint8_t *content = malloc(SIZE);
+    size_t length;
+    uint64_t torn;
+    memset(content, 'x', SIZE);
+    fill(place);
+    for (int altered = 1; altered >= 0; altered--) {
+        struct iso_store *store = open_store(place, &error);
+        read_records(store, 0, &error);
+        assert_int_equal(iso_store_resume(store, &torn, &error), ISO_OK);
+        assert_int_equal(iso_store_append(store, 7, content, SIZE, &error), ISO_OK);
+        iso_store_close(store);
+        free(test_read_file(file_of(place, "journal-1"), &length));
+        for (size_t at = (length / PAGE) * PAGE; at < length && !altered; at++)
+            overwrite(place->file, at, 0);
+        if (altered)
+            overwrite(place->file, length - PAGE, 'y');
+        store = open_store(place, &error);
+        assert_int_equal(read_records(store, 0, &error), RECORDS);
+        assert_true(iso_store_torn(store) > SIZE);
+        assert_int_equal(iso_store_is_altered(store), altered);
+        iso_store_close(store);
+    }
+    free(content);
 }
 
 static void test_every_length_of_a_journal(void **state)
@@ -320,6 +352,7 @@ static void test_every_length_of_a_journal(void **state)
         uint32_t count = read_records(store, 0, &error);
         assert_int_equal(error.status, ISO_OK);
         assert_true(count < RECORDS);
+        assert_false(iso_store_is_altered(store));
         if (cut % 97 == 0) { /* goes on from there */
             assert_int_equal(iso_store_resume(store, &torn, &error), ISO_OK);
             append_some(store, count, 2);
@@ -408,6 +441,7 @@ int main(void)
         TEST(test_lock),
         TEST(test_every_byte_of_a_snapshot),
         TEST(test_every_byte_of_a_journal),
+        TEST(test_hole_in_a_journal),
         TEST(test_every_length_of_a_journal),
         TEST(test_torn_in_the_middle),
         TEST(test_missing_files),

@@ -301,7 +301,7 @@ static void wrong_messages(void **state)
     assert_string_equal(decoding_of(&decoding, NULL, 0, large, sizeof large),
                         "ERROR a message of more than 67108864 bytes\n");
     assert_string_equal(row(&decoding, "INSERT", "\"data\":[{\"id\":\"1\",\"v\":\"1\",\"v\":\"2\"}]" COMMIT),
-                        "ERROR db.t: a column stands twice in the row \"\"\n");
+                        "ERROR db.t: a column occurs twice in the row \"\"\n");
     decoding_end(&decoding);
 }
 

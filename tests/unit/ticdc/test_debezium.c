@@ -110,10 +110,41 @@ static void wrong_messages(void **state)
     decoding_end(&decoding);
 }
 
+static bool covers(struct decoding *decoding, const char *table)
+{
+    return iso_ticdc_decoder.covers(decoding->decoder, "cdc", table, strlen(table));
+}
+
+/* One topic may have every table. */
+static void coverage(void **state)
+{
+    (void)state;
+    struct decoding decoding;
+    start(&decoding, (struct iso_decoder_options){.marker = "db.tx.tid"});
+    assert_true(covers(&decoding, "db.t"));
+    assert_false(covers(&decoding, "db.tx"));
+    decoding_end(&decoding);
+    start(&decoding, (struct iso_decoder_options){.tables = "db.t;db.u"});
+    assert_true(covers(&decoding, "db.u"));
+    assert_false(covers(&decoding, "db.v"));
+    decoding_end(&decoding);
+}
+
+static void unreported_tables(void **state)
+{
+    (void)state;
+    struct decoding decoding;
+    start(&decoding, (struct iso_decoder_options){.unreported = true});
+    assert_string_equal(say(&decoding, COMMIT, "\"op\":\"c\",\"before\":null,\"after\":{\"id\":1,\"v\":9}"),
+                        "ROW insert db.t/1: - -> {\"v\":9} unreported cts 447984099186180098\n");
+    decoding_end(&decoding);
+}
+
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows), cmocka_unit_test(watermarks_and_ddls),
-                                       cmocka_unit_test(wrong_messages)};
+                                       cmocka_unit_test(wrong_messages), cmocka_unit_test(coverage),
+                                       cmocka_unit_test(unreported_tables)};
     return cmocka_run_group_tests_name("ticdc debezium", tests, NULL, NULL);
 }

@@ -67,6 +67,7 @@ static void takes_whole_grpc_rows(void **state)
     /* without cells, as the connector's transforms leave it */
     assert_string_equal(
         case_decode(&test, "{\"id\":1}", GRPC("u", "{\"id\":1,\"v\":2}", "{\"id\":1,\"v\":null}", UUID, "false")),
+        "schema public.t epoch id " UUID " cts 6963200000505675781 at 6963200000505675781,6963200000505600000\n"
         "row u s public.t public.t/1 before {\"v\":2} after {\"v\":null}" AT);
     case_close(&test);
     case_open(&test, &iso_yugabyte_decoder, (struct iso_decoder_options){0});
@@ -101,8 +102,11 @@ static void takes_logical_rows(void **state)
                     LOGICAL("u", "{\"id\":1,\"v\":4}", "{\"id\":1,\"v\":5}", "7016203829923512320")),
         "row u s public.t public.t/1 before 4 after 5 id 3 cts 7016203829923512320 at 7,7016203829923512320 #2");
     assert_string_equal(
-        case_decode(&test, "{\"id\":1}", LOGICAL("d", "{\"id\":1,\"v\":null}", "null", "9")),
-        "row d s public.t public.t/1 before - after - id 3 at 7,9 #2"); /* the update showed a whole row */
+        case_decode(&test, "{\"id\":1}", LOGICAL("d", "{\"id\":1,\"v\":null}", "null", "7016203829923512321")),
+        "row d s public.t public.t/1 before - after - id 3 cts 7016203829923512321 at 7,7016203829923512321 #2");
+    /* the update showed a whole row, and what came before it says what it said */
+    assert_string_equal(case_decode(&test, "{\"id\":1}", LOGICAL("d", "{\"id\":1,\"v\":null}", "null", "9")),
+                        "row d s public.t public.t/1 after - id 3 at 7,9 #2");
     case_close(&test);
 }
 

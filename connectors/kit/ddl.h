@@ -1,0 +1,24 @@
+/* What a statement that changes a schema does to rows. Threads: any; no state. */
+#ifndef ISO_KIT_DDL_H
+#define ISO_KIT_DDL_H
+
+#include "base/json.h"
+#include "iso/source.h"
+
+/* Whether it drops or truncates a table; by its first words, as senders write it. */
+bool iso_ddl_drops_rows(struct iso_json_text sql);
+
+/* What it does to the rows of one table. Names are the statement's, without quotes; empty: it does not say. */
+struct iso_ddl_effect { /* without a table: all of the schema's */
+    enum iso_table_change change;
+    struct iso_json_text schema, table;
+};
+
+enum { ISO_DDL_EFFECTS_MAX = 16 };
+
+/* MySQL's and MariaDB's TRUNCATE, DROP TABLE, CREATE OR REPLACE TABLE, RENAME TABLE and ALTER TABLE; returns how many
+ * tables it does something to. A table that a name moves away from is emptied, one that it moves to holds what nobody
+ * told. */
+uint32_t iso_ddl_effects(struct iso_json_text sql, struct iso_ddl_effect effects[ISO_DDL_EFFECTS_MAX]);
+
+#endif

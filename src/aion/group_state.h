@@ -1,0 +1,37 @@
+/* What was accepted and is not taken yet (group.c). */
+#ifndef ISO_AION_GROUP_STATE_H
+#define ISO_AION_GROUP_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A committed transaction's times, with defaults filled in. */
+struct aion_times {
+    uint64_t sts, cts;
+    bool point;
+};
+
+/* One that was accepted and waits to be taken. */
+struct aion_accepted {
+    struct aion_times times;
+    uint64_t sno;
+    uint32_t transaction;
+    uint32_t number; /* of all accepted ones, wraps */
+    bool plain;      /* as in `struct aion_taking` */
+};
+
+/* What iso_aion_add has accepted and not yet taken (group.c). */
+struct aion_group {
+    struct aion_accepted *accepted;
+    struct aion_place_in_time {
+        uint64_t time;
+        uint32_t number; /* in `accepted` */
+    } * order, *spare;
+    uint32_t count, unreported; /* unreported: taken since the shards reported what is tentative */
+    bool sorted;
+    bool waits;       /* what is taken now waits for its turn */
+    uint32_t number;  /* of those that were ever accepted, wraps */
+    uint32_t misused; /* operation that uses its key as others do not, of the last that was refused; or ISO_NONE */
+};
+
+#endif

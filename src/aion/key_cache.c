@@ -1,0 +1,174 @@
+/* The keys and sessions of a block, looked up once each. */
+#include <string.h>
+
+#include "aion/engine_private.h"
+#include "base/memory.h"
+#include "history/snapshot.h"
+
+/* Keys have other numbers now, or none. */
+void aion_key_cache_forget(struct aion_key_cache *cache)
+{
+    if (cache->key_count)
+        memset(cache->keys, 0, cache->key_count * sizeof *cache->keys);
+    cache->found = cache->ready = 0;
+}
+
+static void forget_entries(struct aion_key_cache *cache)
+{
+    aion_key_cache_forget(cache);
+    if (cache->session_count)
+        memset(cache->sessions, 0, cache->session_count * sizeof *cache->sessions);
+    iso_free(cache->breach);
+    cache->breach = NULL;
+    cache->breach_count = 0;
+}
+
+void aion_key_cache_set(struct aion_key_cache *cache, const struct iso_history *history)
+{
+    forget_entries(cache);
+    cache->history = history;
+    if (!history || !history->breach_count)
+        return;
+    cache->breach_count = history->transaction_count;
+    cache->breach = iso_allocate(((size_t)cache->breach_count + 1) * sizeof *cache->breach);
+    memset(cache->breach, 0xff, cache->breach_count * sizeof *cache->breach); /* ISO_NONE */
+    for (uint32_t i = history->breach_count; i-- > 0;)
+        cache->breach[history->breaches[i].transaction] = i;
+}
+
+void aion_key_cache_release(struct aion_key_cache *cache)
+{
+    iso_column_free(cache->keys, cache->key_count * sizeof *cache->keys);
+    iso_column_free(cache->sessions, cache->session_count * sizeof *cache->sessions);
+    iso_free(cache->breach);
+    memset(cache, 0, sizeof *cache);
+}
+
+uint16_t aion_key_cache_stamp(struct aion_key_cache *cache)
+{
+    if (!++cache->stamp) {
+        for (uint32_t i = 0; i < cache->key_count; i++)
+            cache->keys[i].stamp = 0;
+        cache->stamp = 1;
+    }
+    return cache->stamp;
+}
+
+/* The shard takes the key's digest from its high bits; tables use the low ones. */
+static uint8_t shard_of(const struct iso_aion *engine, uint64_t digest)
+{
+    return (uint8_t)((digest >> 32) * engine->shards.count >> 32);
+}
+
+static void set_digest(const struct iso_aion *engine, const struct aion_key_cache *cache, uint32_t key)
+{
+    const struct iso_history *history = cache->history;
+    struct aion_cached_key *entry = &cache->keys[key];
+    if (entry->digest)
+        return;
+    entry->digest = aion_atom_digest(&history->atoms, history->key_atom[key]);
+    entry->shard = shard_of(engine, entry->digest);
+}
+
+void aion_key_cache_fetch(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t transaction,
+                          enum aion_fetch what)
+{
+    const struct iso_history *history = cache->history;
+    uint32_t end = history->first_operation[transaction + 1];
+    for (uint32_t o = history->first_operation[transaction]; o < end; o++) {
+        uint32_t key = history->key[o];
+        if (key >= cache->key_count || cache->keys[key].number)
+            continue;
+        set_digest(engine, cache, key);
+        iso_aion_shard_fetch(engine->shards.list[cache->keys[key].shard], cache->keys[key].digest,
+                             aion_atom_hash(&history->atoms, history->key_atom[key]), what);
+    }
+}
+
+static void widen_keys(struct aion_key_cache *cache)
+{
+    size_t old = cache->key_count, next = iso_column_capacity(old, cache->history->key_count);
+    cache->keys = iso_column_grow(cache->keys, old * sizeof *cache->keys, next * sizeof *cache->keys);
+    memset(cache->keys + old, 0, (next - old) * sizeof *cache->keys);
+    cache->key_count = (uint32_t)next;
+}
+
+/* ---- many keys at once ---- */
+
+static void want_key(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t key)
+{
+    struct aion_cached_key *entry = &cache->keys[key];
+    set_digest(engine, cache, key);
+    struct aion_wanted_keys *wanted = &engine->shards.wanted[entry->shard];
+    if (wanted->count == wanted->capacity) {
+        wanted->capacity = wanted->capacity ? wanted->capacity * 2 : 1024;
+        wanted->list = iso_reallocate(wanted->list, wanted->capacity * sizeof *wanted->list);
+    }
+    wanted->list[wanted->count++] =
+        (struct aion_wanted){.digest = entry->digest,
+                             .hash = aion_atom_hash(&cache->history->atoms, cache->history->key_atom[key]),
+                             .name = cache->history->key_atom[key],
+                             .key = key};
+    entry->number = UINT32_MAX; /* wanted once only */
+}
+
+void aion_key_cache_want(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t first, uint32_t end)
+{
+    const struct iso_history *history = cache->history;
+    if (history->key_count > cache->key_count)
+        widen_keys(cache);
+    cache->ready = end;
+    if (cache->found == history->key_count)
+        return;
+    for (uint32_t o = history->first_operation[first]; o < history->first_operation[end]; o++) {
+        if (!cache->keys[history->key[o]].number)
+            want_key(engine, cache, history->key[o]);
+    }
+}
+
+void aion_key_cache_take(struct iso_aion *engine, struct aion_key_cache *cache)
+{
+    for (uint32_t s = 0; s < engine->shards.count; s++) {
+        struct aion_wanted_keys *wanted = &engine->shards.wanted[s];
+        for (uint32_t i = 0; i < wanted->count; i++) {
+            struct aion_cached_key *entry = &cache->keys[wanted->list[i].key];
+            entry->number = wanted->list[i].number + 1;
+            entry->use = wanted->list[i].use;
+        }
+        cache->found += wanted->count;
+        wanted->count = 0;
+        aion_note_failure(engine, s);
+    }
+}
+
+struct aion_cached_key *aion_key_cache_find(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t key)
+{
+    const struct iso_history *history = cache->history;
+    if (key >= cache->key_count)
+        widen_keys(cache);
+    struct aion_cached_key *entry = &cache->keys[key];
+    set_digest(engine, cache, key);
+    cache->found++;
+    struct iso_aion_shard *shard = engine->shards.list[entry->shard];
+    uint32_t number = iso_aion_shard_key(shard, &history->atoms, history->key_atom[key], entry->digest);
+    aion_note_failure(engine, entry->shard);
+    entry->number = number + 1;
+    entry->use = iso_aion_shard_use(shard, number);
+    return entry;
+}
+
+struct aion_cached_session *aion_key_cache_find_session(struct aion_key_cache *cache, uint32_t session)
+{
+    const struct iso_history *history = cache->history;
+    if (session >= cache->session_count) {
+        size_t old = cache->session_count, next = iso_column_capacity(old, history->session_count);
+        cache->sessions =
+            iso_column_grow(cache->sessions, old * sizeof *cache->sessions, next * sizeof *cache->sessions);
+        memset(cache->sessions + old, 0, (next - old) * sizeof *cache->sessions);
+        cache->session_count = (uint32_t)next;
+    }
+    struct aion_cached_session *entry = &cache->sessions[session];
+    uint64_t digest = aion_atom_digest(&history->atoms, history->session_atom[session]);
+    entry->digest = digest ? digest : 1;
+    return entry;
+}

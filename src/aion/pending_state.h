@@ -1,0 +1,59 @@
+/* Pending EXT verdicts, as a shard keeps them (pending.c). */
+#ifndef ISO_AION_PENDING_STATE_H
+#define ISO_AION_PENDING_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum aion_state { AION_RIGHT, AION_WRONG, AION_HELD, AION_UNDECIDED };
+
+/* A read as a pending verdict keeps it. */
+struct aion_observed {
+    uint64_t bound, before;
+    uint32_t value, operation;
+    uint8_t state;
+    bool own;
+};
+
+/* A pending verdict: one instance (EXT, transaction, key) that was wrong at some time, or has several reads. */
+struct aion_pending {
+    uint32_t key, transaction;
+    uint32_t next, previous; /* + 1; of the same key; `next` of a free pending verdict: the next free one */
+    uint32_t observed_count; /* 0: the pending verdict is free */
+    struct aion_observed observed;
+    struct aion_observed *more; /* all observed reads, if there are several */
+    uint64_t bound;             /* the largest of its observed reads */
+    uint64_t wrong_since, deadline;
+    uint32_t generation;
+    uint8_t state;
+    bool emitted, emitted_final, waiting; /* tentative or final; final; past the watermark but held */
+    uint32_t listed;                      /* reported in full: what it takes of its key's list */
+    bool initial;       /* waiting: for what stood there before the stream begins, else for an outcome */
+    bool fresh, queued; /* among `fresh`; its times stand in `finals` and `deadlines` */
+    bool tired;         /* it was judged again so often that it waits until it is final (tired.c) */
+    uint8_t tentatives; /* reported, up to AION_TENTATIVES */
+    uint32_t rechecks;
+};
+
+/* A place in time at which a pending verdict has to be looked at. */
+struct aion_due {
+    uint64_t time;
+    uint32_t subject, generation;
+};
+
+struct aion_dues {
+    struct aion_due *heap;
+    uint32_t count, capacity;
+};
+
+struct aion_pendings {
+    struct aion_pending *list;
+    uint32_t count, capacity;
+    uint32_t free; /* + 1 */
+    struct aion_dues finals, deadlines;
+    struct aion_dues fresh; /* a list: new ones and those gone wrong: most are right again before they are reported */
+    uint32_t *groups;       /* those of the part at hand that have several reads */
+    uint32_t group_count, group_capacity;
+};
+
+#endif

@@ -1,0 +1,19 @@
+/* SER: transactions that share a cts, until all of them are known (cycle.c). */
+#ifndef ISO_AION_TIE_STATE_H
+#define ISO_AION_TIE_STATE_H
+
+#include <stdint.h>
+
+struct aion_tie {
+    uint64_t cts, sts, origin;
+    uint32_t shard, key, tid, breach;
+    uint8_t what; /* AION_FOUND_READER, AION_FOUND_WRITER, AION_TIE_SNAPSHOT_ORDER */
+};
+#define AION_TIE_SNAPSHOT_ORDER 100
+
+struct aion_ties {
+    struct aion_tie *list;
+    uint32_t count, capacity;
+};
+
+#endif

@@ -1,0 +1,25 @@
+/* Transactions of unknown outcome (unknown.c). */
+#ifndef ISO_AION_UNKNOWN_STATE_H
+#define ISO_AION_UNKNOWN_STATE_H
+
+#include "aion/key_cache_state.h"
+
+/* An unknown transaction, kept whole until its outcome is reported. */
+struct aion_held {
+    uint64_t tid;         /* digest */
+    uint64_t time;        /* when it started, or what had come when it did */
+    uint32_t transaction; /* in `history` */
+    bool open;
+};
+
+struct aion_unknowns {
+    struct iso_history history; /* of all that are held */
+    struct aion_key_cache cache;
+    struct aion_held *list;
+    uint32_t count, capacity, open;
+    uint32_t *slots, mask; /* by tid: place in `list` + 1; 0: free. Of this process */
+    uint32_t hand;         /* whose turn it was to age last */
+    uint64_t due;          /* steps that the hand owes */
+};
+
+#endif

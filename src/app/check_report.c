@@ -1,0 +1,64 @@
+/* What `isochron check` prints and writes of its judgement. */
+#include "app/check.h"
+#include "evidence/evidence.h"
+#include "report/report.h"
+
+static bool prints_text(const struct app_check *check)
+{
+    return !check->json && !check->explanation.explain && !app_explanation_takes_stdout(&check->explanation);
+}
+
+static void print_verdict(struct iso_output *output, const void *verdict)
+{
+    iso_report_json(output, verdict, app_peak_memory());
+}
+
+static void print_order(struct iso_output *output, const void *report)
+{
+    iso_report_polygraph_json(output, report, app_peak_memory());
+}
+
+enum iso_status app_check_report(struct app *app, const struct app_check *check, struct iso_history *history,
+                                 const struct iso_judgement *judgement, double seconds_load, double seconds_total)
+{
+    struct iso_polygraph_report report = {.history = history,
+                                          .result = &judgement->result,
+                                          .model = judgement->order.model,
+                                          .max_findings = judgement->order.max_findings,
+                                          .as_si = judgement->has_verdict ? &judgement->verdict : NULL,
+                                          .seconds_load = seconds_load,
+                                          .seconds_total = seconds_total};
+    bool is_of_order = judgement->is_of_order;
+    const void *said = is_of_order ? (const void *)&report : (const void *)&judgement->verdict;
+    void (*print)(struct iso_output * output, const void *said) = is_of_order ? print_order : print_verdict;
+    if (check->json)
+        print(&app->out, said);
+    else if (prints_text(check) && is_of_order)
+        iso_report_polygraph_text(&app->out, &report, check->load.quiet);
+    else if (prints_text(check))
+        iso_report_text(&app->out, &judgement->verdict, check->load.quiet);
+    return app_explain_printed(app, &check->explanation, history, print, said);
+}
+
+enum iso_status app_check_evidence(struct app *app, const struct app_check *check,
+                                   const struct iso_judgement *judgement)
+{
+    const struct iso_polygraph_result *result = &judgement->result;
+    struct iso_output output;
+    if (!check->evidence)
+        return ISO_OK;
+    if (result->outcome == ISO_HOLDS && result->reads_left_out) {
+        if (!check->load.quiet)
+            app_log("reads were not judged: no evidence speaks for them, %s is not written", check->evidence);
+        return ISO_OK;
+    }
+    if (result->outcome == ISO_IS_UNDECIDED) {
+        if (!check->load.quiet)
+            app_log("undecided: there is no evidence, %s is not written", check->evidence);
+        return ISO_OK;
+    }
+    if (iso_output_open(&output, check->evidence, &app->error) != ISO_OK)
+        return app->error.status;
+    iso_evidence_write(&output, judgement->history, &result->evidence);
+    return iso_output_close(&output, &app->error);
+}

@@ -1,0 +1,34 @@
+/* One line of a capture to one message. Pure: bytes in, message out; for the capture reader and its fuzz target. */
+#ifndef ISO_CAPTURE_PARSE_H
+#define ISO_CAPTURE_PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "iso/message.h"
+
+/* What a line is, if no message: see capture/capture.h. */
+enum iso_capture_kind {
+    ISO_CAPTURE_MESSAGE,
+    ISO_CAPTURE_DECLARES, /* topic and partition */
+    ISO_CAPTURE_ENDS,     /* topic and partition */
+    ISO_CAPTURE_REACHES,  /* `number`: a message time */
+    ISO_CAPTURE_RECORDING /* `number`: the version of what is not messages */
+};
+
+struct iso_capture_line {
+    enum iso_capture_kind kind;
+    struct iso_message message; /* without `input` and `headers`; its `topic` is the bytes below, no NUL */
+    struct iso_bytes topic;
+    uint64_t number;
+    size_t used;                /* bytes of `storage` that the message points into */
+    struct iso_header *headers; /* a growing list, the caller's to free; the message's are from `first_header` */
+    uint32_t first_header, header_count, header_capacity;
+    const char *fault; /* where parsing failed: what was expected; static text */
+    size_t fault_at;   /* byte in the line, from 0 */
+};
+
+/* `storage` must have room for `length` bytes. Appends to parsed->headers; everything else is set. False: `fault`. */
+bool iso_capture_parse(const char *line, size_t length, char *storage, struct iso_capture_line *parsed);
+
+#endif

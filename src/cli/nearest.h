@@ -1,0 +1,20 @@
+/* Names: the option that has one, and which was probably meant. */
+#ifndef ISO_CLI_NEAREST_H
+#define ISO_CLI_NEAREST_H
+
+#include "cli/command.h"
+#include "cli/option.h"
+
+/* The name among `count` that `text` was probably meant to be, or NULL. */
+const char *app_nearest(const char *text, const char *const *names, size_t count);
+
+/* The error "PLACE: expected one of CHOICES", words with bars between, and which of them was probably meant. */
+enum iso_status app_wrong_choice(struct app *app, const char *place, const char *text, const char *choices);
+
+/* The option of a command, or one that all have; NULL: none. */
+const struct app_option *app_option_find(const struct app_command *command, const char *name, size_t length,
+                                         char letter);
+/* The nearest name of such an option, or NULL. */
+const char *app_option_nearest(const struct app_command *command, const char *name);
+
+#endif

@@ -1,0 +1,36 @@
+/* A row of a command's table of options. */
+#ifndef ISO_CLI_OPTION_H
+#define ISO_CLI_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum app_option_type {
+    APP_END,
+    APP_GROUP,    /* a heading for those that follow: `help` */
+    APP_FLAG,     /* bool */
+    APP_TEXT,     /* const char * */
+    APP_TEXTS,    /* struct app_texts: every time it stands */
+    APP_COUNT,    /* uint32_t, else as APP_NUMBER; `most` is one that fits */
+    APP_NUMBER,   /* uint64_t, from `least` to `most`; `k`, `M`, `G` after it are thousands, millions, ... */
+    APP_DURATION, /* uint64_t: nanoseconds; `ns`, `us`, `ms`, `s`, `m` after it: 10ms, 0.2s */
+    APP_SECONDS,  /* uint64_t: milliseconds; seconds, or as a duration; `least` and `most` are seconds */
+    APP_SHARE,    /* uint64_t: parts of 2^32 of a number from 0 to 1 */
+    APP_CHOICE    /* int: which of `choices`, words with bars between */
+};
+
+struct app_option {
+    enum app_option_type type;
+    const char *name;
+    char letter;
+    const char *argument; /* its value's name in help */
+    size_t offset;
+    uint64_t least, most;
+    const char *choices;
+    const char *help;   /* lines with \n between */
+    bool argument_only; /* neither in files nor in the environment */
+    size_t given;       /* of a flag: a bool that says whether it was said at all; 0: nobody asks */
+};
+
+#endif

@@ -1,0 +1,32 @@
+/* A progress line on stderr, on a terminal only: bytes, rate, time left. Drawn a few times a second.
+ * Threads: one at a time.
+ */
+#ifndef ISO_CLI_PROGRESS_H
+#define ISO_CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct app_progress {
+    bool shown;       /* stderr is a terminal, and nobody asked for quiet */
+    bool drawn;       /* something stands on the line now */
+    const char *verb; /* "reading" */
+    double started, updated;
+};
+
+void app_progress_init(struct app_progress *progress, const char *verb, bool quiet);
+
+/* Draws one line on the terminal that stderr is, over the one before; cut to its width. */
+void app_progress_line(const char *text);
+
+/* `context` is a struct app_progress; total 0: not known. */
+void app_progress_update(void *context, uint64_t done, uint64_t total);
+
+/* Wipes the line. */
+void app_progress_end(struct app_progress *progress);
+
+/* The line itself, for tests: "reading  12.0 MB of 48.0 MB  25%  24.0 MB/s  1 s left". */
+void app_progress_text(const char *verb, uint64_t done, uint64_t total, double seconds, char *text, size_t size);
+
+#endif

@@ -1,0 +1,490 @@
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "history/index.h"
+#include "evidence/evidence.h"
+#include "evidence/evidence_private.h"
+#include "bytes/whole_file.h"
+
+struct reader {
+    const char *path;
+    struct iso_whole_file file;
+    struct iso_json json;
+    const struct iso_history *history;
+    struct iso_evidence *evidence;
+    struct iso_error *error;
+    uint32_t *slots, mask; /* tid to transaction + 1 */
+    bool header, last_is_lemma;
+};
+
+/* What stands wrong in the file ... */
+static bool wrong(struct reader *reader, const char *expected)
+{
+    return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at, expected);
+}
+
+/* ... and what the history does not have. */
+static bool missing(struct reader *reader, const char *what, const struct iso_json_text *name)
+{
+    iso_error_set(reader->error, ISO_VIOLATED, "%s: the evidence names %s %.*s, which the history does not have",
+                  reader->path, what, (int)(name->length < 100 ? name->length : 100), name->at);
+    return wrong(reader, "evidence about this history");
+}
+
+static void index_tids(struct reader *reader)
+{
+    const struct iso_history *history = reader->history;
+    reader->mask = 63;
+    while (reader->mask < 2 * (uint64_t)history->transaction_count)
+        reader->mask = 2 * reader->mask + 1;
+    reader->slots = iso_allocate_zeroed((size_t)reader->mask + 1, sizeof *reader->slots);
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        uint32_t slot = (uint32_t)iso_hash_number(history->tid[t]) & reader->mask;
+        while (reader->slots[slot])
+            slot = (slot + 1) & reader->mask;
+        reader->slots[slot] = t + 1;
+    }
+}
+
+static bool find_transaction(struct reader *reader, const struct iso_json_text *name, uint32_t *transaction)
+{
+    iso_atom atom;
+    if (!iso_atoms_find(&reader->history->atoms, name->at, name->length, &atom))
+        return missing(reader, "transaction", name);
+    uint32_t slot = (uint32_t)iso_hash_number(atom) & reader->mask;
+    while (reader->slots[slot] && reader->history->tid[reader->slots[slot] - 1] != atom)
+        slot = (slot + 1) & reader->mask;
+    if (!reader->slots[slot])
+        return missing(reader, "transaction", name);
+    *transaction = reader->slots[slot] - 1;
+    return true;
+}
+
+static bool read_transaction(struct reader *reader, bool null, uint32_t *transaction)
+{
+    struct iso_json_text text;
+    if (null && iso_json_peek(&reader->json) == ISO_JSON_NULL) {
+        *transaction = ISO_NONE;
+        return iso_json_null(&reader->json);
+    }
+    return iso_json_string(&reader->json, &text) && find_transaction(reader, &text, transaction);
+}
+
+static bool read_key(struct reader *reader, uint32_t *key)
+{
+    struct iso_json_text text;
+    iso_atom atom;
+    if (!iso_json_string(&reader->json, &text))
+        return false;
+    *key = ISO_NONE;
+    if (iso_atoms_find(&reader->history->atoms, text.at, text.length, &atom))
+        *key = iso_atom_index_find(reader->history->key_index, atom);
+    if (*key != ISO_NONE)
+        return true;
+    return missing(reader, "key", &text);
+}
+
+static bool next_element(struct reader *reader)
+{
+    return iso_json_element(&reader->json) || wrong(reader, "one more element");
+}
+
+static bool end_array(struct reader *reader)
+{
+    return !iso_json_element(&reader->json) ? reader->json.code == ISO_JSON_FINE : wrong(reader, "']'");
+}
+
+/* ["begin",tid] */
+static bool read_event(struct reader *reader, uint32_t *event)
+{
+    struct iso_json_text text;
+    uint32_t transaction;
+    if (!iso_json_enter_array(&reader->json) || !next_element(reader) || !iso_json_string(&reader->json, &text))
+        return false;
+    bool commit = iso_json_text_is(&text, "commit");
+    if (!commit && !iso_json_text_is(&text, "begin"))
+        return wrong(reader, "\"begin\" or \"commit\"");
+    if (!next_element(reader) || !read_transaction(reader, false, &transaction))
+        return false;
+    *event = 2 * transaction + commit;
+    return end_array(reader);
+}
+
+static bool read_event_pair(struct reader *reader, uint32_t *a, uint32_t *b)
+{
+    return iso_json_enter_array(&reader->json) && next_element(reader) && read_event(reader, a) &&
+           next_element(reader) && read_event(reader, b) && end_array(reader);
+}
+
+static bool read_transaction_pair(struct reader *reader, uint32_t *a, uint32_t *b)
+{
+    return iso_json_enter_array(&reader->json) && next_element(reader) && read_transaction(reader, false, a) &&
+           next_element(reader) && read_transaction(reader, true, b) && end_array(reader);
+}
+
+/* ["7",3]: a transaction and a place in a list. */
+static bool read_placed(struct reader *reader, uint32_t *transaction, uint32_t *place)
+{
+    struct iso_json_number number;
+    if (!iso_json_enter_array(&reader->json) || !next_element(reader) ||
+        !read_transaction(reader, false, transaction) || !next_element(reader) ||
+        !iso_json_integer(&reader->json, &number))
+        return false;
+    if (number.negative || number.bits >= ISO_NONE)
+        return wrong(reader, "a place in a list");
+    *place = (uint32_t)number.bits;
+    return end_array(reader);
+}
+
+static bool read_terms(struct reader *reader, struct iso_literal *literal)
+{
+    switch (literal->kind) {
+    case ISO_LITERAL_BEFORE:
+        return read_event_pair(reader, &literal->a, &literal->b);
+    case ISO_LITERAL_PLACED:
+    case ISO_LITERAL_NOT_PLACED:
+        return read_placed(reader, &literal->a, &literal->b);
+    default:
+        return read_transaction_pair(reader, &literal->a, &literal->b);
+    }
+}
+
+/* ["7",2]: an operation of a transaction. */
+static bool read_operation(struct reader *reader, uint32_t *transaction, uint32_t *operation)
+{
+    struct iso_json_number number;
+    const struct iso_history *history = reader->history;
+    if (!iso_json_enter_array(&reader->json) || !next_element(reader) ||
+        !read_transaction(reader, false, transaction) || !next_element(reader) ||
+        !iso_json_integer(&reader->json, &number))
+        return false;
+    uint32_t first = history->first_operation[*transaction], end = history->first_operation[*transaction + 1];
+    if (number.negative || number.bits >= end - first) {
+        struct iso_json_text text = {"beyond its transaction's last", 29};
+        return missing(reader, "an operation", &text);
+    }
+    *operation = first + (uint32_t)number.bits;
+    return end_array(reader);
+}
+
+/* A member is to be there once. */
+static bool mark(struct reader *reader, unsigned member, unsigned *seen)
+{
+    if (*seen & member)
+        return wrong(reader, "no member twice");
+    *seen |= member;
+    return true;
+}
+
+static int find_name(const char *const *names, int count, const struct iso_json_text *text)
+{
+    for (int i = 0; i < count; i++) {
+        if (iso_json_text_is(text, names[i]))
+            return i;
+    }
+    return -1;
+}
+
+static bool read_literal(struct reader *reader)
+{
+    struct iso_json_text name;
+    struct iso_literal literal = {.key = ISO_NONE};
+    int kind = -1;
+    if (!iso_json_enter_object(&reader->json))
+        return false;
+    while (iso_json_member(&reader->json, &name)) {
+        if (iso_json_text_is(&name, "key") && literal.key == ISO_NONE) {
+            if (!read_key(reader, &literal.key))
+                return false;
+            continue;
+        }
+        int found = find_name(evidence_literal_names, EVIDENCE_LITERALS, &name);
+        if (found < 0 || kind >= 0)
+            return wrong(reader,
+                         "one of \"order\", \"reads\", \"not_reads\", \"before\", \"placed\", \"not_placed\", and "
+                         "\"key\"");
+        kind = found;
+        literal.kind = (enum iso_literal_kind)kind;
+        if (!read_terms(reader, &literal))
+            return false;
+    }
+    bool reads = literal.kind == ISO_LITERAL_READS || literal.kind == ISO_LITERAL_NOT_READS;
+    if (reader->json.code == ISO_JSON_FINE && (kind < 0 || (literal.b == ISO_NONE && !reads) ||
+                                               (literal.key == ISO_NONE) != (literal.kind == ISO_LITERAL_BEFORE)))
+        return wrong(reader, "a whole literal");
+    iso_evidence_literal(reader->evidence, literal);
+    return reader->json.code == ISO_JSON_FINE;
+}
+
+enum { TYPE = 1, FROM = 2, TO = 4, KEY = 8, VIA = 16 };
+
+/* 0: no member of an edge. */
+static unsigned edge_member(const struct iso_json_text *name)
+{
+    static const char *const names[] = {"type", "from", "to", "key", "via"};
+    int found = find_name(names, 5, name);
+    return found < 0 ? 0 : 1u << found;
+}
+
+static bool read_edge(struct reader *reader)
+{
+    struct iso_json *json = &reader->json;
+    struct iso_json_text name, text;
+    struct iso_edge edge = {.from = ISO_NONE, .to = ISO_NONE, .key = ISO_NONE, .via = ISO_NONE};
+    unsigned seen = 0;
+    int kind = -1;
+    if (!iso_json_enter_object(json))
+        return false;
+    while (iso_json_member(json, &name)) {
+        bool fine;
+        if (!mark(reader, edge_member(&name), &seen)) {
+            fine = false;
+        } else if (iso_json_text_is(&name, "type")) {
+            fine = iso_json_string(json, &text) && (kind = find_name(evidence_edge_names, EVIDENCE_EDGES, &text)) >= 0;
+            fine = fine || wrong(reader, "\"own\", \"so\", \"rt\", \"wr\", \"ww\", \"rw\" or \"before\"");
+        } else if (iso_json_text_is(&name, "from")) {
+            fine = read_event(reader, &edge.from);
+        } else if (iso_json_text_is(&name, "to")) {
+            fine = read_event(reader, &edge.to);
+        } else if (iso_json_text_is(&name, "key")) {
+            fine = read_key(reader, &edge.key);
+        } else {
+            fine = iso_json_text_is(&name, "via") ? read_transaction(reader, true, &edge.via)
+                                                  : wrong(reader, "type, from, to, key or via");
+        }
+        if (!fine)
+            return false;
+    }
+    unsigned expected = TYPE | FROM | TO;
+    if (kind == ISO_EDGE_WR || kind == ISO_EDGE_WW || kind == ISO_EDGE_RW)
+        expected |= KEY | (kind == ISO_EDGE_RW ? VIA : 0);
+    if (json->code == ISO_JSON_FINE && (kind < 0 || seen != expected))
+        return wrong(reader, "a whole edge");
+    edge.kind = (enum iso_edge_kind)(kind < 0 ? 0 : kind);
+    iso_evidence_edge(reader->evidence, edge);
+    return json->code == ISO_JSON_FINE;
+}
+
+static bool read_each(struct reader *reader, bool (*read)(struct reader *))
+{
+    if (!iso_json_enter_array(&reader->json))
+        return false;
+    while (iso_json_element(&reader->json)) {
+        if (!read(reader))
+            return false;
+    }
+    return reader->json.code == ISO_JSON_FINE;
+}
+
+static bool add_event(struct reader *reader)
+{
+    uint32_t event;
+    if (!read_event(reader, &event))
+        return false;
+    iso_evidence_event(reader->evidence, event);
+    return true;
+}
+
+static bool start_lemma(struct reader *reader)
+{
+    struct iso_json_text text;
+    if (!iso_json_string(&reader->json, &text))
+        return false;
+    int kind = find_name(evidence_lemma_names, EVIDENCE_LEMMAS, &text);
+    if (kind < 0)
+        return wrong(reader, "\"cycle\", \"list\", \"propagation\" or \"versions\"");
+    iso_evidence_lemma(reader->evidence, (enum iso_lemma_kind)kind, ISO_NONE);
+    reader->last_is_lemma = true;
+    return true;
+}
+
+static bool start_finding(struct reader *reader)
+{
+    struct iso_json_text text;
+    if (reader->evidence->finding.kind != ISO_FINDING_NONE)
+        return wrong(reader, "one finding");
+    if (!iso_json_string(&reader->json, &text))
+        return false;
+    for (int kind = ISO_FINDING_INT; kind < ISO_FINDINGS; kind++) {
+        if (iso_json_text_is(&text, iso_finding_name((enum iso_finding_kind)kind))) {
+            reader->evidence->finding = (struct iso_finding){
+                .kind = (enum iso_finding_kind)kind, .transaction = ISO_NONE, .operation = ISO_NONE, .other = ISO_NONE};
+            return true;
+        }
+    }
+    return wrong(reader, "the name of a finding");
+}
+
+static bool read_subject(struct reader *reader)
+{
+    uint32_t transaction = ISO_NONE, operation = ISO_NONE;
+    if (!read_operation(reader, &transaction, &operation))
+        return false;
+    struct iso_evidence *evidence = reader->evidence;
+    if (reader->last_is_lemma) {
+        evidence->lemmas[evidence->lemma_count - 1].operation = operation;
+    } else {
+        evidence->finding.transaction = transaction;
+        evidence->finding.operation = operation;
+    }
+    return true;
+}
+
+enum { ORDER = 1, FINDING = 2, LEMMA = 4, LITERALS = 8, EDGES = 16, READ = 32, OTHER = 64 };
+
+/* 0: no member of the body. */
+static unsigned body_member(const struct iso_json_text *name)
+{
+    static const char *const names[] = {"order", "finding", "lemma", "literals", "edges", "read", "other"};
+    int found = find_name(names, 7, name);
+    return found < 0 ? 0 : 1u << found;
+}
+
+/* Which members a line has: all that its kind has, and no other. */
+static bool is_whole(const struct reader *reader, unsigned seen)
+{
+    const struct iso_evidence *evidence = reader->evidence;
+    if (!reader->last_is_lemma)
+        return seen == ORDER || seen == (FINDING | READ | OTHER);
+    const struct iso_lemma *lemma = &evidence->lemmas[evidence->lemma_count - 1];
+    static const unsigned expected[EVIDENCE_LEMMAS] = {LEMMA | LITERALS | EDGES, LEMMA | LITERALS | READ,
+                                                       LEMMA | LITERALS, LEMMA | LITERALS};
+    return seen == expected[lemma->kind];
+}
+
+/* A line of the body: "order", "finding" or "lemma" comes first and says what the rest belongs to. */
+static bool read_body(struct reader *reader)
+{
+    struct iso_json_text name;
+    unsigned seen = 0;
+    bool begun = false;
+    reader->last_is_lemma = false;
+    if (!iso_json_enter_object(&reader->json))
+        return false;
+    while (iso_json_member(&reader->json, &name)) {
+        bool fine;
+        if (!mark(reader, body_member(&name), &seen))
+            fine = false;
+        else if (!begun && iso_json_text_is(&name, "order"))
+            fine = read_each(reader, add_event);
+        else if (!begun && iso_json_text_is(&name, "finding"))
+            fine = start_finding(reader);
+        else if (!begun && iso_json_text_is(&name, "lemma"))
+            fine = start_lemma(reader);
+        else if (reader->last_is_lemma && iso_json_text_is(&name, "literals"))
+            fine = read_each(reader, read_literal);
+        else if (reader->last_is_lemma && iso_json_text_is(&name, "edges"))
+            fine = read_each(reader, read_edge);
+        else if (begun && iso_json_text_is(&name, "read"))
+            fine = read_subject(reader);
+        else if (begun && iso_json_text_is(&name, "other"))
+            fine = read_transaction(reader, true, &reader->evidence->finding.other);
+        else
+            fine = wrong(reader, "\"order\", \"finding\" or \"lemma\" first, and then what belongs to it");
+        if (!fine)
+            return false;
+        begun = true;
+    }
+    if (reader->json.code == ISO_JSON_FINE && !is_whole(reader, seen))
+        return wrong(reader, "a whole order, finding (read, other) or lemma (literals, and edges or read)");
+    return reader->json.code == ISO_JSON_FINE;
+}
+
+static bool read_level(struct reader *reader)
+{
+    struct iso_json_text text;
+    if (!iso_json_string(&reader->json, &text))
+        return false;
+    for (int model = 0; model < ISO_MODELS; model++) {
+        if (iso_json_text_is(&text, iso_model_name((enum iso_model)model))) {
+            reader->evidence->model = (enum iso_model)model;
+            return true;
+        }
+    }
+    return wrong(reader, "the name of a level");
+}
+
+enum { HEADER = 15, VERSIONS = 16 }; /* members of the header that it has to have, and one that it may */
+
+static bool read_header_member(struct reader *reader, const struct iso_json_text *name, unsigned *seen)
+{
+    struct iso_json_number number;
+    struct iso_json_text text;
+    if (iso_json_text_is(name, "isochron_evidence")) {
+        return mark(reader, 1, seen) && iso_json_integer(&reader->json, &number) &&
+               (number.bits == ISO_EVIDENCE_VERSION || wrong(reader, "evidence of version 1"));
+    }
+    if (iso_json_text_is(name, "level"))
+        return mark(reader, 2, seen) && read_level(reader);
+    if (iso_json_text_is(name, "drift")) {
+        bool fine = mark(reader, 4, seen) && iso_json_integer(&reader->json, &number);
+        reader->evidence->drift = fine ? number.bits : 0;
+        return fine && (!number.negative || wrong(reader, "no negative drift"));
+    }
+    if (iso_json_text_is(name, "versions")) {
+        bool fine = mark(reader, VERSIONS, seen) && iso_json_string(&reader->json, &text);
+        reader->evidence->versions_by_commit = fine;
+        return fine && (iso_json_text_is(&text, "commits") || wrong(reader, "\"commits\""));
+    }
+    if (!iso_json_text_is(name, "verdict"))
+        return wrong(reader, "isochron_evidence, level, drift, versions or verdict");
+    if (!mark(reader, 8, seen) || !iso_json_string(&reader->json, &text))
+        return false;
+    reader->evidence->accepts = iso_json_text_is(&text, "holds");
+    return reader->evidence->accepts || iso_json_text_is(&text, "violated") ||
+           wrong(reader, "\"holds\" or \"violated\"");
+}
+
+static bool read_header(struct reader *reader)
+{
+    struct iso_json_text name;
+    unsigned seen = 0;
+    if (!iso_json_enter_object(&reader->json))
+        return false;
+    while (iso_json_member(&reader->json, &name)) {
+        if (!read_header_member(reader, &name, &seen))
+            return false;
+    }
+    reader->header = true;
+    if (reader->json.code == ISO_JSON_FINE && (seen & HEADER) != HEADER)
+        return wrong(reader, "a header with isochron_evidence, level, drift and verdict");
+    return reader->json.code == ISO_JSON_FINE;
+}
+
+static enum iso_status read_lines(struct reader *reader)
+{
+    struct iso_json *json = &reader->json;
+    iso_json_start(json, reader->file.bytes, reader->file.length);
+    while (iso_json_space(json)) {
+        if (!(reader->header ? read_body(reader) : read_header(reader))) {
+            if (reader->error->status != ISO_OK)
+                return reader->error->status;
+            return iso_whole_file_json_fail(reader->path, &reader->file, json, reader->error);
+        }
+    }
+    if (!reader->header)
+        return iso_error_set(reader->error, ISO_BAD_INPUT, "%s: empty, expected evidence", reader->path);
+    return ISO_OK;
+}
+
+enum iso_status iso_evidence_read(const char *path, const struct iso_history *history, struct iso_evidence *evidence,
+                                  struct iso_error *error)
+{
+    struct reader reader = {.path = path, .history = history, .evidence = evidence, .error = error};
+    enum iso_status status = iso_whole_file_read(&reader.file, path, error);
+    if (status != ISO_OK)
+        return status;
+    index_tids(&reader);
+    iso_json_init(&reader.json);
+    status = read_lines(&reader);
+    /* What says that it is evidence and is broken confirms nothing. */
+    if (status == ISO_BAD_INPUT && memmem(reader.file.bytes, reader.file.length, "\"isochron_evidence\"", 19))
+        status = error->status = ISO_VIOLATED;
+    iso_json_release(&reader.json);
+    iso_free(reader.slots);
+    iso_whole_file_release(&reader.file);
+    return status;
+}

@@ -1,0 +1,205 @@
+#include "formats/plain.h"
+
+#include "base/memory.h"
+
+static bool is_number(const struct iso_history *history, iso_atom atom, uint64_t *number)
+{
+    if (atom == ISO_ABSENT)
+        return false;
+    *number = atom;
+    if (!(atom & ISO_ATOM_TABLE))
+        return true;
+    *number = history->atoms.payload[atom & ~ISO_ATOM_TABLE];
+    return history->atoms.form[atom & ~ISO_ATOM_TABLE] == ISO_FORM_UNSIGNED;
+}
+
+iso_atom *plain_initial_values(const struct iso_history *history)
+{
+    iso_atom *initial = iso_allocate(((size_t)history->key_count + 1) * sizeof *initial);
+    for (uint32_t key = 0; key < history->key_count; key++)
+        initial[key] = iso_key_is_list(history, key) ? ISO_ABSENT : history->initial_value;
+    for (uint32_t i = 0; i < history->initial_count; i++)
+        initial[history->initial_key[i]] = history->initial_of_key[i];
+    return initial;
+}
+
+bool plain_says(const struct plain *plain, uint32_t transaction, uint32_t operation)
+{
+    return iso_status_of(plain->history, transaction) == ISO_COMMITTED ||
+           iso_kind_writes(plain->history->kind[operation]);
+}
+
+enum iso_status plain_refuse(const struct iso_history *history, uint32_t transaction, enum iso_format format,
+                             const char *what, struct iso_error *error)
+{
+    char place[512];
+    iso_history_place_text(history, transaction, place, sizeof place);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: %s, which format %s cannot say", place, what,
+                         iso_format_name(format));
+}
+
+enum iso_status plain_check_known(const struct iso_history *history, enum iso_format format, struct iso_error *error)
+{
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        if (iso_marks_of(history, t) & ISO_MARK_CDC_WRITES)
+            return plain_refuse(history, t, format, "only a change stream knows all that the transaction wrote", error);
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+            if (iso_kind_of(history, o) == ISO_WRITE && iso_atom_is_unknown(&history->atoms, history->value[o]))
+                return plain_refuse(history, t, format, "the transaction writes a value that nobody knows", error);
+    }
+    return ISO_OK;
+}
+
+static enum iso_status number_values(struct plain *plain, enum iso_format format, unsigned abilities,
+                                     struct iso_error *error)
+{
+    const struct iso_history *history = plain->history;
+    uint64_t number;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            uint32_t key = history->key[o], value = history->value[o];
+            if (iso_key_is_list(history, key))
+                return plain_refuse(history, t, format, "the history has lists", error);
+            if (!plain_says(plain, t, o))
+                continue;
+            if (value != plain->initial[key]) {
+                plain->rename_values |= !is_number(history, value, &number) || number == 0 ||
+                                        (number > INT64_MAX && (abilities & PLAIN_SIGNED));
+                plain->value_count +=
+                    iso_atom_index_get(plain->values, value, plain->value_count) == plain->value_count;
+            } else if (iso_kind_writes(history->kind[o]) && !(abilities & PLAIN_REWRITES_INITIAL)) {
+                return plain_refuse(history, t, format, "the transaction writes the value that the key starts with",
+                                    error);
+            }
+        }
+    }
+    return ISO_OK;
+}
+
+static void check_names(struct plain *plain, unsigned abilities)
+{
+    const struct iso_history *history = plain->history;
+    uint64_t number;
+    for (uint32_t key = 0; key < history->key_count; key++)
+        plain->rename_keys |=
+            !is_number(history, history->key_atom[key], &number) || (number > INT64_MAX && (abilities & PLAIN_SIGNED));
+    for (uint32_t t = 0; t < history->transaction_count; t++)
+        plain->rename_tids |= !is_number(history, history->tid[t], &number);
+}
+
+static void add_place(struct plain *plain, uint32_t transaction, uint32_t session)
+{
+    plain->places[plain->place_count++] = (struct plain_place){transaction, session};
+    plain->session_count = session + 1;
+}
+
+static bool takes_part(const struct plain *plain, uint32_t t, unsigned abilities)
+{
+    uint8_t status = iso_status_of(plain->history, t);
+    if (status == ISO_UNKNOWN)
+        return plain->history->flags[t] & ISO_WRITES;
+    return status == ISO_COMMITTED || (abilities & PLAIN_ABORTED);
+}
+
+/* Nobody waits for a transaction of unknown outcome; so it stays in its session only behind all that committed. */
+static void set_session(struct plain *plain, uint32_t session, unsigned abilities, struct iso_history_loss *loss)
+{
+    const struct iso_history *history = plain->history;
+    uint32_t first = history->session_first[session], end = history->session_first[session + 1];
+    uint32_t number = plain->session_count, last = first;
+    for (uint32_t i = first; i < end; i++) {
+        if (iso_status_of(history, history->session_order[i]) == ISO_COMMITTED)
+            last = i;
+    }
+    bool stays = false; /* one did: the next ones would wait for it */
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t t = history->session_order[i];
+        bool unknown = iso_status_of(history, t) == ISO_UNKNOWN;
+        loss->aborted += iso_status_of(history, t) == ISO_ABORTED && !(abilities & PLAIN_ABORTED);
+        if (!takes_part(plain, t, abilities) || (unknown && (i < last || stays)))
+            continue;
+        stays |= unknown;
+        add_place(plain, t, number);
+    }
+}
+
+static void set_places(struct plain *plain, unsigned abilities, struct iso_history_loss *loss)
+{
+    const struct iso_history *history = plain->history;
+    bool *placed = iso_allocate_zeroed((size_t)history->transaction_count + 1, sizeof *placed);
+    plain->places = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *plain->places);
+    for (uint32_t s = 0; s < history->session_count; s++)
+        set_session(plain, s, abilities, loss);
+    for (uint32_t i = 0; i < plain->place_count; i++)
+        placed[plain->places[i].transaction] = true;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        bool unknown = iso_status_of(history, t) == ISO_UNKNOWN;
+        loss->unknown += unknown && !takes_part(plain, t, abilities);
+        if (!unknown || !takes_part(plain, t, abilities))
+            continue;
+        loss->unknown_as_committed++;
+        if (placed[t])
+            continue;
+        add_place(plain, t, plain->session_count);
+        loss->unknown_moved++;
+    }
+    iso_free(placed);
+}
+
+enum iso_status plain_init(struct plain *plain, const struct iso_history *history, enum iso_format format,
+                           unsigned abilities, struct iso_history_loss *loss, struct iso_error *error)
+{
+    *plain = (struct plain){.history = history, .values = iso_atom_index_new()};
+    plain->initial = plain_initial_values(history);
+    check_names(plain, abilities);
+    enum iso_status status = number_values(plain, format, abilities, error);
+    if (status != ISO_OK)
+        return status;
+    set_places(plain, abilities, loss);
+    loss->renamed_keys = plain->rename_keys ? history->key_count : 0;
+    loss->renamed_values = plain->rename_values ? plain->value_count : 0;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        loss->timestamps += (history->flags[t] & ISO_HAS_STS) != 0;
+        loss->clocks += (history->begun && history->begun[t]) || (history->ended && history->ended[t]);
+    }
+    return ISO_OK;
+}
+
+void plain_release(struct plain *plain)
+{
+    iso_free(plain->initial);
+    iso_free(plain->places);
+    iso_atom_index_free(plain->values);
+}
+
+uint64_t plain_key(const struct plain *plain, uint32_t operation)
+{
+    uint64_t number = 0;
+    uint32_t key = plain->history->key[operation];
+    if (plain->rename_keys)
+        return key + 1u;
+    is_number(plain->history, plain->history->key_atom[key], &number);
+    return number;
+}
+
+uint64_t plain_tid(const struct plain *plain, uint32_t transaction)
+{
+    uint64_t number = 0;
+    if (plain->rename_tids)
+        return transaction + 1u;
+    is_number(plain->history, plain->history->tid[transaction], &number);
+    return number;
+}
+
+bool plain_value(const struct plain *plain, uint32_t operation, uint64_t *number)
+{
+    iso_atom value = plain->history->value[operation];
+    *number = 0;
+    if (value == plain->initial[plain->history->key[operation]])
+        return false;
+    if (plain->rename_values)
+        *number = iso_atom_index_find(plain->values, value) + 1u;
+    else
+        is_number(plain->history, value, number);
+    return true;
+}

@@ -1,0 +1,82 @@
+/* dbcop's bincode: little-endian numbers of 8 bytes; see format_dbcop.c. */
+#include <string.h>
+
+#include "formats/plain.h"
+#include "formats/write_history_private.h"
+
+static void put(struct iso_output *output, uint64_t number)
+{
+    iso_output_bytes(output, (const char *)&number, sizeof number);
+}
+
+static void put_text(struct iso_output *output, const char *text)
+{
+    put(output, strlen(text));
+    iso_output_text(output, text);
+}
+
+/* The times are those of nothing: a history does not know when it was recorded. */
+static void put_header(struct iso_output *output, const struct plain *plain)
+{
+    put(output, 0);
+    put(output, plain->session_count);
+    put(output, plain->history->key_count);
+    put(output, plain->place_count);
+    put(output, plain->history->operation_count);
+    put_text(output, "converted by isochron");
+    put_text(output, "1970-01-01T00:00:00+00:00");
+    put_text(output, "1970-01-01T00:00:00+00:00");
+    put(output, plain->session_count);
+}
+
+static void put_event(struct iso_output *output, const struct plain *plain, uint32_t operation)
+{
+    uint64_t value;
+    plain_value(plain, operation, &value);
+    iso_output_char(output, iso_kind_writes(plain->history->kind[operation]) ? 1 : 0);
+    put(output, plain_key(plain, operation));
+    put(output, value);
+    iso_output_char(output, 1);
+}
+
+static void put_transaction(struct iso_output *output, const struct plain *plain, uint32_t t)
+{
+    const struct iso_history *history = plain->history;
+    uint64_t count = 0;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+        count += plain_says(plain, t, o);
+    put(output, count);
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        if (plain_says(plain, t, o))
+            put_event(output, plain, o);
+    }
+    iso_output_char(output, iso_status_of(history, t) == ISO_ABORTED ? 0 : 1);
+}
+
+static uint64_t session_length(const struct plain *plain, uint32_t place)
+{
+    uint32_t end = place + 1;
+    while (end < plain->place_count && !plain_starts_session(plain, end))
+        end++;
+    return end - place;
+}
+
+enum iso_status write_dbcop(struct iso_history_writer *writer, const struct iso_history *history,
+                            struct iso_error *error)
+{
+    struct plain plain;
+    enum iso_status status =
+        plain_init(&plain, history, writer->format, PLAIN_REWRITES_INITIAL | PLAIN_ABORTED, &writer->loss, error);
+    if (status == ISO_OK) {
+        put_header(writer->output, &plain);
+        for (uint32_t i = 0; i < plain.place_count; i++) {
+            if (plain_starts_session(&plain, i))
+                put(writer->output, session_length(&plain, i));
+            put_transaction(writer->output, &plain, plain.places[i].transaction);
+        }
+        writer->count += plain.place_count;
+        writer->loss.tids = plain.place_count;
+    }
+    plain_release(&plain);
+    return status;
+}

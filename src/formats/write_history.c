@@ -1,0 +1,337 @@
+#include "history/gtid.h"
+#include "formats/write_history.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "history/snapshot.h"
+#include "formats/plain.h"
+#include "formats/write_history_private.h"
+
+void iso_history_writer_init(struct iso_history_writer *writer, struct iso_output *output, enum iso_format format)
+{
+    *writer = (struct iso_history_writer){.output = output, .format = format};
+}
+
+#define LITERAL(output, text) iso_output_bytes(output, text, sizeof text - 1)
+
+/* A timestamp as it was given, of a history in either of its lives. */
+static struct iso_stamp stamp_of(const struct iso_history *history, uint64_t number, const uint64_t *twin, uint32_t at)
+{
+    if (history->rank_physical && number && number <= history->rank_count)
+        return (struct iso_stamp){history->rank_physical[number],
+                                  history->rank_logical ? history->rank_logical[number] : 0};
+    return (struct iso_stamp){number, twin ? twin[at] : 0};
+}
+
+/* ---- operations, common to both formats ---- */
+
+static void write_list(struct iso_output *output, const struct iso_history *history, uint32_t list)
+{
+    iso_output_char(output, '[');
+    for (uint64_t i = history->list_first[list]; i < history->list_first[list + 1]; i++) {
+        if (i > history->list_first[list])
+            iso_output_char(output, ',');
+        iso_output_atom(output, &history->atoms, history->element[i]);
+    }
+    iso_output_char(output, ']');
+}
+
+static void write_value(struct iso_output *output, const struct iso_history *history, uint32_t operation)
+{
+    LITERAL(output, ",\"v\":");
+    if (iso_kind_of(history, operation) == ISO_READ_LIST)
+        write_list(output, history, history->value[operation]);
+    else
+        iso_output_atom(output, &history->atoms, history->value[operation]);
+}
+
+static void write_kind_and_key(struct iso_output *output, const struct iso_history *history, uint32_t operation,
+                               const char letters[5])
+{
+    LITERAL(output, "{\"t\":\"");
+    iso_output_char(output, letters[iso_kind_of(history, operation)]);
+    LITERAL(output, "\",\"k\":");
+    iso_output_atom(output, &history->atoms, history->key_atom[history->key[operation]]);
+}
+
+/* ---- native ---- */
+
+static void write_native_stamp(struct iso_output *output, const struct iso_history *history, const char *member,
+                               struct iso_stamp stamp)
+{
+    iso_output_text(output, member);
+    if (history->clock != ISO_CLOCK_PAIR) {
+        iso_output_exact(output, stamp.physical);
+        return;
+    }
+    LITERAL(output, "{\"p\":");
+    iso_output_exact(output, stamp.physical);
+    LITERAL(output, ",\"l\":");
+    iso_output_exact(output, stamp.logical);
+    iso_output_char(output, '}');
+}
+
+static void write_snapshot(struct iso_output *output, const struct iso_history *history, uint32_t snapshot)
+{
+    const struct iso_snapshot *one = &history->snapshots[snapshot];
+    size_t size = 48 + 21 * (size_t)one->xip_count;
+    char *text = iso_allocate(size);
+    iso_snapshot_text(history, one, text, size);
+    LITERAL(output, ",\"snapshot\":");
+    iso_output_string(output, text, strlen(text));
+    iso_free(text);
+}
+
+/* Of a value that nobody knows only why. */
+static void write_native_value(struct iso_output *output, const struct iso_history *history, uint32_t operation)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (iso_kind_of(history, operation) != ISO_WRITE ||
+        !iso_atom_is_unknown(&history->atoms, history->value[operation])) {
+        write_value(output, history, operation);
+        return;
+    }
+    const char *text = iso_atom_text(&history->atoms, history->value[operation], buffer, &length);
+    LITERAL(output, ",\"unknown\":");
+    iso_output_string(output, text + 1, length - 1);
+}
+
+static void write_native_operation(struct iso_output *output, const struct iso_history *history, uint32_t operation)
+{
+    uint8_t kind = history->kind[operation];
+    write_kind_and_key(output, history, operation, "rwdar");
+    if (iso_kind_of(history, operation) != ISO_DELETE)
+        write_native_value(output, history, operation);
+    if (kind & ISO_OPERATION_SNAPSHOT)
+        write_snapshot(output, history, (uint32_t)history->ots[operation]);
+    else if (kind & ISO_OPERATION_OTS)
+        write_native_stamp(output, history,
+                           ",\"ots\":", stamp_of(history, history->ots[operation], history->ots_logical, operation));
+    if (kind & ISO_OPERATION_LOCK)
+        LITERAL(output, ",\"lock\":true");
+    iso_output_char(output, '}');
+}
+
+/* A snapshot's place in a binlog. */
+static void write_place(struct iso_output *output, uint64_t place)
+{
+    char name[ISO_BINLOG_PLACE_MAX];
+    iso_binlog_place_text(place, name);
+    LITERAL(output, ",\"snapshot\":\"");
+    iso_output_text(output, name);
+    iso_output_char(output, '"');
+}
+
+static void write_native_head(struct iso_output *output, const struct iso_history *history, uint32_t transaction)
+{
+    static const char *const statuses[] = {NULL, ",\"status\":\"aborted\"", ",\"status\":\"unknown\""};
+    uint8_t flags = history->flags[transaction];
+    LITERAL(output, "{\"tid\":");
+    iso_output_atom(output, &history->atoms, history->tid[transaction]);
+    LITERAL(output, ",\"sid\":");
+    iso_output_atom(output, &history->atoms, history->session_atom[history->session[transaction]]);
+    if (flags & ISO_HAS_SNO) {
+        LITERAL(output, ",\"sno\":");
+        iso_output_exact(output, history->sno[transaction]);
+    }
+    if (iso_marks_of(history, transaction) & ISO_MARK_LOG_START)
+        write_place(output, history->sts[transaction]);
+    else if (flags & ISO_HAS_STS)
+        write_native_stamp(output, history, ",\"sts\":",
+                           stamp_of(history, history->sts[transaction], history->sts_logical, transaction));
+    if (flags & ISO_HAS_CTS)
+        write_native_stamp(output, history, ",\"cts\":",
+                           stamp_of(history, history->cts[transaction], history->cts_logical, transaction));
+    if (history->xid && history->xid[transaction]) {
+        LITERAL(output, ",\"xid\":");
+        iso_output_exact(output, history->xid[transaction]);
+    }
+    if (history->begun && history->begun[transaction]) {
+        LITERAL(output, ",\"begin\":");
+        iso_output_exact(output, history->begun[transaction] - 1);
+    }
+    if (history->ended && history->ended[transaction]) {
+        LITERAL(output, ",\"end\":");
+        iso_output_exact(output, history->ended[transaction] - 1);
+    }
+    if (history->snapshot && history->snapshot[transaction] != ISO_NONE)
+        write_snapshot(output, history, history->snapshot[transaction]);
+    if (flags & ISO_STATUS_MASK)
+        iso_output_text(output, statuses[flags & ISO_STATUS_MASK]);
+    if (iso_marks_of(history, transaction) & ISO_MARK_CDC_WRITES)
+        LITERAL(output, ",\"writes\":\"cdc\"");
+    if (history->whole_rows && history->first_operation[transaction] < history->first_operation[transaction + 1])
+        LITERAL(output, ",\"whole\":true");
+}
+
+static void write_native(struct iso_history_writer *writer, const struct iso_history *history)
+{
+    struct iso_output *output = writer->output;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        write_native_head(output, history, t);
+        LITERAL(output, ",\"ops\":[");
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            if (o > history->first_operation[t])
+                iso_output_char(output, ',');
+            write_native_operation(output, history, o);
+        }
+        LITERAL(output, "]}\n");
+        writer->count++;
+    }
+}
+
+/* ---- TimeKiller ---- */
+
+static void count_loss(struct iso_history_loss *loss, const struct iso_history *history, uint32_t operation)
+{
+    bool string_key = iso_atom_is_string(&history->atoms, history->key_atom[history->key[operation]]);
+    uint8_t kind = iso_kind_of(history, operation);
+    bool string_value = kind != ISO_READ_LIST && history->value[operation] != ISO_ABSENT &&
+                        iso_atom_is_string(&history->atoms, history->value[operation]);
+    loss->strings += string_key || string_value;
+    loss->deletes += kind == ISO_DELETE;
+    loss->own_times += (history->kind[operation] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK)) != 0;
+}
+
+static void write_pair(struct iso_output *output, const char *member, struct iso_stamp stamp)
+{
+    iso_output_text(output, member);
+    iso_output_exact(output, stamp.physical);
+    LITERAL(output, ",\"l\":");
+    iso_output_exact(output, stamp.logical);
+    iso_output_char(output, '}');
+}
+
+static void write_timekiller_transaction(struct iso_history_writer *writer, const struct iso_history *history,
+                                         uint32_t transaction)
+{
+    struct iso_output *output = writer->output;
+    iso_output_text(output, writer->count++ ? ",\n{\"tid\":" : "[\n{\"tid\":");
+    iso_output_atom(output, &history->atoms, history->tid[transaction]);
+    LITERAL(output, ",\"sid\":");
+    iso_output_atom(output, &history->atoms, history->session_atom[history->session[transaction]]);
+    write_pair(output,
+               ",\"sts\":{\"p\":", stamp_of(history, history->sts[transaction], history->sts_logical, transaction));
+    write_pair(output,
+               ",\"cts\":{\"p\":", stamp_of(history, history->cts[transaction], history->cts_logical, transaction));
+    LITERAL(output, ",\"ops\":[");
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+        if (o > history->first_operation[transaction])
+            iso_output_char(output, ',');
+        write_kind_and_key(output, history, o, "rwwar");
+        write_value(output, history, o);
+        iso_output_char(output, '}');
+        count_loss(&writer->loss, history, o);
+    }
+    LITERAL(output, "]}");
+    writer->loss.snos += (history->flags[transaction] & ISO_HAS_SNO) != 0;
+    writer->loss.clocks +=
+        (history->begun && history->begun[transaction]) || (history->ended && history->ended[transaction]);
+    writer->loss.snapshots += history->snapshot && history->snapshot[transaction] != ISO_NONE;
+}
+
+/* The transaction that stands in the place of transaction `t`: each session's in session order, in the places
+ * that the session has. `next` counts the places taken of each session. */
+static uint32_t in_session_order(const struct iso_history *history, uint32_t *next, uint32_t t)
+{
+    if (!next)
+        return t;
+    uint32_t session = history->session[t];
+    return history->session_order[history->session_first[session] + next[session]++];
+}
+
+static enum iso_status check_timestamps(const struct iso_history *history, uint32_t transaction,
+                                        struct iso_error *error)
+{
+    char place[512];
+    uint8_t missing = (ISO_HAS_STS | ISO_HAS_CTS) & ~history->flags[transaction];
+    if (!missing)
+        return ISO_OK;
+    iso_history_place_text(history, transaction, place, sizeof place);
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "%s: the transaction has no %s timestamp; TimeKiller's format cannot do without", place,
+                         missing & ISO_HAS_STS ? "start" : "commit");
+}
+
+static enum iso_status write_timekiller(struct iso_history_writer *writer, const struct iso_history *history,
+                                        struct iso_error *error)
+{
+    enum iso_status status = ISO_OK;
+    uint32_t *next = history->finished ? iso_allocate_zeroed(history->session_count + 1u, sizeof *next) : NULL;
+    for (uint32_t i = 0; i < history->transaction_count && status == ISO_OK; i++) {
+        uint32_t t = in_session_order(history, next, i);
+        writer->loss.aborted += iso_status_of(history, t) == ISO_ABORTED;
+        writer->loss.unknown += iso_status_of(history, t) == ISO_UNKNOWN;
+        if (iso_status_of(history, t) != ISO_COMMITTED)
+            continue;
+        status = check_timestamps(history, t, error);
+        if (status == ISO_OK)
+            write_timekiller_transaction(writer, history, t);
+    }
+    iso_free(next);
+    return status;
+}
+
+enum iso_status iso_history_writer_add(struct iso_history_writer *writer, const struct iso_history *history,
+                                       struct iso_error *error)
+{
+    assert(history->finished || iso_format_is_native(writer->format));
+    if (writer->format != ISO_FORMAT_NATIVE && plain_check_known(history, writer->format, error) != ISO_OK)
+        return error->status;
+    switch (writer->format) {
+    case ISO_FORMAT_NATIVE:
+        write_native(writer, history);
+        return ISO_OK;
+    case ISO_FORMAT_TIMEKILLER:
+        return write_timekiller(writer, history, error);
+    case ISO_FORMAT_DBCOP:
+        return write_dbcop(writer, history, error);
+    case ISO_FORMAT_ELLE_EDN:
+    case ISO_FORMAT_ELLE_JSON:
+        return write_elle(writer, history, error);
+    default:
+        return write_text(writer, history, error);
+    }
+}
+
+void iso_history_writer_end(struct iso_history_writer *writer)
+{
+    if (writer->format == ISO_FORMAT_TIMEKILLER)
+        iso_output_text(writer->output, writer->count ? "\n]\n" : "[]\n");
+}
+
+uint64_t iso_history_write_initial(struct iso_output *output, const struct iso_history *history)
+{
+    iso_atom *initial = plain_initial_values(history);
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < history->initial_count; i++) {
+        if (history->initial_is_append[i])
+            initial[history->initial_key[i]] = ISO_ABSENT;
+    }
+    LITERAL(output, "{\"ops\":[");
+    for (uint32_t key = 0; key < history->key_count; key++) {
+        if (initial[key] == ISO_ABSENT)
+            continue;
+        iso_output_text(output, count++ ? ",\n{\"t\":\"w\",\"k\":" : "\n{\"t\":\"w\",\"k\":");
+        iso_output_atom(output, &history->atoms, history->key_atom[key]);
+        LITERAL(output, ",\"v\":");
+        iso_output_atom(output, &history->atoms, initial[key]);
+        iso_output_char(output, '}');
+    }
+    for (uint32_t i = 0; i < history->initial_count; i++) {
+        if (!history->initial_is_append[i])
+            continue;
+        iso_output_text(output, count++ ? ",\n{\"t\":\"a\",\"k\":" : "\n{\"t\":\"a\",\"k\":");
+        iso_output_atom(output, &history->atoms, history->key_atom[history->initial_key[i]]);
+        LITERAL(output, ",\"v\":");
+        iso_output_atom(output, &history->atoms, history->initial_of_key[i]);
+        iso_output_char(output, '}');
+    }
+    LITERAL(output, "]}\n");
+    iso_free(initial);
+    return count;
+}

@@ -1,0 +1,27 @@
+/* Which anomalies are planted in a history, how many and where; and where they came to be. */
+#ifndef ISO_GENERATE_PLANT_H
+#define ISO_GENERATE_PLANT_H
+
+#include "generate/anomaly.h"
+#include "iso/error.h"
+
+/* `count` anomalies of a kind. */
+struct iso_plant {
+    const struct iso_anomaly *anomaly;
+    uint32_t count;
+    bool everywhere; /* spread evenly; else all at */
+    uint64_t place;  /* once so many transactions have begun */
+};
+
+/* One that was planted: transaction i of its script has tid first_tid + i, keys x and y are first_key and the
+ * next. */
+struct iso_planted {
+    const struct iso_anomaly *anomaly;
+    uint64_t first_tid, first_key;
+};
+
+/* NAME[:COUNT][@PLACE]; PLACE is a share of the run (with a decimal point) or a number of transactions. */
+enum iso_status iso_plant_parse(const char *text, uint32_t transactions, struct iso_plant *plant,
+                                struct iso_error *error);
+
+#endif

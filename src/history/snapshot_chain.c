@@ -1,0 +1,247 @@
+/* The snapshots of a finished history in their order, and the places of transactions by them (snapshot.h). */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include "history/history_private.h"
+#include "history/snapshot_order.h"
+
+/* A committed transaction's xid. */
+struct committed {
+    uint64_t xid;
+    uint32_t transaction;
+};
+
+/* A snapshot somebody committed used, in the chain. */
+struct link {
+    uint32_t snapshot, owner;
+    uint64_t seen; /* how many committed xids */
+};
+
+struct chain {
+    struct iso_history *history;
+    struct committed *committed;
+    uint32_t committed_count;
+    struct link *links;
+    uint32_t link_count, link_capacity;
+    uint64_t *place; /* by snapshot: its position; 0: not placed */
+    uint32_t breach_capacity;
+};
+
+static int compare_committed(const void *left, const void *right)
+{
+    const struct committed *a = left, *b = right;
+    return a->xid < b->xid ? -1 : a->xid > b->xid;
+}
+
+static enum iso_status collect_committed(struct chain *chain, struct iso_error *error)
+{
+    struct iso_history *history = chain->history;
+    chain->committed = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *chain->committed);
+    for (uint32_t t = 0; history->xid && t < history->transaction_count; t++) {
+        if (history->xid[t] && iso_status_of(history, t) == ISO_COMMITTED)
+            chain->committed[chain->committed_count++] = (struct committed){history->xid[t], t};
+    }
+    qsort(chain->committed, chain->committed_count, sizeof *chain->committed, compare_committed);
+    for (uint32_t i = 1; i < chain->committed_count; i++) {
+        if (chain->committed[i].xid != chain->committed[i - 1].xid)
+            continue;
+        char first[512], second[512];
+        iso_history_place_text(history, chain->committed[i - 1].transaction, first, sizeof first);
+        iso_history_place_text(history, chain->committed[i].transaction, second, sizeof second);
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "%s: xid %llu occurs here and at %s; an xid belongs to one transaction", second,
+                             (unsigned long long)chain->committed[i].xid, first);
+    }
+    return ISO_OK;
+}
+
+static struct iso_sorted committed_xids(const struct chain *chain)
+{
+    return (struct iso_sorted){&chain->committed->xid, sizeof *chain->committed, chain->committed_count};
+}
+
+static uint64_t next_committed(const void *context, uint64_t from, uint64_t end)
+{
+    const struct chain *chain = context;
+    struct iso_sorted xids = committed_xids(chain);
+    uint32_t at = iso_sorted_below(&xids, from);
+    return at < chain->committed_count && chain->committed[at].xid < end ? chain->committed[at].xid : 0;
+}
+
+static uint64_t only_in(const struct chain *chain, const struct iso_snapshot *one, const struct iso_snapshot *other)
+{
+    struct iso_committed committed = {next_committed, chain};
+    return iso_snapshot_only_in(chain->history, one, chain->history, other, &committed);
+}
+
+static uint64_t count_seen(const struct chain *chain, const struct iso_snapshot *snapshot)
+{
+    struct iso_sorted xids = committed_xids(chain);
+    return iso_snapshot_count_seen(chain->history, snapshot, &xids);
+}
+
+static void add_link(struct chain *chain, uint32_t snapshot, uint32_t owner)
+{
+    ISO_GROW_COLUMN(chain->links, chain->link_count, chain->link_capacity);
+    chain->links[chain->link_count++] =
+        (struct link){snapshot, owner, count_seen(chain, &chain->history->snapshots[snapshot])};
+}
+
+static void collect_links(struct chain *chain)
+{
+    const struct iso_history *history = chain->history;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        if (iso_status_of(history, t) != ISO_COMMITTED)
+            continue;
+        if (history->snapshot && history->snapshot[t] != ISO_NONE)
+            add_link(chain, history->snapshot[t], t);
+        if (!(history->flags[t] & ISO_OWN_TIMES) || !history->ots)
+            continue;
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            if (history->kind[o] & ISO_OPERATION_SNAPSHOT)
+                add_link(chain, (uint32_t)history->ots[o], t);
+        }
+    }
+}
+
+/* By what they see; then, so that the order does not depend on the input's, by their own numbers. */
+static int compare_links(const void *left, const void *right, void *context)
+{
+    const struct link *a = left, *b = right;
+    const struct iso_history *history = context;
+    const struct iso_snapshot *x = &history->snapshots[a->snapshot], *y = &history->snapshots[b->snapshot];
+    if (a->seen != b->seen)
+        return a->seen < b->seen ? -1 : 1;
+    int order = iso_snapshot_compare(history, x, y);
+    if (order)
+        return order;
+    return a->owner < b->owner ? -1 : a->owner > b->owner;
+}
+
+static void add_breach(struct chain *chain, struct iso_snapshot_breach breach)
+{
+    struct iso_history *history = chain->history;
+    ISO_GROW(history->breaches, history->breach_count, chain->breach_capacity);
+    history->breaches[history->breach_count++] = breach;
+}
+
+/* Sees what link i sees; same place as the one before where both see the same. */
+static void place_links(struct chain *chain)
+{
+    struct iso_history *history = chain->history;
+    uint64_t place = 0;
+    uint32_t previous = ISO_NONE; /* the last link of the place before */
+    uint64_t only_earlier = 0, only_later = 0;
+    for (uint32_t i = 0; i < chain->link_count; i++) {
+        const struct iso_snapshot *here = &history->snapshots[chain->links[i].snapshot];
+        uint64_t lost = 0, gained = 0;
+        if (i) {
+            const struct iso_snapshot *before = &history->snapshots[chain->links[i - 1].snapshot];
+            lost = only_in(chain, before, here);
+            gained = lost || chain->links[i].seen != chain->links[i - 1].seen ? only_in(chain, here, before) : 0;
+        }
+        if (!i || lost || gained) {
+            place += 2;
+            previous = i ? i - 1 : ISO_NONE;
+            only_earlier = lost;
+            only_later = gained;
+        }
+        chain->place[chain->links[i].snapshot] = place;
+        if (only_earlier)
+            add_breach(chain, (struct iso_snapshot_breach){chain->links[i].owner, chain->links[previous].snapshot,
+                                                           chain->links[i].snapshot, only_earlier, only_later});
+    }
+}
+
+static void set_cts(struct iso_history *history, uint32_t transaction, uint64_t position)
+{
+    history->cts[transaction] = position;
+    history->flags[transaction] |= ISO_HAS_CTS;
+}
+
+/* cts: just below the first snapshot of the chain that sees the xid. Few xids are in progress at a time. */
+static void place_commits(struct chain *chain)
+{
+    struct iso_history *history = chain->history;
+    uint32_t *pending = iso_allocate(((size_t)chain->committed_count + 1) * sizeof *pending);
+    uint32_t pending_count = 0, next = 0;
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < chain->link_count; i++) {
+        const struct iso_snapshot *snapshot = &history->snapshots[chain->links[i].snapshot];
+        uint64_t place = chain->place[chain->links[i].snapshot];
+        uint32_t kept = 0;
+        while (next < chain->committed_count && chain->committed[next].xid < snapshot->xmax)
+            pending[pending_count++] = next++;
+        for (uint32_t p = 0; p < pending_count; p++) {
+            if (iso_snapshot_sees(history, snapshot, chain->committed[pending[p]].xid))
+                set_cts(history, chain->committed[pending[p]].transaction, place - 1);
+            else
+                pending[kept++] = pending[p];
+        }
+        pending_count = kept;
+        last = place;
+    }
+    while (next < chain->committed_count)
+        pending[pending_count++] = next++;
+    for (uint32_t p = 0; p < pending_count; p++)
+        set_cts(history, chain->committed[pending[p]].transaction, last + 1);
+    iso_free(pending);
+}
+
+/* How many links see no more than `seen` committed xids. */
+static uint32_t links_up_to(const struct chain *chain, uint64_t seen)
+{
+    if (!chain->link_count)
+        return 0;
+    return iso_sorted_below(&(struct iso_sorted){&chain->links->seen, sizeof *chain->links, chain->link_count},
+                            seen + 1);
+}
+
+/* Where a snapshot that no committed transaction used stands: with the last link that sees no more than it
+ * does. */
+static uint64_t place_of(const struct chain *chain, uint32_t snapshot)
+{
+    if (chain->place[snapshot])
+        return chain->place[snapshot];
+    uint32_t links = links_up_to(chain, count_seen(chain, &chain->history->snapshots[snapshot]));
+    return links ? chain->place[chain->links[links - 1].snapshot] : 0;
+}
+
+static void place_owners(struct chain *chain)
+{
+    struct iso_history *history = chain->history;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        if (iso_status_of(history, t) == ISO_ABORTED)
+            continue;
+        if (history->snapshot && history->snapshot[t] != ISO_NONE) {
+            history->sts[t] = place_of(chain, history->snapshot[t]);
+            history->flags[t] |= ISO_HAS_STS;
+        }
+        for (uint32_t o = history->first_operation[t]; history->ots && o < history->first_operation[t + 1]; o++) {
+            if (!(history->kind[o] & ISO_OPERATION_SNAPSHOT))
+                continue;
+            history->ots[o] = place_of(chain, (uint32_t)history->ots[o]);
+            history->kind[o] = (uint8_t)((history->kind[o] & ~ISO_OPERATION_SNAPSHOT) | ISO_OPERATION_OTS);
+        }
+    }
+}
+
+enum iso_status history_place_snapshots(struct iso_history *history, struct iso_error *error)
+{
+    struct chain chain = {.history = history};
+    enum iso_status status = collect_committed(&chain, error);
+    if (status == ISO_OK) {
+        chain.place = iso_allocate_zeroed((size_t)history->snapshot_count + 1, sizeof *chain.place);
+        collect_links(&chain);
+        if (chain.link_count)
+            qsort_r(chain.links, chain.link_count, sizeof *chain.links, compare_links, history);
+        place_links(&chain);
+        place_commits(&chain);
+        place_owners(&chain);
+        history->clock = ISO_CLOCK_SNAPSHOT;
+    }
+    iso_free(chain.committed);
+    iso_column_free(chain.links, chain.link_capacity * sizeof *chain.links);
+    iso_free(chain.place);
+    return status;
+}

@@ -1,0 +1,81 @@
+/* What a client wrote without listing it: its transaction's rows become its writes.
+ *
+ * A record with an id of the stream and no writes at all, or one that says "writes":"cdc", leaves them to the stream.
+ * They stand behind its other operations, since nobody says when they were written; so a read of such a key may have
+ * come after the write, and is not judged where it shows one of the transaction's own values.
+ */
+#include "history/copy.h"
+#include "join/join_private.h"
+
+bool join_takes_writes(const struct iso_history *block, uint32_t transaction)
+{
+    bool says = block->marks && block->marks[transaction] & ISO_MARK_CDC_WRITES;
+    bool has_id = block->xid && block->xid[transaction];
+    return says || (has_id && !(block->flags[transaction] & ISO_WRITES));
+}
+
+/* Whether a read shows what the transaction itself wrote, as far as the stream tells. */
+static bool shows_own(struct iso_join *join, const struct join_transaction *transaction, uint32_t key, iso_atom value)
+{
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
+        if (join->rows.list[r].key == key &&
+            (join->rows.list[r].after == value || !(join->rows.list[r].flags & JOIN_ROW_AFTER)))
+            return true;
+    return false;
+}
+
+static void copy_operations(struct iso_join *join, struct join_record *record,
+                            const struct join_transaction *transaction)
+{
+    const struct iso_history *held = &join->records.held;
+    bool in_place = record->unplaced > 1; /* snapshots of its operations, by their number, still wait for a place */
+    for (uint32_t o = held->first_operation[record->held]; o < held->first_operation[record->held + 1]; o++) {
+        uint32_t key = join_key_find(join, &held->atoms, held->key_atom[held->key[o]]);
+        bool is_read = iso_kind_of(held, o) == ISO_READ;
+        iso_atom value = is_read ? iso_atoms_copy(&join->texts, &held->atoms, held->value[o]) : ISO_ABSENT;
+        if (is_read && !in_place && shows_own(join, transaction, key, value)) {
+            join->stats.reads_gone[ISO_READS_OWN_ORDER]++;
+            record->reads--;
+            continue;
+        }
+        iso_history_copy_operation(&join->adopted, held, o, true);
+    }
+}
+
+static bool is_listed(const struct iso_join *join, const struct join_record *record, uint32_t key)
+{
+    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next)
+        if (join->rows.list[w].key == key)
+            return true;
+    return false;
+}
+
+uint32_t join_adopt(struct iso_join *join, uint32_t number, uint32_t delivered)
+{
+    struct join_record *record = &join->records.list[number];
+    if (!(record->flags & JOIN_RECORD_TAKES) || record->held == ISO_NONE)
+        return 0;
+    const struct join_transaction *transaction = &join->open.list[delivered];
+    struct iso_history *adopted = &join->adopted;
+    join_spell_held(join, record);
+    iso_history_clear(adopted);
+    adopted->clock = ISO_CLOCK_SCALAR;
+    adopted->places_known = true;
+    join_copy_head(adopted, &join->records.held, record->held);
+    copy_operations(join, record, transaction);
+    uint32_t mark = join_mark_finals(join, transaction), count = 0;
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+        const struct join_row *row = &join->rows.list[r];
+        if (!join_is_final(join, r, mark) || row->flags & (JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED) ||
+            is_listed(join, record, row->key))
+            continue;
+        iso_atom key = iso_atoms_copy(&adopted->atoms, &join->keys.names.atoms, join->keys.names.key_atom[row->key]);
+        bool deletes = row->flags & JOIN_ROW_AFTER && row->after == ISO_ABSENT;
+        iso_history_operation(adopted, deletes ? ISO_DELETE : ISO_WRITE, key,
+                              iso_atoms_copy(&adopted->atoms, &join->texts, row->after));
+        count++;
+    }
+    record->held = join_copy_whole(&join->records.held, adopted, 0);
+    join->stats.adopted += count > 0;
+    return count;
+}

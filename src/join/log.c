@@ -1,0 +1,209 @@
+/* Snapshots that are known by a place in MariaDB's binlog.
+ *
+ * A record whose `snapshot` is FILE.NUMBER:OFFSET sees what the log holds up to there. Commits are ordered by their
+ * GTIDs, which go on over servers, and places do not; so the join notes at which place each GTID stands, and a record
+ * waits until it is known which is the last one in front of its own. That is known once the commit behind it has come,
+ * and all between the two: what the transaction topic tells up to there is whole. At the end of the input all is known.
+ *
+ * Where a replica has taken over, one place may be of two logs: as soon as places do not rise with GTIDs no record has
+ * one. What a snapshot from before the connector's own saw nobody tells.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/sorted.h"
+#include "history/gtid.h"
+#include "join/join_private.h"
+
+enum { PLACES_MOST = 1 << 20 };
+
+/* The first entry whose number, or place, is not below this one. */
+static uint32_t find(const struct join_log *log, uint64_t number, uint64_t place)
+{
+    if (!log->count)
+        return 0;
+    const uint64_t *first = place ? &log->list->place : &log->list->number;
+    return iso_sorted_below(&(struct iso_sorted){first, sizeof *log->list, log->count}, place ? place : number);
+}
+
+/* Of the statements without a place, the first whose number is not below this one. */
+static uint32_t find_alone(const struct join_log *log, uint64_t number)
+{
+    return iso_sorted_below(&(struct iso_sorted){log->alone, sizeof *log->alone, log->alone_count}, number);
+}
+
+static void forget_oldest(struct join_log *log)
+{
+    uint32_t half = log->count / 2, gone = find_alone(log, log->list[half].number);
+    memmove(log->list, log->list + half, (log->count - half) * sizeof *log->list);
+    memmove(log->alone, log->alone + gone, (log->alone_count - gone) * sizeof *log->alone);
+    log->count -= half;
+    log->alone_count -= gone;
+    log->forgot = true;
+}
+
+static void leave_alone(struct join_log *log, uint64_t number)
+{
+    uint32_t at = find_alone(log, number);
+    if (at == log->alone_count || log->alone[at] != number)
+        return;
+    log->alone_count--;
+    memmove(log->alone + at, log->alone + at + 1, (log->alone_count - at) * sizeof *log->alone);
+}
+
+/* Places have to rise with numbers. */
+static void enter(struct join_log *log, uint64_t number, uint64_t place)
+{
+    uint32_t at = find(log, number, 0);
+    if ((at < log->count && log->list[at].number == number) || (log->forgot && !at))
+        return;
+    ISO_GROW(log->list, log->count, log->capacity);
+    memmove(log->list + at + 1, log->list + at, (log->count - at) * sizeof *log->list);
+    log->list[at] = (struct join_log_place){number, place};
+    log->count++;
+    log->broken |=
+        (at && log->list[at - 1].place >= place) || (at + 1 < log->count && log->list[at + 1].place <= place);
+    leave_alone(log, number);
+    if (log->count == PLACES_MOST)
+        forget_oldest(log);
+}
+
+void join_log_note(struct iso_join *join, const struct iso_event *event)
+{
+    enum { ROW_BITS = 24 };
+    struct join_log *log = &join->log;
+    uint64_t place = iso_binlog_place(event->position[0], event->position[1] >> ROW_BITS);
+    bool is_initial = event->type == ISO_EVENT_ROW && event->operation == ISO_ROW_SNAPSHOT;
+    if (is_initial)
+        log->start = !log->start || place < log->start ? place : log->start;
+    else if (event->commit && !(log->count && log->list[log->count - 1].number == event->commit))
+        enter(log, event->commit, place);
+}
+
+void join_log_note_begun(struct iso_join *join, uint64_t number, bool without_end)
+{
+    struct join_log *log = &join->log;
+    log->begun = number > log->begun ? number : log->begun;
+    uint32_t at = find(log, number, 0), alone = find_alone(log, number);
+    bool known = (at < log->count && log->list[at].number == number) ||
+                 (alone < log->alone_count && log->alone[alone] == number);
+    if (!without_end || !number || known || log->alone_count == PLACES_MOST)
+        return;
+    ISO_GROW(log->alone, log->alone_count, log->alone_capacity);
+    memmove(log->alone + alone + 1, log->alone + alone, (log->alone_count - alone) * sizeof *log->alone);
+    log->alone[alone] = number;
+    log->alone_count++;
+}
+
+bool join_log_lacks_statement(const struct iso_join *join, uint64_t place)
+{
+    return join->log.alone_count && join->log.alone[0] < place >> ISO_GTID_BITS;
+}
+
+/* The last number up to which everything has come. */
+static uint64_t whole(const struct iso_join *join)
+{
+    uint64_t number = join->log.begun ? join->log.begun - 1 : 0;
+    for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer) {
+        const struct join_transaction *transaction = &join->open.list[i];
+        uint64_t own = transaction->position >> ISO_GTID_BITS;
+        if (!(transaction->flags & JOIN_COMPLETE) && (transaction->flags & JOIN_HAS_POSITION) && own <= number)
+            number = own - 1;
+    }
+    return number;
+}
+
+/* Whether nothing that stands in front of this place, behind the last entry that does, may still come. */
+static bool is_known(const struct join_log *log, uint64_t place, uint64_t known)
+{
+    uint32_t behind = find(log, 0, place);
+    if (behind == log->count || log->list[behind].number > known)
+        return false;
+    uint64_t before = behind ? log->list[behind - 1].number : 0;
+    uint32_t alone = find_alone(log, before);
+    return alone == log->alone_count || log->alone[alone] > log->list[behind].number;
+}
+
+/* ---- records that wait ---- */
+
+static uint64_t reads_of(const struct iso_history *block, uint32_t t)
+{
+    uint64_t reads = 0;
+    for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++)
+        reads += !iso_kind_writes(block->kind[o]);
+    return reads;
+}
+
+bool join_log_keep(struct iso_join *join, const struct iso_history *block, uint32_t t)
+{
+    struct join_log *log = &join->log;
+    if (!(iso_marks_of(block, t) & ISO_MARK_LOG_START))
+        return false;
+    log->records.clock = ISO_CLOCK_SCALAR;
+    join_copy_whole(&log->records, block, t);
+    log->waiting++;
+    log->reads += reads_of(block, t);
+    join->stats.records++;
+    join->stats.reads += reads_of(block, t);
+    return true;
+}
+
+/* It goes on as any other record does, or is counted as what it is. */
+static void release(struct iso_join *join, uint32_t t)
+{
+    struct join_log *log = &join->log;
+    struct iso_history *records = &log->records;
+    uint64_t place = records->sts[t], reads = reads_of(records, t), start = place;
+    uint32_t before = find(log, 0, place);
+    enum iso_record_class class = ISO_RECORDS_GIVEN;
+    if (before)
+        start = iso_gtid_snapshot(log->list[before - 1].number);
+    else if (log->count)
+        start = iso_gtid_snapshot(log->list[0].number - 1);
+    if (log->broken || (!before && log->forgot))
+        class = ISO_RECORDS_UNPLACED;
+    else if (place < log->start)
+        class = ISO_RECORDS_BEFORE;
+    records->marks[t] &= (uint8_t)~ISO_MARK_LOG_START;
+    log->waiting--;
+    log->reads -= reads;
+    if (class != ISO_RECORDS_GIVEN) {
+        join->stats.unplaced += class == ISO_RECORDS_UNPLACED;
+        join->stats.records_gone[class]++;
+        join->stats.reads_gone[class] += reads;
+        return;
+    }
+    join->stats.records--;
+    join->stats.reads -= reads;
+    records->sts[t] = start;
+    join_take_record(join, records, t, NULL);
+}
+
+static void forget_released(struct join_log *log)
+{
+    struct iso_history kept;
+    if (log->waiting > log->records.transaction_count / 2)
+        return;
+    iso_history_init(&kept);
+    kept.clock = ISO_CLOCK_SCALAR;
+    for (uint32_t t = 0; t < log->records.transaction_count; t++)
+        if (iso_marks_of(&log->records, t) & ISO_MARK_LOG_START)
+            join_copy_whole(&kept, &log->records, t);
+    iso_history_release(&log->records);
+    log->records = kept;
+}
+
+void join_log_release(struct iso_join *join, bool ended)
+{
+    struct join_log *log = &join->log;
+    if (!log->waiting)
+        return;
+    uint64_t known = ended ? 0 : whole(join);
+    for (uint32_t t = 0; t < log->records.transaction_count; t++) {
+        bool waits = iso_marks_of(&log->records, t) & ISO_MARK_LOG_START;
+        if (waits && (ended || log->broken || is_known(log, log->records.sts[t], known)))
+            release(join, t);
+    }
+    forget_released(log);
+    join->cache.block = NULL; /* its texts may be gone */
+}

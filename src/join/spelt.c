@@ -1,0 +1,119 @@
+/* Clients' values as the stream spells them.
+ *
+ * What a driver makes of a value is another text than the stream's. By the schema of its column both are made one
+ * (values/spelling.h): the stream's by its decoder, a client's here, when it leaves or is compared. A record may come
+ * before any row of its table has, and then nothing is known of its columns yet; what has left by then, the engine's
+ * contradictions are looked at again by whoever hears of them.
+ */
+#include "values/spelling.h"
+#include "join/join_private.h"
+
+void iso_join_types_known(struct iso_join *join, uint32_t types)
+{
+    join->types = types;
+}
+
+static struct iso_json_text name_of(const struct iso_join *join, const struct join_table *table,
+                                    char buffer[ISO_ATOM_TEXT_MAX])
+{
+    struct iso_json_text name;
+    name.at = iso_atom_text(&join->keys.names.atoms, table->name, buffer, &name.length);
+    return name;
+}
+
+static struct iso_value_type type_of(struct iso_join *join, struct join_table *table)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    if (table->types != join->types) {
+        struct iso_json_text name = name_of(join, table, buffer);
+        table->value = join->options.value_type(join->options.context, name.at, name.length, NULL, 0);
+        table->types = join->types;
+    }
+    return table->value;
+}
+
+struct columns {
+    const struct iso_join *join;
+    struct iso_json_text table;
+};
+
+static struct iso_value_type type_of_column(void *context, struct iso_json_text column)
+{
+    const struct columns *columns = context;
+    const struct iso_join_options *options = &columns->join->options;
+    return options->value_type(options->context, columns->table.at, columns->table.length, column.at, column.length);
+}
+
+static bool spell_row(struct iso_join *join, const struct join_table *table, struct iso_json_text text)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct columns columns = {join, name_of(join, table, buffer)};
+    return iso_row_spell(&(struct iso_column_types){type_of_column, &columns}, text, &join->spelt);
+}
+
+/* Of a table whose values no text has several spellings of, or one that is spelt already. */
+static bool stays(struct iso_value_type type, const struct iso_atoms *atoms, iso_atom value)
+{
+    bool is_small = !(value & ISO_ATOM_TABLE);
+    return type.kind <= ISO_VALUE_ANY || type.kind == ISO_VALUE_TEXT || value == ISO_ABSENT ||
+           (is_small && (type.kind == ISO_VALUE_INTEGER || type.kind == ISO_VALUE_INTEGER_64)) ||
+           iso_atom_is_unknown(atoms, value);
+}
+
+static iso_atom spell(struct iso_join *join, struct join_table *table, struct iso_atoms *atoms, iso_atom value)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text text;
+    struct iso_value_type type = type_of(join, table);
+    if (stays(type, atoms, value))
+        return value;
+    text.at = iso_atom_text(atoms, value, buffer, &text.length);
+    join->spelt.used = 0;
+    bool spelt = type.kind == ISO_VALUE_ROW ? spell_row(join, table, text) : iso_value_spell(type, text, &join->spelt);
+    return spelt ? iso_atoms_text(atoms, join->spelt.bytes ? join->spelt.bytes : "", join->spelt.used) : value;
+}
+
+static bool nothing_is_known(const struct iso_join *join)
+{
+    return !join->types || !join->options.value_type;
+}
+
+static struct join_table *table_of(struct iso_join *join, uint32_t key)
+{
+    return &join->tables.list[join->keys.list[key].of_table];
+}
+
+static void spell_operations(struct iso_join *join, struct iso_history *of, uint32_t transaction)
+{
+    if (nothing_is_known(join))
+        return;
+    uint32_t end = transaction + 1 < of->transaction_count ? of->first_operation[transaction + 1] : of->operation_count;
+    for (uint32_t o = of->first_operation[transaction]; o < end; o++) {
+        uint8_t kind = iso_kind_of(of, o);
+        if (kind != ISO_READ && kind != ISO_WRITE)
+            continue;
+        uint32_t key = join_key_find(join, &of->atoms, of->key_atom[of->key[o]]);
+        of->value[o] = spell(join, table_of(join, key), &of->atoms, of->value[o]);
+    }
+}
+
+void join_spell_last(struct iso_join *join, struct iso_history *into)
+{
+    spell_operations(join, into, into->transaction_count - 1);
+}
+
+void join_spell_held(struct iso_join *join, const struct join_record *record)
+{
+    if (record->held != ISO_NONE)
+        spell_operations(join, &join->records.held, record->held);
+}
+
+void join_spell_writes(struct iso_join *join, const struct join_record *record)
+{
+    if (nothing_is_known(join))
+        return;
+    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next) {
+        iso_atom value = spell(join, table_of(join, join->rows.list[w].key), &join->texts, join->rows.list[w].after);
+        join->rows.list[w].after = value;
+    }
+}

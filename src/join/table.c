@@ -1,0 +1,139 @@
+/* Tables, as keys name them, and which of them the sources deliver.
+ *
+ * An application attaches some of its tables. Of a key whose table no source covers the stream says nothing: operations
+ * on it are left out and counted by table. Where the stream names the collections of its transactions, a table that is
+ * neither covered nor among them is nobody's: a misspelt key.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "join/join_private.h"
+
+static uint32_t add_table(struct iso_join *join, iso_atom name)
+{
+    struct join_tables *tables = &join->tables;
+    struct join_identity identity = {name, JOIN_BY_TEXT};
+    uint32_t number = join_map_get(&tables->by_name, identity);
+    if (number != ISO_NONE)
+        return number;
+    ISO_GROW(tables->list, tables->count, tables->capacity);
+    tables->list[tables->count] = (struct join_table){.name = name};
+    join_map_put(&tables->by_name, identity, tables->count);
+    return tables->count++;
+}
+
+uint32_t join_table_of_key(struct iso_join *join, iso_atom key)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *text = iso_atom_text(&join->keys.names.atoms, key, buffer, &length);
+    const char *slash = memchr(text, '/', length);
+    size_t name_length = slash ? (size_t)(slash - text) : length;
+    char *name = iso_copy_text(text, name_length); /* adding an atom may move the text */
+    uint32_t number = add_table(join, iso_atoms_add_string(&join->keys.names.atoms, name, name_length));
+    iso_free(name);
+    return number;
+}
+
+struct join_table *join_table_named(struct iso_join *join, const struct iso_atoms *atoms, iso_atom name)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *text = iso_atom_text(atoms, name, buffer, &length);
+    uint32_t number =
+        add_table(join, iso_atoms_add_string(&join->keys.names.atoms, text, length)); /* may move the list */
+    return &join->tables.list[number];
+}
+
+bool join_is_covered(struct iso_join *join, struct join_table *table)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (!join->options.covers)
+        return true;
+    if (table->coverage == JOIN_NOT_ASKED) {
+        const char *text = iso_atom_text(&join->keys.names.atoms, table->name, buffer, &length);
+        table->coverage = join->options.covers(join->options.context, text, length) ? JOIN_COVERED : JOIN_UNCOVERED;
+    }
+    return table->coverage == JOIN_COVERED;
+}
+
+bool join_is_judged(struct iso_join *join, uint32_t key)
+{
+    if (!join->options.covers || join->options.judge_uncovered)
+        return true;
+    struct join_table *table = &join->tables.list[join->keys.list[key].of_table];
+    return join_is_covered(join, table);
+}
+
+void join_note_rows(struct iso_join *join, struct join_table *table)
+{
+    if (join_is_covered(join, table) || table->asked_again)
+        return;
+    table->has_rows = true;
+    table->collected = true;
+}
+
+bool iso_join_look_again(struct iso_join *join, const struct iso_atoms *atoms, iso_atom name)
+{
+    struct join_table *table = join_table_named(join, atoms, name);
+    bool was_covered = table->coverage == JOIN_COVERED;
+    table->asked_again = table->collected = true; /* the stream knows it */
+    if (table->coverage != JOIN_UNCOVERED)        /* it cannot become covered */
+        table->coverage = JOIN_NOT_ASKED;
+    return !join_is_covered(join, table) && was_covered;
+}
+
+void join_tables_release(struct join_tables *tables)
+{
+    iso_free(tables->list);
+    join_map_release(&tables->by_name);
+}
+
+/* A name that a hand may have meant: the same but for case, one more or one less letter, or two in the other order. */
+static bool is_near(const char *one, size_t length, const char *other, size_t other_length)
+{
+    size_t same = 0, end = 0, least = length < other_length ? length : other_length;
+    if (length == other_length && !strncasecmp(one, other, length))
+        return true;
+    while (same < least && one[same] == other[same])
+        same++;
+    while (end < least - same && one[length - 1 - end] == other[other_length - 1 - end])
+        end++;
+    size_t left = length - same - end, right = other_length - same - end;
+    bool swapped = left == 2 && right == 2 && one[same] == other[same + 1] && one[same + 1] == other[same];
+    bool schema_missing = length < other_length && other[other_length - length - 1] == '.' &&
+                          !memcmp(other + other_length - length, one, length);
+    return swapped || schema_missing || (left + right == 1 && least > 1);
+}
+
+static bool is_near_covered(const struct iso_join *join, const char *name, size_t length)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t other_length;
+    for (uint32_t i = 0; i < join->tables.count; i++) {
+        const struct join_table *table = &join->tables.list[i];
+        const char *other = iso_atom_text(&join->keys.names.atoms, table->name, buffer, &other_length);
+        if (table->coverage == JOIN_COVERED && is_near(name, length, other, other_length))
+            return true;
+    }
+    return false;
+}
+
+bool iso_join_left_out(const struct iso_join *join, uint32_t number, struct iso_join_left_out *left_out)
+{
+    char buffer[ISO_ATOM_TEXT_MAX]; /* of a number; names are strings */
+    while (number < join->tables.count && !join->tables.list[number].left_out)
+        number++;
+    if (number == join->tables.count)
+        return false;
+    const struct join_table *table = &join->tables.list[number];
+    left_out->name = iso_atom_text(&join->keys.names.atoms, table->name, buffer, &left_out->length);
+    left_out->operations = table->left_out;
+    left_out->number = number;
+    left_out->has_rows = table->has_rows;
+    left_out->is_unknown =
+        join->tables.collections ? !table->collected : is_near_covered(join, left_out->name, left_out->length);
+    return true;
+}

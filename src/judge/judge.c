@@ -1,0 +1,208 @@
+#include "judge/judge.h"
+
+#include "aion/aion.h"
+#include "chronos/chronos.h"
+
+void iso_judge_options_init(struct iso_judge_options *options)
+{
+    *options = (struct iso_judge_options){
+        .times = {.session_order = true, .threads = 1, .max_violations = 1000, .max_per_key = 1000}};
+    iso_polygraph_options_init(&options->order);
+    options->order.model = ISO_MODEL_SI;
+}
+
+static enum iso_status need_no_stream(const struct iso_history *history, struct iso_error *error)
+{
+    char place[512];
+    for (uint32_t t = 0; history->marks && t < history->transaction_count; t++) {
+        if (!history->marks[t])
+            continue;
+        iso_history_place_text(history, t, place, sizeof place);
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "%s: the record says %s; "
+                             "replay it with that stream: isochron replay --source ... --history FILE",
+                             place,
+                             history->marks[t] & ISO_MARK_CDC_WRITES
+                                 ? "\"writes\":\"cdc\": only its change stream knows all that it wrote"
+                                 : "of its snapshot where the binlog was: only its change stream knows what that is");
+    }
+    return ISO_OK;
+}
+
+enum iso_status iso_judge_finish(struct iso_history *history, uint64_t *repeats, struct iso_error *error)
+{
+    enum iso_status status = need_no_stream(history, error);
+    if (status == ISO_OK && repeats)
+        *repeats = iso_history_drop_repeats(history);
+    return status == ISO_OK ? iso_history_finish(history, error) : status;
+}
+
+/* ---- which engine ---- */
+
+static bool has_times(enum iso_model model)
+{
+    return model == ISO_MODEL_SI || model == ISO_MODEL_SER;
+}
+
+/* Snapshots and xids are PostgreSQL's. Writers that have a place and did not say where they started come from a binlog.
+ */
+static bool seeks_order(const struct iso_judge_options *options, const struct iso_history *history)
+{
+    bool placed = history->clock != ISO_CLOCK_NONE && history->without_cts == ISO_NONE;
+    return options->engine == ISO_JUDGE_AUTO && options->order.model == ISO_MODEL_SER && placed &&
+           (history->snapshot || history->xid || history->without_sts != ISO_NONE);
+}
+
+/* auto: chronos if every committed transaction has timestamps (or snapshots). */
+static bool timestamps_judge(const struct iso_judge_options *options, const struct iso_history *history)
+{
+    if (options->engine != ISO_JUDGE_AUTO)
+        return options->engine != ISO_JUDGE_POLYGRAPH;
+    return has_times(options->order.model) && history->without_sts == ISO_NONE && history->without_cts == ISO_NONE;
+}
+
+enum iso_judge_route iso_judge_route(const struct iso_judge_options *options, const struct iso_history *finished)
+{
+    if (seeks_order(options, finished))
+        return ISO_JUDGE_BOTH;
+    return timestamps_judge(options, finished) ? ISO_JUDGE_TIMES : ISO_JUDGE_ORDER;
+}
+
+enum iso_status iso_judge_check_options(const struct iso_judge_options *options, struct iso_error *error)
+{
+    bool is_aion = options->engine == ISO_JUDGE_AION;
+    if ((options->engine == ISO_JUDGE_CHRONOS || is_aion) && !has_times(options->order.model))
+        return iso_error_set(error, ISO_BAD_INPUT, "--level %s: %s has si and ser; --engine polygraph has it",
+                             iso_model_name(options->order.model), is_aion ? "aion" : "chronos");
+    return ISO_OK;
+}
+
+/* ---- by timestamps ---- */
+
+static enum iso_status judge_times(const struct iso_judge_options *options, struct iso_check_options times,
+                                   struct iso_judgement *judgement, struct iso_error *error)
+{
+    struct iso_verdict *verdict = &judgement->verdict;
+    bool is_aion = options->engine == ISO_JUDGE_AION;
+    iso_verdict_init(verdict, judgement->history, times.level, times.max_violations);
+    judgement->has_verdict = true;
+    verdict->versions_by_commit = times.overlaps;
+    if ((is_aion ? iso_aion_check : iso_chronos_check)(judgement->history, &times, verdict, error) != ISO_OK)
+        return error->status;
+    iso_verdict_conclude(verdict, options->allow_unjudged);
+    iso_verdict_cut(verdict, times.max_per_key);
+    judgement->outcome = verdict->outcome;
+    judgement->reason = verdict->reason;
+    return ISO_OK;
+}
+
+/* ---- by any order ---- */
+
+/* An order of the transactions says nothing of reads that were left out of it. */
+static void not_more_than(const struct iso_verdict *as_si, bool allow_unjudged, struct iso_polygraph_result *result)
+{
+    if (result->outcome != ISO_HOLDS || (as_si->outcome == ISO_HOLDS && (!result->reads_left_out || allow_unjudged)))
+        return;
+    result->outcome = ISO_IS_UNDECIDED;
+    result->reason = as_si->reason ? as_si->reason : "reads-left-out";
+}
+
+static enum iso_status ask_polygraph(const struct iso_judge_options *options, bool versions_by_commit,
+                                     struct iso_judgement *judgement, struct iso_error *error)
+{
+    struct iso_polygraph_options *order = &judgement->order;
+    bool sessions = options->times.session_order;
+    *order = options->order;
+    order->versions_by_commit = versions_by_commit;
+    if (!sessions && order->model == ISO_MODEL_SI)
+        order->model = ISO_MODEL_ADYA_SI;
+    if (!sessions && order->model != ISO_MODEL_ADYA_SI)
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--no-session-order: polygraph has snapshot isolation without it (--level adya-si), not %s",
+            iso_model_name(order->model));
+    judgement->has_result = true;
+    iso_polygraph_result_init(&judgement->result);
+    return iso_polygraph_check(judgement->history, order, &judgement->result, error);
+}
+
+static enum iso_status judge_order(const struct iso_judge_options *options, bool versions_by_commit,
+                                   struct iso_judgement *judgement, struct iso_error *error)
+{
+    judgement->is_of_order = true;
+    if (ask_polygraph(options, versions_by_commit, judgement, error) != ISO_OK)
+        return error->status;
+    if (judgement->has_verdict)
+        not_more_than(&judgement->verdict, options->allow_unjudged, &judgement->result);
+    judgement->outcome = judgement->result.outcome;
+    judgement->reason = judgement->result.reason;
+    return ISO_OK;
+}
+
+static enum iso_status tell_any_order(const struct iso_judge_options *options, struct iso_judgement *judgement,
+                                      struct iso_error *error)
+{
+    if (!options->any_order || judgement->outcome != ISO_IS_VIOLATED)
+        return ISO_OK;
+    if (ask_polygraph(options, false, judgement, error) == ISO_OK)
+        judgement->verdict.any_order = iso_outcome_name(judgement->result.outcome);
+    return error->status;
+}
+
+/* Of a history without start timestamps polygraph tells all that there is to tell. */
+static enum iso_status seek_order(const struct iso_judge_options *options, struct iso_judgement *judgement,
+                                  struct iso_error *error)
+{
+    struct iso_check_options as_si = options->times;
+    as_si.level = ISO_SI;
+    as_si.overlaps = true;
+    if (!options->times.session_order)
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--no-session-order: where an order of the transactions is sought, ser has sessions");
+    if (judgement->history->without_sts != ISO_NONE)
+        return judge_order(options, true, judgement, error);
+    if (judge_times(options, as_si, judgement, error) != ISO_OK)
+        return error->status;
+    return judgement->outcome == ISO_IS_VIOLATED ? tell_any_order(options, judgement, error)
+                                                 : judge_order(options, true, judgement, error);
+}
+
+enum iso_status iso_judge(const struct iso_history *finished, const struct iso_judge_options *options,
+                          struct iso_judgement *judgement, struct iso_error *error)
+{
+    struct iso_check_options times = options->times;
+    *judgement = (struct iso_judgement){.history = finished};
+    if (iso_judge_check_options(options, error) != ISO_OK)
+        return error->status;
+    switch (iso_judge_route(options, finished)) {
+    case ISO_JUDGE_BOTH:
+        return seek_order(options, judgement, error);
+    case ISO_JUDGE_ORDER:
+        return judge_order(options, false, judgement, error);
+    case ISO_JUDGE_TIMES:
+        break;
+    }
+    times.level = options->order.model == ISO_MODEL_SER ? ISO_SER : ISO_SI;
+    times.overlaps = false;
+    return judge_times(options, times, judgement, error) == ISO_OK ? tell_any_order(options, judgement, error)
+                                                                   : error->status;
+}
+
+void iso_judgement_release(struct iso_judgement *judgement)
+{
+    if (judgement->has_verdict)
+        iso_verdict_release(&judgement->verdict);
+    if (judgement->has_result)
+        iso_polygraph_result_release(&judgement->result);
+    *judgement = (struct iso_judgement){0};
+}
+
+uint64_t iso_judgement_violations(const struct iso_judgement *judgement)
+{
+    uint64_t found = judgement->is_of_order ? judgement->result.cycles : 0;
+    for (int kind = 0; judgement->is_of_order && kind < ISO_FINDINGS; kind++)
+        found += judgement->result.counts[kind];
+    for (int axiom = 0; !judgement->is_of_order && axiom < ISO_AXIOMS; axiom++)
+        found += judgement->verdict.counts[axiom];
+    return found;
+}

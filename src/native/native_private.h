@@ -1,0 +1,60 @@
+/* What the native reader's files share: values, stamps and operations. All return false with the fault set.
+ */
+#ifndef ISO_NATIVE_NATIVE_PRIVATE_H
+#define ISO_NATIVE_NATIVE_PRIVATE_H
+
+#include "native/native.h"
+
+/* One operation as it was written. */
+struct native_operation {
+    enum iso_operation_kind kind;
+    bool has_value, is_list, is_unknown, has_ots, has_snapshot, lock;
+    iso_atom key, value; /* value: or the index of a list */
+    struct iso_stamp ots;
+    uint32_t snapshot;
+    enum iso_clock clock; /* of the timestamps so far, also before this operation */
+};
+
+/* Sets the fault at `at`. Returns false. */
+bool native_refuse(struct iso_native *native, const char *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Turns the scanner's error, if any, into the fault. Returns false. */
+bool native_scanner_fault(struct iso_native *native);
+
+/* A value of the wrong type; where there is no value at all, the scanner says so. Returns false. */
+bool native_wrong_type(struct iso_native *native, const char *what, const char *expected);
+
+/* Notes that member `bit` was seen; a second time is an error. */
+bool native_once(struct iso_native *native, unsigned *seen, unsigned bit, const struct iso_json_text *name);
+
+bool native_read_atom(struct iso_native *native, const char *what, struct iso_history *history, iso_atom *atom);
+bool native_read_unsigned(struct iso_native *native, const char *what, uint64_t *number);
+/* A string: returns its place. NULL: it is none, `expected` is what had to be. */
+const char *native_read_word(struct iso_native *native, const char *what, const char *expected,
+                             struct iso_json_text *word);
+bool native_read_boolean(struct iso_native *native, const char *what, bool *value);
+bool native_read_stamp(struct iso_native *native, const char *what, struct iso_stamp *stamp, enum iso_clock *clock);
+/* The text, which stands at `at`, as a snapshot of PostgreSQL. */
+bool native_take_snapshot(struct iso_native *native, struct iso_history *history, const char *at,
+                          struct iso_json_text text, uint32_t *snapshot);
+bool native_read_snapshot(struct iso_native *native, struct iso_history *history, uint32_t *snapshot);
+bool native_read_operation(struct iso_native *native, struct iso_history *history, struct native_operation *operation);
+
+/* Adds the operation at the cursor if it is of a usual shape, and those behind it as long as they are. False:
+ * it is not, and nothing was taken. */
+bool native_read_plain(struct iso_json *json, struct iso_history *history);
+
+/* True if null stands here, and passes over it. */
+static inline bool native_is_null(struct iso_native *native)
+{
+    return iso_json_peek(&native->json) == ISO_JSON_NULL && iso_json_null(&native->json);
+}
+
+/* For "%.*s" in messages: texts are cut. */
+static inline int native_shown(const struct iso_json_text *text)
+{
+    return (int)(text->length < 60 ? text->length : 60);
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* A watermark among client records: {"watermark":"123"}, its first member; others are ignored.
+ *
+ * Threads: one at a time a scanner.
+ */
+#ifndef ISO_NATIVE_WATERMARK_H
+#define ISO_NATIVE_WATERMARK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "native/native.h"
+#include "iso/error.h"
+
+/* Whether the text (followed by ISO_JSON_PADDING readable bytes) is an object whose first member is
+ * "watermark". */
+bool iso_watermark_is(const char *text);
+
+/* Reads one: a number or a decimal string, from 0 to 2^64-1. `native` is a reader to read it with. */
+enum iso_status iso_watermark_read(struct iso_native *native, const char *text, size_t size, uint64_t *watermark,
+                                   struct iso_error *error);
+
+#endif

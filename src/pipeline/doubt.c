@@ -1,0 +1,319 @@
+/* What is doubtful, and why: doubt stays with the transactions, keys and inputs that it touches.
+ *
+ * Two records that contradict each other are both judged, and whatever names either is doubtful: which of them is right
+ * nobody knows, and it is not the one that came first. So it is with two that use a key as a list and as a single
+ * value, and with a client's write of another value than the change stream delivered.
+ *
+ * What was left out, or may still come below a watermark, are writes that nobody has seen: they may explain a read of a
+ * value without a writer, and whatever rests on transactions of the same input.
+ */
+#include <string.h>
+
+#include "aion/values.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "pipeline/pipeline_private.h"
+
+enum { LEAST_SLOTS = 64 };
+
+/* ---- digests of what is doubtful ---- */
+
+static uint64_t *slot_of(const struct doubted *doubted, uint64_t digest)
+{
+    size_t slot = iso_hash_number(digest) & doubted->mask;
+    while (doubted->slots[slot] && doubted->slots[slot] != digest)
+        slot = (slot + 1) & doubted->mask;
+    return &doubted->slots[slot];
+}
+
+void doubted_refill(struct doubted *doubted)
+{
+    struct doubted old = *doubted;
+    size_t size = LEAST_SLOTS;
+    while (size < 4 * doubted->count)
+        size *= 2;
+    doubted->slots = iso_allocate_zeroed(size, sizeof *doubted->slots);
+    doubted->mask = size - 1;
+    for (size_t i = 0; old.slots && i <= old.mask; i++)
+        if (old.slots[i])
+            *slot_of(doubted, old.slots[i]) = old.slots[i];
+    iso_free(old.slots);
+}
+
+/* False: it was there. Once there is no room for more, everything is doubtful. */
+static bool add(struct doubted *doubted, uint64_t digest)
+{
+    if (doubted->count >= PIPELINE_DOUBTED_MOST)
+        doubted->all = true;
+    if (doubted->all)
+        return false;
+    if (!doubted->slots || doubted->count >= doubted->mask / 2)
+        doubted_refill(doubted);
+    uint64_t *slot = slot_of(doubted, digest);
+    if (*slot)
+        return false;
+    *slot = digest;
+    doubted->count++;
+    return true;
+}
+
+static bool holds(const struct doubted *doubted, uint64_t digest)
+{
+    return doubted->all || (doubted->slots && *slot_of(doubted, digest));
+}
+
+void doubted_release(struct doubted *doubted)
+{
+    iso_free(doubted->slots);
+    iso_free(doubted->counted);
+    *doubted = (struct doubted){0};
+}
+
+/* ---- names ---- */
+
+enum salt { TID = 1, KEY, WRITE, UNWRITTEN };
+
+static uint64_t name_of(enum salt salt, uint64_t one, uint64_t other)
+{
+    uint64_t digest = aion_mix(one + salt * 0x9e3779b97f4a7c15u) + aion_mix(other);
+    return digest ? digest : 1;
+}
+
+static uint64_t party(const struct iso_aion_party *party)
+{
+    return party->tid == ISO_ABSENT ? 0 : name_of(TID, aion_atom_digest(party->atoms, party->tid), 0);
+}
+
+static uint64_t key_of(const struct iso_aion_event *event)
+{
+    return event->key_atoms && event->key != ISO_ABSENT ? aion_atom_digest(event->key_atoms, event->key) : 0;
+}
+
+/* ---- what a verdict rests on ---- */
+
+/* A write that is not known may explain a read; a row that is not known, what a client wrote and no row says. */
+static bool rests_on_writes(const struct iso_pipeline *pipeline, enum iso_axiom axiom)
+{
+    bool alone = pipeline->join && !pipeline->options.clients; /* reads within a transaction are its rows */
+    return axiom == ISO_EXT || axiom == ISO_CDC || (axiom == ISO_INT && alone);
+}
+
+static bool is_known(const struct iso_aion_party *party)
+{
+    return party->tid != ISO_ABSENT;
+}
+
+/* Whether it rests on a version of which nobody knows who wrote it. */
+static bool lacks_writer(const struct iso_aion_event *event)
+{
+    return event->axiom != ISO_INT &&
+           (event->expected.is_list || !is_known(&event->writer_expected) || !is_known(&event->writer_actual));
+}
+
+struct pipeline_grounds pipeline_grounds_of(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+{
+    const struct iso_aion_party *parties[] = {&event->transaction, &event->other, &event->writer_expected,
+                                              &event->writer_actual};
+    struct pipeline_grounds grounds = {.on_writes = rests_on_writes(pipeline, event->axiom)};
+    grounds.anywhere = grounds.on_writes && (event->axiom == ISO_CDC || lacks_writer(event));
+    for (int p = 0; p < PIPELINE_PARTIES; p++) {
+        grounds.parties[p] = party(parties[p]);
+        grounds.inputs[p] = is_known(parties[p]) ? iso_origin_input(parties[p]->origin) : ISO_NONE;
+    }
+    return grounds;
+}
+
+static bool names_party(const struct pipeline_grounds *grounds, uint64_t digest)
+{
+    for (int p = 0; p < PIPELINE_PARTIES; p++)
+        if (grounds->parties[p] == digest)
+            return true;
+    return false;
+}
+
+static bool names_input(const struct pipeline_grounds *grounds, uint32_t input)
+{
+    for (int p = 0; p < PIPELINE_PARTIES; p++)
+        if (grounds->inputs[p] == input)
+            return true;
+    return false;
+}
+
+/* ---- what becomes doubtful ---- */
+
+bool pipeline_is_doubted(void *context, const struct iso_atoms *atoms, iso_atom tid)
+{
+    const struct iso_pipeline *pipeline = context;
+    return holds(&pipeline->doubted, name_of(TID, aion_atom_digest(atoms, tid), 0));
+}
+
+static bool is_key_doubted(const struct iso_pipeline *pipeline, uint64_t key)
+{
+    return pipeline->doubted.count && holds(&pipeline->doubted, name_of(KEY, key, 0));
+}
+
+/* All pairs of the key that one of its writers makes doubtful, those that are listed among them. */
+void pipeline_doubted_pairs(void *context, const struct iso_atoms *atoms, iso_atom key, uint64_t pairs)
+{
+    struct iso_pipeline *pipeline = context;
+    struct doubted *doubted = &pipeline->doubted;
+    struct iso_aion_event event = {.state = ISO_AION_TENTATIVE, .key_atoms = atoms, .key = key};
+    uint64_t digest = aion_atom_digest(atoms, key);
+    if (is_key_doubted(pipeline, digest) || (pipeline->join && pipeline_is_left_out(pipeline, &event)))
+        return;
+    ISO_GROW(doubted->counted, doubted->counted_count, doubted->counted_capacity);
+    doubted->counted[doubted->counted_count++] = digest;
+    pipeline->stats.doubted[ISO_NOCONFLICT] += pairs;
+}
+
+static bool was_counted(const struct iso_pipeline *pipeline, const struct finding *finding)
+{
+    const struct doubted *doubted = &pipeline->doubted;
+    if (finding->axiom != ISO_NOCONFLICT || !doubted->counted_count)
+        return false;
+    uint64_t key = aion_atom_digest(&pipeline->findings.atoms, finding->key);
+    for (size_t i = 0; i < doubted->counted_count; i++)
+        if (doubted->counted[i] == key)
+            return true;
+    return false;
+}
+
+/* What rests on a transaction, or on the writes of an input (`tid` 0), and was told as certain is told again. */
+static void doubt_again(struct iso_pipeline *pipeline, uint64_t tid, uint32_t input, enum pipeline_doubt doubt)
+{
+    struct findings *findings = &pipeline->findings;
+    for (size_t i = 0; i < findings->count; i++) {
+        struct finding *finding = &findings->list[i];
+        const struct pipeline_grounds *grounds = &finding->grounds;
+        bool rests =
+            tid ? names_party(grounds, tid) : grounds->on_writes && (grounds->anywhere || names_input(grounds, input));
+        if (!rests || !finding->text || finding->doubt)
+            continue;
+        pipeline->stats.doubted[finding->axiom] += !was_counted(pipeline, finding);
+        pipeline_tell_again(pipeline, finding, doubt);
+    }
+}
+
+void pipeline_contradiction(void *context, const struct iso_history *history, uint32_t t, uint64_t first)
+{
+    struct iso_pipeline *pipeline = context;
+    pipeline->stats.contradictions++;
+    uint64_t tid = name_of(TID, aion_atom_digest(&history->atoms, history->tid[t]), 0);
+    if (add(&pipeline->doubted, tid))
+        doubt_again(pipeline, tid, 0, PIPELINE_CONTRADICTION);
+    pipeline->doubted.counted_count = 0;
+    pipeline_tell_contradiction(pipeline, history, t, first);
+}
+
+void pipeline_late(void *context, uint64_t origin)
+{
+    struct iso_pipeline *pipeline = context;
+    struct input *input = pipeline_input(pipeline, iso_origin_input(origin));
+    if (!input->late)
+        doubt_again(pipeline, 0, iso_origin_input(origin), PIPELINE_LATE);
+    input->late = pipeline->late = true;
+}
+
+void pipeline_lacks(struct iso_pipeline *pipeline, uint32_t number)
+{
+    struct input *input = pipeline_input(pipeline, number);
+    if (!input->lacks)
+        doubt_again(pipeline, 0, number, PIPELINE_SKIPPED);
+    input->lacks = pipeline->lacks = true;
+}
+
+void pipeline_doubt_key(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom key)
+{
+    add(&pipeline->doubted, name_of(KEY, aion_atom_digest(atoms, key), 0));
+}
+
+void pipeline_doubt_write(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+{
+    uint64_t tid = aion_atom_digest(event->transaction.atoms, event->transaction.tid);
+    add(&pipeline->doubted, name_of(WRITE, tid, key_of(event)));
+    if (event->kind == ISO_UNWRITTEN) /* its row is no version, and may be what somebody read */
+        add(&pipeline->doubted, name_of(UNWRITTEN, key_of(event), 0));
+}
+
+/* ---- what is doubtful ---- */
+
+static bool is_contradicted(const struct iso_pipeline *pipeline, const struct iso_aion_event *event,
+                            const struct pipeline_grounds *grounds)
+{
+    const struct doubted *doubted = &pipeline->doubted;
+    const struct iso_aion_party *writers[] = {&event->writer_expected, &event->writer_actual};
+    uint64_t key = key_of(event);
+    if (!doubted->count)
+        return false;
+    if (holds(doubted, name_of(KEY, key, 0)) || (event->expected.is_list && pipeline->stats.contradictions))
+        return true;
+    for (int p = 0; p < PIPELINE_PARTIES; p++)
+        if (grounds->parties[p] && holds(doubted, grounds->parties[p]))
+            return true;
+    bool reads = event->axiom == ISO_EXT || event->kind == ISO_BEFORE_IMAGE;
+    if (reads && !is_known(&event->writer_actual) && holds(doubted, name_of(UNWRITTEN, key, 0)))
+        return true;
+    for (int w = 0; w < 2 && reads; w++)
+        if (is_known(writers[w]) &&
+            holds(doubted, name_of(WRITE, aion_atom_digest(writers[w]->atoms, writers[w]->tid), key)))
+            return true;
+    return false;
+}
+
+/* Whether writes that lack, or may still come late, may explain it. Who wrote what a read saw is told with the final
+ * verdict only. */
+static bool may_be_explained(const struct iso_pipeline *pipeline, const struct iso_aion_event *event,
+                             const struct pipeline_grounds *grounds, bool late)
+{
+    if (event->state != ISO_AION_FINAL || grounds->anywhere)
+        return true;
+    for (int p = 0; p < PIPELINE_PARTIES; p++) {
+        uint32_t input = grounds->inputs[p];
+        if (input < pipeline->state_count && (late ? pipeline->states[input].late : pipeline->states[input].lacks))
+            return true;
+    }
+    return false;
+}
+
+enum pipeline_doubt pipeline_doubt_of(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+{
+    struct pipeline_grounds grounds = pipeline_grounds_of(pipeline, event);
+    if (is_contradicted(pipeline, event, &grounds))
+        return PIPELINE_CONTRADICTION;
+    if (event->unpromised)
+        return PIPELINE_MEMORY;
+    if (!grounds.on_writes)
+        return PIPELINE_CERTAIN;
+    if (pipeline->lacks && may_be_explained(pipeline, event, &grounds, false))
+        return PIPELINE_SKIPPED;
+    if (pipeline->late && may_be_explained(pipeline, event, &grounds, true))
+        return PIPELINE_LATE;
+    /* What comes below that is not taken, so that its writes lack. */
+    if (iso_aion_closed_early(pipeline->engine) && (event->state != ISO_AION_FINAL || grounds.anywhere))
+        return PIPELINE_MEMORY;
+    if (event->assumed)
+        return PIPELINE_BEFORE_START;
+    bool before = pipeline->midway && event->state == ISO_AION_FINAL && lacks_writer(event);
+    return before ? PIPELINE_BEFORE_START : PIPELINE_CERTAIN;
+}
+
+uint64_t pipeline_doubtful_unlisted(const struct iso_pipeline *pipeline, const struct iso_aion_event *event,
+                                    enum pipeline_doubt doubt)
+{
+    if (event->state != ISO_AION_FINAL)
+        return 0;
+    if (event->axiom == ISO_NOCONFLICT && !is_key_doubted(pipeline, key_of(event)))
+        return event->doubtful;
+    return doubt ? event->unlisted : 0;
+}
+
+const char *pipeline_doubt_name(enum pipeline_doubt doubt)
+{
+    static const char *const names[] = {[PIPELINE_CERTAIN] = NULL,
+                                        [PIPELINE_CONTRADICTION] = "contradiction",
+                                        [PIPELINE_SKIPPED] = "skipped-records",
+                                        [PIPELINE_LATE] = "below-watermark",
+                                        [PIPELINE_BEFORE_START] = "before-start",
+                                        [PIPELINE_MEMORY] = "memory"};
+    return names[doubt];
+}

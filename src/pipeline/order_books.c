@@ -1,0 +1,74 @@
+#include "pipeline/order.h"
+
+#include <string.h>
+
+#include "pipeline/pipeline_private.h"
+
+static const char waiting[] = "waiting";
+
+void pipeline_order_init(struct iso_pipeline *pipeline)
+{
+    pipeline->order = (struct iso_pipeline_order){.outcome = ISO_IS_UNDECIDED, .reason = waiting};
+}
+
+void pipeline_order_release(struct iso_pipeline *pipeline)
+{
+    iso_text_release(&pipeline->order.counts);
+    iso_text_release(&pipeline->order.violations);
+}
+
+void iso_pipeline_set_order(struct iso_pipeline *pipeline, struct iso_pipeline_order *order)
+{
+    pipeline_order_release(pipeline);
+    pipeline->order = *order;
+    *order = (struct iso_pipeline_order){0};
+}
+
+const struct iso_pipeline_order *iso_pipeline_order(const struct iso_pipeline *pipeline)
+{
+    return pipeline->options.seeks_order ? &pipeline->order : NULL;
+}
+
+uint64_t pipeline_order_found(const struct iso_pipeline *pipeline)
+{
+    return pipeline->options.seeks_order ? pipeline->order.found : 0;
+}
+
+const char *pipeline_order_reason(const struct iso_pipeline *pipeline)
+{
+    return pipeline->options.seeks_order && pipeline->order.outcome == ISO_IS_UNDECIDED ? pipeline->order.reason : NULL;
+}
+
+uint64_t pipeline_order_reads(const struct iso_pipeline *pipeline, const struct iso_aion_stats *engine)
+{
+    bool judged = pipeline->options.seeks_order && !pipeline_order_reason(pipeline);
+    return judged ? engine->reads_of[ISO_AION_READS_NO_START] : 0;
+}
+
+static void move(uint64_t *of, enum iso_book_class from, enum iso_book_class to, uint64_t count)
+{
+    of[from] -= count;
+    of[to] += count;
+}
+
+void pipeline_order_open(const struct iso_pipeline *pipeline, const struct iso_aion_stats *engine,
+                         struct iso_books *books)
+{
+    const char *reason = pipeline_order_reason(pipeline);
+    uint64_t *transactions = books->of[ISO_UNIT_TRANSACTIONS], *reads = books->of[ISO_UNIT_READS];
+    if (!pipeline->options.seeks_order || (reason && strcmp(reason, waiting) != 0))
+        return;
+    move(transactions, ISO_BOOK_UNPLACED, ISO_BOOK_JUDGED, transactions[ISO_BOOK_UNPLACED]);
+    move(reads, ISO_BOOK_UNPLACED, reason ? ISO_BOOK_WAITING : ISO_BOOK_JUDGED,
+         engine->reads_of[ISO_AION_READS_NO_START]);
+    if (!reason)
+        return;
+    books->waiting.for_order = transactions[ISO_BOOK_JUDGED];
+    books->waiting.total += books->waiting.for_order;
+    move(transactions, ISO_BOOK_JUDGED, ISO_BOOK_WAITING, books->waiting.for_order);
+}
+
+const char *pipeline_order_outcome(const struct iso_pipeline *pipeline)
+{
+    return pipeline->options.seeks_order ? iso_outcome_name(pipeline->order.outcome) : NULL;
+}

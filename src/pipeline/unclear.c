@@ -1,0 +1,127 @@
+/* Reads of a finished run whose value nobody wrote, but perhaps in another spelling.
+ *
+ * Where an order of the transactions is sought, a read is an edge from who wrote its value. What is the same value in
+ * another text is made the same; what may be is no edge, and no violation either. Bounded: after COMPARISONS_MAX
+ * comparisons what is left is taken for unclear.
+ */
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "pipeline/pipeline_private.h"
+
+enum { COMPARISONS_MAX = 4 << 20 };
+
+/* The writes of a history, by key. */
+struct writes {
+    const struct iso_history *history;
+    uint32_t *first, *list; /* of key k: operations list[first[k]] to list[first[k + 1] - 1] */
+    uint32_t *slots;        /* by key and value: place in the list + 1 */
+    size_t mask;
+};
+
+static bool is_write(const struct iso_history *history, uint32_t operation)
+{
+    return iso_kind_of(history, operation) == ISO_WRITE && history->value[operation] != ISO_ABSENT &&
+           !iso_atom_is_unknown(&history->atoms, history->value[operation]);
+}
+
+static uint32_t *slot_of(const struct writes *writes, uint32_t key, iso_atom value)
+{
+    const struct iso_history *history = writes->history;
+    size_t at = iso_hash_pair(key, value) & writes->mask;
+    for (; writes->slots[at]; at = (at + 1) & writes->mask) {
+        uint32_t o = writes->list[writes->slots[at] - 1];
+        if (history->key[o] == key && history->value[o] == value)
+            break;
+    }
+    return &writes->slots[at];
+}
+
+static void index_writes(struct writes *writes, const struct iso_history *history)
+{
+    uint32_t count = 0;
+    size_t size = 64;
+    *writes = (struct writes){.history = history};
+    writes->first = iso_allocate_zeroed(history->key_count + 2u, sizeof *writes->first);
+    for (uint32_t o = 0; o < history->operation_count; o++)
+        if (is_write(history, o)) {
+            writes->first[history->key[o] + 2]++;
+            count++;
+        }
+    for (uint32_t key = 0; key < history->key_count; key++)
+        writes->first[key + 2] += key ? writes->first[key + 1] : 0;
+    while (size < 2 * (size_t)count)
+        size *= 2;
+    writes->list = iso_allocate((count + 1u) * sizeof *writes->list);
+    writes->slots = iso_allocate_zeroed(size, sizeof *writes->slots);
+    writes->mask = size - 1;
+    for (uint32_t o = 0; o < history->operation_count; o++)
+        if (is_write(history, o)) {
+            uint32_t place = writes->first[history->key[o] + 1]++;
+            writes->list[place] = o;
+            *slot_of(writes, history->key[o], history->value[o]) = place + 1;
+        }
+}
+
+static void release(struct writes *writes)
+{
+    iso_free(writes->first);
+    iso_free(writes->list);
+    iso_free(writes->slots);
+}
+
+static struct iso_json_text text_of(const struct iso_history *history, iso_atom atom, char buffer[ISO_ATOM_TEXT_MAX])
+{
+    struct iso_json_text text;
+    text.at = iso_atom_text(&history->atoms, atom, buffer, &text.length);
+    return text;
+}
+
+/* What a value that nobody wrote may be: EQUAL sets it to the version's. */
+static enum iso_likeness look(struct iso_pipeline *pipeline, const struct writes *writes, struct iso_history *history,
+                              uint32_t read, uint32_t *left)
+{
+    char buffers[3][ISO_ATOM_TEXT_MAX];
+    uint32_t key = history->key[read];
+    struct iso_json_text name = text_of(history, history->key_atom[key], buffers[0]),
+                         value = text_of(history, history->value[read], buffers[1]);
+    enum iso_likeness best = ISO_VALUES_DIFFER;
+    for (uint32_t i = writes->first[key]; i < writes->first[key + 1]; i++) {
+        if (!*left)
+            return ISO_VALUES_UNCLEAR;
+        --*left;
+        iso_atom version = history->value[writes->list[i]];
+        enum iso_likeness likeness =
+            pipeline_compare_read(pipeline, name, text_of(history, version, buffers[2]), value);
+        if (likeness == ISO_VALUES_EQUAL) {
+            history->value[read] = version;
+            return likeness;
+        }
+        best = likeness < best ? likeness : best;
+    }
+    return best;
+}
+
+uint64_t iso_pipeline_drop_unclear(struct iso_pipeline *pipeline, struct iso_history *history)
+{
+    struct writes writes;
+    uint32_t left = COMPARISONS_MAX;
+    uint64_t dropped = 0;
+    iso_pipeline_spell(pipeline, history);
+    index_writes(&writes, history);
+    bool *drops = iso_allocate_zeroed(history->operation_count + 1u, sizeof *drops);
+    for (uint32_t o = 0; o < history->operation_count; o++) {
+        iso_atom value = history->value[o];
+        if (iso_kind_of(history, o) != ISO_READ || value == ISO_ABSENT || iso_atom_is_unknown(&history->atoms, value) ||
+            *slot_of(&writes, history->key[o], value))
+            continue;
+        drops[o] = look(pipeline, &writes, history, o, &left) == ISO_VALUES_UNCLEAR;
+        dropped += drops[o];
+    }
+    if (dropped)
+        iso_history_drop_operations(history, drops);
+    iso_free(drops);
+    release(&writes);
+    return dropped;
+}

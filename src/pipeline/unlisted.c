@@ -1,0 +1,120 @@
+/* What is over the list of a key, or of a session: counted, and told at the end in a line for each.
+ *
+ * Counts stand by axiom and name, in the order in which the first of them came. There is one for a thousand violations
+ * at most (the limit of a list), so that this is small.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "history/archive.h"
+#include "pipeline/pipeline_private.h"
+#include "verdict/reported.h"
+
+static bool is_of(const struct unlisted_count *count, enum iso_axiom axiom, iso_atom name)
+{
+    return count->axiom == axiom && count->name == name;
+}
+
+static uint32_t *slot_of(const struct unlisted *unlisted, enum iso_axiom axiom, iso_atom name)
+{
+    uint32_t slot = (uint32_t)iso_hash_pair((uint32_t)axiom, name) & unlisted->mask;
+    while (unlisted->slots[slot] && !is_of(&unlisted->list[unlisted->slots[slot] - 1], axiom, name))
+        slot = (slot + 1) & unlisted->mask;
+    return &unlisted->slots[slot];
+}
+
+/* Room in the table for one more. */
+static void index_all(struct unlisted *unlisted)
+{
+    uint32_t slots = 64;
+    while (slots < 2 * (unlisted->count + 1))
+        slots *= 2;
+    iso_free(unlisted->slots);
+    unlisted->slots = iso_allocate_zeroed(slots, sizeof *unlisted->slots);
+    unlisted->mask = slots - 1;
+    for (uint32_t i = 0; i < unlisted->count; i++)
+        *slot_of(unlisted, unlisted->list[i].axiom, unlisted->list[i].name) = i + 1;
+}
+
+static struct unlisted_count *count_of(struct unlisted *unlisted, enum iso_axiom axiom, iso_atom name)
+{
+    if (!unlisted->slots || 2 * (unlisted->count + 1) > unlisted->mask)
+        index_all(unlisted);
+    uint32_t *slot = slot_of(unlisted, axiom, name);
+    if (*slot)
+        return &unlisted->list[*slot - 1];
+    ISO_GROW(unlisted->list, unlisted->count, unlisted->capacity);
+    unlisted->list[unlisted->count] = (struct unlisted_count){.axiom = axiom, .name = name};
+    *slot = ++unlisted->count;
+    return &unlisted->list[unlisted->count - 1];
+}
+
+void pipeline_count_unlisted(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+{
+    struct unlisted *unlisted = &pipeline->unlisted;
+    const struct iso_atoms *from = event->axiom == ISO_SESSION ? event->session_atoms : event->key_atoms;
+    iso_atom name = event->axiom == ISO_SESSION ? event->session : event->key;
+    if (event->state == ISO_AION_TENTATIVE)
+        return;
+    struct unlisted_count *count = count_of(unlisted, event->axiom, iso_atoms_copy(&unlisted->atoms, from, name));
+    if (event->state == ISO_AION_FINAL)
+        count->violations += event->unlisted;
+    else if (count->violations)
+        count->violations -= event->unlisted; /* it had been final by its deadline */
+}
+
+static uint64_t id_of(const struct iso_pipeline *pipeline, const struct unlisted_count *count)
+{
+    const struct iso_atoms *atoms = &pipeline->unlisted.atoms;
+    struct iso_aion_event event = {.level = pipeline->options.level,
+                                   .axiom = count->axiom,
+                                   .transaction = {.atoms = atoms, .tid = ISO_ABSENT},
+                                   .other = {.atoms = atoms, .tid = ISO_ABSENT},
+                                   .key_atoms = atoms,
+                                   .key = count->name};
+    return iso_aion_event_id(&event);
+}
+
+static void put_line(const struct iso_pipeline *pipeline, const struct unlisted_count *count, struct iso_text *line)
+{
+    struct iso_reported_atom name = {&pipeline->unlisted.atoms, count->name};
+    char id[32];
+    snprintf(id, sizeof id, "%016" PRIx64, id_of(pipeline, count));
+    struct iso_reported reported = {.head = {.id = id, .state = "unlisted", .level = iso_pipeline_level_name(pipeline)},
+                                    .axiom = iso_axiom_name(count->axiom),
+                                    .count = count->violations};
+    *(count->axiom == ISO_SESSION ? &reported.session : &reported.key) = name;
+    iso_reported_put_head(line, &reported.head);
+    iso_reported_put_members(line, &reported);
+    iso_text_put(line, "\n");
+}
+
+void pipeline_tell_all_unlisted(struct iso_pipeline *pipeline)
+{
+    const struct unlisted *unlisted = &pipeline->unlisted;
+    struct iso_text *line = &pipeline->line;
+    for (uint32_t i = 0; i < unlisted->count && pipeline->options.sink; i++) {
+        if (!unlisted->list[i].violations || pipeline->failure.status != ISO_OK)
+            continue;
+        line->used = 0;
+        put_line(pipeline, &unlisted->list[i], line);
+        pipeline->options.sink(pipeline->options.sink_context, line->bytes, line->used, &pipeline->failure);
+    }
+}
+
+void unlisted_archive(struct iso_archive *archive, struct unlisted *unlisted)
+{
+    iso_atoms_archive(archive, &unlisted->atoms);
+    ISO_ARCHIVE_ANY(archive, "unlisted", ISO_ARCHIVE_HEAP, unlisted->list, unlisted->count, unlisted->capacity);
+    if (archive->restoring && archive->error->status == ISO_OK)
+        index_all(unlisted);
+}
+
+void unlisted_release(struct unlisted *unlisted)
+{
+    iso_atoms_release(&unlisted->atoms);
+    iso_free(unlisted->list);
+    iso_free(unlisted->slots);
+}

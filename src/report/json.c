@@ -1,0 +1,168 @@
+/* A verdict of timestamps as JSON. */
+#include "report/report.h"
+
+#include <string.h>
+
+#include "history/moment.h"
+#include "report/report_private.h"
+
+struct iso_reported_atom report_atom(const struct iso_history *history, iso_atom atom)
+{
+    return (struct iso_reported_atom){&history->atoms, atom};
+}
+
+struct iso_reported_atom report_tid(const struct iso_history *history, uint32_t transaction)
+{
+    return report_atom(history, transaction == ISO_NONE ? ISO_ABSENT : history->tid[transaction]);
+}
+
+struct iso_reported_value report_value(const struct iso_history *history, const struct iso_value *value)
+{
+    return (struct iso_reported_value){.atoms = &history->atoms,
+                                       .elements = !value->is_list ? &value->atom
+                                                   : value->count  ? *value->elements + value->first
+                                                                   : NULL,
+                                       .count = value->is_list ? value->count : 1,
+                                       .is_given = true,
+                                       .is_list = value->is_list};
+}
+
+struct iso_reported_place report_place(const struct iso_history *history, uint32_t transaction, uint32_t operation)
+{
+    uint64_t origin = history->origin[transaction];
+    uint32_t input = iso_origin_input(origin);
+    const char *name = input < history->input_count ? history->inputs[input] : NULL;
+    return (struct iso_reported_place){
+        .name = name,
+        .length = name ? strlen(name) : 0,
+        .position = iso_origin_place(origin),
+        .operation = operation == ISO_NONE ? ISO_NONE : iso_report_operation_index(history, transaction, operation)};
+}
+
+/* Of nobody: none. */
+static struct iso_reported_times times_of(const struct iso_history *history, uint32_t transaction)
+{
+    struct iso_reported_times times = {.is_given = transaction != ISO_NONE};
+    if (times.is_given && history->flags[transaction] & ISO_HAS_STS)
+        iso_history_stamp_text(history, history->sts[transaction], times.sts);
+    if (times.is_given && history->flags[transaction] & ISO_HAS_CTS)
+        iso_history_stamp_text(history, history->cts[transaction], times.cts);
+    return times;
+}
+
+/* When the others that the verdict names stood where, and at which moment the read looked. */
+static struct iso_reported_moments moments_of(const struct iso_verdict *verdict, const struct iso_violation *violation)
+{
+    const struct iso_history *history = verdict->history;
+    struct iso_reported_moments moments = {.look = ""};
+    if (violation->axiom == ISO_EXT) {
+        struct iso_moment moment =
+            iso_moment_of(history, violation->transaction, violation->operation, verdict->level == ISO_SER);
+        moments.inclusive = moment.inclusive;
+        iso_history_stamp_text(history, moment.at, moments.look);
+        moments.expected = times_of(history, violation->writer_expected);
+        moments.actual = times_of(history, violation->writer_actual);
+    } else if (violation->axiom != ISO_INT) {
+        moments.other = times_of(history, violation->other);
+    }
+    return moments;
+}
+
+enum { NOTE = 1024 };
+
+static void put_violation(struct iso_text *text, const struct iso_verdict *verdict,
+                          const struct iso_violation *violation)
+{
+    const struct iso_history *history = verdict->history;
+    bool has_values = violation->axiom == ISO_EXT || violation->axiom == ISO_INT,
+         has_other = violation->other != ISO_NONE;
+    struct iso_reported_atom tids[] = {report_tid(history, violation->transaction),
+                                       report_tid(history, violation->other)};
+    struct iso_reported_place places[2] = {report_place(history, violation->transaction, violation->operation)};
+    struct iso_reported reported = {.axiom = iso_axiom_name(violation->axiom),
+                                    .kind = iso_violation_kind_name(violation->kind),
+                                    .tids = tids,
+                                    .tid_count = has_other ? 2 : 1,
+                                    .own = times_of(history, violation->transaction),
+                                    .moments = moments_of(verdict, violation),
+                                    .places = places,
+                                    .place_count = has_other ? 2 : 1};
+    char note[NOTE];
+    if (violation->key != ISO_NONE)
+        reported.key = report_atom(history, history->key_atom[violation->key]);
+    if (has_values) {
+        reported.expected = report_value(history, &violation->expected);
+        reported.actual = report_value(history, &violation->actual);
+        reported.writer_expected = report_tid(history, violation->writer_expected);
+        reported.writer_actual = report_tid(history, violation->writer_actual);
+    }
+    if (has_other)
+        places[1] = report_place(history, violation->other,
+                                 violation->axiom == ISO_NOCONFLICT
+                                     ? iso_report_first_write(history, violation->other, violation->key)
+                                     : ISO_NONE);
+    if (violation->kind == ISO_SNAPSHOT_ORDER) {
+        iso_report_breach(verdict, violation, note, sizeof note);
+        reported.note = note;
+    }
+    iso_text_put(text, "{");
+    iso_reported_put_members(text, &reported);
+}
+
+struct iso_reported_totals report_totals(const struct iso_history *history, const struct iso_verdict *reads)
+{
+    return (struct iso_reported_totals){.transactions = history->committed_count,
+                                        .aborted = history->aborted_count,
+                                        .unknown = history->unknown_count,
+                                        .operations = history->operation_count,
+                                        .sessions = history->session_count,
+                                        .keys = history->key_count,
+                                        .reads_judged = reads->reads_judged,
+                                        .reads_unjudged = reads->reads_unjudged,
+                                        .unjudged = reads->unjudged,
+                                        .per_operation = reads->per_operation};
+}
+
+void report_write(struct iso_output *output, struct iso_text *text)
+{
+    iso_output_bytes(output, text->bytes, text->used);
+    text->used = 0;
+}
+
+static void put_beginning(struct iso_text *text, const struct iso_verdict *verdict)
+{
+    struct iso_reported_totals totals = report_totals(verdict->history, verdict);
+    struct iso_reported_verdict head = {
+        .level = iso_level_name(verdict->versions_by_commit ? ISO_SER : verdict->level),
+        .versions_by_commit = verdict->versions_by_commit,
+        .engine = verdict->engine,
+        .outcome = iso_outcome_name(verdict->outcome),
+        .reason = verdict->reason,
+        .any_order = verdict->any_order,
+    };
+    totals.repeats = verdict->repeats;
+    totals.writes_unjudged = verdict->writes_unjudged;
+    iso_text_put(text, "{");
+    iso_reported_put_verdict(text, &head);
+    iso_reported_put_totals(text, &totals);
+    iso_reported_put_counts(text, verdict->counts);
+    iso_text_put(text, "},\"violations\":[");
+}
+
+void iso_report_json(struct iso_output *output, const struct iso_verdict *verdict, uint64_t peak_rss_bytes)
+{
+    struct iso_text text = {0};
+    put_beginning(&text, verdict);
+    for (uint32_t i = 0; i < verdict->violation_count; i++) {
+        iso_text_put(&text, i ? "," : "");
+        put_violation(&text, verdict, &verdict->violations[i]);
+        report_write(output, &text);
+    }
+    report_write(output, &text);
+    iso_output_format(output, "],\"seconds\":{\"load\":%.3f,\"sort\":%.3f,\"check\":%.3f,\"total\":%.3f}",
+                      verdict->seconds_load, verdict->seconds_sort, verdict->seconds_check, verdict->seconds_total);
+    iso_reported_put_count(&text, "peak_rss_bytes", peak_rss_bytes);
+    iso_text_put(&text, "}\n");
+    report_write(output, &text);
+    iso_text_release(&text);
+}

@@ -1,0 +1,208 @@
+/* Polygraph's verdict as JSON. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report/report_private.h"
+
+/* Of a stream's input, "TOPIC[PARTITION]"; NULL: a file, or what nobody recorded. */
+static const char *find_bracket(const struct iso_polygraph_report *report, uint32_t transaction)
+{
+    uint32_t input = iso_origin_input(report->history->origin[transaction]);
+    return report->is_stream && input < report->history->input_count ? strrchr(report->history->inputs[input], '[')
+                                                                     : NULL;
+}
+
+static struct iso_reported_place place_of(const struct iso_polygraph_report *report, uint32_t transaction,
+                                          uint32_t operation)
+{
+    struct iso_reported_place place = report_place(report->history, transaction, operation);
+    const char *bracket = find_bracket(report, transaction);
+    if (bracket) {
+        place.is_message = true;
+        place.length = (size_t)(bracket - place.name);
+        place.partition = strtoull(bracket + 1, NULL, 10);
+    }
+    return place;
+}
+
+static void put_finding(struct iso_text *text, const struct iso_polygraph_report *report,
+                        const struct iso_finding *finding)
+{
+    const struct iso_history *history = report->history;
+    uint32_t operation = finding->operation, parties = finding->other == ISO_NONE ? 1 : 2;
+    struct iso_value actual = iso_kind_of(history, operation) == ISO_READ_LIST
+                                  ? iso_value_of_list(history, history->value[operation])
+                                  : iso_value_atom(history->value[operation]);
+    struct iso_reported_atom tids[] = {report_tid(history, finding->transaction), report_tid(history, finding->other)};
+    struct iso_reported_place places[2] = {place_of(report, finding->transaction, operation)};
+    if (parties == 2)
+        places[1] = place_of(report, finding->other, ISO_NONE);
+    struct iso_reported reported = {.axiom = iso_finding_name(finding->kind),
+                                    .tids = tids,
+                                    .tid_count = parties,
+                                    .key = report_atom(history, history->key_atom[history->key[operation]]),
+                                    .actual = report_value(history, &actual),
+                                    .places = places,
+                                    .place_count = parties};
+    iso_reported_put_members(text, &reported);
+}
+
+static struct iso_reported_edge edge_of(const struct iso_history *history, const struct iso_edge *from)
+{
+    struct iso_reported_edge edge = {.from = report_tid(history, report_edge_from(from)),
+                                     .to = report_tid(history, report_edge_to(from))};
+    snprintf(edge.type, sizeof edge.type, "%s", report_edge_name(from->kind));
+    if (from->key != ISO_NONE)
+        edge.key = report_atom(history, history->key_atom[from->key]);
+    return edge;
+}
+
+/* The transactions of the cycle, where the edges leave them. */
+static void put_cycle(struct iso_text *text, const struct iso_polygraph_report *report)
+{
+    struct report_cycle cycle = report_find_cycle(report);
+    struct iso_reported_atom *tids = iso_allocate(cycle.edge_count * sizeof *tids);
+    struct iso_reported_edge *edges = iso_allocate(cycle.edge_count * sizeof *edges);
+    struct iso_reported_place *places = iso_allocate(cycle.edge_count * sizeof *places);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < cycle.edge_count; i++) {
+        const struct iso_edge *edge = report_cycle_edge(&cycle, i);
+        if (!edge)
+            continue;
+        tids[count] = report_tid(report->history, report_edge_from(edge));
+        edges[count] = edge_of(report->history, edge);
+        places[count++] = place_of(report, report_edge_from(edge), ISO_NONE);
+    }
+    struct iso_reported reported = {.axiom = "CYCLE",
+                                    .kind = cycle.anomaly,
+                                    .is_cycle = true,
+                                    .tids = tids,
+                                    .tid_count = count,
+                                    .edges = edges,
+                                    .edge_count = count,
+                                    .lemmas = cycle.lemmas,
+                                    .places = places,
+                                    .place_count = count};
+    iso_reported_put_members(text, &reported);
+    iso_free(tids);
+    iso_free(edges);
+    iso_free(places);
+}
+
+static void put_totals(struct iso_text *text, const struct iso_polygraph_report *report)
+{
+    struct iso_verdict all = {.reads_judged = report->result->counters.reads};
+    struct iso_reported_totals totals = report_totals(report->history, report->as_si ? report->as_si : &all);
+    iso_reported_put_totals(text, &totals);
+}
+
+static void put_counts(struct iso_text *text, const struct iso_polygraph_result *result)
+{
+    iso_text_put(text, ",\"counts\":{\"");
+    for (int kind = ISO_FINDING_INT; kind < ISO_FINDINGS; kind++) {
+        iso_text_put(text, iso_finding_name((enum iso_finding_kind)kind));
+        iso_text_put(text, "\":");
+        iso_text_put_unsigned(text, result->counts[kind]);
+        iso_text_put(text, ",\"");
+    }
+    iso_text_put(text, "CYCLE\":");
+    iso_text_put_unsigned(text, result->cycles);
+    iso_text_put(text, "}");
+}
+
+static void put_steps(struct iso_text *text, const struct iso_polygraph_counters *counters)
+{
+    iso_text_put(text, ",\"steps\":{\"passes\":");
+    iso_text_put_unsigned(text, counters->passes);
+    iso_reported_put_count(text, "known_edges", counters->known_edges);
+    iso_reported_put_count(text, "edges_version", counters->edges_version);
+    iso_reported_put_count(text, "edges_anti", counters->edges_anti);
+    iso_reported_put_count(text, "edges_meet", counters->edges_meet);
+    iso_reported_put_count(text, "edges_join", counters->edges_join);
+    iso_reported_put_count(text, "by_advice", counters->by_advice);
+    iso_reported_put_count(text, "candidates_pruned", counters->candidates_pruned);
+    iso_reported_put_count(text, "open_reads_first", counters->open_reads_first);
+    iso_reported_put_count(text, "open_reads_after", counters->open_reads_after);
+    iso_reported_put_count(text, "open_pairs_after", counters->open_pairs_after);
+    iso_reported_put_count(text, "knots", counters->sccs);
+    iso_reported_put_count(text, "windows", counters->windows);
+    iso_reported_put_count(text, "windows_grown", counters->windows_grown);
+    iso_reported_put_count(text, "window_rounds", counters->window_rounds);
+    iso_reported_put_count(text, "window_cycles", counters->window_cycles);
+    iso_reported_put_count(text, "search_free", counters->search_free);
+    iso_reported_put_count(text, "search_decisions", counters->search_decisions);
+    iso_reported_put_count(text, "search_dead_ends", counters->search_dead_ends);
+    iso_reported_put_count(text, "solver_calls", counters->solver_calls);
+    iso_text_put(text, "}");
+}
+
+uint32_t iso_report_polygraph_listed(const struct iso_polygraph_report *report)
+{
+    uint32_t findings = report->result->finding_count, most = report->max_findings;
+    return (most && findings > most ? most : findings) + (report->result->cycles ? 1 : 0);
+}
+
+static void put_violation(struct iso_text *text, const struct iso_polygraph_report *report,
+                          const struct iso_finding *findings, uint32_t count, uint32_t index)
+{
+    iso_text_put(text, "{");
+    if (index < count)
+        put_finding(text, report, &findings[index]);
+    else
+        put_cycle(text, report);
+}
+
+void iso_report_polygraph_violation(struct iso_text *text, const struct iso_polygraph_report *report, uint32_t index)
+{
+    uint32_t count;
+    struct iso_finding *findings = report_sorted_findings(report, &count);
+    put_violation(text, report, findings, count, index);
+    iso_free(findings);
+}
+
+static void put_beginning(struct iso_text *text, const struct iso_polygraph_report *report)
+{
+    const struct iso_polygraph_result *result = report->result;
+    struct iso_reported_verdict head = {
+        .level = iso_model_name(report->model),
+        .versions_by_commit = result->evidence.versions_by_commit,
+        .engine = "polygraph",
+        .outcome = iso_outcome_name(result->outcome),
+        .reason = result->outcome == ISO_IS_UNDECIDED ? result->reason : NULL,
+    };
+    iso_text_put(text, "{");
+    iso_text_put(text, report->members ? report->members : "");
+    iso_reported_put_verdict(text, &head);
+    put_totals(text, report);
+    put_counts(text, result);
+    iso_text_put(text, ",\"violations\":[");
+}
+
+void iso_report_polygraph_json(struct iso_output *output, const struct iso_polygraph_report *report,
+                               uint64_t peak_rss_bytes)
+{
+    const struct iso_polygraph_counters *counters = &report->result->counters;
+    struct iso_text text = {0};
+    uint32_t count;
+    struct iso_finding *findings = report_sorted_findings(report, &count);
+    put_beginning(&text, report);
+    for (uint32_t i = 0; i < iso_report_polygraph_listed(report); i++) {
+        iso_text_put(&text, i ? "," : "");
+        put_violation(&text, report, findings, count, i);
+        report_write(output, &text);
+    }
+    iso_text_put(&text, "]");
+    if (!report->is_stream) { /* a capture's replay says the same as the live run, byte for byte */
+        put_steps(&text, counters);
+        report_write(output, &text);
+        iso_output_format(output, ",\"seconds\":{\"load\":%.3f,\"check\":%.3f,\"total\":%.3f}", report->seconds_load,
+                          counters->seconds_total, report->seconds_total);
+        iso_reported_put_count(&text, "peak_rss_bytes", peak_rss_bytes);
+    }
+    iso_text_put(&text, "}\n");
+    report_write(output, &text);
+    iso_text_release(&text);
+    iso_free(findings);
+}

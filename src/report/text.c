@@ -1,0 +1,410 @@
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/shown.h"
+#include "report/report_private.h"
+
+/* Long lists are cut in the middle of nowhere useful; what differs is mostly at their end. */
+enum { LIST_SHOWN = 20 };
+
+/* ---- pieces ---- */
+
+void report_say_count(struct iso_output *output, uint64_t count, const char *singular, const char *plural)
+{
+    iso_output_format(output, "%" PRIu64 " %s", count, count == 1 ? singular : plural);
+}
+
+/* An atom as a person writes it: control characters escaped as JSON does, quotes only where the text needs
+ * them. */
+void report_say_atom(struct iso_output *output, const struct iso_history *history, iso_atom atom)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (atom == ISO_ABSENT) {
+        iso_output_text(output, "nothing");
+        return;
+    }
+    const char *text = iso_atom_text(&history->atoms, atom, buffer, &length);
+    bool plain = length > 0 && !(length == 7 && !memcmp(text, "nothing", 7));
+    for (size_t i = 0; i < length && plain; i++)
+        plain = (unsigned char)text[i] > 0x20 && text[i] != '"' && text[i] != '\\';
+    struct iso_text words = {0};
+    if (plain && iso_is_shown_as_it_is(text, length))
+        iso_text_put_bytes(&words, text, length);
+    else
+        iso_text_put_shown_string(&words, text, length);
+    iso_output_bytes(output, words.bytes, words.used);
+    iso_text_release(&words);
+}
+
+void report_say_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value)
+{
+    if (!value->is_list) {
+        report_say_atom(output, history, value->atom);
+        return;
+    }
+    uint32_t first = value->count > LIST_SHOWN ? value->count - LIST_SHOWN : 0;
+    iso_output_char(output, '[');
+    if (first)
+        iso_output_format(output, "... %" PRIu32 " more, ", first);
+    for (uint32_t i = first; i < value->count; i++) {
+        if (i > first)
+            iso_output_text(output, ", ");
+        report_say_atom(output, history, iso_value_element(value, i));
+    }
+    iso_output_char(output, ']');
+}
+
+static void say_stamp(struct iso_output *output, const struct iso_history *history, const char *name,
+                      uint64_t timestamp)
+{
+    char text[ISO_STAMP_TEXT];
+    iso_history_stamp_text(history, timestamp, text);
+    iso_output_format(output, ", %s %s", name, text);
+}
+
+static void say_place(struct iso_output *output, const struct iso_history *history, uint32_t transaction)
+{
+    uint64_t origin = history->origin[transaction];
+    uint32_t input = iso_origin_input(origin);
+    const char *name = input < history->input_count ? history->inputs[input] : "?";
+    struct iso_text shown = {0};
+    iso_text_put_shown(&shown, name, strlen(name));
+    iso_output_bytes(output, shown.bytes, shown.used);
+    iso_text_release(&shown);
+    iso_output_format(output, ":%" PRIu64, iso_origin_place(origin));
+}
+
+/* "transaction 7 (session 2, h.jsonl:7, sts 41, cts 44)" */
+void report_say_transaction(struct iso_output *output, const struct iso_history *history, uint32_t transaction)
+{
+    uint8_t flags = history->flags[transaction];
+    iso_output_text(output, "transaction ");
+    report_say_atom(output, history, history->tid[transaction]);
+    iso_output_text(output, " (session ");
+    report_say_atom(output, history, history->session_atom[history->session[transaction]]);
+    iso_output_text(output, ", ");
+    say_place(output, history, transaction);
+    if (flags & ISO_HAS_STS)
+        say_stamp(output, history, "sts", history->sts[transaction]);
+    if (flags & ISO_HAS_CTS)
+        say_stamp(output, history, "cts", history->cts[transaction]);
+    if (iso_status_of(history, transaction) != ISO_COMMITTED)
+        iso_output_text(output, iso_status_of(history, transaction) == ISO_ABORTED ? ", aborted" : ", outcome unknown");
+    iso_output_char(output, ')');
+}
+
+void report_say_key(struct iso_output *output, const struct iso_history *history, uint32_t key)
+{
+    iso_output_text(output, "key ");
+    report_say_atom(output, history, history->key_atom[key]);
+}
+
+/* ---- one violation ---- */
+
+static void say_writer(struct iso_output *output, const struct iso_history *history, uint32_t writer,
+                       const char *nobody)
+{
+    if (writer == ISO_NONE) {
+        iso_output_text(output, nobody);
+    } else {
+        iso_output_text(output, ", written by ");
+        report_say_transaction(output, history, writer);
+    }
+}
+
+static bool is_nothing(const struct iso_value *value)
+{
+    return value->is_list ? value->count == 0 : value->atom == ISO_ABSENT;
+}
+
+/* What a value means that has no writer. */
+static const char *say_nobody(const struct iso_violation *violation)
+{
+    if (violation->axiom == ISO_INT || is_nothing(&violation->actual))
+        return "";
+    return violation->kind == ISO_UNCOMMITTED ? ", which nobody wrote" : ", the initial value";
+}
+
+static void say_values(struct iso_output *output, const struct iso_history *history,
+                       const struct iso_violation *violation)
+{
+    iso_output_text(output, "    expected: ");
+    report_say_value(output, history, &violation->expected);
+    say_writer(output, history, violation->writer_expected,
+               violation->axiom == ISO_INT ? ", what the transaction itself last read or wrote"
+                                           : ", the initial value");
+    iso_output_text(output, "\n    read:     ");
+    report_say_value(output, history, &violation->actual);
+    say_writer(output, history, violation->writer_actual, say_nobody(violation));
+    iso_output_char(output, '\n');
+}
+
+/* What an EXT kind means, at the level it was judged at. */
+static const char *explain_read(enum iso_violation_kind kind, enum iso_level level)
+{
+    switch (kind) {
+    case ISO_UNCOMMITTED:
+        return "The value belongs to no committed transaction: its writer aborted, or there is none.";
+    case ISO_INTERMEDIATE:
+        return "Its writer wrote the key again before it committed; nobody else may see what it wrote first.";
+    case ISO_FUTURE:
+        return level == ISO_SI ? "Its writer committed after the snapshot that this read should come from."
+                               : "Its writer committed after this transaction, so it comes later in the order.";
+    case ISO_ABSENT_READ:
+        return "The read found nothing, although a version was there.";
+    default:
+        return level == ISO_SI ? "An older version: a newer one was committed before the snapshot of this read."
+                               : "An older version: a newer one was committed before this transaction committed.";
+    }
+}
+
+static const char *name_of_read(enum iso_violation_kind kind)
+{
+    switch (kind) {
+    case ISO_UNCOMMITTED:
+        return "read of an uncommitted value";
+    case ISO_INTERMEDIATE:
+        return "read of an intermediate value";
+    case ISO_FUTURE:
+        return "read from the future";
+    case ISO_ABSENT_READ:
+        return "read of nothing where a version was";
+    default:
+        return "stale read";
+    }
+}
+
+static void say_read(struct iso_output *output, const struct iso_verdict *verdict,
+                     const struct iso_violation *violation)
+{
+    const struct iso_history *history = verdict->history;
+    bool external = violation->axiom == ISO_EXT;
+    iso_output_text(output, external ? name_of_read(violation->kind) : "a transaction's own reads and writes disagree");
+    iso_output_text(output, "\n    ");
+    report_say_transaction(output, history, violation->transaction);
+    iso_output_text(output, " read ");
+    report_say_key(output, history, violation->key);
+    if (violation->operation != ISO_NONE)
+        iso_output_format(output, " in its operation %" PRIu32,
+                          iso_report_operation_index(history, violation->transaction, violation->operation));
+    iso_output_char(output, '\n');
+    say_values(output, history, violation);
+    iso_output_format(output, "    %s\n",
+                      external ? explain_read(violation->kind, verdict->level)
+                               : "A transaction must read again what it last read or wrote of a key.");
+}
+
+static void say_conflict(struct iso_output *output, const struct iso_history *history,
+                         const struct iso_violation *violation)
+{
+    iso_output_text(output, "two overlapping transactions wrote the same key\n    ");
+    report_say_transaction(output, history, violation->transaction);
+    iso_output_text(output, " and\n    ");
+    report_say_transaction(output, history, violation->other);
+    iso_output_text(output, " both wrote ");
+    report_say_key(output, history, violation->key);
+    iso_output_text(output,
+                    "\n    Both committed: one of the two updates may be lost. --explain says what each had read.\n");
+}
+
+static void say_session(struct iso_output *output, const struct iso_verdict *verdict,
+                        const struct iso_violation *violation)
+{
+    const struct iso_history *history = verdict->history;
+    iso_output_text(output, "a session does not see its own past\n    ");
+    report_say_transaction(output, history, violation->transaction);
+    iso_output_text(output, verdict->level == ISO_SI ? " starts before the commit of\n    "
+                                                     : " stands in the commit order before\n    ");
+    report_say_transaction(output, history, violation->other);
+    iso_output_text(output, ", an earlier one of the same session\n");
+}
+
+static void say_timestamp(struct iso_output *output, const struct iso_verdict *verdict,
+                          const struct iso_violation *violation)
+{
+    const struct iso_history *history = verdict->history;
+    char note[1024];
+    switch (violation->kind) {
+    case ISO_SNAPSHOT_ORDER:
+        iso_output_text(output, "snapshots that have no order\n    ");
+        report_say_transaction(output, history, violation->transaction);
+        iso_report_breach(verdict, violation, note, sizeof note);
+        iso_output_format(output, " owns the later one\n    %s\n", note);
+        break;
+    case ISO_SHARED_CTS:
+        iso_output_text(output, "two writers of a key share a commit timestamp\n    ");
+        report_say_transaction(output, history, violation->transaction);
+        iso_output_text(output, " and\n    ");
+        report_say_transaction(output, history, violation->other);
+        iso_output_text(output, "\n    Nothing says which of them comes first.\n");
+        break;
+    case ISO_CTS_CYCLE:
+        iso_output_text(output, "transactions with one commit timestamp cannot be ordered\n    ");
+        report_say_transaction(output, history, violation->transaction);
+        iso_output_text(output, "\n    It must come before and after others with the same cts.\n");
+        break;
+    default:
+        iso_output_text(output, "timestamps out of order\n    ");
+        report_say_transaction(output, history, violation->transaction);
+        iso_output_text(output, "\n    The rule is sts <= ots <= cts, and sts < cts where something is written.\n");
+    }
+}
+
+static void say_violation(struct iso_output *output, const struct iso_verdict *verdict,
+                          const struct iso_violation *violation)
+{
+    iso_output_format(output, "\n%s: ", iso_axiom_name(violation->axiom));
+    switch (violation->axiom) {
+    case ISO_TIMESTAMP:
+        say_timestamp(output, verdict, violation);
+        break;
+    case ISO_SESSION:
+        say_session(output, verdict, violation);
+        break;
+    case ISO_NOCONFLICT:
+        say_conflict(output, verdict->history, violation);
+        break;
+    default:
+        say_read(output, verdict, violation);
+    }
+}
+
+/* ---- the whole ---- */
+
+static uint64_t found(const struct iso_verdict *verdict)
+{
+    uint64_t sum = 0;
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
+        sum += verdict->counts[axiom];
+    return sum;
+}
+
+static void say_counts(struct iso_output *output, const struct iso_verdict *verdict)
+{
+    const char *between = " (";
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++) {
+        if (!verdict->counts[axiom])
+            continue;
+        iso_output_format(output, "%s%s %" PRIu64, between, iso_axiom_name((enum iso_axiom)axiom),
+                          verdict->counts[axiom]);
+        between = ", ";
+    }
+    iso_output_char(output, ')');
+}
+
+void report_say_size(struct iso_output *output, const struct iso_history *history, const char *engine, double seconds)
+{
+    iso_output_text(output, "  judged ");
+    report_say_count(output, history->committed_count, "transaction", "transactions");
+    if (history->aborted_count)
+        iso_output_format(output, " (besides %" PRIu32 " aborted)", history->aborted_count);
+    if (history->unknown_count)
+        iso_output_format(output, " (besides %" PRIu32 " of unknown outcome)", history->unknown_count);
+    iso_output_text(output, ", ");
+    report_say_count(output, history->operation_count, "operation", "operations");
+    iso_output_text(output, ", ");
+    report_say_count(output, history->session_count, "session", "sessions");
+    iso_output_text(output, ", ");
+    report_say_count(output, history->key_count, "key", "keys");
+    iso_output_format(output, "; engine %s, %.3f s\n", engine, seconds);
+}
+
+static void say_any_order(struct iso_output *output, const struct iso_verdict *verdict)
+{
+    if (!verdict->any_order)
+        return;
+    if (!strcmp(verdict->any_order, "holds"))
+        iso_output_text(output,
+                        "  The claimed order is wrong: another order explains every read (any order: holds).\n");
+    else if (!strcmp(verdict->any_order, "violated"))
+        iso_output_text(output, "  No order exists that explains every read (any order: violated).\n");
+    else
+        iso_output_text(output,
+                        "  Whether another order explains every read was not decided (any order: undecided).\n");
+}
+
+static void say_headline(struct iso_output *output, const struct iso_verdict *verdict)
+{
+    const char *level =
+        verdict->level == ISO_SI && !verdict->versions_by_commit ? "snapshot isolation" : "serializability";
+    switch (verdict->outcome) {
+    case ISO_HOLDS:
+        iso_output_format(output, "holds: the order that the timestamps claim gives %s\n", level);
+        break;
+    case ISO_IS_VIOLATED:
+        iso_output_format(output, "violated: %s, ", level);
+        report_say_count(output, found(verdict), "violation", "violations");
+        say_counts(output, verdict);
+        iso_output_char(output, '\n');
+        break;
+    case ISO_IS_UNDECIDED:
+        iso_output_format(output, "undecided: %s (%s)\n", level, verdict->reason);
+    }
+    say_any_order(output, verdict);
+    report_say_size(output, verdict->history, verdict->engine, verdict->seconds_total);
+}
+
+static void say_unjudged(struct iso_output *output, const struct iso_verdict *verdict)
+{
+    if (verdict->unjudged[ISO_UNJUDGED_UNKNOWN_WRITER] == verdict->reads_unjudged) {
+        iso_output_text(output, " not judged: the value may come from a transaction of unknown outcome.\n"
+                                "  Record whether those committed (\"status\"), or accept such reads with "
+                                "--allow-unjudged.\n");
+        return;
+    }
+    iso_output_text(output, " not judged:");
+    for (int reason = 0, told = 0; reason < ISO_UNJUDGED_REASONS; reason++)
+        if (verdict->unjudged[reason])
+            iso_output_format(output, "%s %s %" PRIu64, told++ ? "," : "", iso_unjudged_name((enum iso_unjudged)reason),
+                              verdict->unjudged[reason]);
+    iso_output_text(output, "\n  docs/verdicts.md says what each means; --allow-unjudged accepts such reads.\n");
+}
+
+/* What stayed unjudged, and what a person can do about it. */
+static void say_gaps(struct iso_output *output, const struct iso_verdict *verdict)
+{
+    if (verdict->reason && !strcmp(verdict->reason, "nothing-judged"))
+        iso_output_text(output, "  The input has no committed transaction, so there was nothing to judge. Is it the "
+                                "right file, and was it recorded to its end?\n");
+    if (verdict->reads_unjudged) {
+        iso_output_text(output, "  ");
+        report_say_count(output, verdict->reads_unjudged, "read was", "reads were");
+        say_unjudged(output, verdict);
+    }
+    if (verdict->repeats) {
+        iso_output_text(output, "  ");
+        report_say_count(output, verdict->repeats, "transaction occurred", "transactions occurred");
+        iso_output_text(output, " again with the same content, ignored.\n");
+    }
+    if (verdict->writes_unjudged) {
+        iso_output_text(output, "  ");
+        report_say_count(output, verdict->writes_unjudged, "write was", "writes were");
+        iso_output_text(output, " not judged for NOCONFLICT: made under a lock, without a timestamp of their own "
+                                "(\"ots\").\n");
+    }
+    if (verdict->per_operation)
+        iso_output_text(output, "  Operations have timestamps of their own: this is a statement about each "
+                                "operation's snapshot, weaker than snapshot isolation.\n");
+}
+
+void iso_report_text(struct iso_output *output, const struct iso_verdict *verdict, bool quiet)
+{
+    say_headline(output, verdict);
+    if (quiet)
+        return;
+    say_gaps(output, verdict);
+    for (uint32_t i = 0; i < verdict->violation_count; i++)
+        say_violation(output, verdict, &verdict->violations[i]);
+    uint64_t unlisted = found(verdict) - verdict->violation_count;
+    if (unlisted) {
+        iso_output_char(output, '\n');
+        report_say_count(output, unlisted, "more violation is", "more violations are");
+        iso_output_text(output, verdict->limit && verdict->violation_count == verdict->limit
+                                    ? " not listed (--max-violations N, 0 for all)\n"
+                                    : " not listed (--max-violations N, --max-per-key N, 0 for all)\n");
+    }
+}

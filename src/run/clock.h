@@ -1,0 +1,38 @@
+/* The pipeline's time, in milliseconds: what deadlines are counted in.
+ *
+ * It stands still while a topic has not appeared or a broker is away: what waits for their records is not to be judged
+ * without them, by a deadline that none of them could meet. Nor does it pass between a run and its restart, or when the
+ * machine's clock jumps. That brokers are silent is remarked on, if it takes a while, and so is that they answer again.
+ *
+ * Threads: one at a time.
+ */
+#ifndef ISO_RUN_CLOCK_H
+#define ISO_RUN_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "connectors/kafka/consumer.h"
+
+/* `now` is iso_kafka_now's everywhere. */
+struct app_clock {
+    int64_t looked;        /* when it last looked whether time passes */
+    int64_t skew;          /* what the pipeline's time has beyond the clock's */
+    int64_t silent_since;  /* since when it is not known what the topics hold; 0: it is */
+    bool reported_silence; /* that was remarked on */
+    bool heard;            /* it was known, once */
+    bool jumped;           /* when it last looked the machine's clock had jumped, or the process stood still */
+};
+
+void app_clock_init(struct app_clock *clock, int64_t now);
+
+/* Goes on from this time of the pipeline; whatever happened since it last looked took none. */
+void app_clock_resume(struct app_clock *clock, uint64_t time, int64_t now);
+void app_clock_skip(struct app_clock *clock, int64_t now);
+
+uint64_t app_clock_time(struct app_clock *clock, struct iso_kafka_consumer *consumer, int64_t now);
+
+/* For how many milliseconds a broker has not answered, once that was remarked on; else 0. */
+uint64_t app_clock_silence(const struct app_clock *clock, int64_t now);
+
+#endif

@@ -1,0 +1,99 @@
+/* The end of a run: what was found, as one JSON object, and in words. */
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/log.h"
+#include "run/left_out.h"
+#include "run/spelling.h"
+#include "run/stream.h"
+
+/* What waits, and for what; or what does not add up. Empty: neither. */
+static void put_detail(const struct iso_books *books, const char *reason, struct iso_text *text)
+{
+    if (reason && !strcmp(reason, "waiting"))
+        iso_books_waiting_text(books, text);
+    else if (!books->balanced)
+        iso_books_imbalance_text(books, text);
+    if (!books->balanced)
+        iso_text_put(text, "; this is a defect of isochron: please report it with this line");
+    *iso_text_reserve(text, 1) = 0;
+}
+
+static void log_summary(const struct app_stream *stream, const struct iso_books *books, enum iso_status outcome,
+                        const char *reason, double seconds)
+{
+    struct iso_pipeline_stats stats;
+    const struct iso_pipeline_order *order = iso_pipeline_order(stream->pipeline);
+    struct iso_text detail = {0};
+    uint64_t violations = 0;
+    iso_pipeline_stats(stream->pipeline, &stats);
+    put_detail(books, reason, &detail);
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
+        violations += stats.engine.counts[axiom];
+    violations += order ? order->found : 0;
+    app_log("%s at %s: %" PRIu64 " transaction%s, %" PRIu64 " violation%s, %" PRIu64 " message%s in %.1f s%s%s%s%s",
+            outcome == ISO_VIOLATED ? "violated"
+            : outcome == ISO_OK     ? "holds"
+                                    : "undecided",
+            iso_pipeline_level_name(stream->pipeline), stats.engine.transactions, app_plural(stats.engine.transactions),
+            violations, app_plural(violations), stats.messages, app_plural(stats.messages), seconds,
+            reason ? "; reason: " : "", reason ? reason : "", detail.used ? ": " : "", detail.bytes);
+    iso_text_release(&detail);
+}
+
+/* The object, for standard output and for who explains it. */
+static void write_object(struct app_stream *stream, const struct iso_books *books, const char *any_order)
+{
+    const struct app_stream_options *options = stream->options;
+    struct iso_text text = {0};
+    if (!options->json && !stream->kept.history)
+        return;
+    iso_pipeline_summary(stream->pipeline, books, options->allow_unjudged, any_order, &text);
+    if (options->json)
+        iso_output_bytes(stream->output.standard, text.bytes, text.used);
+    if (stream->kept.history)
+        iso_text_put_bytes(&stream->kept.verdict, text.bytes, text.used);
+    iso_text_release(&text);
+}
+
+static enum iso_status conclude_timed(struct app_stream *stream, double seconds, struct iso_error *error)
+{
+    const struct app_stream_options *options = stream->options;
+    const char *reason, *any_order = NULL;
+    struct iso_books books;
+    if (app_order_seek(&stream->order, error) != ISO_OK)
+        return error->status;
+    iso_pipeline_books(stream->pipeline, &books);
+    enum iso_status outcome = iso_pipeline_outcome_of(stream->pipeline, &books, options->allow_unjudged, &reason);
+    bool unplaced = reason && !strcmp(reason, "no-start-timestamp"); /* what timestamps cannot place, an order may */
+    if (options->any_order && (outcome == ISO_VIOLATED || unplaced))
+        any_order = app_rounds_any_order(&stream->rounds);
+    write_object(stream, &books, any_order);
+    if (options->brief)
+        app_output_flush(&stream->output); /* whoever reads both reads the summary last */
+    if (options->quiet)
+        return outcome;
+    app_log_left_out(stream->pipeline);
+    app_log_spellings(stream->pipeline);
+    log_summary(stream, &books, outcome, reason, seconds);
+    if (any_order)
+        app_log("any order: %s", any_order);
+    return outcome;
+}
+
+enum iso_status app_stream_conclude(struct app_stream *stream, double seconds, struct iso_error *error)
+{
+    const struct app_stream_options *options = stream->options;
+    assert(!stream->concluded && error->status == ISO_OK);
+    stream->concluded = true;
+    app_log_set_limit(0); /* the last words are few */
+    app_remarks_conclude(&stream->remarks, &stream->recording);
+    if (stream->rounds.kind != APP_ROUNDS_UNTIMED)
+        return conclude_timed(stream, seconds, error);
+    if (!options->state || stream->complete)
+        return app_rounds_conclude(&stream->rounds, stream->complete, seconds, error);
+    if (!options->quiet)
+        app_rounds_log_stopped(&stream->rounds);
+    return ISO_UNDECIDED;
+}

@@ -1,0 +1,28 @@
+/* Ends of partitions, and how far message time has come: what a live run reports to its pipeline between batches, and writes
+ * into its recording and its journal, so that who judges it again learns the same (pipeline/pipeline.h).
+ *
+ * An end is reported once a partition has stood there for a second of the pipeline's time, while brokers answer: partitions
+ * that get messages all the time are at their ends between any two.
+ */
+#ifndef ISO_RUN_ENDS_H
+#define ISO_RUN_ENDS_H
+
+#include "run/durable.h"
+#include "connectors/kafka/consumer.h"
+
+struct app_ends {
+    struct app_ends_place {
+        int64_t next;   /* the offset at which it stands */
+        uint64_t since; /* the pipeline's time */
+    } * places;         /* by the consumer's partitions */
+    uint32_t count;
+    bool ends_alone; /* message times are not reported */
+};
+
+void app_ends_release(struct app_ends *ends);
+
+/* After a step, at its time. `durable` NULL: nothing is remembered. */
+enum iso_status app_ends_report(struct app_ends *ends, struct app_stream *stream, struct app_durable *durable,
+                                const struct iso_kafka_consumer *consumer, uint64_t time, struct iso_error *error);
+
+#endif

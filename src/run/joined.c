@@ -1,0 +1,31 @@
+#include "run/joined.h"
+
+enum iso_status app_joined_open(struct app_joined *joined, const char *path, struct iso_error *error)
+{
+    if (iso_output_open(&joined->output, path, error) != ISO_OK)
+        return error->status;
+    iso_history_writer_init(&joined->writer, &joined->output, ISO_FORMAT_NATIVE);
+    joined->is_open = true;
+    return ISO_OK;
+}
+
+void app_joined_write(struct app_joined *joined, const struct iso_history *block)
+{
+    if (joined->is_open)
+        iso_history_writer_add(&joined->writer, block, &joined->error);
+}
+
+enum iso_status app_joined_close(struct app_joined *joined, bool concluded, struct iso_error *error)
+{
+    if (!joined->is_open)
+        return error->status;
+    joined->is_open = false;
+    if (joined->error.status != ISO_OK)
+        iso_error_set(error, joined->error.status, "%s", joined->error.text);
+    if (error->status != ISO_OK || !concluded) {
+        iso_output_discard(&joined->output);
+        return error->status;
+    }
+    iso_history_writer_end(&joined->writer);
+    return iso_output_close(&joined->output, error);
+}

@@ -1,0 +1,23 @@
+/* `--to-history FILE` of `watch` and `replay`: the joined history, as a file that every engine can check. */
+#ifndef ISO_RUN_JOINED_H
+#define ISO_RUN_JOINED_H
+
+#include "bytes/output.h"
+#include "formats/write_history.h"
+
+struct app_joined {
+    struct iso_output output;
+    struct iso_history_writer writer;
+    struct iso_error error; /* of a block, met inside the pipeline's callback */
+    bool is_open;
+};
+
+enum iso_status app_joined_open(struct app_joined *joined, const char *path, struct iso_error *error);
+
+/* Takes a block of the joined history, if the file is open. */
+void app_joined_write(struct app_joined *joined, const struct iso_history *block);
+
+/* The file appears if the run came to its end: `concluded`. */
+enum iso_status app_joined_close(struct app_joined *joined, bool concluded, struct iso_error *error);
+
+#endif

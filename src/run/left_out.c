@@ -1,0 +1,109 @@
+#include "run/left_out.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "base/memory.h"
+
+static int by_operations(const void *left, const void *right)
+{
+    const struct iso_join_left_out *a = left, *b = right;
+    if (a->operations != b->operations)
+        return a->operations < b->operations ? 1 : -1;
+    return a->number < b->number ? -1 : 1;
+}
+
+struct iso_join_left_out *app_left_out(const struct iso_pipeline *pipeline, uint32_t *count)
+{
+    struct iso_join_left_out *list = NULL, table;
+    *count = 0;
+    for (uint32_t i = 0; iso_pipeline_left_out(pipeline, i, &table); i = table.number + 1) {
+        list = iso_reallocate(list, (*count + 1) * sizeof *list);
+        list[(*count)++] = table;
+    }
+    if (*count)
+        qsort(list, *count, sizeof *list, by_operations);
+    return list;
+}
+
+/* ", public.acct (901)" */
+static void put_table(struct iso_text *text, const struct iso_join_left_out *table)
+{
+    iso_text_put(text, text->used ? ", " : "");
+    iso_text_put_bytes(text, table->name, table->length < 200 ? table->length : 200);
+    iso_text_put(text, " (");
+    iso_text_put_unsigned(text, table->operations);
+    iso_text_put(text, ")");
+}
+
+static bool is_of(const struct iso_join_left_out *table, bool unknown, bool with_rows)
+{
+    return table->is_unknown == unknown && table->has_rows == with_rows;
+}
+
+static void log_tables(const struct iso_join_left_out *list, uint32_t count, bool unknown, bool with_rows,
+                       const char *what)
+{
+    struct iso_text text = {0};
+    uint64_t operations = 0;
+    uint32_t tables = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_of(&list[i], unknown, with_rows))
+            continue;
+        operations += list[i].operations;
+        if (tables++ < APP_TABLES_NAMED)
+            put_table(&text, &list[i]);
+    }
+    if (tables > APP_TABLES_NAMED)
+        iso_text_put(&text, ", ...");
+    *iso_text_reserve(&text, 1) = 0;
+    if (tables)
+        app_log("%" PRIu64 " operation%s on %" PRIu32 " table%s %s: %s", operations, app_plural(operations), tables,
+                app_plural(tables), what, text.bytes);
+    iso_text_release(&text);
+}
+
+/* Groups of a binlog of which the connector made nothing. */
+static void say_empty(uint64_t count)
+{
+    if (count)
+        app_log("%" PRIu64 " transaction%s of the binlog ended without a row: what %s changed is not captured, or its "
+                "rows are lost to the connector (binlog_format of a session or server that is not ROW, "
+                "log_bin_compress=ON)",
+                count, app_plural(count), count == 1 ? "it" : "they");
+}
+
+/* A connector that stops behind its snapshot says so nowhere but in its own log. */
+static void say_unstreamed(const struct iso_join_stats *join)
+{
+    if (join->snapshot_rows && !join->rows && !join->transactions)
+        app_log("no change arrived behind the %" PRIu64
+                " row%s of the connector's snapshot: nothing was written, or the "
+                "connector has stopped; its status and its log say so (MySQL, MariaDB: a row logged with "
+                "binlog_row_image=MINIMAL or NOBLOB, in one session too, stops it or lacks columns)",
+                join->snapshot_rows, app_plural(join->snapshot_rows));
+}
+
+static void say_stream(const struct iso_pipeline *pipeline)
+{
+    struct iso_pipeline_stats stats;
+    iso_pipeline_stats(pipeline, &stats);
+    if (!stats.has_join)
+        return;
+    say_empty(stats.join.empty_ends);
+    say_unstreamed(&stats.join);
+}
+
+void app_log_left_out(const struct iso_pipeline *pipeline)
+{
+    uint32_t count;
+    say_stream(pipeline);
+    struct iso_join_left_out *list = app_left_out(pipeline, &count);
+    log_tables(list, count, false, false, "that no source covers were not judged");
+    log_tables(list, count, true, false,
+               "that neither a source nor the stream knows were not judged (are keys misspelt?)");
+    log_tables(list, count, false, true,
+               "whose rows arrive through a topic of another name were not judged (add tables=A;B to that --source)");
+    iso_free(list);
+}

@@ -1,0 +1,50 @@
+/* What the person on call is to know besides what waits: in words, what happened and what to do about it.
+ *
+ * Some things happen and are over (a table was dropped, messages could not be read): they are reported for an hour, with
+ * how often they came and when last. Others last (clients are silent, messages pile up, memory is short): they are reported
+ * while they do. Looked at a few times a second; time is passed in. Threads: one at a time.
+ */
+#ifndef ISO_RUN_NOTES_H
+#define ISO_RUN_NOTES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "pipeline/pipeline.h"
+
+enum app_happening {
+    APP_BAD_RECORDS = ISO_TABLE_NEWS, /* those before: what befell tables */
+    APP_LATE_TRANSACTIONS,
+    APP_MISSING_OFFSETS,
+    APP_SNAPSHOTS_AGAIN,
+    APP_HAPPENINGS
+};
+
+/* What there is to look at. Times are milliseconds since 1970. */
+struct app_notes_facts {
+    uint64_t count[APP_HAPPENINGS];         /* so far */
+    const char *latest[ISO_TABLE_NEWS];     /* tables */
+    uint64_t messages, behind;              /* taken so far; wait in Kafka */
+    uint64_t memory, in_use, limit, needed; /* bytes; limit 0: none; needed 0: no more than the limit */
+    double clients_time, changes_time;      /* of the last message, in seconds since 1970; below 0: there are none */
+};
+
+struct app_notes {
+    struct {
+        uint64_t count, time;
+    } happened[APP_HAPPENINGS];
+    uint64_t looked, messages, behind; /* at the beginning of the stretch over which speed is measured */
+    uint64_t rate;                     /* messages a second, in the stretch before */
+    bool grows;                        /* what waited in Kafka, in that */
+    struct iso_text text;              /* a line each, the last too ends in one; a zero byte behind them */
+};
+
+/* What happened before, in another process, is not reported. */
+void app_notes_init(struct app_notes *notes, const struct app_notes_facts *before, uint64_t now);
+void app_notes_release(struct app_notes *notes);
+
+/* Fills in `text`. */
+void app_notes_look(struct app_notes *notes, const struct app_notes_facts *facts, uint64_t now);
+
+#endif

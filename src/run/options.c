@@ -1,0 +1,59 @@
+#include "run/options.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "native/read.h"
+
+/* Milliseconds. */
+enum { DEFAULT_GRACE = 10000, DEFAULT_FINALITY_TIMEOUT = 5000, DEFAULT_SETTLE = 50 };
+#define DEAD_LETTER_LIMIT UINT64_C(1000000000)
+
+void app_stream_options_init(struct app_stream_options *options)
+{
+    *options = (struct app_stream_options){.level = -1,
+                                           .memory = APP_MEMORY_NOT_GIVEN,
+                                           .dead_letter_limit = DEAD_LETTER_LIMIT,
+                                           .grace = APP_GRACE_NOT_GIVEN};
+    iso_pipeline_options_init(&options->pipeline);
+    options->pipeline.finality_timeout_ms = DEFAULT_FINALITY_TIMEOUT;
+    options->pipeline.settle_ms = DEFAULT_SETTLE;
+    options->pipeline.retention = 0;
+}
+
+uint64_t app_stream_memory(const struct app_stream_options *options)
+{
+    return options->memory == APP_MEMORY_NOT_GIVEN ? app_machine_memory() / 2 : options->memory;
+}
+
+bool app_stream_bounds_memory(const struct app_stream_options *options)
+{
+    return options->memory && options->memory != APP_MEMORY_NOT_GIVEN;
+}
+
+uint64_t app_stream_grace(const struct app_stream_options *options)
+{
+    return options->grace == APP_GRACE_NOT_GIVEN ? DEFAULT_GRACE : options->grace;
+}
+
+void app_stream_options_settle(struct app_stream_options *options)
+{
+    if (!options->final_only_given && !options->out && !options->state && isatty(STDOUT_FILENO))
+        options->final_only = true;
+}
+
+void app_stream_options_release(struct app_stream_options *options)
+{
+    app_texts_release(&options->sources);
+    app_texts_release(&options->properties);
+}
+
+enum iso_status app_stream_initial(const struct app_stream_options *options, struct iso_history *history,
+                                   struct iso_error *error)
+{
+    if (options->initial_file)
+        iso_read_initial(options->initial_file, history, error);
+    if (options->initial && strcmp(options->initial, "null"))
+        history->initial_value = iso_atoms_text(&history->atoms, options->initial, strlen(options->initial));
+    return error->status;
+}

@@ -1,0 +1,214 @@
+#include "run/order.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "run/kept.h"
+#include "history/archive.h"
+#include "history/copy.h"
+#include "report/report.h"
+#include "iso/polygraph.h"
+#include "verdict/reported.h"
+#include "verdict/unjudged.h"
+
+/* What is collected, the copy that is judged, and what polygraph makes of that. */
+enum { COPIES = 3 };
+
+enum iso_status app_order_init(struct app_order *order, struct iso_error *error)
+{
+    assert(order->options && order->pipeline && order->output);
+    iso_history_init(&order->collected);
+    if (!order->sought)
+        return ISO_OK;
+    if (order->options->no_session_order)
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--no-session-order: where an order of the transactions is sought, ser has sessions");
+    return app_stream_initial(order->options, &order->collected, error);
+}
+
+void app_order_release(struct app_order *order)
+{
+    if (order->options)
+        iso_history_release(&order->collected);
+    order->options = NULL;
+}
+
+void app_order_archive(struct iso_archive *archive, struct app_order *order)
+{
+    ISO_ARCHIVE_VALUE(archive, order->full);
+    if (!order->sought)
+        return;
+    if (archive->restoring) { /* its initial values come back too */
+        iso_history_release(&order->collected);
+        iso_history_init(&order->collected);
+    }
+    iso_history_archive(archive, &order->collected);
+}
+
+void app_order_keep(struct app_order *order, const struct iso_history *block)
+{
+    uint64_t memory = app_stream_memory(order->options);
+    if (!order->sought || order->full)
+        return;
+    app_kept_add(&order->collected, block, 0, block->transaction_count);
+    order->full = memory && COPIES * iso_history_size(&order->collected) > memory;
+    if (order->full)
+        app_log_warning("--memory is used up: no more transactions are taken, and whether they have an order will be "
+                        "undecided");
+}
+
+/* ---- seeking ---- */
+
+/* A finished copy: with --state what is collected is saved, and gone on with. */
+static enum iso_status copy_all(struct app_order *order, struct iso_history *all, struct iso_error *error)
+{
+    app_kept_add(all, &order->collected, 0, order->collected.transaction_count);
+    order->unclear = iso_pipeline_drop_unclear(order->pipeline, all);
+    iso_history_copy_initial(all, &order->collected);
+    app_kept_name_inputs(iso_pipeline_inputs(order->pipeline), all);
+    iso_history_drop_repeats(all); /* streams repeat themselves */
+    return iso_history_finish(all, error);
+}
+
+/* What is not in the joined history may explain what is found in the rest. */
+static const char *missing_reason(const struct app_order *order)
+{
+    struct iso_pipeline_stats stats;
+    iso_pipeline_stats(order->pipeline, &stats);
+    const struct iso_join_stats *join = &stats.join;
+    if (order->full)
+        return "memory";
+    if (stats.bad_records)
+        return "skipped-records";
+    if (iso_join_has_xa(join))
+        return iso_unjudged_name(ISO_UNJUDGED_XA);
+    return join->unplaced || join->forced || join->incomplete || join->late_records ? "unplaced-transactions" : NULL;
+}
+
+/* What was found is then found no more. */
+static void set_undecided(struct iso_polygraph_result *result, const char *reason)
+{
+    memset(result->counts, 0, sizeof result->counts);
+    result->finding_count = 0;
+    result->cycles = 0;
+    result->outcome = ISO_IS_UNDECIDED;
+    result->reason = reason;
+}
+
+static enum iso_status judge_order(struct app_order *order, const struct iso_history *all,
+                                   struct iso_polygraph_result *result, struct iso_error *error)
+{
+    const struct app_stream_options *options = order->options;
+    struct iso_polygraph_options settings;
+    const char *lack = missing_reason(order);
+    iso_polygraph_options_init(&settings);
+    settings.model = ISO_MODEL_SER;
+    settings.versions_by_commit = true;
+    settings.max_findings = options->pipeline.max_violations;
+    settings.memory = app_stream_memory(options);
+    settings.memory_in_use = app_memory_in_use;
+    if (iso_polygraph_check(all, &settings, result, error) != ISO_OK)
+        return error->status;
+    if (lack && result->outcome != ISO_IS_UNDECIDED)
+        set_undecided(result, lack);
+    else if (result->outcome == ISO_HOLDS && order->unclear && !options->allow_unjudged)
+        set_undecided(result, iso_unjudged_name(ISO_UNJUDGED_SPELLING));
+    else if (result->outcome == ISO_HOLDS && result->reads_left_out && !options->allow_unjudged)
+        set_undecided(result, "reads-left-out");
+    else if (result->outcome == ISO_IS_UNDECIDED && !strcmp(result->reason, "nothing-judged"))
+        result->outcome = ISO_HOLDS; /* nothing to be put in order: the pipeline knows whether that is too little */
+    return ISO_OK;
+}
+
+/* ---- emitting ---- */
+
+/* Of its text: the same in every run. */
+static uint64_t id_of(const char *text, size_t length)
+{
+    uint64_t id = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < length; i++)
+        id = (id ^ (uint8_t)text[i]) * 0x100000001b3u;
+    return id;
+}
+
+static void emit_order(const struct app_order *order, const char *object, size_t length, struct iso_error *error)
+{
+    struct iso_text line = {0};
+    char id[32];
+    if (order->options->json || order->options->silent)
+        return;
+    snprintf(id, sizeof id, "%016" PRIx64, id_of(object, length));
+    struct iso_reported_head head = {.id = id, .state = "final", .level = iso_level_name(ISO_SER)};
+    iso_reported_put_head(&line, &head);
+    iso_text_put_bytes(&line, object + 1, length - 1);
+    iso_text_put(&line, "\n");
+    app_output_emit(order->output, line.bytes, line.used, error);
+    iso_text_release(&line);
+}
+
+/* The engine has reported what a transaction itself contradicts, where its reads have a time. */
+static void leave_out_reported(const struct iso_history *all, struct iso_polygraph_result *result)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        const struct iso_finding *finding = &result->findings[i];
+        bool reported = finding->kind == ISO_FINDING_INT && (all->flags[finding->transaction] & ISO_HAS_STS);
+        result->counts[ISO_FINDING_INT] -= reported;
+        result->findings[kept] = *finding;
+        kept += !reported;
+    }
+    result->finding_count = kept;
+}
+
+static void put_counts(const struct iso_polygraph_result *result, struct iso_pipeline_order *outcome)
+{
+    char count[64];
+    outcome->found = result->counts[ISO_FINDING_INT];
+    for (int kind = ISO_FINDING_G1A; kind < ISO_FINDINGS; kind++) {
+        outcome->found += result->counts[kind];
+        snprintf(count, sizeof count, ",\"%s\":%" PRIu64, iso_finding_name((enum iso_finding_kind)kind),
+                 result->counts[kind]);
+        iso_text_put(&outcome->counts, count);
+    }
+    outcome->found += result->cycles;
+    snprintf(count, sizeof count, ",\"CYCLE\":%" PRIu64, result->cycles);
+    iso_text_put(&outcome->counts, count);
+}
+
+static void put_violations(const struct app_order *order, const struct iso_polygraph_report *report,
+                           struct iso_pipeline_order *outcome, struct iso_error *error)
+{
+    for (uint32_t i = 0; i < iso_report_polygraph_listed(report); i++) {
+        iso_text_put(&outcome->violations, i ? "," : "");
+        size_t start = outcome->violations.used;
+        iso_report_polygraph_violation(&outcome->violations, report, i);
+        emit_order(order, outcome->violations.bytes + start, outcome->violations.used - start, error);
+    }
+}
+
+enum iso_status app_order_seek(struct app_order *order, struct iso_error *error)
+{
+    struct iso_polygraph_result result;
+    struct iso_history all;
+    if (!order->sought)
+        return ISO_OK;
+    iso_history_init(&all);
+    iso_polygraph_result_init(&result);
+    if (copy_all(order, &all, error) == ISO_OK && judge_order(order, &all, &result, error) == ISO_OK) {
+        struct iso_pipeline_order outcome = {.outcome = result.outcome, .reason = result.reason};
+        struct iso_polygraph_report report = {.history = &all,
+                                              .result = &result,
+                                              .model = ISO_MODEL_SER,
+                                              .max_findings = order->options->pipeline.max_violations,
+                                              .is_stream = true};
+        leave_out_reported(&all, &result);
+        put_counts(&result, &outcome);
+        put_violations(order, &report, &outcome, error);
+        iso_pipeline_set_order(order->pipeline, &outcome);
+    }
+    iso_polygraph_result_release(&result);
+    iso_history_release(&all);
+    return error->status;
+}

@@ -1,0 +1,46 @@
+#include "run/records.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/system.h"
+#include "native/read.h"
+
+void app_records_release(struct app_records *records)
+{
+    if (records->history)
+        iso_history_release(records->history);
+    iso_free(records->history);
+    records->history = NULL;
+}
+
+/* Origins name inputs of the pipeline's table. */
+static void rename_inputs(struct iso_inputs *inputs, struct iso_history *history)
+{
+    uint32_t numbers[ISO_INPUTS_LIMIT];
+    for (uint32_t i = 0; i < history->input_count; i++)
+        numbers[i] = iso_inputs_number(inputs, history->inputs[i], strlen(history->inputs[i]), ISO_PIPELINE_FILE);
+    for (uint32_t t = 0; t < history->transaction_count; t++)
+        history->origin[t] =
+            iso_origin(numbers[iso_origin_input(history->origin[t])], iso_origin_place(history->origin[t]));
+}
+
+enum iso_status app_records_read(struct app_records *records, struct iso_pipeline *pipeline, struct iso_error *error)
+{
+    const struct iso_read_options how = {.threads = app_processors()};
+    if (!records->path || records->history)
+        return ISO_OK;
+    records->history = iso_allocate(sizeof *records->history);
+    iso_history_init(records->history);
+    if (iso_read_history(&records->path, 1, &how, records->history, error) == ISO_OK)
+        rename_inputs(iso_pipeline_inputs(pipeline), records->history);
+    return error->status;
+}
+
+enum iso_status app_records_give(struct app_records *records, struct iso_pipeline *pipeline, struct iso_error *error)
+{
+    if (records->history)
+        iso_pipeline_records(pipeline, records->history, 0, error);
+    app_records_release(records);
+    return error->status;
+}

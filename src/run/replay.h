@@ -1,0 +1,14 @@
+/* Captures through a stream, as their messages came once. */
+#ifndef ISO_RUN_REPLAY_H
+#define ISO_RUN_REPLAY_H
+
+#include "run/stream.h"
+
+/* Feeds captures through a stream that is open, to their end. */
+enum iso_status app_replay_files(struct app_stream *stream, const struct app_texts *files, struct iso_error *error);
+
+/* The finished history of captures, which an empty `history` becomes. What they are judged to be is not reported. */
+enum iso_status app_replay_history(struct app_stream_options *options, struct iso_output *standard,
+                                   const struct app_texts *files, struct iso_history *history, struct iso_error *error);
+
+#endif

@@ -1,0 +1,42 @@
+/* `--source KIND:TOPIC[,option=value...]`: what is read, and how it is decoded. */
+#ifndef ISO_RUN_SOURCE_H
+#define ISO_RUN_SOURCE_H
+
+#include "cli/command.h"
+#include "connectors/registry/registry.h"
+#include "explain/wall.h"
+#include "pipeline/pipeline.h"
+
+/* What all sources together are. */
+struct app_source_survey {
+    const char *changes; /* kind of the change streams; NULL: none */
+    bool history_topics;
+    enum iso_join_markers markers;
+    bool one_group, xa;
+};
+
+/* Whether one of the first `count` sources reads the topic. */
+bool app_source_reads(const struct app_texts *texts, uint32_t count, const char *topic, size_t length);
+
+/* ISO_BAD_INPUT if one cannot be read, or change streams are of several databases. */
+enum iso_status app_source_survey(const struct app_texts *texts, struct app_source_survey *survey,
+                                  struct iso_error *error);
+
+/* What the timestamps of these sources are. */
+enum iso_wall app_source_wall(const struct app_texts *texts);
+
+/* What is open for the sources of a run. */
+struct app_sources {
+    uint32_t topic_count;
+    char **topics;
+    uint32_t registry_count;
+    struct iso_registry **registries;
+};
+
+/* Makes a source's decoder and routes its topic. */
+enum iso_status app_sources_add(struct app_sources *sources, struct iso_pipeline *pipeline, const char *text,
+                                struct iso_error *error);
+/* After the pipeline, whose decoders ask the registries. */
+void app_sources_release(struct app_sources *sources);
+
+#endif

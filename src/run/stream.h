@@ -1,0 +1,57 @@
+/* A run on streams, live (`watch`) or captured (`replay`): its parts, put together.
+ *
+ *   sources, records  ->  intake  ->  pipeline  ->  output      lines of verdicts
+ *                           |            |
+ *                       recording        +-> rounds, order      what polygraph judges
+ *                                        +-> kept, joined       what is looked up later, what others check
+ *                                        +-> remarks            what a person may like to know
+ *
+ * Each part has its own file and knows of the stream nothing; what remembers a run (durable.h) and what shows it
+ * (status.h) know the stream, and it not them. Errors are the last parameter; one object goes through a whole run, and
+ * once it is set nothing more is done. Threads: one at a time.
+ */
+#ifndef ISO_RUN_STREAM_H
+#define ISO_RUN_STREAM_H
+
+#include "connectors/kafka/client.h"
+#include "run/crash.h"
+#include "run/joined.h"
+#include "run/kept.h"
+#include "run/order.h"
+#include "run/output.h"
+#include "run/records.h"
+#include "run/recording.h"
+#include "run/remarks.h"
+#include "run/rounds.h"
+#include "run/source.h"
+
+struct app_stream {
+    const struct app_stream_options *options;
+    struct iso_pipeline *pipeline;
+    struct iso_team *team;                  /* of the engine's shards */
+    struct iso_kafka_properties properties; /* -X */
+    struct app_sources sources;
+    struct app_records records;     /* --history */
+    struct app_recording recording; /* --record, --dead-letter: open once it is known whether the run goes on */
+    struct app_output output;
+    struct app_remarks remarks;
+    struct app_rounds rounds;
+    struct app_order order;
+    struct app_kept kept;
+    struct app_joined joined; /* --to-history */
+    struct app_crash crash;   /* with --state */
+    bool joins;               /* there is a change stream */
+    bool complete;            /* all has come that there is to come */
+    bool concluded;
+};
+
+/* Opens sources, pipeline and output; `standard` is standard output. Close in any case; the stream stays where it is.
+ * `deadlines`: of a live run; `ends`: it is known where it ends. */
+enum iso_status app_stream_open(struct app_stream *stream, const struct app_stream_options *options,
+                                struct iso_output *standard, bool deadlines, bool ends, struct iso_error *error);
+enum iso_status app_stream_close(struct app_stream *stream, struct iso_error *error);
+
+/* What is known of the end: the summary, and the exit status of what was found. */
+enum iso_status app_stream_conclude(struct app_stream *stream, double seconds, struct iso_error *error);
+
+#endif

@@ -1,0 +1,46 @@
+/* What waits in a running watch, since when, and for whom; and whether it waits for longer than the bounds explain that
+ * the run was given.
+ *
+ * Three kinds of things wait: rows and records in the join, for their other half, and reads in the engine, for a
+ * watermark or a deadline. A kind stands still while some of it waits and none of it is settled. That is explained by
+ * the bounds (--finality-timeout, --grace, --idle-timeout) and by an input that sends nothing; where input has come for
+ * longer than the bounds and a kind stood still all that time, something is wrong.
+ *
+ * Times are milliseconds of a clock that does not jump. Threads: the caller's.
+ */
+#ifndef ISO_RUN_WAITING_H
+#define ISO_RUN_WAITING_H
+
+#include "pipeline/books.h"
+
+enum app_waiting_kind { APP_WAITING_ROWS, APP_WAITING_RECORDS, APP_WAITING_READS, APP_WAITING_KINDS };
+
+struct app_waiting {
+    uint64_t settled[APP_WAITING_KINDS]; /* how far each kind has come */
+    uint64_t since[APP_WAITING_KINDS];   /* when it came there */
+    uint64_t messages, input;            /* read so far; when the last of them was */
+    uint64_t changes, heard;             /* offsets of the change streams, together; when they last moved */
+    uint64_t unsettled;                  /* for how long input has come in vain */
+};
+
+void app_waiting_init(struct app_waiting *waiting, uint64_t now);
+
+/* The books were opened; `watermark` 0: there is none. */
+void app_waiting_look(struct app_waiting *waiting, const struct iso_books *books, uint64_t watermark, uint64_t messages,
+                      uint64_t now);
+
+/* Change streams were read up to these offsets, added up. */
+void app_waiting_hear(struct app_waiting *waiting, uint64_t changes, uint64_t now);
+
+/* An item of isochron_waiting: its class, how many, and for how long the oldest has waited (UINT64_MAX: not known);
+ * false: there are no more. */
+bool app_waiting_class(const struct iso_books *books, unsigned number, const char **name, uint64_t *count,
+                       uint64_t *oldest_ms);
+
+/* How much of it waits for what inputs are to say. */
+uint64_t app_waiting_on_inputs(const struct iso_books *books);
+
+/* The longest that any of that has waited. */
+uint64_t app_waiting_oldest(const struct iso_books *books);
+
+#endif

@@ -1,0 +1,429 @@
+#include "run/watch.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "cli/log.h"
+#include "cli/system.h"
+#include "run/catch_up.h"
+#include "run/checkpoint.h"
+#include "run/clock.h"
+#include "run/consume.h"
+#include "run/display.h"
+#include "run/ends.h"
+#include "run/intake.h"
+#include "run/signals.h"
+#include "run/status.h"
+
+enum { POLL_MS = 50, FLUSH_MS = 1000 };
+
+/* Verdict lines that a topic has not taken yet. The engine itself keeps nothing waiting: it has judged a batch before
+ * the next is asked for; and the producer's queue, of 100,000 messages, never fills up. */
+enum { WAITING_HIGH = 10000, WAITING_LOW = 1000 };
+
+/* By how many percent the process may be above --memory before that is reported. */
+enum { ABOVE_PERCENT = 5 };
+
+/* The part of --memory that messages may take which were read and wait for their turn. */
+enum { WAITING_PART = 6 };
+
+/* While catching up, a partition gets no further ahead of the slowest than so many messages: what lies above the
+ * watermark has to be kept, and looked at again for whatever comes below it. A partition that lags by fewer messages
+ * than BEHIND_FEW lags because it has nothing to say, and nobody waits for it. */
+enum { AHEAD_MANY = 4096, BEHIND_FEW = 1024 };
+
+struct watcher {
+    const struct app_watch_options *options;
+    struct app_stream stream;
+    struct app_durable durable; /* open with --state */
+    struct iso_kafka_consumer *consumer;
+    struct iso_message *batch; /* of a restart: what is left of one that holds messages of before */
+    struct app_clock clock;
+    struct app_ends ends;
+    struct app_status status;
+    struct app_display display;
+    volatile sig_atomic_t *stopped;
+    uint64_t left;        /* messages to read */
+    uint32_t declared;    /* partitions that the pipeline knows of */
+    int64_t flushed;      /* when what is written beside the verdicts was */
+    bool reported_memory; /* that --memory is not enough */
+    bool drains;          /* it was stopped, and reads to the ends of then */
+};
+
+/* NULL: nothing is remembered. */
+static struct app_durable *durable_of(struct watcher *watcher)
+{
+    return app_durable_is_open(&watcher->durable) ? &watcher->durable : NULL;
+}
+
+/* ---- partitions ---- */
+
+static void declare_partitions(struct watcher *watcher, uint64_t now, struct iso_error *error)
+{
+    struct app_durable *durable = durable_of(watcher);
+    const struct iso_kafka_partition *partitions;
+    uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
+    for (; watcher->declared < count && error->status == ISO_OK; watcher->declared++) {
+        const struct iso_kafka_partition *partition = &partitions[watcher->declared];
+        if (durable && app_durable_has_declared(durable, partition->input))
+            continue;
+        if (durable && app_durable_declare(durable, partition, now, error) != ISO_OK)
+            return;
+        iso_pipeline_declare(watcher->stream.pipeline, partition->input, now);
+        app_intake_declare(&watcher->stream, partition->topic, partition->partition, error);
+    }
+}
+
+/* Where partitions are not read from their beginning, or no longer can be. */
+static void note_beginnings(struct watcher *watcher)
+{
+    const struct iso_kafka_partition *partitions;
+    uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
+    for (uint32_t i = 0; i < count; i++)
+        iso_pipeline_begins(watcher->stream.pipeline, partitions[i].next);
+}
+
+/* Holds partitions that are far ahead, as long as one that is not has much to be read. */
+static void align_partitions(struct watcher *watcher)
+{
+    const struct iso_kafka_partition *partitions;
+    const struct iso_pipeline *pipeline = watcher->stream.pipeline;
+    uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
+    bool lagging = false;
+    for (uint32_t i = 0; i < count && !lagging; i++)
+        lagging = !partitions[i].at_end && !iso_pipeline_ahead(pipeline, partitions[i].input) &&
+                  iso_kafka_consumer_behind(watcher->consumer, i) > BEHIND_FEW;
+    for (uint32_t i = 0; i < count; i++)
+        iso_kafka_consumer_hold(watcher->consumer, i,
+                                lagging && iso_pipeline_ahead(pipeline, partitions[i].input) > AHEAD_MANY);
+}
+
+/* ---- one step ---- */
+
+/* What was read and what was left out is on its way to the disk within a second, should this process be killed. */
+static void flush_recording(struct watcher *watcher, int64_t now, struct iso_error *error)
+{
+    if (now - watcher->flushed < FLUSH_MS || error->status != ISO_OK)
+        return;
+    watcher->flushed = now;
+    app_recording_flush(&watcher->stream.recording, error);
+}
+
+/* A batch's messages, without those that were read before a restart. */
+static enum iso_status leave_out_known(struct watcher *watcher, const struct iso_message **messages, uint32_t *count,
+                                       struct iso_error *error)
+{
+    if (!watcher->batch || !app_durable_knows(&watcher->durable, *messages, *count))
+        return ISO_OK;
+    watcher->batch = iso_reallocate(watcher->batch, *count * sizeof *watcher->batch);
+    memcpy(watcher->batch, *messages, *count * sizeof *watcher->batch);
+    *messages = watcher->batch;
+    return app_durable_compare(&watcher->durable, watcher->batch, count, error);
+}
+
+/* A batch that is in the journal, if there is one. */
+static enum iso_status take_batch(struct watcher *watcher, const struct iso_message *messages, uint32_t count,
+                                  uint64_t time, struct iso_error *error)
+{
+    struct app_durable *durable = durable_of(watcher);
+    count = count < watcher->left ? count : (uint32_t)watcher->left;
+    watcher->left -= count;
+    if (durable && error->status == ISO_OK)
+        app_durable_step(durable, messages, count, time, error);
+    if (count && error->status == ISO_OK)
+        app_intake_feed(&watcher->stream, messages, count, time, error);
+    app_crash_at(&watcher->stream.crash, count ? "after-feed" : "after-idle-step");
+    return error->status;
+}
+
+/* Once, when the process is above --memory and nothing is left that could go to the store. */
+static void report_memory(struct watcher *watcher)
+{
+    uint64_t limit = app_stream_memory(watcher->stream.options),
+             needed = iso_pipeline_memory_needed(watcher->stream.pipeline);
+    if (watcher->reported_memory || needed <= limit)
+        return;
+    uint64_t in_use = app_memory_in_use();
+    if (in_use <= limit + limit / 100 * ABOVE_PERCENT)
+        return;
+    needed = needed > in_use ? needed : in_use; /* it has grown since the engine looked */
+    watcher->reported_memory = true;
+    app_log_warning("--memory %" PRIu64 " is not enough: the process has %" PRIu64
+                    " bytes, and everything possible went to the spill file. Input at this rate and with this "
+                    "retention needs %" PRIu64 " at least, or a smaller --retention",
+                    limit, in_use, needed);
+}
+
+/* Has those who look on see how far it is. */
+static void show_how_far(struct watcher *watcher, int64_t now)
+{
+    const struct app_clock *clock = &watcher->clock;
+    app_display_update(&watcher->display, &watcher->stream, watcher->consumer, clock->silent_since, now);
+    report_memory(watcher);
+    app_status_publish(&watcher->status, &watcher->stream, durable_of(watcher), watcher->consumer,
+                       app_clock_silence(clock, now), (uint64_t)now);
+}
+
+/* What is due between two batches, at the time of the first. */
+static void work_between_batches(struct watcher *watcher, uint64_t time, int64_t now, struct iso_error *error)
+{
+    struct app_stream *stream = &watcher->stream;
+    struct iso_kafka_producer *producer = stream->output.producer;
+    if (error->status == ISO_OK)
+        iso_pipeline_tick(stream->pipeline, time, error);
+    if (error->status == ISO_OK)
+        app_ends_report(&watcher->ends, stream, durable_of(watcher), watcher->consumer, time, error);
+    if (producer && error->status == ISO_OK) {
+        iso_kafka_producer_poll(producer, error);
+        iso_kafka_consumer_backlog(watcher->consumer, iso_kafka_producer_waiting(producer));
+    }
+    if (durable_of(watcher) && error->status == ISO_OK)
+        app_checkpoint_after_batch(&watcher->durable, (uint64_t)now, error);
+}
+
+static enum iso_status feed_step(struct watcher *watcher, struct iso_error *error)
+{
+    const struct iso_message *messages;
+    uint32_t count;
+    struct iso_error polling = {0};
+    iso_kafka_consumer_poll(watcher->consumer, POLL_MS, &messages, &count, &polling);
+    int64_t now = iso_kafka_now();
+    uint64_t time = app_clock_time(&watcher->clock, watcher->consumer, now);
+    if (watcher->clock.jumped)
+        watcher->flushed = watcher->display.updated = 0; /* what the clock says to do is due now */
+    declare_partitions(watcher, time, error);
+    leave_out_known(watcher, &messages, &count, error);
+    take_batch(watcher, messages, count, time, error);
+    align_partitions(watcher);
+    flush_recording(watcher, now, error);
+    app_remarks_sum_up(&watcher->stream.remarks);
+    /* What came before the consumer failed has been judged. */
+    if (polling.status != ISO_OK && error->status == ISO_OK)
+        iso_error_set(error, polling.status, "%s", polling.text);
+    work_between_batches(watcher, time, now, error);
+    if (!count)
+        app_output_flush(&watcher->stream.output); /* caught up: whoever reads the verdicts is to see them */
+    show_how_far(watcher, now);
+    return error->status;
+}
+
+/* ---- when it ends ---- */
+
+/* All has come that there was to come. */
+static bool is_finished(const struct watcher *watcher)
+{
+    return watcher->durable.finished || (watcher->consumer && iso_kafka_consumer_finished(watcher->consumer));
+}
+
+/* As many messages were read as were asked for, or it was asked to stop. With --drain it reads to the ends of then. */
+static bool is_stopped(struct watcher *watcher)
+{
+    struct iso_error error = {.status = ISO_OK};
+    if (!watcher->consumer || !watcher->left || (*watcher->stopped && !watcher->options->drain))
+        return true;
+    if (!*watcher->stopped || watcher->drains)
+        return false;
+    watcher->drains = watcher->ends.ends_alone = true;
+    if (iso_kafka_consumer_stop_at_ends(watcher->consumer, &error) == ISO_OK)
+        return false;
+    app_log_warning("--drain: %s", error.text);
+    return true;
+}
+
+/* There is nothing more to read: it has ended before, or is to stop while it catches up. */
+static bool is_over(const struct watcher *watcher)
+{
+    return watcher->durable.finished || watcher->durable.catching_up;
+}
+
+/* The end of the input, if it did not come before a restart. */
+static void end_input(struct watcher *watcher, struct iso_error *error)
+{
+    struct app_durable *durable = durable_of(watcher);
+    if (is_over(watcher))
+        return;
+    uint64_t time = app_clock_time(&watcher->clock, watcher->consumer, iso_kafka_now());
+    if (!durable || app_durable_finish(durable, time, error) == ISO_OK)
+        iso_pipeline_end(watcher->stream.pipeline, time, error);
+    app_crash_at(&watcher->stream.crash, "after-end");
+}
+
+/* --shutdown-timeout in whole seconds, as alarms count. */
+static unsigned patience_of(const struct app_watch_options *options)
+{
+    return (unsigned)((options->shutdown_timeout + 999) / 1000);
+}
+
+/* What a run that is stopped remembers comes before what it says of itself: there is little time. A run that comes to
+ * its end may emit something more. */
+static enum iso_status conclude_run(struct watcher *watcher, double seconds, struct iso_error *error)
+{
+    struct app_stream *stream = &watcher->stream;
+    struct app_durable *durable = watcher->durable.catching_up ? NULL : durable_of(watcher);
+    unsigned patience = patience_of(watcher->options);
+    enum iso_status outcome = ISO_OK;
+    if (error->status == ISO_OK && durable && !stream->complete)
+        app_checkpoint_last(durable, patience, error);
+    if (error->status == ISO_OK)
+        outcome = app_stream_conclude(stream, seconds, error);
+    if (error->status == ISO_OK && durable && stream->complete)
+        app_checkpoint_last(durable, patience, error);
+    return error->status == ISO_OK ? outcome : error->status;
+}
+
+/* ---- opening ---- */
+
+/* A restart: does again what the journal says, and goes on reading behind it. */
+static enum iso_status go_on(struct watcher *watcher, struct iso_kafka_consumer_options *settings,
+                             struct iso_kafka_position **positions, struct iso_error *error)
+{
+    struct app_durable *durable = &watcher->durable;
+    if (app_durable_find_delivered(durable, error) != ISO_OK ||
+        app_durable_resume_recording(durable, error) != ISO_OK ||
+        app_catch_up(durable, settings, watcher->stopped, error) != ISO_OK || durable->catching_up ||
+        app_durable_resume(durable, error) != ISO_OK || durable->finished)
+        return error->status;
+    settings->positions = *positions = app_durable_positions(durable, &settings->position_count);
+    settings->start = ISO_KAFKA_POSITIONS;
+    app_clock_resume(&watcher->clock, durable->progress.time, iso_kafka_now());
+    watcher->batch = iso_allocate(1);
+    return ISO_OK;
+}
+
+/* A consumer that has been opened: what is known of its partitions, and what is written down beside them. */
+static void begin_reading(struct watcher *watcher, bool is_new, struct iso_error *error)
+{
+    struct app_durable *durable = durable_of(watcher);
+    const struct iso_kafka_partition *partitions;
+    uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
+    if (is_new || !durable)
+        note_beginnings(watcher); /* a restart knows what came before */
+    if (is_new)
+        app_durable_begin(durable, partitions, count, (uint64_t)watcher->clock.looked, error);
+    if (durable && error->status == ISO_OK)
+        app_durable_give_records(durable, error);
+    if (!durable && error->status == ISO_OK)
+        app_recording_open(&watcher->stream.recording, watcher->options->durable.record, false, error);
+}
+
+static enum iso_status open_consumer(struct watcher *watcher, struct iso_error *error)
+{
+    const struct app_watch_options *options = watcher->options;
+    struct app_stream *stream = &watcher->stream;
+    struct iso_kafka_position *positions = NULL;
+    struct iso_kafka_consumer_options settings = {
+        .properties = &stream->properties,
+        .topics = (const char *const *)stream->sources.topics,
+        .topic_count = stream->sources.topic_count,
+        .until_eof = options->until_eof,
+        .wait_for_topics = options->wait_for_topics,
+        .high_water = WAITING_HIGH,
+        .low_water = WAITING_LOW,
+        .memory = app_stream_memory(&options->stream) / WAITING_PART,
+    };
+    if (app_consume_from(options->from, &settings, error) != ISO_OK)
+        return error->status;
+    if (options->durable.state && app_durable_open(&watcher->durable, stream, &options->durable, error) != ISO_OK)
+        return error->status;
+    bool is_new = options->durable.state && iso_store_is_new(watcher->durable.store);
+    if (is_new &&
+        app_records_read(&stream->records, stream->pipeline, error) != ISO_OK) /* its file is the first input */
+        return error->status;
+    if (options->durable.state && !is_new)
+        go_on(watcher, &settings, &positions, error);
+    if (error->status == ISO_OK && !is_over(watcher))
+        watcher->consumer = iso_kafka_consumer_new(&settings, iso_pipeline_inputs(stream->pipeline), error);
+    if (watcher->consumer)
+        begin_reading(watcher, is_new, error);
+    iso_free(positions);
+    return error->status;
+}
+
+/* What was emitted before a restart. */
+static void show_standing(void *web, const char *line, size_t length)
+{
+    iso_web_add(web, line, length);
+}
+
+static enum iso_status open_status(struct watcher *watcher, struct iso_error *error)
+{
+    const struct app_watch_options *options = watcher->options;
+    struct app_stream *stream = &watcher->stream;
+    struct iso_web_options server = {.listen = options->listen,
+                                     .token_file = options->listen_token,
+                                     .names = options->listen_names.items,
+                                     .name_count = options->listen_names.count};
+    if (options->expect_messages && !stream->joins)
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--expect-messages: clients may be silent: expected a change stream among the sources");
+    if (watcher->consumer)
+        app_status_open(&watcher->status, stream, server, options->expect_messages, error);
+    stream->output.web = watcher->status.web;
+    if (stream->output.web && durable_of(watcher))
+        iso_pipeline_standing(stream->pipeline, show_standing, stream->output.web);
+    return error->status;
+}
+
+/* ---- the run ---- */
+
+static void catch_signals(struct watcher *watcher)
+{
+    watcher->stopped = app_catch_signals(watcher->options->drain ? 0 : patience_of(watcher->options));
+}
+
+/* Opening takes none of the pipeline's time. */
+static void start_run(struct watcher *watcher, struct iso_error *error)
+{
+    const struct app_watch_options *options = watcher->options;
+    uint64_t read = watcher->durable.progress.messages;
+    int64_t now = iso_kafka_now();
+    watcher->left = options->messages ? options->messages : UINT64_MAX;
+    watcher->left -= read < watcher->left ? read : watcher->left;
+    app_clock_skip(&watcher->clock, now);
+    app_display_init(&watcher->display, app_log_can_draw() && !options->stream.quiet, now);
+    if (watcher->consumer)
+        declare_partitions(watcher, app_clock_time(&watcher->clock, watcher->consumer, now), error);
+}
+
+static enum iso_status watch_topics(struct watcher *watcher, struct iso_error *error)
+{
+    struct app_stream *stream = &watcher->stream;
+    double started = app_seconds();
+    app_clock_init(&watcher->clock, iso_kafka_now());
+    if (watcher->options->durable.state)
+        catch_signals(watcher);
+    if (open_consumer(watcher, error) != ISO_OK || open_status(watcher, error) != ISO_OK)
+        return error->status;
+    if (!watcher->stopped)
+        catch_signals(watcher);
+    start_run(watcher, error);
+    while (error->status == ISO_OK && !is_finished(watcher) && !is_stopped(watcher))
+        feed_step(watcher, error);
+    app_display_end(&watcher->display);
+    stream->complete = is_finished(watcher);
+    if (watcher->drains)
+        alarm(patience_of(watcher->options));
+    if (error->status == ISO_OK && stream->complete)
+        end_input(watcher, error);
+    return conclude_run(watcher, app_seconds() - started, error);
+}
+
+enum iso_status app_watch_run(const struct app_watch_options *options, struct iso_output *standard,
+                              struct iso_error *error)
+{
+    struct watcher watcher = {.options = options};
+    /* At the ends all is judged: a record that seems to be late is judged there, too. */
+    watcher.ends.ends_alone = options->until_eof && options->stream.grace == APP_GRACE_NOT_GIVEN;
+    enum iso_status status = app_stream_open(&watcher.stream, &options->stream, standard, true,
+                                             options->until_eof || options->messages || options->drain, error);
+    if (status == ISO_OK)
+        status = watch_topics(&watcher, error);
+    app_status_close(&watcher.status);
+    app_durable_close(&watcher.durable);
+    iso_free(watcher.batch);
+    app_ends_release(&watcher.ends);
+    iso_kafka_consumer_free(watcher.consumer);
+    return app_stream_close(&watcher.stream, error) == ISO_OK ? status : error->status;
+}

@@ -1,0 +1,71 @@
+/* What the parts of values/spelling.h share. */
+#ifndef ISO_VALUES_SPELLING_PRIVATE_H
+#define ISO_VALUES_SPELLING_PRIVATE_H
+
+#include "values/spelling.h"
+
+enum { SPELLING_DIGITS = 512 };
+
+/* What two texts of one type are to each other. */
+enum relation {
+    RELATION_SAME,
+    RELATION_SIMILAR,   /* the same or not: what neither says decides */
+    RELATION_OTHER,     /* two values */
+    RELATION_UNREADABLE /* one of them is no value of the type, as far as is known */
+};
+
+static inline bool spelling_is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+static inline bool spelling_equal(struct iso_json_text one, struct iso_json_text other)
+{
+    return one.length == other.length && (!one.length || !memcmp(one.at, other.at, one.length));
+}
+
+bool spelling_is_word(struct iso_json_text text, const char *word); /* whatever its case */
+
+/* What stands inside of NAME('...'), as Python prints it; otherwise all. */
+struct iso_json_text spelling_unwrap(struct iso_json_text text, const char *name);
+
+/* ---- numbers: 0.DIGITS * 10^point ---- */
+
+struct spelling_number {
+    char digits[SPELLING_DIGITS]; /* without zeros at either end */
+    int count, point;
+    bool negative;
+    bool has_fraction; /* it was spelt with a point, or an exponent */
+    bool is_code;      /* it was spelt with zeros before it, as numbers that are names are */
+};
+
+bool spelling_read_number(struct iso_json_text text, struct spelling_number *number);
+void spelling_put_number(struct iso_text *out, const struct spelling_number *number, int places);
+bool spelling_spell_number(struct iso_value_type type, struct iso_json_text text, struct iso_text *out);
+enum relation spelling_relate_numbers(struct iso_value_type type, struct iso_json_text one, struct iso_json_text other,
+                                      bool rounds);
+/* Of numbers whose type is not known: the same with other zeros, or one was cut to a FLOAT's six digits. */
+bool spelling_are_like_numbers(struct iso_json_text one, struct iso_json_text other);
+
+/* ---- times ---- */
+
+bool spelling_spell_time(struct iso_value_type type, struct iso_json_text text, struct iso_text *out);
+enum relation spelling_relate_times(struct iso_value_type type, struct iso_json_text one, struct iso_json_text other,
+                                    bool rounds);
+
+/* ---- bytes ---- */
+
+bool spelling_spell_bytes(struct iso_value_type type, struct iso_json_text text, struct iso_text *out);
+enum relation spelling_relate_bytes(struct iso_value_type type, struct iso_json_text one, struct iso_json_text other);
+/* Whether one is the other's digits as big-endian bytes in base64: a decimal whose scale is not known. */
+bool spelling_is_unscaled(struct iso_json_text one, struct iso_json_text other);
+
+/* ---- JSON ---- */
+
+/* Members by name, no white space, numbers without needless zeros; `rounds`: as doubles have them. */
+bool spelling_spell_json(struct iso_json_text text, bool rounds, struct iso_text *out);
+enum relation spelling_relate_json(struct iso_value_type type, struct iso_json_text one, struct iso_json_text other);
+/* Without white space, else as it is. */
+bool spelling_compact_json(struct iso_json_text text, struct iso_text *out);
+
+#endif

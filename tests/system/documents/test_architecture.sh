@@ -1,0 +1,47 @@
+#!/bin/bash
+# What documents say of the sources is so: the picture is that of the module table, files, functions and modules that are named
+# exist; and the check that says so finds what does not. TAP on stdout.
+set -u
+cd "$(dirname "$0")/../../.." || exit 4
+number=0
+. tests/support/tap.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+plan 13
+
+docs/modules.py . | cmp -s - docs/modules.svg
+result $? "docs/modules.svg is drawn from src/MODULES.md: make documents"
+tests/system/documents/names.py >"$work/out"
+result $? "files, functions and modules that documents name exist" || sed 's/^/# /' "$work/out"
+
+mkdir -p "$work/tree/src/a" "$work/tree/docs"
+printf '| module | holds | may include | libraries |\n| a | all | | |\n' >"$work/tree/src/MODULES.md"
+echo 'int go(void);' >"$work/tree/src/a/a.c"
+found() { # what, the page, the expected output
+    printf '%b' "$2" >"$work/tree/ARCHITECTURE.md"
+    tests/system/documents/names.py "$work/tree" >"$work/out"
+    [ "$(cat "$work/out")" = "$3" ]
+    result $? "$1" || sed 's/^/# /' "$work/out"
+}
+found "what is right is not refused" '`a`\n| `src/a/a.c` | `go` |\n`a.c`\n' ""
+found "a file that is not there is found" '`a`\n`src/a/b.c`\n' "ARCHITECTURE.md:2: there is no src/a/b.c"
+found "a function that is not there is found" '`a`\n| `src/a/a.c` | `stop` |\n' "ARCHITECTURE.md:2: src/a/a.c has no stop"
+found "also in a sentence" '`a`: `go` (`src/a/a.c`) calls `stop` (`src/a/a.c`)\n' "ARCHITECTURE.md:1: src/a/a.c has no stop"
+found "a name that no source has is found" '`a`: `struct iso_gone`\n' "ARCHITECTURE.md:1: no source has iso_gone"
+found "a module that is left out is found" 'nothing\n' "ARCHITECTURE.md:0: module a is not there"
+docs/modules.py "$work/tree" >"$work/other.svg"
+grep -q '>a</text>' "$work/other.svg" && ! cmp -s "$work/other.svg" docs/modules.svg
+result $? "another table gives another picture"
+
+# The versions of formats, as docs/compatibility.md has them, are those of the sources.
+version() { # the number in the document, the file, the name of the constant
+    local inside
+    inside=$(sed -nE "s/.*\\b$3 = ([0-9]+).*/\\1/p" "$2")
+    [ -n "$inside" ] && grep -q "\`$3\` $inside |" docs/compatibility.md && [ "$inside" = "$1" ]
+    result $? "docs/compatibility.md: $3 of $2 is $1" || echo "# it is $inside"
+}
+document() { sed -nE "s/^\| $1.*\`$2\` ([0-9]+) \|.*/\\1/p" docs/compatibility.md; }
+version "$(document 'state directory' FORMAT)" src/run/durable_configuration.c FORMAT
+version "$(document journal FORMAT)" src/store/journal.c FORMAT
+version "$(document recording RECORDING)" src/capture/read.c RECORDING
+version "$(document evidence ISO_EVIDENCE_VERSION)" src/evidence/evidence.h ISO_EVIDENCE_VERSION
