@@ -1,5 +1,6 @@
 #include "connectors/envelope/tables.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/archive.h"
@@ -75,6 +76,7 @@ const struct iso_table *iso_tables_seen(const struct iso_tables *tables, const c
 static uint32_t keep_text(struct iso_tables *tables, const char *text, size_t length)
 {
     uint32_t at = (uint32_t)tables->texts.used;
+    assert(tables->texts.used + length <= UINT32_MAX);
     iso_text_put_bytes(&tables->texts, text, length);
     return at;
 }

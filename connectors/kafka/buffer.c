@@ -119,3 +119,23 @@ void iso_kafka_buffer_take(struct iso_kafka_buffer *buffer, struct iso_message *
     block->next = buffer->taken;
     buffer->taken = block;
 }
+
+#ifdef ISO_VALIDATE
+void iso_kafka_buffer_validate(const struct iso_kafka_buffer *buffer)
+{
+    uint64_t bytes = 0, count = 0;
+    const struct iso_kafka_buffer_block *last = NULL;
+    for (struct iso_kafka_buffer_block *block = buffer->first; block; last = block, block = block->next) {
+        size_t at = block == buffer->first ? buffer->read : 0;
+        assert(at < block->used && block->used <= block->capacity);
+        for (; at < block->used; count++)
+            at += ((const struct entry *)(entries_of(block) + at))->size;
+        assert(at == block->used);
+        bytes += sizeof *block + block->capacity;
+    }
+    for (const struct iso_kafka_buffer_block *block = buffer->taken; block; block = block->next)
+        bytes += sizeof *block + block->capacity;
+    assert(last == buffer->last && count == buffer->count && bytes == buffer->bytes);
+    assert(buffer->first || !buffer->read);
+}
+#endif

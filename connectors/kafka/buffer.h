@@ -31,6 +31,11 @@ void iso_kafka_buffer_put(struct iso_kafka_buffer *buffer, const struct iso_mess
 /* The oldest message; there must be one. */
 void iso_kafka_buffer_take(struct iso_kafka_buffer *buffer, struct iso_message *message);
 
+/* Asserted where ISO_VALIDATE is defined. */
+#ifdef ISO_VALIDATE
+void iso_kafka_buffer_validate(const struct iso_kafka_buffer *buffer);
+#endif
+
 /* What was taken is needed no more. */
 void iso_kafka_buffer_free_taken(struct iso_kafka_buffer *buffer);
 

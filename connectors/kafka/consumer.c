@@ -1,5 +1,6 @@
 #include "connectors/kafka/consumer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -267,6 +268,7 @@ void kafka_consumer_fill(struct iso_kafka_consumer *consumer, uint32_t index, co
 void kafka_consumer_hand_out(struct iso_kafka_consumer *consumer, uint32_t index, const struct iso_message *message)
 {
     struct iso_kafka_partition *partition = &consumer->partitions[index];
+    assert(message->offset >= partition->next);
     partition->next = message->offset + 1;
     partition->at_end = consumer->until_eof && partition->next >= partition->end;
     consumer->counters.messages++;
@@ -311,6 +313,8 @@ enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int
     if (consumer->filled) /* whatever was wrong with a broker is history once its messages arrive */
         iso_kafka_client_forget_trouble(&consumer->client);
     *count = consumer->filled;
+    if (error->status == ISO_OK)
+        kafka_consumer_validate(consumer);
     return error->status;
 }
 

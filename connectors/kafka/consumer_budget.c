@@ -12,6 +12,7 @@
  * The rest of the memory is for the messages' heads in that queue, which are as large as the messages are, and for one
  * answer of each broker on its way. A share is what a partition gets of which the broker has more: few get much each.
  * A partition at its end is fetched as ever; its buffer is empty. An empty buffer takes a message of any size. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -274,6 +275,7 @@ uint32_t kafka_consumer_take_buffered(struct iso_kafka_consumer *consumer, uint3
     struct supply *supply = &consumer->supplies[index];
     uint32_t count = 0;
     for (; count < most && supply->buffer.count; count++) {
+        assert(consumer->filled < BATCH_MESSAGES);
         struct iso_message *message = &consumer->messages[consumer->filled++];
         iso_kafka_buffer_take(&supply->buffer, message);
         kafka_consumer_hand_out(consumer, index, message);

@@ -138,6 +138,16 @@ void kafka_consumer_set_liveness(struct iso_kafka_consumer *consumer, const stru
 void kafka_consumer_doubt_liveness(struct iso_kafka_consumer *consumer);
 void kafka_consumer_check_liveness(struct iso_kafka_consumer *consumer);
 
+/* consumer_validate.c: asserted where ISO_VALIDATE is defined, after each poll. */
+#ifdef ISO_VALIDATE
+void kafka_consumer_validate(const struct iso_kafka_consumer *consumer);
+#else
+static inline void kafka_consumer_validate(const struct iso_kafka_consumer *consumer)
+{
+    (void)consumer;
+}
+#endif
+
 /* consumer.c. Whether the partition has now come to `offset`, which was not there before. */
 bool kafka_consumer_arrives(struct iso_kafka_consumer *consumer, uint32_t index, int64_t offset);
 /* A client, a connection or a leader changed: holes are to be doubted again. */

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "connectors/kafka/waker.h"
 
+#include <assert.h>
 #include <time.h>
 
 enum { ANSWER_MS = 100, PAUSE_MS = 5 };
@@ -52,6 +53,7 @@ void kafka_waker_release(struct kafka_waker *waker)
 
 void kafka_waker_ask(struct kafka_waker *waker, const char *topic, int32_t partition)
 {
+    assert(waker->handle && !waker->ending);
     if (!waker->started && pthread_create(&waker->thread, NULL, run_waker, waker))
         return; /* it goes on without, only slower */
     waker->started = true;

@@ -8,6 +8,7 @@
 /* The oldest becomes the newest. */
 static void renew_oldest(struct iso_schemas *schemas)
 {
+    assert(schemas->count > 1);
     struct iso_schema_entry entry = schemas->ring[schemas->oldest];
     schemas->ring[schemas->oldest] = (struct iso_schema_entry){0};
     schemas->oldest = (schemas->oldest + 1) % ISO_SCHEMAS_MAX;
@@ -55,6 +56,29 @@ static void *parse_text(struct iso_schemas *schemas, uint32_t id, const struct i
     return schema;
 }
 
+#ifdef ISO_VALIDATE
+/* Those between the oldest and the newest are found by their ids; no others are. */
+static void validate_schemas(const struct iso_schemas *schemas)
+{
+    size_t bytes = 0;
+    assert(schemas->count <= ISO_SCHEMAS_MAX && schemas->oldest < ISO_SCHEMAS_MAX && schemas->last < ISO_SCHEMAS_MAX);
+    assert((schemas->last + ISO_SCHEMAS_MAX - schemas->oldest) % ISO_SCHEMAS_MAX < schemas->count);
+    for (uint32_t i = 0; i < schemas->count; i++) {
+        uint32_t place = (schemas->oldest + i) % ISO_SCHEMAS_MAX;
+        const struct iso_schema_entry *entry = &schemas->ring[place];
+        assert(!entry->schema != !entry->refusal);
+        assert(iso_number_map_get(&schemas->by_id, entry->id) == place);
+        bytes += entry->length;
+    }
+    assert(bytes == schemas->bytes);
+}
+#else
+static void validate_schemas(const struct iso_schemas *schemas)
+{
+    (void)schemas;
+}
+#endif
+
 static bool is_full(const struct iso_schemas *schemas, size_t length)
 {
     return schemas->count == ISO_SCHEMAS_MAX ||
@@ -70,6 +94,7 @@ static struct iso_schema_entry *add_entry(struct iso_schemas *schemas, uint32_t 
             renew_oldest(schemas);
         drop_oldest(schemas);
     }
+    assert(iso_number_map_get(&schemas->by_id, id) == ISO_NUMBER_NONE);
     uint32_t place = (schemas->oldest + schemas->count++) % ISO_SCHEMAS_MAX;
     schemas->bytes += length;
     schemas->last = place;
@@ -89,6 +114,7 @@ static void *add_schema(struct iso_schemas *schemas, uint32_t id, struct iso_err
     struct iso_schema_entry *entry = add_entry(schemas, id, text.length);
     entry->schema = schema;
     entry->refusal = schema ? NULL : iso_copy_text(error->text, strlen(error->text));
+    validate_schemas(schemas);
     return schema;
 }
 

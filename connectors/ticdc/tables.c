@@ -1,5 +1,6 @@
 #include "connectors/ticdc/tables.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -96,7 +97,9 @@ static uint32_t find_place(const struct ticdc_tables *tables, const struct ticdc
 
 void ticdc_tables_put(struct ticdc_tables *tables, struct ticdc_table *table)
 {
+    assert(table->database && table->table); /* it has its name */
     uint32_t place = find_place(tables, table);
+    assert(place <= tables->count);
     if (place == tables->count) {
         tables->list = iso_reallocate(tables->list, (tables->count + 1) * sizeof *tables->list);
         tables->list[tables->count++] = NULL;

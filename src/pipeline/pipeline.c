@@ -743,6 +743,7 @@ enum iso_status iso_pipeline_feed(struct iso_pipeline *pipeline, const struct is
         iso_error_set(error, undecodable.status, "%s", undecodable.text);
     pipeline_batch_end(&pipeline->batch);
     tell_short(pipeline);
+    pipeline_validate_clocks(pipeline);
     return check_sink(pipeline, error);
 }
 
@@ -755,6 +756,7 @@ enum iso_status iso_pipeline_tick(struct iso_pipeline *pipeline, uint64_t now, s
         pipeline_drain(pipeline, now, error);
     }
     iso_aion_tick(pipeline->engine, now);
+    pipeline_validate_clocks(pipeline);
     return check_sink(pipeline, error);
 }
 

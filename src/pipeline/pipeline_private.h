@@ -340,6 +340,16 @@ void findings_trim(struct findings *findings); /* those above the limit go, if t
 /* False: it is not among them. */
 bool findings_remove(struct findings *findings, uint64_t id, bool *doubtful);
 void findings_index(struct findings *findings); /* makes `slots` anew */
+/* validate.c: asserted where ISO_VALIDATE is defined, after each batch. */
+#ifdef ISO_VALIDATE
+void pipeline_validate_clocks(const struct iso_pipeline *pipeline);
+#else
+static inline void pipeline_validate_clocks(const struct iso_pipeline *pipeline)
+{
+    (void)pipeline;
+}
+#endif
+
 /* With ISO_VALIDATE: each that stands is found by its id. Else it does nothing. */
 void findings_validate(const struct findings *findings);
 void findings_sort(struct findings *findings); /* into the order of reports, cut to the limit */

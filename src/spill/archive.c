@@ -87,33 +87,6 @@ static void archive_buffer(struct iso_archive *archive, struct iso_spill *spill)
     iso_free(buffer);
 }
 
-/* What the table names must be in a segment that has something, and as much of it as the list says lives there. */
-static void compare_with_list(struct iso_archive *archive, struct iso_spill *spill)
-{
-    uint32_t *live = iso_allocate_zeroed((size_t)spill->segments + 1, sizeof *live);
-    for (uint32_t t = 0; t < SPILL_TABLES; t++) {
-        for (uint32_t i = 0; i < spill->table.tables[t].size; i++) {
-            const struct spill_slot *slot = &spill->table.tables[t].slots[i];
-            uint64_t offset = slot->place ? spill_offset_of(slot) : 0, number = offset / spill->segment;
-            if (!slot->place)
-                continue;
-            iso_archive_expect(archive, number < spill->segments &&
-                                            offset % spill->segment <
-                                                (number == spill->active ? spill->filled : spill->segment));
-            if (archive->error->status == ISO_OK)
-                live[number]++;
-        }
-    }
-    for (uint32_t i = 0; i < spill->segments; i++) {
-        const struct spill_segment *segment = &spill->list[i];
-        uint32_t most = i == spill->active ? spill->filled : spill->segment;
-        iso_archive_expect(archive, live[i] == segment->live && segment->live <= segment->records);
-        iso_archive_expect(archive, segment->used <= most && segment->lapsing <= segment->used);
-        iso_archive_expect(archive, segment->records <= segment->used / SPILL_UNIT && segment->order < spill->order);
-    }
-    iso_free(live);
-}
-
 /* Opens the file where the archive refers to something in it, and sees that it is long enough. */
 static void find_file(struct iso_archive *archive, struct iso_spill *spill)
 {
@@ -138,10 +111,13 @@ void iso_spill_archive(struct iso_archive *archive, struct iso_spill *spill)
     spill_table_archive(archive, &spill->table);
     if (!archive->restoring || archive->error->status != ISO_OK)
         return;
-    compare_with_list(archive, spill);
+    iso_archive_expect(archive, spill_agrees(spill));
     for (uint32_t i = 0; i < spill->segments; i++) {
         if (!spill->list[i].records && i != spill->active)
             spill->free.list[spill->free.count++] = i;
     }
     find_file(archive, spill);
+    spill->unchecked = archive->unchecked;
+    if (archive->error->status == ISO_OK)
+        spill_validate(spill);
 }

@@ -65,6 +65,7 @@ enum iso_status iso_spill_open(const struct iso_spill_options *options, struct i
                                struct iso_error *error)
 {
     struct iso_spill *spill = iso_allocate_zeroed(1, sizeof *spill);
+    assert(!options->segment_bits || spill_is_segment(1u << options->segment_bits));
     size_t length = strlen(options->folder), room = length + (options->name ? strlen(options->name) : 0) + 2;
     spill->options = *options;
     spill->file = -1;
@@ -209,6 +210,7 @@ static void add_lapsing(const struct iso_spill *spill, struct spill_segment *seg
 /* Adds a record for which there is room; says where it is. */
 static uint32_t append_record(struct iso_spill *spill, uint64_t digest, const struct iso_spill_record *record)
 {
+    assert(spill->filled + spill_space_of(record->size) <= spill->segment);
     struct spill_segment *segment = &spill->list[spill->active];
     uint32_t size = record->size;
     struct spill_header header = {.size = size, .digest = digest};
@@ -311,6 +313,7 @@ static enum iso_status clean_segment(struct iso_spill *spill, uint32_t number, s
         return ISO_FAILED;
     spill->list[number].records = 0;
     struct spill_stack *stack = spill->options.name ? &spill->freed : &spill->free;
+    assert(stack->count < spill->segments);
     stack->list[stack->count++] = number;
     return ISO_OK;
 }
@@ -362,6 +365,7 @@ enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool rep
     } else {
         spill_table_add(&spill->table, digest, place);
     }
+    spill_validate(spill);
     return ISO_OK;
 }
 
@@ -392,8 +396,10 @@ enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struc
     if (find_record(spill, digest, true, &slot, error) != ISO_OK)
         return ISO_FAILED;
     assert(slot);
+    assert(spill->list[spill_offset_of(slot) / spill->segment].live);
     spill->list[spill_offset_of(slot) / spill->segment].live--;
     spill_table_remove(&spill->table, digest, slot);
+    spill_validate(spill);
     return ISO_OK;
 }
 

@@ -45,13 +45,16 @@ struct iso_spill {
     uint32_t segments, segment_capacity;
     uint64_t serial, order; /* of the next segment */
     uint64_t floor;
-    uint32_t active, filled; /* the segment that is in `buffer`, and its bytes */
-    uint8_t *buffer;         /* NULL: nothing was ever put */
-    uint8_t *found;          /* the record that was asked for last */
-    uint8_t *victim;         /* the segment that is being cleaned */
-    bool cleaning;
+    uint32_t active, filled;  /* the segment that is in `buffer`, and its bytes */
+    uint8_t *buffer;          /* NULL: nothing was ever put */
+    uint8_t *found;           /* the record that was asked for last */
+    uint8_t *victim;          /* the segment that is being cleaned */
+    bool cleaning, unchecked; /* unchecked: of an archive whose checksums were not compared, so that nothing is sure */
     uint64_t read, written, moved, cut;
     uint64_t used, living; /* bytes, when a segment was filled last */
+#ifdef ISO_VALIDATE
+    uint64_t calls; /* since it was validated last */
+#endif
 };
 
 static inline uint32_t spill_space_of(uint32_t size)
@@ -79,6 +82,17 @@ bool spill_is_record(const uint8_t *segment, uint32_t bytes, uint32_t within, ui
 
 void spill_allocate_buffers(struct iso_spill *spill);
 void spill_widen_list(struct iso_spill *spill, uint32_t capacity);
+
+/* validate.c. Whether what the table names is in a segment that has something, and as much of it as the list says lives there. */
+bool spill_agrees(const struct iso_spill *spill);
+#ifdef ISO_VALIDATE
+void spill_validate(struct iso_spill *spill);
+#else
+static inline void spill_validate(struct iso_spill *spill)
+{
+    (void)spill;
+}
+#endif
 
 /* file.c */
 enum iso_status spill_failed(const struct iso_spill *spill, struct iso_error *error, const char *what);

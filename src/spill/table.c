@@ -1,5 +1,6 @@
 #include "spill/table.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -118,6 +119,27 @@ void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill
     part->used--;
     table->used--;
 }
+
+#ifdef ISO_VALIDATE
+void spill_table_validate(const struct spill_table *table)
+{
+    uint64_t used = 0;
+    for (uint32_t t = 0; t < SPILL_TABLES; t++) {
+        const struct table *part = &table->tables[t];
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < part->size; i++) {
+            if (!part->slots[i].place)
+                continue;
+            count++;
+            for (uint32_t at = home_of(part, part->slots[i].tag); at != i; at = at + 1 < part->size ? at + 1 : 0)
+                assert(part->slots[at].place);
+        }
+        assert(count == part->used && count <= part->size / 6 * 5);
+        used += count;
+    }
+    assert(used == table->used);
+}
+#endif
 
 void spill_table_archive(struct iso_archive *archive, struct spill_table *table)
 {

@@ -48,6 +48,11 @@ const struct spill_slot *spill_table_home(const struct spill_table *table, uint6
 
 void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill_slot *slot);
 
+/* Asserted where ISO_VALIDATE is defined: each slot is found from its home on, and counts agree. */
+#ifdef ISO_VALIDATE
+void spill_table_validate(const struct spill_table *table);
+#endif
+
 /* Saves it; restores it into an empty one. What places mean is for the store to compare. */
 void spill_table_archive(struct iso_archive *archive, struct spill_table *table);
 

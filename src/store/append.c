@@ -73,6 +73,7 @@ enum iso_status iso_store_resume(struct iso_store *store, uint64_t *torn, struct
     if (ftruncate(store->out, (off_t)whole))
         return store_failed(store, name, "cannot be cut", error);
     store_at(store, "after-torn-cut");
+    store_validate(store);
     return ISO_OK;
 }
 
@@ -80,7 +81,7 @@ enum iso_status iso_store_resume(struct iso_store *store, uint64_t *torn, struct
 enum iso_status iso_store_append(struct iso_store *store, uint32_t type, const void *bytes, size_t size,
                                  struct iso_error *error)
 {
-    assert(size <= ISO_STORE_RECORD_MAX);
+    assert(size <= ISO_STORE_RECORD_MAX && store->out >= 0);
     struct journal_record head = journal_record_of(store->generation, type, store->number, bytes, (uint32_t)size);
     if (store->scratch_size < sizeof head + size) {
         store->scratch_size = iso_column_capacity(store->scratch_size, sizeof head + size);
@@ -95,12 +96,14 @@ enum iso_status iso_store_append(struct iso_store *store, uint32_t type, const v
     store_at(store, "after-append");
     store->number++;
     store->appended += sizeof head + size;
+    store_validate(store);
     return ISO_OK;
 }
 
 enum iso_status iso_store_sync(struct iso_store *store, bool wait, struct iso_error *error)
 {
     char name[STORE_NAME];
+    assert(store->out >= 0);
     store_name(name, "journal", store->generation);
     errno = syncer_failure(&store->syncer);
     if (errno)

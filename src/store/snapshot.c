@@ -51,6 +51,7 @@ static enum iso_status write_new(struct iso_store *store, uint64_t generation, i
 
 static enum iso_status rename_new(struct iso_store *store, struct iso_error *error)
 {
+    assert(store->pending > store->base);
     char from[STORE_NAME], to[STORE_NAME];
     struct stat status;
     new_name(from, store->pending);
@@ -93,13 +94,14 @@ static enum iso_status sync_journals(struct iso_store *store, int ended, struct 
 
 enum iso_status iso_store_begin(struct iso_store *store, iso_store_walk walk, void *context, struct iso_error *error)
 {
-    assert(!store->base);
+    assert(!store->base && store->out < 0);
     store->pending = 1;
     if (store_new_journal(store, 1, error) != ISO_OK || sync_journals(store, -1, error) != ISO_OK ||
         write_new(store, 1, walk, context, error) != ISO_OK || rename_new(store, error) != ISO_OK ||
         store_sync(store, store->directory, "", error) != ISO_OK)
         return error->status;
     store->base = store->pending;
+    store_validate(store);
     return ISO_OK;
 }
 
@@ -117,7 +119,7 @@ static _Noreturn void run_child(struct iso_store *store, int ended, iso_store_wa
 
 enum iso_status iso_store_snapshot(struct iso_store *store, iso_store_walk walk, void *context, struct iso_error *error)
 {
-    assert(store->progress == ISO_STORE_IDLE);
+    assert(store->base && store->progress == ISO_STORE_IDLE);
     if (iso_store_append(store, JOURNAL_ROLL, "", 0, error) != ISO_OK)
         return error->status;
     int ended = store->out;
@@ -136,6 +138,8 @@ enum iso_status iso_store_snapshot(struct iso_store *store, iso_store_walk walk,
             store_failed(store, "", "no process for a snapshot", error);
     }
     close(ended);
+    if (error->status == ISO_OK)
+        store_validate(store);
     return error->status;
 }
 
@@ -172,6 +176,8 @@ enum iso_store_progress iso_store_look(struct iso_store *store, bool wait, struc
         look_at_child(store, wait, error);
     else if (store->progress == ISO_STORE_COMMITTING)
         look_at_syncer(store, wait, error);
+    if (error->status == ISO_OK)
+        store_validate(store);
     return store->progress;
 }
 
@@ -185,6 +191,7 @@ enum iso_status iso_store_commit(struct iso_store *store, struct iso_error *erro
     if (!syncer_start(&store->syncer, store->directory, clear_up, store))
         return store_failed(store, "", "cannot be synced", error);
     store->progress = ISO_STORE_COMMITTING;
+    store_validate(store);
     return ISO_OK;
 }
 

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "store/store.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -275,6 +276,7 @@ uint64_t iso_store_generation(const struct iso_store *store)
 static enum iso_status read_snapshot(struct iso_store *store, iso_store_walk walk, void *context, bool to_its_end,
                                      struct iso_error *error)
 {
+    assert(store->base);
     char name[STORE_NAME], path[512];
     struct iso_archive archive;
     store_name(name, "snapshot", store->base);
@@ -304,6 +306,7 @@ enum iso_status iso_store_examine(struct iso_store *store, iso_store_walk walk, 
 
 void iso_store_rewind(struct iso_store *store)
 {
+    assert(store->out < 0);
     iso_free(store->in.bytes);
     store->in = (struct journal_in){0};
     store->read_generation = store->base;
@@ -387,6 +390,7 @@ static void end_journal(struct iso_store *store, struct iso_error *error)
 bool iso_store_next(struct iso_store *store, struct iso_store_record *record, struct iso_error *error)
 {
     struct journal_record head;
+    assert(store->out < 0);
     while (!store->at_end && error->status == ISO_OK) {
         enum journal_step step = store->in.bytes ? JOURNAL_RECORD : open_journal(store, error);
         if (step == JOURNAL_RECORD)

@@ -50,6 +50,16 @@ DIR *store_list(const struct iso_store *store, struct iso_error *error);
 /* The name of its next entry; NULL: there is none, or an error. */
 const char *store_list_next(const struct iso_store *store, DIR *listing, struct iso_error *error);
 
+/* validate.c: asserted where ISO_VALIDATE is defined, after each step that succeeded. */
+#ifdef ISO_VALIDATE
+void store_validate(const struct iso_store *store);
+#else
+static inline void store_validate(const struct iso_store *store)
+{
+    (void)store;
+}
+#endif
+
 /* compact.c: removes what the committed snapshot has replaced, and what was never committed. */
 enum iso_status store_clean(struct iso_store *store, iso_store_freed freed, void *context, struct iso_error *error);
 

@@ -3,6 +3,7 @@
  * A transaction of unknown outcome counts as if it had committed: it constrains nothing but the reads of what
  * it wrote (it may come last of all), so if any order explains the history, one does that has it in.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,7 @@ static int find_variable(struct checker *checker, struct name name, bool *is_new
     }
     *is_new = true;
     int variable = clauses_variable(checker->clauses);
+    assert((uint32_t)variable == checker->name_count + 1); /* names are by variable */
     checker->slots[slot] = (uint32_t)variable;
     checker->name_count = (uint32_t)variable;
     if (checker->name_count >= checker->name_capacity) {

@@ -2,6 +2,7 @@
  *
  * An element that one transaction alone appended is that one's; and a transaction's elements stand together.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "verify/verify_private.h"
@@ -32,6 +33,7 @@ bool lists_hold(const struct finals *finals, uint32_t operation, uint32_t prefix
 {
     const struct iso_history *history = finals->history;
     uint32_t key = history->key[operation];
+    assert(iso_kind_of(history, operation) == ISO_READ_LIST);
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
     if (place < finals->initial_length[key])
         return false;
@@ -49,6 +51,7 @@ uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t o
     const struct iso_history *history = finals->history;
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
     uint32_t initial = finals->initial_length[key], before, rest, end;
+    assert(iso_kind_of(history, operation) == ISO_READ_LIST && history->key[operation] == key);
     for (uint32_t i = prefix; i-- > initial;) {
         uint32_t first = finals_find(finals, key, elements[i], &end);
         if (end - first != 1)

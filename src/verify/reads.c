@@ -1,4 +1,5 @@
 /* What a single operation says, told the slow and plain way. */
+#include <assert.h>
 #include <string.h>
 
 #include "verify/verify_private.h"
@@ -53,6 +54,7 @@ static struct read_shape list_shape(const struct iso_history *history, uint32_t 
 
 struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction, uint32_t operation)
 {
+    assert(operation >= history->first_operation[transaction] && operation < history->first_operation[transaction + 1]);
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
         return list_shape(history, transaction, operation);
     for (uint32_t o = operation; o-- > history->first_operation[transaction];) {

@@ -1,5 +1,6 @@
 #include "web/answer.h"
 
+#include <assert.h>
 #include <page.html.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,34 @@ static const char json[] = "application/json", plain[] = "text/plain; charset=ut
 static void drop_entry(struct iso_web_state *state, uint32_t index)
 {
     struct iso_web_line *line = &state->lines[index];
+    assert(index < state->line_count && state->line_bytes >= line->length);
     state->line_bytes -= line->length;
     iso_free(line->text);
     memmove(line, line + 1, (--state->line_count - index) * sizeof *line);
 }
+
+#ifdef ISO_VALIDATE
+/* The newest line of an id tells how it stands: all others of it are past. */
+static void validate_lines(const struct iso_web_state *state)
+{
+    size_t bytes = 0;
+    uint64_t number = 0;
+    assert(state->line_count <= ISO_WEB_LINES);
+    for (uint32_t i = 0; i < state->line_count; i++) {
+        const struct iso_web_line *line = &state->lines[i], *newest = &state->lines[state->line_count - 1];
+        assert(line->number > number && line->number <= state->lines_added);
+        assert(line == newest || !line->id || line->id != newest->id || line->rank == ISO_WEB_PAST);
+        bytes += line->length;
+        number = line->number;
+    }
+    assert(bytes == state->line_bytes && bytes <= ISO_WEB_LINE_BYTES);
+}
+#else
+static void validate_lines(const struct iso_web_state *state)
+{
+    (void)state;
+}
+#endif
 
 /* The oldest of those that matter least. */
 static uint32_t find_least(const struct iso_web_state *state)
@@ -60,6 +85,7 @@ void iso_web_state_add(struct iso_web_state *state, const char *line, size_t len
     added.number = state->lines_added;
     state->lines[state->line_count++] = added;
     state->line_bytes += length;
+    validate_lines(state);
 }
 
 void iso_web_state_release(struct iso_web_state *state)

@@ -56,6 +56,24 @@ static uint64_t find_greediest(const struct guard *guard, uint32_t *all)
     return greediest;
 }
 
+#ifdef ISO_VALIDATE
+static void validate_guard(const struct guard *guard)
+{
+    uint32_t all;
+    find_greediest(guard, &all);
+    assert(guard->count <= GUARD_ROOM && all <= GUARD_ALL);
+    for (uint32_t i = 0; i < guard->count; i++) {
+        assert(count_of(guard, guard->entries[i].peer) <= GUARD_PEER);
+        assert(!i || guard->entries[i - 1].since <= guard->entries[i].since);
+    }
+}
+#else
+static void validate_guard(const struct guard *guard)
+{
+    (void)guard;
+}
+#endif
+
 void guard_begin(struct guard *guard, int descriptor, const struct sockaddr *address, uint64_t now)
 {
     uint64_t peer = peer_of(address);
@@ -67,6 +85,7 @@ void guard_begin(struct guard *guard, int descriptor, const struct sockaddr *add
     if (all >= GUARD_ALL)
         end_oldest(guard, greediest);
     guard->entries[guard->count++] = (struct guard_entry){.descriptor = descriptor, .since = now, .peer = peer};
+    validate_guard(guard);
 }
 
 void guard_end(struct guard *guard, int descriptor)
@@ -84,6 +103,7 @@ uint64_t guard_look(struct guard *guard, uint64_t now)
     for (uint32_t i = 0; i < guard->count; i++) {
         struct guard_entry *entry = &guard->entries[i];
         uint64_t age = now - entry->since;
+        assert(now >= entry->since);
         if (entry->ended)
             continue;
         if (age >= GUARD_DEADLINE_MS)

@@ -1,44 +1,46 @@
 #!/usr/bin/env python3
 """Mutants: small faults planted in engines, join, pipeline and verify, one at a time, which the tests must find.
 
-    mutants.py [--seed S] [--count N] [--jobs N] [--seconds N] [--work DIR] [--modules NAME,...] [--only FILE:LINE] [--least PERCENT]
+    mutants.py [--seed S] [--count N] [--jobs N] [--seconds N] [--work DIR] [--modules NAME,...] [--only FILE[:LINE]] [--least PERCENT]
 
 Each mutant is one fault of one place: a relation, an arithmetic or logical operator, a constant off by one, a negated condition, a
-deleted statement (but for what gives memory back: that is the address sanitizer's), two arguments swapped. It is built in a copy of the tree, where only what it touches is compiled again; the tests of
-the touched module run first, then the others of `make check`, until one fails, and no longer than --seconds. What does not compile, and
+deleted statement (but for what gives memory back: that is the address sanitizer's), two arguments swapped. What does not compile, and
 what compiles to the same code, is no mutant. equivalent.tsv, beside this file, has those of which an argument says that they change
 nothing: at most a tenth may be such.
 
-Prints TAP; survivors as diagnostics, also in DIR/survivors.txt with what was changed. Needs nothing but make and python3.
+All mutants are in one build of a copy of the tree: the function of each stands there twice, and the environment (MUTANT=N) says which
+of the two is called. So a mutant costs only the tests that it takes to catch it. Each test runs once without a fault first: it says how
+long it takes and which of the mutated functions it calls. A mutant then meets the tests that call its function, those first that
+catch much in little time, until one fails. What no test calls survives.
+
+Modules have equal shares, and so have the kinds of faults of a module. Who is drawn depends on the seed and the changed line only, so
+that a seed's mutants remain where their lines do.
+
+Prints TAP; survivors as diagnostics, also in DIR/survivors.tsv with what was changed. Needs nothing but make and python3.
 """
 import argparse
 import concurrent.futures
 import hashlib
+import itertools
 import os
-import queue
-import random
 import re
+import resource
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 EQUIVALENT = os.path.join(HERE, "equivalent.tsv")
 MODULES = ["aion", "chronos", "polygraph", "join", "pipeline", "verify"]
-# What tests beyond the unit tests of its own name say most about a module.
-NEAR = {
-    "aion": ["unit/pipeline", "unit/judge", "property/aion_", "system/attach", "system/corpus/test_captures"],
-    "chronos": ["property/chronos_oracle", "property/aion_chronos", "system/corpus/test_timestamped"],
-    "polygraph": ["unit/verify", "property/polygraph_", "property/evidence_damage", "system/corpus"],
-    "join": ["unit/debezium", "unit/ticdc", "unit/dgraph", "unit/yugabyte", "unit/pipeline", "property/join_feeds", "system/attach"],
-    "pipeline": ["unit/join", "unit/run", "property/join_feeds", "property/random_poison", "system/attach", "cli"],
-    "verify": ["unit/polygraph", "property/evidence_damage", "property/polygraph_", "system/corpus"],
-}
+# Tests that take part, of those of `make check`.
+TAKING_PART = re.compile(r"build/unit$|build/tests/property/|tests/system/(?:corpus|attach|durable)/|tests/cli/")
+MAKE = ["make", "-s", "BUILD=build"]
 # Arguments that C would not take are no mutants; unused ones are.
-MAKE = ["make", "-s", "BUILD=build", "OPTIMISE=-O1", "SYMBOLS=", "WERROR=-Werror=int-conversion -Werror=incompatible-pointer-types"]
+STRICT, SILENT = "WERROR=-w -Werror=int-conversion -Werror=incompatible-pointer-types", "WERROR=-w"
 
 
 # ---- where a fault can be planted ----
@@ -50,6 +52,7 @@ def masked(text):
     text = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", blank, text, flags=re.S)
     text = re.sub(r"^#ifdef ISO_VALIDATE$.*?^#(?:else|endif)", blank, text, flags=re.S | re.M)
     text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", blank, text, flags=re.M)
+    text = re.sub(r"__attribute__\(\(.*?\)\)", blank, text)
     text = re.sub(r"\benum \w*\s*\{[^}]*\}", blank, text)
     return re.sub(r"\b(?:static_)?assert\([^;]*;", blank, text)
 
@@ -119,9 +122,51 @@ KINDS = {"relation": relations, "operator": operators, "constant": constants, "c
          "arguments": arguments}
 
 
+# A function's definition: how it begins, its name, its parameters. clang-format makes them all look like that.
+FUNCTION = re.compile(r"^((?:[a-z][\w ]*[ *])(\w+)\(([^;{}]*?)\))\n\{$(.*?)^\}$", re.S | re.M)
+
+
+class Function:
+    def __init__(self, match):
+        self.begin, self.end = match.start(), match.end()
+        self.body = match.start(4)
+        self.head, self.name = match.group(1), match.group(2)
+        self.names = [re.search(r"\(\*(?:const )?(\w+)\)|(\w+)(?:\[[^\]]*\])*$", part.strip()) for part in self.split(match.group(3))]
+        self.names = [match and (match.group(1) or match.group(2)) for match in self.names]
+        before = self.head[:self.head.index(self.name + "(")]
+        self.type = re.sub(r"\b(?:static|inline)\s+", "", before)
+        # What takes any number of arguments cannot hand them on.
+        self.whole = "..." not in match.group(3) and all(self.names)
+
+    @staticmethod
+    def split(parameters):
+        if parameters.strip() in ("", "void"):
+            return []
+        parts, depth = [""], 0
+        for letter in parameters:
+            depth += {"(": 1, ")": -1}.get(letter, 0)
+            if letter == "," and not depth:
+                parts.append("")
+            else:
+                parts[-1] += letter
+        return parts
+
+    def copy(self, text, mutant):
+        """The function with a mutant's fault, under a name of its own."""
+        name = f"{self.name}__mutant{mutant.number}"
+        mutated = mutant.planted(text)
+        body = mutated[self.body:self.end + len(mutated) - len(text)]
+        head = f"static {self.type}{name}({self.head[self.head.index(self.name + '(') + len(self.name) + 1:]}"
+        return f"{self.head};\n{head}\n{{{body}\n"
+
+    def switch(self, mutant):
+        call = f"{self.name}__mutant{mutant.number}({', '.join(self.names)})"
+        return f"if (MUTANT_IS({mutant.number})) " + (f"{{ {call}; return; }}" if self.type.strip() == "void" else f"return {call};")
+
+
 class Mutant:
-    def __init__(self, path, text, kind, begin, end, new):
-        self.path, self.kind, self.begin, self.end, self.new = path, kind, begin, end, new
+    def __init__(self, path, text, function, kind, begin, end, new):
+        self.path, self.function, self.kind, self.begin, self.end, self.new = path, function, kind, begin, end, new
         self.module = path.split("/")[1]
         self.line = text.count("\n", 0, begin) + 1
         mutated = self.planted(text)
@@ -130,7 +175,7 @@ class Mutant:
         shift = len(mutated) - len(text)
         self.old_line = " ".join(text[first:last].split())
         self.new_line = " ".join(mutated[first:last + shift].split())
-        self.outcome, self.by, self.seconds = None, "", 0
+        self.outcome, self.by, self.seconds, self.number, self.is_called = None, "", 0, None, False
 
     def planted(self, text):
         return text[:self.begin] + self.new.replace("{}", text[self.begin:self.end]) + text[self.end:]
@@ -142,34 +187,44 @@ class Mutant:
         return self.path, self.old_line, self.new_line
 
 
+def mutants_of(path):
+    text = open(os.path.join(ROOT, path)).read()
+    hidden = masked(text)
+    functions = [Function(match) for match in FUNCTION.finditer(hidden)]
+    for kind, find in KINDS.items():
+        for begin, end, new in find(hidden):
+            for function in functions:
+                if function.whole and function.body <= begin and end <= function.end:
+                    yield Mutant(path, text, function, kind, begin, end, new)
+
+
 def all_mutants(modules):
-    by_kind = {kind: [] for kind in KINDS}
+    """By module and kind. What is outside of functions, a table's cell, cannot be chosen when the program runs."""
+    found = {(module, kind): [] for module in modules for kind in KINDS}
     for module in modules:
-        folder = os.path.join(ROOT, "src", module)
-        for directory, _, names in sorted(os.walk(folder)):
+        for directory, _, names in sorted(os.walk(os.path.join(ROOT, "src", module))):
             for name in sorted(names):
-                if not name.endswith(".c"):
-                    continue
-                path = os.path.relpath(os.path.join(directory, name), ROOT)
-                text = open(os.path.join(ROOT, path)).read()
-                hidden = masked(text)
-                if "validate" in name:
-                    continue
-                for kind, find in KINDS.items():
-                    for begin, end, new in find(hidden):
-                        by_kind[kind].append(Mutant(path, text, kind, begin, end, new))
-    return by_kind
+                if name.endswith(".c") and "validate" not in name:
+                    for mutant in mutants_of(os.path.relpath(os.path.join(directory, name), ROOT)):
+                        found[module, mutant.kind].append(mutant)
+    return found
 
 
-def drawn(by_kind, seed):
-    """Mutants without end, of all kinds alike, none twice."""
-    dice = random.Random(seed)
-    for mutants in by_kind.values():
-        dice.shuffle(mutants)
-    while any(by_kind.values()):
-        for kind in sorted(by_kind):
-            if by_kind[kind]:
-                yield by_kind[kind].pop()
+def drawn(found, seed):
+    """Mutants without end, of all modules and kinds alike, none twice."""
+    for stratum in found.values():
+        again = {}
+        ranked = []
+        for mutant in stratum:
+            again[mutant.key()] = again.get(mutant.key(), 0) + 1
+            words = f"{seed} {' '.join(mutant.key())} {mutant.kind} {mutant.function.name} {again[mutant.key()]}"
+            ranked.append((hashlib.sha256(words.encode()).digest(), mutant))
+        stratum[:] = [mutant for _, mutant in sorted(ranked, key=lambda pair: pair[0], reverse=True)]
+    modules = sorted({module for module, _ in found})
+    while any(found.values()):
+        for kind, module in itertools.product(sorted(KINDS), modules):
+            if found[module, kind]:
+                yield found[module, kind].pop()
 
 
 def read_equivalent():
@@ -184,12 +239,19 @@ def read_equivalent():
     return known
 
 
-# ---- one tree, in which mutants are built and tried ----
+# ---- programs ----
 
-def run(command, folder, seconds, environment=None):
+def limits():
+    """What runs wild must not take the machine with it."""
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def run(command, folder, seconds, environment=None, limited=False):
     """Exit status, output; status None if it took longer."""
     process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, start_new_session=True)
+                               stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=limits if limited else None)
     try:
         output, _ = process.communicate(timeout=max(1, seconds))
         return process.returncode, output.decode(errors="replace")
@@ -199,175 +261,245 @@ def run(command, folder, seconds, environment=None):
         return None, ""
 
 
-# Seconds of each test without a fault, as far as it is known; None of one that fails all the same, and is left out.
-usual = {}
+class Test:
+    """A command; how long it takes without a fault, what it calls then, and how it has done so far."""
+
+    def __init__(self, words):
+        self.words, self.seconds, self.called = words, 0, b""
+        self.tried, self.caught = {}, {}
+        name = words[-1] if words[0] == "build/unit" else os.path.basename(words[0])
+        self.subject = re.split(r"[/_]", name)[0]
+
+    def promise(self, mutant):
+        """Expected catches a second: what it did for the module so far, and at first whether it has the module's name."""
+        guess = 0.5 if self.subject == mutant.module else 0.1
+        return (self.caught.get(mutant.module, 0) + guess) / (self.tried.get(mutant.module, 0) + 1) / (self.seconds + 0.02)
+
+    def count(self, mutant, caught):
+        self.tried[mutant.module] = self.tried.get(mutant.module, 0) + 1
+        self.caught[mutant.module] = self.caught.get(mutant.module, 0) + caught
+
+
+SELECTOR = """/* Which mutant is alive, and which mutated functions were called. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+int iso_mutant;
+static unsigned char own[%d];
+unsigned char *iso_mutants_called = own;
+__attribute__((constructor)) static void choose_mutant(void)
+{
+    const char *number = getenv("MUTANT"), *called = getenv("MUTANTS_CALLED");
+    int file = called ? open(called, O_RDWR) : -1;
+    void *shared = file >= 0 ? mmap(NULL, sizeof own, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
+    iso_mutant = number ? atoi(number) : 0;
+    if (shared != MAP_FAILED)
+        iso_mutants_called = shared;
+}
+"""
+DECLARED = ("extern int iso_mutant; extern unsigned char *iso_mutants_called;\n"
+            "#define MUTANT_IS(n) (iso_mutants_called[n] = 1, __builtin_expect(iso_mutant == n, 0))\n")
 
 
 class Tree:
-    def __init__(self, folder):
-        self.folder = folder
-        self.environment = dict(os.environ, BUILD="build", ISOCHRON=os.path.join(folder, "build/isochron"), EFFORT="short")
-        for name in ("MAKEFLAGS", "MAKELEVEL", "SEED"):
+    """A copy of the sources with all mutants in it."""
+
+    def __init__(self, work, jobs):
+        self.work, self.folder, self.jobs = work, os.path.join(work, "tree"), jobs
+        self.environment = dict(os.environ, BUILD="build", ISOCHRON=os.path.join(self.folder, "build/isochron"), EFFORT="short",
+                                ISOCHRON_HASH_SEED="1")
+        for name in ("MAKEFLAGS", "MAKELEVEL", "SEED", "MUTANT", "MUTANTS_CALLED"):
             self.environment.pop(name, None)
-        os.makedirs(folder, exist_ok=True)
+        os.makedirs(self.folder, exist_ok=True)
+        shared = os.path.join(work, "shared")
+        if os.path.isdir(os.path.join(ROOT, "../shared")) and not os.path.exists(shared):
+            os.symlink(os.path.realpath(os.path.join(ROOT, "../shared")), shared)
+
+    def write(self, path, text):
+        """As it stands there already, if it does: what did not change is not compiled again."""
+        target = os.path.join(self.folder, path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        if not os.path.exists(target) or open(target, "rb").read() != text:
+            open(target, "wb").write(text)
+
+    def plant(self, mutants):
+        """Sources with all mutants in them, each of which waits to be chosen."""
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
         files = {path for path in listed if path and os.path.exists(os.path.join(ROOT, path))}
-        for directory, folders, names in os.walk(folder):
-            if directory == folder and "build" in folders:
+        selector = "src/base/mutants_selector.c"
+        for directory, folders, names in os.walk(self.folder):
+            if directory == self.folder and "build" in folders:
                 folders.remove("build")
             for name in names:
                 path = os.path.join(directory, name)
-                if os.path.relpath(path, folder) not in files:
+                if os.path.relpath(path, self.folder) not in files | {selector}:
                     os.remove(path)
+        planted = {}
+        for mutant in mutants:
+            planted.setdefault(mutant.path, []).append(mutant)
         for path in sorted(files):
-            source, target = os.path.join(ROOT, path), os.path.join(folder, path)
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            if not os.path.exists(target) or open(source, "rb").read() != open(target, "rb").read():
-                shutil.copy(source, target)
+            source = os.path.join(ROOT, path)
+            text = open(source, "rb").read()
+            self.write(path, with_mutants(text.decode(), planted[path]).encode() if path in planted else text)
+            shutil.copymode(source, os.path.join(self.folder, path))
+        self.write(selector, (SELECTOR % (len(mutants) + 1)).encode())
 
-    def make(self, targets, seconds=3600):
-        return run(MAKE + targets, self.folder, seconds, self.environment)
-
-    def tests(self, module):
-        """Commands, the touched module's first, and what each needs built."""
+    def tests(self):
         listed = subprocess.run(["tests/select.sh", "release", "check", "short"], cwd=self.folder, env=self.environment,
                                 capture_output=True, check=True).stdout.decode().splitlines()
-        chosen = [line.split()[1:] for line in listed]
-        near = ["unit/" + module + "/"] + NEAR[module]
+        commands = [words for words in (line.split()[1:] for line in listed) if TAKING_PART.match(words[0])]
+        cheap = [Test(words) for words in commands if words[0] == "build/unit"]
+        dear = [Test(words) for words in commands if words[0] != "build/unit"]
+        # Of random histories the first tenth finds most.
+        for words in commands:
+            if len(words) > 2 and words[1].startswith("--") and words[2].isdigit() and int(words[2]) >= 50:
+                cheap.append(Test([words[0], words[1], str(int(words[2]) // 10)] + words[3:]))
+        return cheap, dear
 
-        def rank(words):
-            name = "unit/" + words[-1] if words[0] == "build/unit" else words[0].removeprefix("build/tests/").removeprefix("tests/")
-            for i, prefix in enumerate(near):
-                if name.startswith(prefix):
-                    return i
-            for i, prefix in enumerate(["unit/", "property/", "system/corpus", "system/attach", "cli/"]):
-                if name.startswith(prefix):
-                    return 100 + i
-            return None
-
-        ranked = [(rank(words), words) for words in chosen]
-        return [words for place, words in sorted((pair for pair in ranked if pair[0] is not None), key=lambda pair: pair[0])]
-
-    def build(self, words):
-        """What a test needs: it compiled before, and what fails now is not the mutant's fault."""
-        target = [words[0]] if words[0].startswith("build/") else ["build/isochron", "build/embedded-broker"]
-        status, output = self.make(target)
+    def build(self, tests):
+        targets = {test.words[0] for test in tests if test.words[0].startswith("build/")} | {"build/isochron", "build/embedded-broker"}
+        status, output = run(MAKE + [SILENT, f"-j{self.jobs}"] + sorted(targets), self.folder, 3600, self.environment)
         if status != 0:
-            raise RuntimeError(f"{self.folder}: {' '.join(target)} is not built:\n{output[-2000:]}")
+            sys.exit(f"{self.folder} is not built:\n{output[-4000:]}")
 
-    def try_one(self, words, seconds):
+    def try_test(self, test, seconds, **environment):
+        """Whether it passes, whether it hangs, seconds."""
         started = time.monotonic()
-        status, output = run(words, self.folder, seconds, self.environment)
-        took = time.monotonic() - started
-        bad = status != 0 or re.search(r"^not ok", output, re.M)
-        return status, bool(bad), took
+        status, output = run(test.words, self.folder, seconds, dict(self.environment, **environment), limited=True)
+        return status == 0 and not re.search(r"^not ok", output, re.M), status is None, time.monotonic() - started
 
-    def objects(self, path):
-        name = path.removesuffix(".c") + ".o"
-        found = [os.path.join(self.folder, "build", kind, name) for kind in ("obj", "obj-validating")]
-        return [hashlib.sha256(open(object, "rb").read()).hexdigest() if os.path.exists(object) else None for object in found[:1]]
+    def run_once(self, test, count):
+        """Without any fault. One that fails says nothing of mutants, and calls none."""
+        called = os.path.join(self.work, f"called-{threading.get_ident()}")
+        open(called, "wb").write(bytes(count + 1))
+        passes, _, test.seconds = self.try_test(test, 300, MUTANTS_CALLED=called)
+        test.called = open(called, "rb").read() if passes else bytes(count + 1)
+        os.remove(called)
+        if not passes:
+            print(f"# fails without any fault, and is left out: {' '.join(test.words)}", flush=True)
 
-    def judge(self, mutant, seconds):
-        """Sets the mutant's outcome: caught, survived, same, refused."""
-        path = os.path.join(self.folder, mutant.path)
-        text = open(path).read()
-        target = "build/obj/" + mutant.path.removesuffix(".c") + ".o"
-        self.make([target])
-        before = self.objects(mutant.path)
-        while mutant.outcome is None:
-            open(path, "w").write(mutant.planted(text))
-            status, _ = self.make([target], 120)
-            if status != 0:
-                mutant.outcome = "refused"
-            elif self.objects(mutant.path) == before:
-                mutant.outcome = "same"
-            else:
-                suspect = self.run_tests(mutant, seconds)
-            open(path, "w").write(text)
-            if mutant.outcome is None:
-                self.learn(suspect)
-
-    def learn(self, words):
-        """Whether a test that failed does so without the fault, too."""
-        self.build(words)
-        _, bad, took = self.try_one(words, 300)
-        usual[tuple(words)] = None if bad else took
-        if bad:
-            print(f"# fails without any fault, and is left out: {' '.join(words)}", flush=True)
-
-    def run_tests(self, mutant, seconds):
-        """Sets the outcome; or returns a test that failed and is not known to succeed without the fault."""
-        started, spent = time.monotonic(), 0
-        for words in self.tests(mutant.module):
-            known = usual.get(tuple(words), 5)
-            if known is None:
-                continue
-            self.build(words)
-            status, bad, took = self.try_one(words, min(10 * known + 10, seconds - spent + 1))
-            spent += took
-            if bad and not (status is None and spent >= seconds):
-                if tuple(words) not in usual:
-                    return words
-                mutant.outcome, mutant.by = "caught", " ".join(words) + (" (it hangs)" if status is None else "")
+    def judge(self, mutant, tests, seconds):
+        started = time.monotonic()
+        left = [test for test in tests if test.called[mutant.number]]
+        mutant.outcome, mutant.is_called = "survived", mutant.is_called or bool(left)
+        mutant.by = "" if mutant.is_called else "no test calls it"
+        while left:
+            test = max(left, key=lambda test: test.promise(mutant))
+            left.remove(test)
+            passes, hangs, _ = self.try_test(test, 5 * test.seconds + 10, MUTANT=str(mutant.number))
+            test.count(mutant, not passes)
+            if not passes:
+                mutant.outcome, mutant.by = "caught", " ".join(test.words) + (" (it hangs)" if hangs else "")
                 break
-            if not bad:
-                usual.setdefault(tuple(words), took)
-            if spent >= seconds:
-                mutant.by = f"after {seconds} s, not all tests ran"
+            if time.monotonic() - started > seconds:
+                mutant.by = f"after {seconds} s, without {len(left)} of its tests"
                 break
-        mutant.outcome = mutant.outcome or "survived"
-        mutant.seconds = time.monotonic() - started
-        return None
+        mutant.seconds += time.monotonic() - started
+        return mutant
+
+
+def with_mutants(text, mutants):
+    functions = {}
+    for mutant in mutants:
+        functions.setdefault(mutant.function.begin, []).append(mutant)
+    for begin in sorted(functions, reverse=True):
+        function = functions[begin][0].function
+        copies = "".join(function.copy(text, mutant) for mutant in functions[begin])
+        switches = "\n".join(function.switch(mutant) for mutant in functions[begin])
+        functions[begin] = begin, function.body, copies, switches
+    for begin in sorted(functions, reverse=True):
+        _, body, copies, switches = functions[begin]
+        text = text[:begin] + copies + text[begin:body] + "\n" + switches + text[body:]
+    return DECLARED + text
+
+
+class Compiler:
+    """Says of one mutant at a time whether it compiles, and to other code. What was found out of a text is kept."""
+
+    def __init__(self, work):
+        self.folder, self.codes = os.path.join(work, "trial"), {}
+        self.known, self.lock = {}, threading.Lock()
+        self.log = os.path.join(self.folder, "outcomes")
+        os.makedirs(self.folder, exist_ok=True)
+        if os.path.exists(self.log):
+            self.known = dict(line.split() for line in open(self.log))
+        _, flags = run(MAKE + [STRICT, "--eval", "flags: ; @echo $(CC) $(CFLAGS_ALL)", "flags"], ROOT, 60)
+        self.flags = [flag for flag in flags.split() if flag not in ("-g", "-MMD", "-MP")]
+
+    def code(self, path, text):
+        """A digest of the object; None if there is none. Same names for both, as assertions carry them."""
+        folder = os.path.join(self.folder, f"{threading.get_ident()}")
+        os.makedirs(folder, exist_ok=True)
+        source = os.path.join(folder, os.path.basename(path))
+        open(source, "w").write(text)
+        status, _ = run(self.flags + ["-c", source, "-o", source + ".o"], ROOT, 120)
+        return hashlib.sha256(open(source + ".o", "rb").read()).digest() if status == 0 else None
+
+    def outcome(self, mutant):
+        text = open(os.path.join(ROOT, mutant.path)).read()
+        planted = mutant.planted(text)
+        digest = hashlib.sha256(f"{mutant.path} {text} {planted}".encode()).hexdigest()
+        if digest not in self.known:
+            place = mutant.path, threading.get_ident()
+            if place not in self.codes:
+                self.codes[place] = self.code(mutant.path, text)
+            code = self.code(mutant.path, planted)
+            with self.lock, open(self.log, "a") as log:
+                self.known[digest] = "refused" if code is None else "same" if code == self.codes[place] else "other"
+                log.write(f"{digest} {self.known[digest]}\n")
+        return self.known[digest]
 
 
 # ---- all ----
 
-def survey(arguments):
+def choose(arguments, pool):
+    """Mutants to judge, those argued away, and how many were none."""
     equivalent = read_equivalent()
-    by_kind = all_mutants(arguments.modules)
+    found = all_mutants(arguments.modules)
     if arguments.only:
-        for kind in by_kind:
-            by_kind[kind] = [mutant for mutant in by_kind[kind] if f"{mutant.path}:{mutant.line}" == arguments.only]
-    source = drawn(by_kind, arguments.seed)
-    free = queue.Queue()
+        for stratum in found.values():
+            stratum[:] = [mutant for mutant in stratum if arguments.only in (mutant.path, f"{mutant.path}:{mutant.line}")]
+    source = drawn(found, arguments.seed)
+    compiler = Compiler(arguments.work)
+    chosen, argued, no_mutants = [], [], {"refused": 0, "same": 0}
+    while len(chosen) + len(argued) < arguments.count:
+        batch = list(itertools.islice(source, arguments.count - len(chosen) - len(argued)))
+        if not batch:
+            break
+        for mutant, outcome in zip(batch, pool.map(compiler.outcome, batch)):
+            if outcome != "other":
+                no_mutants[outcome] += 1
+            elif mutant.key() in equivalent:
+                argued.append(mutant)
+            else:
+                chosen.append(mutant)
+                mutant.number = len(chosen)
+    return chosen, argued, no_mutants
+
+
+def survey(arguments):
     os.makedirs(arguments.work, exist_ok=True)
-    shared = os.path.join(arguments.work, "shared")
-    if os.path.isdir(os.path.join(ROOT, "../shared")) and not os.path.exists(shared):
-        os.symlink(os.path.realpath(os.path.join(ROOT, "../shared")), shared)
-    for i in range(arguments.jobs):
-        free.put(Tree(os.path.join(arguments.work, f"tree{i}")))
-    judged, argued, no_mutants = [], [], {"refused": 0, "same": 0}
-
-    def work(mutant):
-        tree = free.get()
-        try:
-            tree.judge(mutant, arguments.seconds)
-        finally:
-            free.put(tree)
-        return mutant
-
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        running, exhausted = set(), False
-        while True:
-            while not exhausted and len(running) < arguments.jobs and len(judged) + len(argued) + len(running) < arguments.count:
-                mutant = next(source, None)
-                if mutant is None:
-                    exhausted = True
-                elif mutant.key() in equivalent:
-                    argued.append(mutant)
-                else:
-                    running.add(pool.submit(work, mutant))
-            if not running:
-                break
-            done, running = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
-            for future in done:
+        began = time.monotonic()
+        chosen, argued, no_mutants = choose(arguments, pool)
+        print(f"# {time.monotonic() - began:.0f} s: {len(chosen)} mutants are drawn", flush=True)
+        tree = Tree(arguments.work, arguments.jobs)
+        tree.plant(chosen)
+        cheap, dear = tree.tests()
+        tree.build(cheap + dear)
+        print(f"# {time.monotonic() - began:.0f} s: they are built", flush=True)
+        left = chosen
+        for tests in (cheap, dear):
+            list(pool.map(lambda test: tree.run_once(test, len(chosen)), tests if left else []))
+            print(f"# {time.monotonic() - began:.0f} s: {len(tests)} tests ran without a fault; {len(left)} mutants meet them", flush=True)
+            futures = [pool.submit(tree.judge, mutant, tests, arguments.seconds) for mutant in left]
+            for count, future in enumerate(concurrent.futures.as_completed(futures), 1):
                 mutant = future.result()
-                if mutant.outcome in no_mutants:
-                    no_mutants[mutant.outcome] += 1
-                    continue
-                judged.append(mutant)
-                print(f"# {len(judged)} {mutant.outcome} {mutant.seconds:.0f} s {mutant.by}: {mutant.name()}", flush=True)
-    return judged, argued, no_mutants
+                print(f"# {count} {mutant.outcome} {mutant.seconds:.1f} s {mutant.by}: {mutant.name()}", flush=True)
+            left = [mutant for mutant in chosen if mutant.outcome == "survived"]
+        print(f"# {time.monotonic() - began:.0f} s: all are judged", flush=True)
+    return chosen, argued, no_mutants
 
 
 def main():
@@ -379,12 +511,12 @@ def main():
     parser.add_argument("--least", type=float, default=95)
     parser.add_argument("--work", default=os.path.join(ROOT, "build-mutants"))
     parser.add_argument("--modules", type=lambda text: text.split(","), default=MODULES)
-    parser.add_argument("--only", help="FILE:LINE: all faults of that line")
+    parser.add_argument("--only", help="only faults of that file, or line of a file")
     arguments = parser.parse_args()
     print(f"# mutants: --seed {arguments.seed} --count {arguments.count} --seconds {arguments.seconds}", flush=True)
     judged, argued, no_mutants = survey(arguments)
     survivors = [mutant for mutant in judged if mutant.outcome == "survived"]
-    with open(os.path.join(arguments.work, "survivors.txt"), "w") as file:
+    with open(os.path.join(arguments.work, "survivors.tsv"), "w") as file:
         for mutant in survivors:
             file.write("\t".join(mutant.key()) + "\n")
     for module in arguments.modules:
