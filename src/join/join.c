@@ -247,7 +247,7 @@ uint64_t iso_join_closed(const struct iso_join *join)
     return join->closed;
 }
 
-void iso_join_look(struct iso_join *join)
+void iso_join_recheck(struct iso_join *join)
 {
     join->work = UINT64_MAX;
     iso_join_end_batch(join);

@@ -214,7 +214,7 @@ bool iso_join_holds_back(const struct iso_join *join, uint32_t input);
 uint64_t iso_join_closed(const struct iso_join *join);
 
 /* Between batches: looks at all that waits, since something became known that no event tells. */
-void iso_join_look(struct iso_join *join);
+void iso_join_recheck(struct iso_join *join);
 
 /* An input of the change streams that rows may come from. Positions in other inputs close a transaction only if all
  * inputs were named before. */
@@ -228,7 +228,7 @@ void iso_join_types_known(struct iso_join *join, uint32_t types);
 
 /* An event that is to be ignored names a table: whether a source covers it is asked again. True: no longer, but until
  * now. */
-bool iso_join_look_again(struct iso_join *join, const struct iso_atoms *atoms, iso_atom table);
+bool iso_join_ask_coverage_again(struct iso_join *join, const struct iso_atoms *atoms, iso_atom table);
 
 /* Takes one event of a change stream, or TRANSACTIONS of clients; texts are atoms of `block`, which stays the same and
  * only grows until iso_join_end_batch. ISO_BAD_INPUT: what the event says cannot be. */

@@ -75,7 +75,7 @@ void join_note_rows(struct iso_join *join, struct join_table *table)
     table->collected = true;
 }
 
-bool iso_join_look_again(struct iso_join *join, const struct iso_atoms *atoms, iso_atom name)
+bool iso_join_ask_coverage_again(struct iso_join *join, const struct iso_atoms *atoms, iso_atom name)
 {
     struct join_table *table = join_table_named(join, atoms, name);
     bool was_covered = table->coverage == JOIN_COVERED;
