@@ -2,8 +2,8 @@
  * out.
  *
  * Without clients a row's before image is a read of the version that it replaced. One that is not that version is
- * reported as CDC: the stream does not fit together. Of isolation a stream alone says nothing: a before image is the row that
- * was really replaced, whatever a client had read.
+ * reported as CDC: the stream does not fit together. Of isolation a stream alone says nothing: a before image is the
+ * row that was really replaced, whatever a client had read.
  *
  * The join asks the engine by probes (join/join.h): an EXT violation of one is a CDC violation. An instance of CDC is a
  * transaction and a key, reported once, whatever found it first.

@@ -77,8 +77,8 @@ bool pipeline_is_left_out(struct iso_pipeline *pipeline, const struct iso_aion_e
 bool pipeline_translate(struct iso_pipeline *pipeline, struct iso_aion_event *event); /* false: reported before */
 void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);
 
-/* excuse.c: whether the contradiction is counted as unjudged, and not reported; the engine's before it is translated. Of
- * pairs that one event stands for, the others are left in it. */
+/* excuse.c: whether the contradiction is counted as unjudged, and not reported; the engine's before it is translated.
+ * Of pairs that one event stands for, the others are left in it. */
 bool pipeline_excuses(struct iso_pipeline *pipeline, struct iso_aion_event *event, bool from_engine);
 
 /* unlisted.c */

@@ -1,7 +1,7 @@
 /* Contradictions of two texts that are one value, or may be.
  *
- * By the schema of their column (values/spelling.h). Equal: there is no contradiction. Not clear: it is unjudged, and reported
- * once for each column, with what both texts are.
+ * By the schema of their column (values/spelling.h). Equal: there is no contradiction. Not clear: it is unjudged, and
+ * reported once for each column, with what both texts are.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* What is over the list of a key, or of a session: counted, and reported at the end in a line for each.
  *
- * Counts stand by axiom and name, in the order in which the first of them arrived. There is one for a thousand violations
- * at most (the limit of a list), so that this is small.
+ * Counts stand by axiom and name, in the order in which the first of them arrived. There is one for a thousand
+ * violations at most (the limit of a list), so that this is small.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -49,7 +49,7 @@ static bool holds_back(const struct iso_pipeline *pipeline, const struct input *
     if (state->counts &&
         (!promise_of(pipeline, state, &own) || (pipeline->stats.has_watermark && own <= pipeline->stats.watermark)))
         return true;
-    return state->is_change_stream && iso_join_holds_back(pipeline->join, input);
+    return state->is_change_stream && iso_join_delays_others(pipeline->join, input);
 }
 
 struct iso_pipeline_input iso_pipeline_input(const struct iso_pipeline *pipeline, uint32_t input)
