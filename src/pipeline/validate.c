@@ -19,8 +19,8 @@ static void validate_stairs(const struct stairs *stairs)
 
 static void validate_inputs(const struct iso_pipeline *pipeline)
 {
-    for (uint32_t i = 0; i < pipeline->state_count; i++) {
-        const struct input *state = &pipeline->states[i];
+    for (uint32_t i = 0; i < pipeline->inputs.count; i++) {
+        const struct input *state = &pipeline->inputs.list[i];
         assert(!state->has_watermark || state->counts);
         assert(!state->idle || state->counts || state->takes_part);
         assert(!state->is_change_stream || pipeline->join);
@@ -30,7 +30,7 @@ static void validate_inputs(const struct iso_pipeline *pipeline)
 void pipeline_validate_clocks(const struct iso_pipeline *pipeline)
 {
     assert(pipeline->stats.has_watermark || !pipeline->stats.watermark);
-    assert(!pipeline->year || (!pipeline->join && pipeline->stats.has_watermark));
+    assert(!pipeline->clock.year || (!pipeline->join && pipeline->stats.has_watermark));
     validate_stairs(&pipeline->grace.promise);
     validate_inputs(pipeline);
 }

@@ -126,6 +126,24 @@ static void snapshot_that_lacks_what_came_before_is_a_violation(void **state)
     join_bench_close(&bench);
 }
 
+/* Where no commit lies between the two, the second has a place of its own all the same. */
+static void violation_that_sees_nothing_new_has_a_place(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &file);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'snapshot':'700:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':2,'snapshot':'700:702:700','ops':[{'t':'r','k':'t/1','v':null}]}");
+    join_bench_record(&bench, "{'tid':3,'sid':3,'snapshot':'700:702:701','ops':[{'t':'r','k':'t/1','v':1}]}");
+    deliver(&bench, 700, 10, 20, "t/1", "1");
+    deliver(&bench, 701, 20, 30, "t/2", "1");
+    END(&bench);
+    STEPS(
+        &bench,
+        "add cdc:700[,3]{w:t/1=1} add 1[4,]{r:t/1=1} add cdc:701[,5]{w:t/2=1} snapshot-order 2 add 2[6,]{r:t/1=-} snapshot-order 3 add 3[8,]{r:t/1=1}");
+    join_bench_close(&bench);
+}
+
 /* A client may say anything: the numbers between what it claims and what committed are not walked one by one. */
 static void snapshot_of_all_numbers_costs_no_more_than_others(void **state)
 {
@@ -364,6 +382,7 @@ int main(void)
         cmocka_unit_test(transactions_without_record_have_places),
         cmocka_unit_test(snapshots_of_operations_are_their_times),
         cmocka_unit_test(snapshot_that_lacks_what_came_before_is_a_violation),
+        cmocka_unit_test(violation_that_sees_nothing_new_has_a_place),
         cmocka_unit_test(snapshot_of_all_numbers_costs_no_more_than_others),
         cmocka_unit_test(places_are_final_below_the_horizon),
         cmocka_unit_test(transactions_that_always_overlap_have_places_while_they_run),

@@ -186,6 +186,19 @@ static void finds_lost_updates(void **state)
     assert_int_equal(iso_verify(&fixture->history, evidence, &fixture->error), ISO_REFUSED);
 }
 
+/* Of what nobody wrote; and the first transaction takes part. */
+static void finds_lost_updates_of_the_initial_value(void **state)
+{
+    struct fixture *fixture = *state;
+    add(fixture, 1, ISO_READ, ISO_ABSENT, ISO_WRITE, 11);
+    add(fixture, 2, ISO_READ, ISO_ABSENT, ISO_WRITE, 12);
+    check(fixture);
+    assert_int_equal(fixture->result.counts[ISO_FINDING_LOSTUPDATE], 1);
+    assert_int_equal(fixture->result.findings[0].transaction, 1);
+    assert_int_equal(fixture->result.findings[0].other, 0);
+    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_CONFIRMED);
+}
+
 /* A value that two wrote: both may have read another version. */
 static void judges_duplicates_by_graph(void **state)
 {
@@ -242,6 +255,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(keeps_to_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(schedules_many_sessions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_lost_updates, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(finds_lost_updates_of_the_initial_value, set_up, tear_down),
         cmocka_unit_test_setup_teardown(judges_duplicates_by_graph, set_up, tear_down),
         cmocka_unit_test_setup_teardown(takes_advice, set_up, tear_down),
         cmocka_unit_test_setup_teardown(mends_in_windows, set_up, tear_down),
