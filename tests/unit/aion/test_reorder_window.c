@@ -72,14 +72,26 @@ static void test_queue_is_a_sorted_list(void **state)
 
 enum { MS_ARRIVALS = 25 };
 
+static void check_frontier(const struct aion_reorder_window *window)
+{
+    uint64_t highest = 0;
+    for (uint32_t i = 0; i < window->span_count; i++) {
+        uint64_t of_span = window->spans[(window->first_span + i) % AION_SPANS].highest;
+        highest = of_span > highest ? of_span : highest;
+    }
+    assert_true(window->frontier == highest);
+}
+
 /* `count` arrivals, 25 a millisecond, of which each second one is `behind`; returns the distance. */
 static uint64_t arrive(struct aion_reorder_window *window, uint64_t *at, uint32_t count, uint64_t behind)
 {
     for (uint32_t i = 0; i < count; i++) {
         uint64_t now = ++*at / MS_ARRIVALS;
         aion_reorder_window_begin(window, now);
+        check_frontier(window);
         aion_reorder_window_note(window, 1000000 + 10 * *at - (i % 2 ? behind : 0));
         aion_reorder_window_until(window, now);
+        check_frontier(window);
     }
     return window->distance;
 }

@@ -183,6 +183,24 @@ static void places_are_final_below_the_horizon(void **state)
     join_bench_close(&bench);
 }
 
+/* Of a snapshot or of an operation's: clients promised that there would be none below. */
+static void snapshots_below_the_promise_are_late(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &live);
+    iso_join_advance(bench.join, 701, 0);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1},"
+                              "{'t':'r','k':'t/2','v':1,'snapshot':'701:702:'}]}");
+    assert_int_equal(stats_of(&bench).late_records, 0);
+    join_bench_record(&bench, "{'tid':2,'sid':2,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1},"
+                              "{'t':'r','k':'t/2','v':1,'snapshot':'700:701:700'}]}");
+    assert_int_equal(stats_of(&bench).late_records, 1);
+    join_bench_record(&bench, "{'tid':3,'sid':3,'snapshot':'700:701:700','ops':[{'t':'r','k':'t/1','v':1}]}");
+    assert_int_equal(stats_of(&bench).late_records, 2);
+    join_bench_close(&bench);
+}
+
 /* 701, 703, 700, 705, 702, 707, 704 commit, and readers look before and after: at each moment something runs, whose xid
  * is below some that have ended. `fifth` is what the fifth reader says it saw. */
 static void overlap(struct join_bench *bench, const char *fifth)
@@ -385,6 +403,7 @@ int main(void)
         cmocka_unit_test(violation_that_sees_nothing_new_has_a_place),
         cmocka_unit_test(snapshot_of_all_numbers_costs_no_more_than_others),
         cmocka_unit_test(places_are_final_below_the_horizon),
+        cmocka_unit_test(snapshots_below_the_promise_are_late),
         cmocka_unit_test(transactions_that_always_overlap_have_places_while_they_run),
         cmocka_unit_test(snapshot_that_waits_and_lacks_what_others_see_keeps_those),
         cmocka_unit_test(transaction_delivered_in_part_holds_the_horizon),

@@ -364,6 +364,8 @@ static void shared_commit_timestamp_joins_by_key(void **state)
     join_bench_by_cts(&bench, 5, "c", "3"); /* of a third transaction */
     iso_join_advance(bench.join, 5, 0);
     STEPS(&bench, "value 2 b 2>22 add cdc:5[,5]{w:c=3} watermark 5");
+    assert_int_equal(stats_of(&bench).foreign, 1);
+    assert_int_equal(stats_of(&bench).joined, 2);
     join_bench_close(&bench);
 }
 
