@@ -32,13 +32,15 @@ static void on_idle(void *context, const struct iso_inputs_entry *input, bool id
              idle ? "idle" : "back");
 }
 
-static void open_bench(struct bench *bench, uint64_t idle_timeout_ms)
+/* `max_per_key` 0: as it is by itself. */
+static void open_pipeline(struct bench *bench, uint64_t idle_timeout_ms, uint32_t max_per_key)
 {
     struct iso_pipeline_options options;
     struct iso_error error = {.status = ISO_OK};
     *bench = (struct bench){.pipeline = NULL};
     iso_pipeline_options_init(&options);
     options.idle_timeout_ms = idle_timeout_ms;
+    options.max_per_key = max_per_key ? max_per_key : options.max_per_key;
     options.sink = sink;
     options.sink_context = options.context = bench;
     options.on_idle = on_idle;
@@ -48,6 +50,11 @@ static void open_bench(struct bench *bench, uint64_t idle_timeout_ms)
     for (int32_t partition = 0; partition < 2; partition++)
         iso_pipeline_declare(bench->pipeline,
                              iso_inputs_number(iso_pipeline_inputs(bench->pipeline), "t", 1, partition), 0);
+}
+
+static void open_bench(struct bench *bench, uint64_t idle_timeout_ms)
+{
+    open_pipeline(bench, idle_timeout_ms, 0);
 }
 
 static void close_bench(struct bench *bench)
@@ -525,6 +532,31 @@ static void final_lines_are_taken_back(void **state)
     close_bench(&bench);
 }
 
+/* Over the list of a key what there is more is counted, and reported at the end: a line for each key. */
+static void what_is_not_listed_is_counted(void **state)
+{
+    enum { KEYS = 100 };
+    struct bench bench;
+    struct iso_error error = {.status = ISO_OK};
+    char record[160], expected[64];
+    (void)state;
+    open_pipeline(&bench, 0, 1);
+    for (unsigned i = 0; i < 3 * KEYS; i++) {
+        snprintf(record, sizeof record,
+                 "{\"tid\":%u,\"sid\":%u,\"sts\":%u,\"cts\":%u,\"ops\":[{\"t\":\"r\",\"k\":\"k%u\",\"v\":7}]}", i + 1,
+                 i + 1, 10 * i + 10, 10 * i + 11, i % KEYS);
+        feed(&bench, 0, 0, record);
+    }
+    assert_int_equal(iso_pipeline_end(bench.pipeline, 0, &error), ISO_OK);
+    const char *all = lines(&bench);
+    assert_non_null(strstr(all, "\"state\":\"unlisted\""));
+    for (unsigned k = 0; k < KEYS; k++) {
+        snprintf(expected, sizeof expected, "\"key\":\"k%u\",\"count\":2}", k);
+        assert_non_null(strstr(all, expected));
+    }
+    close_bench(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -543,6 +575,7 @@ int main(void)
         cmocka_unit_test(messages_above_the_watermark_are_counted),
         cmocka_unit_test(timestamp_that_is_absent),
         cmocka_unit_test(final_lines_are_taken_back),
+        cmocka_unit_test(what_is_not_listed_is_counted),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
