@@ -240,6 +240,24 @@ static void grace_alone_makes_verdicts_final(void **state)
     }
 }
 
+/* What was reached stays reached, whatever a recording says later; and it is not asked for again. */
+static void time_that_was_reached_is_not_taken_back(void **state)
+{
+    struct bench bench;
+    struct iso_error error = {.status = ISO_OK};
+    uint64_t time, first;
+    (void)state;
+    open_bench(&bench, false, 0);
+    run(&bench, 0, 6);
+    record(&bench, CLIENT_A, START + 6000, "a", 706, 705, 0);
+    record(&bench, CLIENT_B, START + 6000, "b", 706, 705, 0);
+    assert_true(iso_pipeline_time(bench.pipeline, bench.now, &first));
+    assert_int_equal(iso_pipeline_reached(bench.pipeline, first, bench.now, &error), ISO_OK);
+    assert_int_equal(iso_pipeline_reached(bench.pipeline, first - 1, bench.now, &error), ISO_OK);
+    assert_false(iso_pipeline_time(bench.pipeline, bench.now, &time));
+    close_bench(&bench);
+}
+
 static void record_below_the_promise_is_late(void **state)
 {
     struct bench bench;

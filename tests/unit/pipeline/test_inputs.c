@@ -12,7 +12,7 @@ enum { IDLE_MS = 1000, YEAR = 31536000 };
 struct bench {
     struct iso_pipeline *pipeline;
     struct iso_text lines;
-    char idle[256]; /* what on_idle was told */
+    char idle[256], doubtful[256]; /* what on_idle and on_doubtful were told */
     int64_t offsets[2];
 };
 
@@ -30,6 +30,14 @@ static void on_idle(void *context, const struct iso_inputs_entry *input, bool id
     size_t used = strlen(bench->idle);
     snprintf(bench->idle + used, sizeof bench->idle - used, "%s[%d] %s;", input->topic, (int)input->partition,
              idle ? "idle" : "back");
+}
+
+static void on_doubtful(void *context, const struct iso_message *message, const char *place, const char *reason)
+{
+    struct bench *bench = context;
+    size_t used = strlen(bench->doubtful);
+    (void)message, (void)place;
+    snprintf(bench->doubtful + used, sizeof bench->doubtful - used, "%s;", reason);
 }
 
 /* `max_per_key` 0: as it is by itself. */
@@ -262,6 +270,7 @@ static void open_single(struct bench *bench)
     options.sink_context = options.context = bench;
     options.on_far_ahead = on_far_ahead;
     options.on_bad_record = ISO_BAD_SKIP;
+    options.on_doubtful = on_doubtful;
     bench->pipeline = iso_pipeline_new(&options);
     iso_pipeline_route(bench->pipeline, "t",
                        iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
@@ -532,6 +541,20 @@ static void final_lines_are_taken_back(void **state)
     close_bench(&bench);
 }
 
+/* A key that is a value to one and a list to the next becomes two, and who uses it otherwise is reported. */
+static void a_key_of_two_kinds_is_reported(void **state)
+{
+    struct bench bench;
+    (void)state;
+    open_single(&bench);
+    feed(&bench, 0, 0, "{\"tid\":1,\"sid\":1,\"sts\":10,\"cts\":20,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
+    assert_string_equal(bench.doubtful, "");
+    feed(&bench, 0, 0, "{\"tid\":2,\"sid\":2,\"sts\":30,\"cts\":40,\"ops\":[{\"t\":\"append\",\"k\":\"x\",\"v\":2}]}");
+    assert_string_equal(bench.doubtful, "uses key x as a list, and others do not: what names it is doubtful;");
+    assert_int_equal(stats_of(&bench).contradictions, 1);
+    close_bench(&bench);
+}
+
 /* Over the list of a key what there is more is counted, and reported at the end: a line for each key. */
 static void what_is_not_listed_is_counted(void **state)
 {
@@ -575,6 +598,7 @@ int main(void)
         cmocka_unit_test(messages_above_the_watermark_are_counted),
         cmocka_unit_test(timestamp_that_is_absent),
         cmocka_unit_test(final_lines_are_taken_back),
+        cmocka_unit_test(a_key_of_two_kinds_is_reported),
         cmocka_unit_test(what_is_not_listed_is_counted),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
