@@ -451,10 +451,15 @@ static void stream_bounds_clients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grace_alone_makes_verdicts_final), cmocka_unit_test(record_below_the_promise_is_late),
-        cmocka_unit_test(explicit_watermarks_win),          cmocka_unit_test(silent_partitions_go_by_the_streams_time),
-        cmocka_unit_test(message_time_goes_back),           cmocka_unit_test(messages_without_time_are_told_once),
-        cmocka_unit_test(partition_without_rows),           cmocka_unit_test(stream_bounds_clients),
+        cmocka_unit_test(grace_alone_makes_verdicts_final),
+        cmocka_unit_test(time_that_was_reached_is_not_taken_back),
+        cmocka_unit_test(record_below_the_promise_is_late),
+        cmocka_unit_test(explicit_watermarks_win),
+        cmocka_unit_test(silent_partitions_go_by_the_streams_time),
+        cmocka_unit_test(message_time_goes_back),
+        cmocka_unit_test(messages_without_time_are_told_once),
+        cmocka_unit_test(partition_without_rows),
+        cmocka_unit_test(stream_bounds_clients),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
