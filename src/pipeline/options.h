@@ -51,7 +51,6 @@ struct iso_pipeline_options {
     uint64_t retention, memory_limit; /* as in struct iso_aion_options, and so are these: */
     const char *spill;
     bool spill_stays;
-    void (*spill_at)(void *context, const char *point); /* of `context` below */
     bool spill_all;
     unsigned spill_segment_bits;
     uint64_t (*memory_in_use)(void);

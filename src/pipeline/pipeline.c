@@ -47,8 +47,6 @@ static struct iso_aion *new_engine(struct iso_pipeline *pipeline)
     engine.memory_limit = options->memory_limit;
     engine.spill = options->spill;
     engine.spill_stays = options->spill_stays;
-    engine.spill_at = options->spill_at;
-    engine.spill_context = options->context;
     engine.spill_all = options->spill_all;
     engine.spill_segment_bits = options->spill_segment_bits;
     engine.memory_in_use = options->memory_in_use;
