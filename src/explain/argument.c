@@ -5,60 +5,12 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/shown.h"
 #include "explain/difference.h"
 #include "history/snapshot.h"
 
 /* ---- words ---- */
 
-enum { LIST_SHOWN = 20, TEXT_SHOWN = 400 };
-
-void argue_put_text(struct iso_text *text, const char *bytes, size_t length)
-{
-    size_t shown = length > TEXT_SHOWN ? TEXT_SHOWN : length;
-    while (shown < length && shown && ((unsigned char)bytes[shown] & 0xc0) == 0x80)
-        shown--; /* never inside a character */
-    bool plain = length > 0 && !(length == 7 && !memcmp(bytes, "nothing", 7));
-    for (size_t i = 0; i < shown && plain; i++)
-        plain = (unsigned char)bytes[i] > 0x20 && bytes[i] != '"' && bytes[i] != '\\';
-    if (plain && iso_is_shown_as_it_is(bytes, shown))
-        iso_text_put_bytes(text, bytes, shown);
-    else
-        iso_text_put_shown_string(text, bytes, shown);
-    if (shown < length)
-        iso_text_put(text, "...");
-}
-
-void argue_put_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom)
-{
-    char buffer[ISO_ATOM_TEXT_MAX];
-    size_t length;
-    if (atom == ISO_ABSENT) {
-        iso_text_put(text, "nothing");
-        return;
-    }
-    const char *bytes = iso_atom_text(atoms, atom, buffer, &length);
-    argue_put_text(text, bytes, length);
-}
-
-void argue_put_list(struct iso_text *text, const struct iso_atoms *atoms, const iso_atom *elements, uint64_t count)
-{
-    uint64_t first = count > LIST_SHOWN ? count - LIST_SHOWN : 0;
-    iso_text_put(text, "[");
-    if (first) {
-        iso_text_put(text, "... ");
-        iso_text_put_unsigned(text, first);
-        iso_text_put(text, " more, ");
-    }
-    for (uint64_t i = first; i < count; i++) {
-        if (i > first)
-            iso_text_put(text, ", ");
-        argue_put_atom(text, atoms, elements[i]);
-    }
-    iso_text_put(text, "]");
-}
-
-static void say_operation_value(struct iso_text *text, const struct iso_history *history, uint32_t operation)
+static void put_operation_value(struct iso_text *text, const struct iso_history *history, uint32_t operation)
 {
     uint32_t value = history->value[operation];
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
@@ -68,7 +20,7 @@ static void say_operation_value(struct iso_text *text, const struct iso_history 
         argue_put_atom(text, &history->atoms, value);
 }
 
-static void say_claim_value(struct iso_text *text, const struct iso_argument *argument,
+static void put_claim_value(struct iso_text *text, const struct iso_argument *argument,
                             const struct iso_claim_value *value)
 {
     const struct iso_claims *claims = argument->facts->claims;
@@ -79,7 +31,7 @@ static void say_claim_value(struct iso_text *text, const struct iso_argument *ar
 }
 
 /* As a wall-clock time where that was asked for. */
-static void say_stamp(struct iso_text *text, const struct iso_argument *argument, uint64_t timestamp)
+static void put_stamp(struct iso_text *text, const struct iso_argument *argument, uint64_t timestamp)
 {
     char raw[ISO_STAMP_TEXT], wall[ISO_WALL_TEXT];
     bool is_clock = iso_wall_text(argument->wall, argument->facts->history, timestamp, wall);
@@ -89,7 +41,7 @@ static void say_stamp(struct iso_text *text, const struct iso_argument *argument
 }
 
 /* ", sts 41", with both forms: what is written elsewhere can be found here. */
-static void say_named_stamp(struct iso_text *text, const struct iso_argument *argument, const char *name,
+static void put_named_stamp(struct iso_text *text, const struct iso_argument *argument, const char *name,
                             uint64_t timestamp)
 {
     char raw[ISO_STAMP_TEXT], wall[ISO_WALL_TEXT];
@@ -114,7 +66,7 @@ static void put_write(struct iso_text *text, const struct iso_history *history, 
         break;
     case ISO_APPEND:
         iso_text_put(text, "appended ");
-        say_operation_value(text, history, operation);
+        put_operation_value(text, history, operation);
         iso_text_put(text, " to ");
         argue_put_atom(text, atoms, key);
         break;
@@ -122,11 +74,11 @@ static void put_write(struct iso_text *text, const struct iso_history *history, 
         iso_text_put(text, iso_kind_writes(history->kind[operation]) ? "wrote " : "read ");
         argue_put_atom(text, atoms, key);
         iso_text_put(text, " = ");
-        say_operation_value(text, history, operation);
+        put_operation_value(text, history, operation);
     }
 }
 
-static void say_key(struct iso_text *text, const struct iso_history *history, uint32_t key)
+static void put_key(struct iso_text *text, const struct iso_history *history, uint32_t key)
 {
     iso_text_put(text, "key ");
     argue_put_atom(text, &history->atoms, history->key_atom[key]);
@@ -138,7 +90,7 @@ static void put_number(struct iso_text *text, const char *before, uint64_t numbe
     iso_text_put_unsigned(text, number);
 }
 
-static void say_name(struct iso_argument *argument, struct iso_party party)
+static void put_name(struct iso_argument *argument, struct iso_party party)
 {
     put_number(&argument->text, "T", argue_party(argument, party) + 1u);
 }
@@ -148,20 +100,20 @@ static struct iso_party party_of(const struct iso_argument *argument, uint32_t t
     return (struct iso_party){argument->facts->history->tid[transaction], transaction};
 }
 
-static void say_directive(struct iso_argument *argument, char directive, va_list *values)
+static void put_directive(struct iso_argument *argument, char directive, va_list *values)
 {
     const struct iso_history *history = argument->facts->history;
     struct iso_text *text = &argument->text;
     uint32_t transaction;
     switch (directive) {
     case 'T':
-        say_name(argument, party_of(argument, va_arg(*values, uint32_t)));
+        put_name(argument, party_of(argument, va_arg(*values, uint32_t)));
         break;
     case 'P':
-        say_name(argument, *va_arg(*values, const struct iso_party *));
+        put_name(argument, *va_arg(*values, const struct iso_party *));
         break;
     case 'K':
-        say_key(text, history, va_arg(*values, uint32_t));
+        put_key(text, history, va_arg(*values, uint32_t));
         break;
     case 'k':
         argue_put_atom(text, &history->atoms, history->key_atom[va_arg(*values, uint32_t)]);
@@ -170,13 +122,13 @@ static void say_directive(struct iso_argument *argument, char directive, va_list
         argue_put_atom(text, &history->atoms, va_arg(*values, iso_atom));
         break;
     case 'V':
-        say_operation_value(text, history, va_arg(*values, uint32_t));
+        put_operation_value(text, history, va_arg(*values, uint32_t));
         break;
     case 'C':
-        say_claim_value(text, argument, va_arg(*values, const struct iso_claim_value *));
+        put_claim_value(text, argument, va_arg(*values, const struct iso_claim_value *));
         break;
     case 'M':
-        say_stamp(text, argument, va_arg(*values, uint64_t));
+        put_stamp(text, argument, va_arg(*values, uint64_t));
         break;
     case 'O':
         transaction = va_arg(*values, uint32_t);
@@ -202,7 +154,7 @@ static uint32_t add_text(struct iso_argument *argument, const char *format, va_l
         format += plain;
         if (!*format)
             break;
-        say_directive(argument, format[1], values);
+        put_directive(argument, format[1], values);
         format += 2;
     }
     iso_text_put_bytes(&argument->text, "", 1);
@@ -422,7 +374,7 @@ void iso_argument_put_origin(const struct iso_argument *argument, uint32_t index
 }
 
 /* What PostgreSQL calls the transaction: its positions are numbers of ours. */
-static void say_postgres_names(struct iso_text *text, const struct iso_history *history, uint32_t transaction)
+static void put_postgres_names(struct iso_text *text, const struct iso_history *history, uint32_t transaction)
 {
     char snapshot[200];
     if (history->xid && history->xid[transaction])
@@ -451,10 +403,10 @@ void iso_argument_put_party(const struct iso_argument *argument, uint32_t index,
     iso_text_put(text, ", ");
     iso_argument_put_origin(argument, index, text);
     if (flags & ISO_HAS_STS)
-        say_named_stamp(text, argument, ", sts ", history->sts[transaction]);
+        put_named_stamp(text, argument, ", sts ", history->sts[transaction]);
     if (flags & ISO_HAS_CTS)
-        say_named_stamp(text, argument, ", cts ", history->cts[transaction]);
-    say_postgres_names(text, history, transaction);
+        put_named_stamp(text, argument, ", cts ", history->cts[transaction]);
+    put_postgres_names(text, history, transaction);
     iso_text_put(text, statuses[iso_status_of(history, transaction)]);
     iso_text_put(text, ")");
 }

@@ -14,13 +14,7 @@
 #include <stdarg.h>
 
 #include "explain/argument.h"
-
-/* Control characters escaped as JSON does, quotes only where the text needs them; what is very long is cut. */
-void argue_put_text(struct iso_text *text, const char *bytes, size_t length);
-
-/* "nothing" if it is absent; of a long list the last elements. */
-void argue_put_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom);
-void argue_put_list(struct iso_text *text, const struct iso_atoms *atoms, const iso_atom *elements, uint64_t count);
+#include "explain/value_text.h"
 
 /* The offset of a text of its own. */
 uint32_t argue_text(struct iso_argument *argument, const char *format, ...);

@@ -1,6 +1,6 @@
 #include "explain/difference.h"
 
-#include "explain/argument_private.h"
+#include "explain/value_text.h"
 
 /* EARLY: a difference before this byte is seen at a glance. */
 enum { EARLY = 80, BEFORE = 20, AFTER = 60 };
