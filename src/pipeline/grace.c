@@ -17,6 +17,7 @@
  *
  * The promise is a staircase: (time, value), both rising; the highest step up to T - grace is the one in force.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -68,6 +69,7 @@ static void climb(const struct iso_pipeline *pipeline, struct stairs *stairs, ui
 /* What was promised by `time`. */
 static void pass(struct stairs *stairs, uint64_t time)
 {
+    assert(stairs->first <= stairs->count);
     for (; stairs->first < stairs->count && stairs->list[stairs->first].time <= time; stairs->first++)
         stairs->reached = stairs->list[stairs->first].value;
 }

@@ -1,5 +1,6 @@
 /* A verdict event as one line of JSON, for the sink. */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -250,6 +251,7 @@ static void write_line(struct iso_pipeline *pipeline, bool reported, const char 
 void pipeline_write(struct iso_pipeline *pipeline, const struct iso_aion_event *event, bool reported, uint8_t doubt,
                     const char *line, size_t length, size_t start)
 {
+    assert(start < length && line[length - 1] == '\n');
     count(pipeline, event);
     if (event->state == ISO_AION_FINAL) {
         pipeline->stats.doubted[event->axiom] += doubt != PIPELINE_CERTAIN;

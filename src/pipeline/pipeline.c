@@ -342,6 +342,7 @@ static void report_short_memory(struct iso_pipeline *pipeline)
 
 static enum iso_status check_sink(struct iso_pipeline *pipeline, struct iso_error *error)
 {
+    pipeline_validate(pipeline);
     if (pipeline->reports.failure.status != ISO_OK)
         iso_error_set(error, pipeline->reports.failure.status, "%s", pipeline->reports.failure.text);
     const struct iso_error *engine = iso_aion_failure(pipeline->engine);
@@ -398,7 +399,6 @@ enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now, st
     iso_aion_end(pipeline->engine, now);
     pipeline_release_absent(pipeline, pipeline->altered.absent_count);
     pipeline_report_all_unlisted(pipeline);
-    findings_validate(&pipeline->reports.findings);
     return check_sink(pipeline, error);
 }
 
