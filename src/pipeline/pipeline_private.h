@@ -32,6 +32,9 @@ struct iso_pipeline {
     struct iso_pipeline_stats stats;
 };
 
+/* validate.c: with ISO_VALIDATE all that is true between two batches is asserted; else it does nothing. */
+void pipeline_validate(const struct iso_pipeline *pipeline);
+
 /* order_books.c */
 void pipeline_order_init(struct iso_pipeline *pipeline);
 void pipeline_order_release(struct iso_pipeline *pipeline);
@@ -176,15 +179,5 @@ void pipeline_report_unlisted(struct iso_pipeline *pipeline, const struct iso_ai
 /* To the sink, and to the summary's list: the object that begins at `start` of the line. */
 void pipeline_write(struct iso_pipeline *pipeline, const struct iso_aion_event *event, bool reported, uint8_t doubt,
                     const char *line, size_t length, size_t start);
-
-/* validate.c: asserted where ISO_VALIDATE is defined, after each batch. */
-#ifdef ISO_VALIDATE
-void pipeline_validate_clocks(const struct iso_pipeline *pipeline);
-#else
-static inline void pipeline_validate_clocks(const struct iso_pipeline *pipeline)
-{
-    (void)pipeline;
-}
-#endif
 
 #endif

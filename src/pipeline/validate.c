@@ -1,37 +1,64 @@
-/* Whether the pipeline's clocks, watermarks and promises are what its files take them for: run in builds that validate
- * (ISO_VALIDATE), after each batch. */
+/* What is always true of a pipeline between two batches. */
 #include <assert.h>
 
 #include "pipeline/pipeline_private.h"
 
 #ifdef ISO_VALIDATE
 
-/* A staircase rises in both directions, from what it has reached on. */
+/* What an input promised never exceeds what it has; routes are of this pipeline. */
+static void validate_inputs(const struct iso_pipeline *pipeline)
+{
+    const struct inputs *inputs = &pipeline->inputs;
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        const struct input *input = &inputs->list[i];
+        assert(!input->route || input->route == NO_ROUTE || input->route <= pipeline->routes.count);
+        assert(!input->is_change_stream || pipeline->join);
+        assert(!input->has_watermark || input->counts || input->is_change_stream);
+        assert(!input->idle || input->counts || input->takes_part);
+        assert(!input->lacks || pipeline->doubts.lacks);
+        assert(!input->late || pipeline->doubts.late);
+    }
+}
+
+/* Both rise from stair to stair, and nothing ahead is promised already. */
 static void validate_stairs(const struct stairs *stairs)
 {
     assert(stairs->first <= stairs->count && stairs->count <= stairs->capacity);
     for (uint32_t i = stairs->first; i < stairs->count; i++) {
-        assert(stairs->list[i].value > stairs->reached);
-        assert(i == stairs->first || stairs->list[i].value > stairs->list[i - 1].value);
-        assert(i == stairs->first || stairs->list[i].time > stairs->list[i - 1].time);
+        const struct stair *stair = &stairs->list[i];
+        assert(stair->value > stairs->reached);
+        assert(i == stairs->first || (stair[-1].time < stair->time && stair[-1].value < stair->value));
     }
 }
 
-static void validate_inputs(const struct iso_pipeline *pipeline)
+static void validate_altered(const struct altered *altered)
 {
-    for (uint32_t i = 0; i < pipeline->inputs.count; i++) {
-        const struct input *state = &pipeline->inputs.list[i];
-        assert(!state->has_watermark || state->counts);
-        assert(!state->idle || state->counts || state->takes_part);
-        assert(!state->is_change_stream || pipeline->join);
+    assert(altered->absent_count <= altered->absent_capacity);
+    for (uint32_t i = 0; i < altered->table_count; i++) {
+        const struct altered_table *table = &altered->tables[i];
+        assert(table->time_count && table->time_count <= ISO_ALTERED_TIMES);
+        for (uint32_t t = 1; t < table->time_count; t++)
+            assert(table->times[t - 1] <= table->times[t]);
     }
 }
 
-void pipeline_validate_clocks(const struct iso_pipeline *pipeline)
+void pipeline_validate(const struct iso_pipeline *pipeline)
 {
+    assert(!pipeline->batch.count);
+    assert(pipeline->doubts.doubted.count <= PIPELINE_DOUBTED_MOST && !pipeline->doubts.counted_count);
     assert(pipeline->stats.has_watermark || !pipeline->stats.watermark);
     assert(!pipeline->clock.year || (!pipeline->join && pipeline->stats.has_watermark));
-    validate_stairs(&pipeline->grace.promise);
     validate_inputs(pipeline);
+    validate_stairs(&pipeline->grace.promise);
+    validate_altered(&pipeline->altered);
+    findings_validate(&pipeline->reports.findings);
 }
+
+#else
+
+void pipeline_validate(const struct iso_pipeline *pipeline)
+{
+    (void)pipeline;
+}
+
 #endif
