@@ -127,42 +127,6 @@ static uint32_t first_place(const struct said *said, const uint64_t *sorted, iso
     return low;
 }
 
-/* Whether an element that `other` appended, alone and behind `offset` others, stands where not all of them do. */
-static bool stands_alone(const struct said *said, const uint64_t *sorted, uint32_t other, uint32_t offset,
-                         iso_atom element, uint32_t *whole_at)
-{
-    for (uint32_t i = first_place(said, sorted, element); i < said->prefix && sorted[i] >> 32 == element; i++) {
-        uint32_t place = (uint32_t)sorted[i];
-        if (place < said->finals.initial_length[said->key])
-            continue;
-        if (other == said->reader || place < offset)
-            return true;
-        if (*whole_at != place - offset &&
-            !lists_hold(&said->finals, said->operation, said->prefix, other, place - offset))
-            return true;
-        *whole_at = place - offset; /* where the next one need not look again */
-    }
-    return false;
-}
-
-/* A list read whose prefix holds an element that only `other` appended, but not with all that it appended. */
-static bool holds_part(const struct said *said, uint32_t other)
-{
-    const struct iso_history *history = said->history;
-    uint32_t offset = 0, whole_at = ISO_NONE;
-    uint64_t *sorted = sort_elements(said);
-    bool found = false;
-    for (uint32_t o = history->first_operation[other]; o < history->first_operation[other + 1] && !found; o++) {
-        if (history->key[o] != said->key || iso_kind_of(history, o) != ISO_APPEND)
-            continue;
-        found = count_appends(said, &said->finals, history->value[o]) == 1 &&
-                stands_alone(said, sorted, other, offset, history->value[o], &whole_at);
-        offset++;
-    }
-    iso_free(sorted);
-    return found;
-}
-
 /* Marks where the appends of a transaction may stand in the prefix, whole and in one piece: by place, how many begin
  * less how many have ended. */
 static void cover_by(const struct said *said, const uint64_t *sorted, uint32_t t, int32_t *cover)
@@ -184,7 +148,8 @@ static void cover_by(const struct said *said, const uint64_t *sorted, uint32_t t
     }
 }
 
-/* A list read whose prefix holds an element of `other`, which is no part of anybody's elements in one piece. */
+/* A list read whose prefix holds an element of `other`, which is no part of anybody's elements in one piece: so is one that `other`
+ * alone appended and that stands there without all the others of its. */
 static bool holds_scrap(const struct said *said, uint32_t other)
 {
     int32_t *cover = iso_allocate_zeroed((size_t)said->prefix + 1, sizeof *cover), covered = 0;
@@ -266,7 +231,7 @@ static bool list_finding(const struct iso_history *history, const struct iso_fin
         fine = finding->other == ISO_NONE && holds_foreign(&said, ISO_NONE);
     else if (finding->kind == ISO_FINDING_G1B)
         fine = finding->other < history->transaction_count && iso_status_of(history, finding->other) != ISO_ABORTED &&
-               (holds_part(&said, finding->other) || holds_scrap(&said, finding->other));
+               holds_scrap(&said, finding->other);
     else if (finding->kind == ISO_FINDING_INCOMPATIBLE)
         fine = is_incompatible(&said, finding->other);
     said_release(&said);

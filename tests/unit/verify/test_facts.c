@@ -96,6 +96,8 @@ static const struct finding_row {
     {"ax1 ax2 | lx1", ISO_FINDING_G1B, 1, 2, 0, true},
     {"ax1 ax2 | lx2", ISO_FINDING_G1B, 1, 2, 0, true},
     {"ax1 ax2 | lx1.2", ISO_FINDING_G1B, 1, 2, 0, false},
+    {"wy1 ax1 ry1 ax2 | lx1", ISO_FINDING_G1B, 1, 4, 0, true},
+    {"ax1 ax2 | lx1 ax1", ISO_FINDING_G1B, 1, 2, 0, true},
     {"ax1 ax2 | ax3 | lx1.3.2", ISO_FINDING_G1B, 2, 3, 0, true},
     {"ax1 ax2 | ax3 | lx1.3.2", ISO_FINDING_G1B, 2, 3, 1, false},
     {"ax1 ax2 | ax1 ax2 | lx1.1.2", ISO_FINDING_G1B, 2, 4, 0, true}, /* the first is nobody's whole */
@@ -198,6 +200,7 @@ static const struct list_row {
     {"ax2 | ax1 | ax1 | lx2.1", 3, 1, {{ORDER, 0, 1}}, false}, /* it may be the other's */
     {"ax2 | ax1 | ax1 | lx2", 3, 1, {{ORDER, 0, 1}}, true},
     {"ax1 | ax2 | !lx1.2", 2, 1, {{ORDER, 0, 1}}, false},
+    {"ax1 | ax2 | lx1.2", 2, 1, {{PLACED, 0, 1}}, false},
     /* places of what repeats */
     {"ax1 ax2 | ax1 ax2 | lx1.2", 4, 2, {{PLACED, 0, 0}, {PLACED, 1, 0}}, true},
     {"ax1 ax2 | ax1 ax2 | lx1.2", 4, 1, {{PLACED, 0, 0}}, false},
@@ -232,9 +235,8 @@ static void hears_lists(void **state)
         for (uint32_t l = 0; l < row->count; l++)
             clause[l] =
                 (struct iso_literal){(enum iso_literal_kind)row->clause[l].kind, row->clause[l].a, row->clause[l].b, 0};
-        bool said = row->count == 1 && row->clause[0].kind == ORDER
-                        ? lists_order(&finals, clause, row->operation)
-                        : places_say(&finals, clause, row->count, row->operation);
+        bool said = (row->count == 1 && lists_order(&finals, clause, row->operation)) ||
+                    places_say(&finals, clause, row->count, row->operation);
         if (said != row->said)
             fail_msg("row %zu: %s", i, row->history);
         finals_release(&finals);
