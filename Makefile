@@ -161,6 +161,9 @@ $(filter-out $(GROWTH),$(PROPERTY_PROGRAMS)): $(BUILD)/tests/%: $(BUILD)/obj/tes
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(TEST_LIBRARIES) -o $@
 
+# Conditions are held against SQLite's answers.
+$(BUILD)/tests/property/predicate_sql: TEST_LIBRARIES += -lsqlite3
+
 # What engines do, counted: their sources once more, every basic block of which makes a call. See tests/property/growth.c.
 COUNTED_SOURCES := $(foreach module,base history verdict solver polygraph verify chronos,$(wildcard src/$(module)/*.c))
 COUNTED := $(patsubst %.c,$(BUILD)/counted/%.o,$(sort $(COUNTED_SOURCES)))
