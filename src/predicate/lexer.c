@@ -36,6 +36,11 @@ static const struct {
     {"[", "quote names as \"name\""},
 };
 
+static bool is_space(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
+}
+
 /* Puts the beginning of what was found between quotes. */
 static void put_found(struct iso_text *text, struct iso_json_text found)
 {
@@ -47,6 +52,8 @@ static void put_found(struct iso_text *text, struct iso_json_text found)
     length -= length < found.length ? iso_shown_rest(found.at, length) : 0;
     iso_text_put_bytes(text, "'", 1);
     iso_text_put_shown(text, found.at, length);
+    for (size_t i = 0; i < text->used; i++) /* messages are one line */
+        text->bytes[i] = is_space(text->bytes[i]) ? ' ' : text->bytes[i];
     iso_text_put(text, length < found.length ? "...'" : "'");
 }
 
@@ -101,11 +108,6 @@ static bool begins_name(char byte)
 static bool is_of_name(char byte)
 {
     return begins_name(byte) || is_digit(byte) || byte == '$';
-}
-
-static bool is_space(char byte)
-{
-    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
 }
 
 static char byte_at(const struct predicate_lexer *lexer, const char *at)

@@ -33,7 +33,7 @@ static struct iso_json_text text_of(const struct iso_scalar *scalar)
 
 static bool is(struct iso_json_text text, const char *word)
 {
-    return iso_json_text_is(&text, word);
+    return iso_json_is(&text, word);
 }
 
 static struct iso_scalar of_text(enum iso_scalar_kind kind, struct iso_json_text text)
