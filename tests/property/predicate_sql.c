@@ -6,7 +6,10 @@
  * types. Where it was told less (a column without its type, a text of another collation, a cell that is unknown), ours is
  * a set that has to contain SQLite's answer: it never guesses. Aggregates are compared over the rows that match.
  *
- *     predicate_sql [--conditions N] [--seed N]
+ * For another database it writes the same questions as a script for psql, and what may be answered: a line a row,
+ * `t|f|N`, and `tN` where either may be (tests/system/postgres/conditions.sh).
+ *
+ *     predicate_sql [--conditions N] [--seed N] [--script FILE --answers FILE]
  */
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -55,6 +58,7 @@ struct table {
 static const char none[] = "\1";
 
 static sqlite3 *database;
+static FILE *script, *answers; /* or NULL */
 static struct iso_rng random_numbers;
 
 static uint64_t below(uint64_t bound)
@@ -170,7 +174,7 @@ static void put_constant(struct iso_text *text, enum family family)
 
 /* ---- conditions ---- */
 
-static const char *const operators[] = {"=", "<>", "!=", "<", "<=", ">", ">="};
+static const char *const operators[] = {" = ", " <> ", "!= ", " < ", " <= ", " > ", ">= "};
 
 static const char *some_operator(void)
 {
@@ -182,12 +186,13 @@ static bool is_number(enum family family)
     return family == INTEGERS || family == NUMERICS;
 }
 
-/* Another column of its kind, or a constant. A column whose collation is another decides by standing on the left. */
+/* Another column of its kind and collation, or a constant. */
 static void put_other(struct iso_text *text, const struct column *column)
 {
     const struct column *other = &columns[below(COLUMNS)];
     bool alike = other->family == column->family || (is_number(other->family) && is_number(column->family));
-    if (alike && !below(4) && !other->is_loose)
+    bool collated = column->is_loose && column->family == TEXTS;
+    if (alike && !below(4) && !other->is_loose && !collated)
         iso_text_put(text, other->name);
     else
         put_constant(text, column->family);
@@ -301,6 +306,8 @@ static void make_table(struct table *table)
     }
     iso_text_put_bytes(&sql, "", 1);
     run(sql.bytes);
+    if (script)
+        fprintf(script, "%s\n", sql.bytes);
     iso_text_release(&sql);
 }
 
@@ -499,7 +506,11 @@ static void compare_aggregate(const struct tried *tried, const struct table *tab
     iso_aggregate_release(&aggregate);
 }
 
-static void try_condition(const struct table *table)
+/* ---- all of them ---- */
+
+static iso_truth truths[PER_TABLE][ROWS]; /* of the conditions on the table at hand */
+
+static void try_condition(const struct table *table, uint32_t which)
 {
     struct tried tried;
     struct iso_text text = {0};
@@ -510,27 +521,64 @@ static void try_condition(const struct table *table)
     check_equalities(&tried, table, text.bytes);
     compare_rows(&tried, table, text.bytes);
     compare_aggregate(&tried, table, text.bytes, aggregates[below(sizeof aggregates / sizeof *aggregates)]);
+    memcpy(truths[which], tried.truth, sizeof tried.truth);
+    if (script)
+        fprintf(script, "%s (%s)", which ? "," : "SELECT", text.bytes);
     iso_condition_release(&tried.condition);
     iso_text_release(&text);
 }
 
-int main(int count, char **arguments)
+static void put_answers(const struct table *table, uint32_t conditions)
+{
+    fprintf(script, " FROM t ORDER BY id;\n");
+    for (uint32_t row = 0; row < table->rows; row++)
+        for (uint32_t i = 0; i < conditions; i++) {
+            iso_truth truth = truths[i][row];
+            fprintf(answers, "%s%s%s%c", truth & ISO_TRUTH_TRUE ? "t" : "", truth & ISO_TRUTH_FALSE ? "f" : "",
+                    truth & ISO_TRUTH_NULL ? "N" : "", i + 1 < conditions ? '|' : '\n');
+        }
+}
+
+static void try_table(uint32_t conditions)
 {
     static struct table table;
+    make_table(&table);
+    for (uint32_t i = 0; i < conditions; i++)
+        try_condition(&table, i);
+    if (script)
+        put_answers(&table, conditions);
+}
+
+static FILE *open_file(const char *name)
+{
+    FILE *file = name ? fopen(name, "w") : NULL;
+    if (name && !file)
+        fail("cannot be written", name);
+    return file;
+}
+
+int main(int count, char **arguments)
+{
     uint64_t conditions = 20000, seed = 18;
-    const struct argument known[] = {{"--conditions", .number = &conditions}, {"--seed", .number = &seed}, {0}};
+    const char *script_name = NULL, *answers_name = NULL;
+    const struct argument known[] = {{"--conditions", .number = &conditions},
+                                     {"--seed", .number = &seed},
+                                     {"--script", .text = &script_name},
+                                     {"--answers", .text = &answers_name},
+                                     {0}};
     if (!arguments_read(known, count, arguments))
         return 2;
     iso_rng_seed(&random_numbers, seed);
     if (sqlite3_open(":memory:", &database) != SQLITE_OK)
         fail("SQLite does not open", "");
+    answers = open_file(answers_name);
+    script = answers ? open_file(script_name) : NULL;
     create_table();
-    for (uint64_t i = 0; i < conditions; i++) {
-        if (i % PER_TABLE == 0)
-            make_table(&table);
-        try_condition(&table);
-    }
+    for (uint64_t left = conditions; left; left -= left < PER_TABLE ? left : PER_TABLE)
+        try_table(left < PER_TABLE ? (uint32_t)left : PER_TABLE);
     sqlite3_close(database);
+    if (script && (fclose(script) || fclose(answers)))
+        fail("cannot be written", script_name);
     bool enough = judged > unjudged;
     printf("ok 1 - %" PRIu64 " conditions, each on up to %d rows, and as many aggregates\n", conditions, ROWS);
     printf("%sok 2 - where types or collations were kept from us %" PRIu64 " answers were sure, %" PRIu64
