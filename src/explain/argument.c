@@ -180,7 +180,7 @@ static void say_directive(struct iso_argument *argument, char directive, va_list
         break;
     case 'O':
         transaction = va_arg(*values, uint32_t);
-        say_number(text, "operation ", va_arg(*values, uint32_t) - history->first_operation[transaction]);
+        say_number(text, "operation ", iso_history_step(history, transaction, va_arg(*values, uint32_t)));
         break;
     case 'W':
         say_write(text, history, va_arg(*values, uint32_t));
