@@ -174,7 +174,7 @@ $(filter-out $(GROWTH),$(PROPERTY_PROGRAMS)): $(BUILD)/tests/%: $(BUILD)/obj/tes
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(TEST_LIBRARIES) -o $@
 
-# Conditions are held against SQLite's answers, and PostgreSQL's.
+# Conditions are compared with SQLite's answers, and PostgreSQL's.
 CONDITIONS := $(BUILD)/tests/property/predicate_sql
 $(CONDITIONS): TEST_LIBRARIES += -lsqlite3
 

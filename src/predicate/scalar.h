@@ -49,7 +49,7 @@ struct iso_scalar_type {
 };
 
 enum iso_scalar_kind {
-    ISO_SCALAR_UNKNOWN, /* nobody said what the cell holds, not even whether it is NULL */
+    ISO_SCALAR_UNKNOWN, /* nobody said what is in the cell, not even whether it is NULL */
     ISO_SCALAR_NULL,
     ISO_SCALAR_OPAQUE, /* there is something that does not compare */
     ISO_SCALAR_BOOLEAN,

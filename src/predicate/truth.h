@@ -23,7 +23,7 @@ enum { ISO_TRUTH_TRUE = 1, ISO_TRUTH_FALSE = 2, ISO_TRUTH_NULL = 4, ISO_TRUTH_AN
 /* Why something is not known. */
 enum iso_predicate_reason {
     ISO_PREDICATE_JUDGED,
-    ISO_PREDICATE_UNKNOWN,   /* nobody said what the cell holds */
+    ISO_PREDICATE_UNKNOWN,   /* nobody said what is in the cell */
     ISO_PREDICATE_TYPE,      /* the types do not compare, or a text is no value of its type */
     ISO_PREDICATE_COLLATION, /* texts differ, and only their collation knows how */
     ISO_PREDICATE_SPELLING,  /* texts differ, and may be one value */
