@@ -1,5 +1,5 @@
 /* Operations in the shapes that nearly all have: no blanks or one behind each comma and colon, members in the
- * order t, k, v, plain values. What is of any other shape is left to native_operation.c.
+ * order t, k, v, plain values. What is of any other shape is left to operation.c.
  *
  * Integers of up to eight digits come in runs and have the fastest way: where an operation ends is found
  * first, with one comparison of all its bytes. So the next one can be started before this one's numbers are

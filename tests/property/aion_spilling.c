@@ -4,8 +4,8 @@
  *
  * Streams of some hundred transactions on few keys, so that there are many versions of each: overlapping writers, reads
  * of the right version, of an older one and of nothing that was ever written, keys that are not written to any more,
- * whose records lapse in the store (aion/lapse.c), transactions that started long ago,
- * aborted ones, unknown ones whose outcome is told later, values that are numbers and texts, a key that is a list.
+ * whose records are compacted in the spill file (aion/compact.c), transactions that started long ago,
+ * aborted ones, unknown ones whose outcome is reported later, values that are numbers and texts, a key that is a list.
  * Arrival in groups, out of order, or in order and a whole group at once, whose keys are looked up together; watermarks
  * that lag; a retention or none; one to three shards, some on threads.
  *
