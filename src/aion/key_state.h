@@ -48,7 +48,8 @@ struct aion_cold {
     bool crowded;                /* writers are met by counting first (crowd.c) */
     bool unlisted;               /* pairs of writers were counted that were not listed */
     struct aion_crowd *crowd;    /* or NULL; made anew where it has not as many as there are versions */
-    struct aion_run origins;     /* who wrote which value; empty until some violation is not listed (origin.c) */
+    struct aion_run
+        value_writers;       /* who wrote which value; empty until some violation is not listed (value_writers.c) */
     uint32_t pending, stale; /* how many there are; what unknown ones wrote changed so often since all were judged */
     struct aion_run idle;    /* SER: [time, transaction] of reads that tired, for ties */
     uint64_t aged;           /* up to here writes of unknown outcome may stand that were forgotten; 0: none */

@@ -45,7 +45,7 @@ static uint32_t count_old(const struct iso_aion_shard *shard, const struct aion_
 {
     uint32_t chunks = aion_run_chunks(&key->versions), least = shard->paging.eager ? 3 : LEAST + 2, count, old = 0;
     const struct aion_cold *cold = key->cold ? &shard->cold.list[key->cold] : NULL;
-    bool asked = cold && (cold->aged || cold->origins.at); /* reads of it look for who wrote a value */
+    bool asked = cold && (cold->aged || cold->value_writers.at); /* reads of it look for who wrote a value */
     if (aion_key_is_list(key) || asked || aion_keeps_crowd(shard, key) || key->versions.count < least)
         return 0;
     const struct aion_entry *versions = aion_run_chunk(&shard->pool, &key->versions, chunks < 2 ? 0 : 1, &count);

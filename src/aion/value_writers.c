@@ -35,68 +35,68 @@ static enum class class_of(const struct aion_entry *nonversion) {
     return nonversion->detail == AION_NONVERSION_ABORTED ? ABORTED : INTERMEDIATE;
 }
 
-static struct aion_run *origins_of(struct iso_aion_shard *shard, const struct aion_key *key)
+static struct aion_run *value_writers_of(struct iso_aion_shard *shard, const struct aion_key *key)
 {
-    struct aion_run *origins = key->cold ? &shard->cold.list[key->cold].origins : NULL;
-    return origins && origins->at ? origins : NULL;
+    struct aion_run *writers = key->cold ? &shard->cold.list[key->cold].value_writers : NULL;
+    return writers && writers->at ? writers : NULL;
 }
 
-static void add_origin(struct iso_aion_shard *shard, struct aion_run *origins, const struct aion_entry *entry)
+static void add_writer(struct iso_aion_shard *shard, struct aion_run *writers, const struct aion_entry *entry)
 {
-    struct aion_place place = aion_run_among(&shard->pool, origins, entry->time, stands_before, entry);
-    aion_run_insert(&shard->pool, origins, place, entry);
+    struct aion_place place = aion_run_among(&shard->pool, writers, entry->time, stands_before, entry);
+    aion_run_insert(&shard->pool, writers, place, entry);
     shard->stats.steps++;
 }
 
-static void remove_origin(struct iso_aion_shard *shard, struct aion_run *origins, const struct aion_entry *entry)
+static void remove_writer(struct iso_aion_shard *shard, struct aion_run *writers, const struct aion_entry *entry)
 {
-    struct aion_place place = aion_run_among(&shard->pool, origins, entry->time, stands_before, entry);
-    const struct aion_entry *found = aion_run_get(&shard->pool, origins, place);
+    struct aion_place place = aion_run_among(&shard->pool, writers, entry->time, stands_before, entry);
+    const struct aion_entry *found = aion_run_get(&shard->pool, writers, place);
     assert(found && found->time == entry->time && found->hold == entry->hold &&
            found->transaction == entry->transaction);
     if (found)
-        aion_run_remove(&shard->pool, origins, place);
+        aion_run_remove(&shard->pool, writers, place);
     shard->stats.steps++;
 }
 
-void aion_origin_add(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version)
+void aion_value_writers_add(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version)
 {
-    struct aion_run *origins = origins_of(shard, key);
+    struct aion_run *writers = value_writers_of(shard, key);
     struct aion_entry entry = entry_of(version, VERSION);
-    if (origins)
-        add_origin(shard, origins, &entry);
+    if (writers)
+        add_writer(shard, writers, &entry);
 }
 
-void aion_origin_drop(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version)
+void aion_value_writers_drop(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version)
 {
-    struct aion_run *origins = origins_of(shard, key);
+    struct aion_run *writers = value_writers_of(shard, key);
     struct aion_entry entry = entry_of(version, VERSION);
-    if (origins)
-        remove_origin(shard, origins, &entry);
+    if (writers)
+        remove_writer(shard, writers, &entry);
 }
 
-void aion_origin_add_nonversion(struct iso_aion_shard *shard, const struct aion_key *key,
-                                const struct aion_entry *nonversion)
+void aion_value_writers_add_nonversion(struct iso_aion_shard *shard, const struct aion_key *key,
+                                       const struct aion_entry *nonversion)
 {
-    struct aion_run *origins = origins_of(shard, key);
+    struct aion_run *writers = value_writers_of(shard, key);
     struct aion_entry entry = entry_of(nonversion, class_of(nonversion));
-    if (origins && !aion_is_unknown(nonversion))
-        add_origin(shard, origins, &entry);
+    if (writers && !aion_is_unknown(nonversion))
+        add_writer(shard, writers, &entry);
 }
 
-void aion_origin_drop_nonversion(struct iso_aion_shard *shard, const struct aion_key *key,
-                                 const struct aion_entry *nonversion)
+void aion_value_writers_drop_nonversion(struct iso_aion_shard *shard, const struct aion_key *key,
+                                        const struct aion_entry *nonversion)
 {
-    struct aion_run *origins = origins_of(shard, key);
+    struct aion_run *writers = value_writers_of(shard, key);
     struct aion_entry entry = entry_of(nonversion, class_of(nonversion));
-    if (origins && !aion_is_unknown(nonversion))
-        remove_origin(shard, origins, &entry);
+    if (writers && !aion_is_unknown(nonversion))
+        remove_writer(shard, writers, &entry);
 }
 
 /* All versions are in memory, and stay there. */
-static struct aion_run *make_origins(struct iso_aion_shard *shard, struct aion_key *key)
+static struct aion_run *make_value_writers(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    struct aion_run *origins = &aion_cold_of(shard, key)->origins;
+    struct aion_run *writers = &aion_cold_of(shard, key)->value_writers;
     const struct aion_run *nonversions = &shard->cold.list[key->cold].nonversions;
     const struct aion_entry *entry;
     struct aion_place place = aion_run_begin();
@@ -104,22 +104,22 @@ static struct aion_run *make_origins(struct iso_aion_shard *shard, struct aion_k
     for (; (entry = aion_run_get(&shard->pool, &key->versions, place));
          aion_run_next(&shard->pool, &key->versions, &place)) {
         struct aion_entry version = entry_of(entry, VERSION);
-        add_origin(shard, origins, &version);
+        add_writer(shard, writers, &version);
     }
     for (place = aion_run_begin(); (entry = aion_run_get(&shard->pool, nonversions, place)) && !aion_is_unknown(entry);
          aion_run_next(&shard->pool, nonversions, &place)) {
         struct aion_entry nonversion = entry_of(entry, class_of(entry));
-        add_origin(shard, origins, &nonversion);
+        add_writer(shard, writers, &nonversion);
     }
-    return origins;
+    return writers;
 }
 
 /* The last of a class before `place` that is not the reader's own; ISO_NONE: there is none. */
-static uint32_t last_before(const struct iso_aion_shard *shard, const struct aion_run *origins, struct aion_place place,
+static uint32_t last_before(const struct iso_aion_shard *shard, const struct aion_run *writers, struct aion_place place,
                             uint64_t order, uint32_t reader)
 {
-    while (origins->count && aion_run_before(&shard->pool, origins, &place)) {
-        const struct aion_entry *entry = aion_run_get(&shard->pool, origins, place);
+    while (writers->count && aion_run_before(&shard->pool, writers, &place)) {
+        const struct aion_entry *entry = aion_run_get(&shard->pool, writers, place);
         if (entry->time != order)
             break;
         if (entry->transaction != reader)
@@ -128,17 +128,17 @@ static uint32_t last_before(const struct iso_aion_shard *shard, const struct aio
     return ISO_NONE;
 }
 
-static uint32_t last_of(const struct iso_aion_shard *shard, const struct aion_run *origins, uint64_t order,
+static uint32_t last_of(const struct iso_aion_shard *shard, const struct aion_run *writers, uint64_t order,
                         uint32_t reader)
 {
-    return last_before(shard, origins, aion_run_lower(&shard->pool, origins, order + 1), order, reader);
+    return last_before(shard, writers, aion_run_lower(&shard->pool, writers, order + 1), order, reader);
 }
 
-static uint32_t first_from(const struct iso_aion_shard *shard, const struct aion_run *origins, struct aion_place place,
+static uint32_t first_from(const struct iso_aion_shard *shard, const struct aion_run *writers, struct aion_place place,
                            uint64_t order, uint32_t reader)
 {
-    for (;; aion_run_next(&shard->pool, origins, &place)) {
-        const struct aion_entry *entry = aion_run_get(&shard->pool, origins, place);
+    for (;; aion_run_next(&shard->pool, writers, &place)) {
+        const struct aion_entry *entry = aion_run_get(&shard->pool, writers, place);
         if (!entry || entry->time != order)
             return ISO_NONE;
         if (entry->transaction != reader)
@@ -154,17 +154,17 @@ static uint32_t unknown_of(const struct iso_aion_shard *shard, const struct aion
     return nonversion && nonversion->time == aion_unknown_time(value) ? nonversion->transaction : ISO_NONE;
 }
 
-void aion_find_origins(struct iso_aion_shard *shard, struct aion_key *key, uint32_t reader,
-                       const struct aion_observed *observed, struct aion_origins *found)
+void aion_find_value_writers(struct iso_aion_shard *shard, struct aion_key *key, uint32_t reader,
+                             const struct aion_observed *observed, struct aion_value_writers *found)
 {
-    struct aion_run *origins = origins_of(shard, key);
+    struct aion_run *writers = value_writers_of(shard, key);
     struct aion_entry bound = {.time = place_in_order(observed->value, VERSION), .hold = observed->bound};
-    origins = origins ? origins : make_origins(shard, key);
-    struct aion_place place = aion_run_among(&shard->pool, origins, bound.time, stands_before, &bound);
-    found->visible = last_before(shard, origins, place, bound.time, reader);
-    found->future = first_from(shard, origins, place, bound.time, reader);
-    found->aborted = last_of(shard, origins, place_in_order(observed->value, ABORTED), reader);
-    found->intermediate = last_of(shard, origins, place_in_order(observed->value, INTERMEDIATE), reader);
+    writers = writers ? writers : make_value_writers(shard, key);
+    struct aion_place place = aion_run_among(&shard->pool, writers, bound.time, stands_before, &bound);
+    found->visible = last_before(shard, writers, place, bound.time, reader);
+    found->future = first_from(shard, writers, place, bound.time, reader);
+    found->aborted = last_of(shard, writers, place_in_order(observed->value, ABORTED), reader);
+    found->intermediate = last_of(shard, writers, place_in_order(observed->value, INTERMEDIATE), reader);
     found->unknown = unknown_of(shard, key, observed->value);
     shard->stats.steps += 5;
 }
