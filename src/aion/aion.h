@@ -69,8 +69,8 @@ struct iso_aion_event {
     struct iso_aion_value expected, actual; /* INT and EXT; count 0 and not a list: none */
     struct iso_aion_party writer_expected, writer_actual; /* EXT, final */
     uint64_t unlisted; /* not 0: so many violations over what is listed of the key, or session (max_per_key). Of these
-                        * only state, axiom, key, session and, of one of them, transaction and other are reported (and see
-                        * `grounds`) */
+                        * only state, axiom, key, session and, of one of them, transaction and other are reported (and
+                        * see `grounds`) */
     uint64_t excused;  /* of `unlisted`, NOCONFLICT: pairs outside of each other's `conflict_window` */
     uint64_t doubtful; /* of the others: pairs with a tid that `is_doubted` */
     const struct iso_atoms *session_atoms;

@@ -1,8 +1,8 @@
 /* Cutting a record in the store to what the floor leaves of it: parts of its bytes are copied, nothing is entered.
  *
  * What goes is what would go if the key were in memory: of versions those before the newest below the floor (trim.c),
- * of a list their elements stay, as part of its base; non-version writes below it; segments (paging.c) behind which a version
- * below it stands. Where that would not make the record shorter, it stays as it is.
+ * of a list their elements stay, as part of its base; non-version writes below it; segments (paging.c) behind which a
+ * version below it stands. Where that would not make the record shorter, it stays as it is.
  */
 #include "aion/record_private.h"
 

@@ -2,8 +2,8 @@
  *
  * A key goes as a record of all that it is (record.c), so that one which comes back is the one that went: verdicts do
  * not depend on who is in memory. Those stay that others refer to by their number or by their reads: a read that a
- * version to come may change, a pending verdict, a write of unknown outcome, a step that waits for its turn, a tie that is not
- * reported.
+ * version to come may change, a pending verdict, a write of unknown outcome, a step that waits for its turn, a tie that
+ * is not reported.
  *
  * Of every key that the hand comes by older versions go, whether it stays or not (paging.c).
  *

@@ -2,9 +2,9 @@
  *
  * First what lies below the watermark: the retention halves. Where that is used up, or there is no watermark, what came
  * long ago is closed as if there were one: `limit` moves up to the middle of what has come lately, in steps of half of
- * the way. What is still to come from below is then not taken, and counted (`beyond_retention`); what becomes final by it
- * is reported as such (`unpromised`), since no sender has promised that nothing else will come. What has no time at all,
- * transactions of unknown outcome that do not say when they started, goes in the end.
+ * the way. What is still to come from below is then not taken, and counted (`beyond_retention`); what becomes final by
+ * it is reported as such (`unpromised`), since no sender has promised that nothing else will come. What has no time at
+ * all, transactions of unknown outcome that do not say when they started, goes in the end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "spill/spill.h"
 
 /* LOOK: transactions between two looks; STEPS: at most so many at one time; SHARE: of the limit, for the engine whatever
- * there is beside it; SPARE: of the limit, for what comes between two looks; KEYS: of the limit, for keys; APART: what else may have
- * so much of it also where the process is full. */
+ * there is beside it; SPARE: of the limit, for what comes between two looks; KEYS: of the limit, for keys; APART: what
+ * else may have so much of it also where the process is full. */
 enum { LOOK = 1024, STEPS = 70, SHARE = 3, SPARE = 10, KEYS = 8, APART = 4 };
 
 static uint64_t less(uint64_t left, uint64_t right)

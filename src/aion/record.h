@@ -6,12 +6,13 @@
  *
  *   name  a flag  serial number  time of the version behind  versions
  *
- * Each version and non-version write carries what is kept of its transaction: that has no record of its own any more. A key
- * with open reads, pending verdicts, or writes of unknown outcome has none: others refer to those.
+ * Each version and non-version write carries what is kept of its transaction: that has no record of its own any more. A
+ * key with open reads, pending verdicts, or writes of unknown outcome has none: others refer to those.
  *
  * What of a record is below a floor that has yet to come lapses then (spill/spill.h): versions before another one that
- * the watermark has passed, but for elements of lists, non-version writes, segments. Writing says how much that is. When the
- * store moves the record, it is cut, byte by byte, to what trimming (trim.c) and aion_pages_trim would leave of the key.
+ * the watermark has passed, but for elements of lists, non-version writes, segments. Writing says how much that is.
+ * When the store moves the record, it is cut, byte by byte, to what trimming (trim.c) and aion_pages_trim would leave
+ * of the key.
  */
 #ifndef ISO_AION_RECORD_H
 #define ISO_AION_RECORD_H

@@ -1,10 +1,10 @@
 /* A shard of the online engine: everything that is local to a key, for the keys whose hash falls to it.
  *
- * In go batches of *parts* (what one transaction did to this shard's keys, told apart into external reads,
- * versions and non-version writes by the front), watermarks and the passing of time; out come *findings*. A shard
- * knows no other shard and no session, and reads nothing but its arguments, so that it can run on a thread of
- * its own, or elsewhere. Parts may wait in it until it is their turn (reorder_buffer.c). Its state is columns and 32-bit numbers
- * without pointers among them (pool.h), to be saved as bytes and, key by key, split or merged by hash.
+ * In go batches of *parts* (what one transaction did to this shard's keys, told apart into external reads, versions and
+ * non-version writes by the front), watermarks and the passing of time; out come *findings*. A shard knows no other
+ * shard and no session, and reads nothing but its arguments, so that it can run on a thread of its own, or elsewhere.
+ * Parts may wait in it until it is their turn (reorder_buffer.c). Its state is columns and 32-bit numbers without
+ * pointers among them (pool.h), to be saved as bytes and, key by key, split or merged by hash.
  *
  * Threads: one at a time. A batch borrows the atoms of a block; findings belong to the shard until cleared.
  */

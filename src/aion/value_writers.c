@@ -1,10 +1,10 @@
 /* Who wrote a value of a key, by search: for what wrong reads beyond those that are listed rest on.
  *
- * A listed violation is explained by a walk over all that is kept of its key (kind.c). Of those that are only counted there
- * may be as many as there are versions, so that their key gets a run of its versions and of its writes that are none by
- * value: time = value and class, hold = the time of the version or the write. It is made when the first of them comes, and
- * kept as versions come and go. Of several aborted or intermediate writers the latest is named, not the one of the smallest
- * tid, and of versions at one cts any. Registers only.
+ * A listed violation is explained by a walk over all that is kept of its key (kind.c). Of those that are only counted
+ * there may be as many as there are versions, so that their key gets a run of its versions and of its writes that are
+ * none by value: time = value and class, hold = the time of the version or the write. It is made when the first of them
+ * comes, and kept as versions come and go. Of several aborted or intermediate writers the latest is named, not the one
+ * of the smallest tid, and of versions at one cts any. Registers only.
  */
 #include <assert.h>
 

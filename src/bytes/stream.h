@@ -1,8 +1,8 @@
 /* Lines out of an input (bytes/input.h), and bytes into a file that grows while others may read it.
  *
- * A reader hands out lines of any length up to a bound (a capture's line holds a whole Kafka message). A writer
- * writes in place, packed where the name ends in `.zst`, "-" is stdout: unlike bytes/output.h, whose files appear whole or
- * not at all, a capture that is cut off is readable up to its last flush.
+ * A reader hands out lines of any length up to a bound (a capture's line holds a whole Kafka message). A writer writes
+ * in place, packed where the name ends in `.zst`, "-" is stdout: unlike bytes/output.h, whose files appear whole or not
+ * at all, a capture that is cut off is readable up to its last flush.
  * Ownership: streams own their file and buffers. Threads: one at a time. Errors name the file.
  */
 #ifndef ISO_BYTES_STREAM_H
