@@ -20,7 +20,7 @@ static uint64_t digest_of(const struct iso_aion_shard *shard, const struct aion_
 /* ---- going ---- */
 
 /* A number for the next segment, which begins at `time`, for which there is no record; false: the store fails. The
- * first one's is any: below it may stand those of segments that lapse. */
+ * first one's is any: below it may stand those of segments that expire. */
 static bool next_serial(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t time, uint32_t *serial)
 {
     const struct aion_run *pages = &shard->cold.list[key->cold].pages;

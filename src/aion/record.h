@@ -9,7 +9,7 @@
  * Each version and non-version write carries what is kept of its transaction: that has no record of its own any more. A
  * key with open reads, pending verdicts, or writes of unknown outcome has none: others refer to those.
  *
- * What of a record is below a floor that has yet to come lapses then (spill/spill.h): versions before another one that
+ * What of a record is below a floor that has yet to come expires then (spill/spill.h): versions before another one that
  * the watermark has passed, but for elements of lists, non-version writes, segments. Writing says how much that is.
  * When the store moves the record, it is cut, byte by byte, to what trimming (trim.c) and aion_pages_trim would leave
  * of the key.
@@ -31,7 +31,7 @@ struct iso_spill_record aion_segment_write(const struct iso_aion_shard *shard, c
                                            uint32_t serial, const struct aion_entry *versions, uint32_t count,
                                            uint64_t behind, struct aion_bytes *bytes);
 
-/* Cuts a record to what the shard's floor leaves of it, and says what will lapse later. True: something went, and what
+/* Cuts a record to what the shard's floor leaves of it, and says what will expire later. True: something went, and what
  * is left is in `bytes`; of a segment nothing is. */
 bool aion_record_compact(const struct iso_aion_shard *shard, struct iso_spill_record *record, struct aion_bytes *bytes);
 

@@ -58,12 +58,12 @@
 
 struct iso_spill;
 
-/* What is put; of it `lapsing` bytes are not needed once the floor is above `until`. Cutting makes of one what is left
- * of it, not more, and says what of that will lapse later; size 0: nothing is left, it is removed. Its bytes, which may
+/* What is put; of it `expiring` bytes are not needed once the floor is above `until`. Cutting makes of one what is left
+ * of it, not more, and says what of that will expire later; size 0: nothing is left, it is removed. Its bytes, which may
  * be others than those that came, stay until the next is cut. The store is not to be used meanwhile. */
 struct iso_spill_record {
     const void *bytes;
-    uint32_t size, lapsing;
+    uint32_t size, expiring;
     uint64_t until;
 };
 
@@ -73,7 +73,7 @@ struct iso_spill_options {
     void (*at)(void *context, const char *point); /* for tests, as in store/store.h; or NULL */
     void *context;
     unsigned segment_bits; /* for tests: a segment has 2^this bytes, 12 to 20; 0: 20. An archive's own is kept */
-    void (*cut)(void *owner, struct iso_spill_record *record); /* or NULL: nothing lapses */
+    void (*cut)(void *owner, struct iso_spill_record *record); /* or NULL: nothing expires */
     void *owner;
 };
 
@@ -99,7 +99,7 @@ void iso_spill_fetch(const struct iso_spill *spill, uint64_t digest);
 /* Forgets the record of a digest, which there is. */
 enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struct iso_error *error);
 
-/* What lapses below `floor` may go from now on. Going back is ignored. */
+/* What expires below `floor` may go from now on. Going back is ignored. */
 void iso_spill_advance(struct iso_spill *spill, uint64_t floor);
 
 /* Says in `error` that the store does not hold what was written to it; ISO_FAILED. */
@@ -118,7 +118,7 @@ struct iso_spill_stats {
     uint64_t held;          /* bytes of that in which nothing lives, but which an archive may refer to */
     uint64_t read, written; /* bytes so far; written: with what cleaning moved */
     uint64_t moved;         /* bytes of that */
-    uint64_t cut;           /* records that lost what had lapsed, all of it perhaps; in this process */
+    uint64_t cut;           /* records that lost what had expired, all of it perhaps; in this process */
     uint64_t memory;        /* bytes of the table; they follow from what was put and removed */
 };
 
