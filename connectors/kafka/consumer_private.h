@@ -152,7 +152,8 @@ void kafka_consumer_hand_out(struct iso_kafka_consumer *consumer, uint32_t index
 
 /* consumer_fetch.c. Messages that the broker is known to have from offset `next` on (until_eof: up to the end). */
 uint64_t kafka_consumer_waiting(const struct iso_kafka_consumer *consumer, uint32_t index, int64_t next);
-/* The same without what it has and keeps back: behind the end that it reported may be transactions that are still open. */
+/* The same without what it has and keeps back: behind the end that it reported may be transactions that are still open.
+ */
 uint64_t kafka_consumer_coming(const struct iso_kafka_consumer *consumer, uint32_t index, int64_t next);
 /* What rings when the queue that was empty has got something, and the queue. */
 bool kafka_consumer_open_bell(struct iso_kafka_consumer *consumer);

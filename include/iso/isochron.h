@@ -81,12 +81,12 @@ ISO_API enum iso_status iso_transactions_load(struct iso_transactions *transacti
 ISO_API enum iso_status iso_transactions_add_json(struct iso_transactions *transactions, const char *text,
                                                   size_t length, struct iso_error *error);
 
-/* Builds one: begin, what it did in the order in which it did it, and how it ended. `tid` is unique in a set; `sid` names
- * its session, whose transactions are begun here in the order in which they ran, each after the one before had ended.
- * Timestamps may be given anywhere between begin and end; what has none is judged without. The NULL value of a read or
- * a write is absent: no such row (a write of it is a delete); other texts are not NULL. What is wrong (no UTF-8, an
- * operation outside of a transaction) is the error of the call that ends the transaction, which is left out then; so is
- * one that is begun and not ended. */
+/* Builds one: begin, what it did in the order in which it did it, and how it ended. `tid` is unique in a set; `sid`
+ * names its session, whose transactions are begun here in the order in which they ran, each after the one before had
+ * ended. Timestamps may be given anywhere between begin and end; what has none is judged without. The NULL value of a
+ * read or a write is absent: no such row (a write of it is a delete); other texts are not NULL. What is wrong (no
+ * UTF-8, an operation outside of a transaction) is the error of the call that ends the transaction, which is left out
+ * then; so is one that is begun and not ended. */
 ISO_API void iso_transactions_begin(struct iso_transactions *transactions, const char *tid, const char *sid);
 ISO_API void iso_transactions_start_timestamp(struct iso_transactions *transactions, uint64_t sts);
 ISO_API void iso_transactions_commit_timestamp(struct iso_transactions *transactions, uint64_t cts);

@@ -1,4 +1,4 @@
-/* Cutting a record in the store to what the floor leaves of it: parts of its bytes are copied, nothing is entered.
+/* Cutting a record in the spill file to what the floor leaves of it: parts of its bytes are copied, nothing is entered.
  *
  * What goes is what would go if the key were in memory: of versions those before the newest below the floor (trim.c),
  * of a list their elements stay, as part of its base; non-version writes below it; segments (paging.c) behind which a

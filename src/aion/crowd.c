@@ -1,7 +1,7 @@
-/* Keys whose writers overlap in crowds: all pairs are violations, but only so many are listed. From then on the others are
- * counted by sets of intervals (overlap.h), a few looks for each writer that comes, however many it overlaps. So it is,
- * too, where writers had to walk past many others to find that they overlap few: then those who overlap none need not
- * walk.
+/* Keys whose writers overlap in crowds: all pairs are violations, but only so many are listed. From then on the others
+ * are counted by sets of intervals (overlap.h), a few looks for each writer that comes, however many it overlaps. So it
+ * is, too, where writers had to walk past many others to find that they overlap few: then those who overlap none need
+ * not walk.
  *
  * What a caller would say of each pair, had it been reported, is counted with them. A pair is excused where the key's
  * table was emptied between the two commits, which leaves a window of commits round each. It is doubtful where the tid

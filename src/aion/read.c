@@ -312,8 +312,8 @@ static inline bool read_near(struct iso_aion_shard *shard, const struct aion_par
     return true;
 }
 
-/* The way of a read from long ago, right, of a version that is in the store and stays there. False: nothing was done
- * that counts, and all versions that the read looks at are in memory. */
+/* The way of a read from long ago, right, of a version that is in the spill file and stays there. False: nothing was
+ * done that counts, and all versions that the read looks at are in memory. */
 static bool read_paged(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
                        const struct aion_step *step, struct aion_key *key)
 {

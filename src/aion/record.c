@@ -101,7 +101,7 @@ static void put_nonversions(const struct iso_aion_shard *shard, struct aion_byte
     }
 }
 
-/* The segments in the store: not the versions in them. */
+/* The segments in the spill file: not the versions in them. */
 static void put_pages(const struct iso_aion_shard *shard, const struct aion_key *key, struct aion_bytes *bytes,
                       struct iso_spill_record *record)
 {

@@ -1,4 +1,4 @@
-/* A key as a record: its bytes in the store, while it is not in memory.
+/* A key as a record: its bytes in the spill file, while it is not in memory.
  *
  *   name  use and flags  span  [initial value, base, non-version writes, segments]  versions
  *
@@ -11,8 +11,8 @@
  *
  * What of a record is below a floor that has yet to come expires then (spill/spill.h): versions before another one that
  * the watermark has passed, but for elements of lists, non-version writes, segments. Writing says how much that is.
- * When the store moves the record, it is cut, byte by byte, to what trimming (trim.c) and aion_pages_trim would leave
- * of the key.
+ * When the spill file moves the record, it is cut, byte by byte, to what trimming (trim.c) and aion_pages_trim would
+ * leave of the key.
  */
 #ifndef ISO_AION_RECORD_H
 #define ISO_AION_RECORD_H

@@ -104,7 +104,7 @@ void aion_page_in_all(struct iso_aion_shard *shard, struct aion_key *key);
 bool aion_reads_paged(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
                       const struct iso_atoms *atoms, iso_atom value);
 
-/* Whoever looks at versions from below `time` on: what is in the store comes back first. */
+/* Whoever looks at versions from below `time` on: what is in the spill file comes back first. */
 static inline void aion_page_in(struct iso_aion_shard *shard, struct aion_key *key, uint64_t time)
 {
     if (key->flags & AION_KEY_PAGED && aion_run_get(&shard->pool, &key->versions, aion_run_begin())->time >= time)

@@ -360,8 +360,8 @@ static enum aion_nonversion nonversion_of(const struct aion_step *step, uint8_t 
     return step->flags & AION_FINAL_VALUE ? AION_NONVERSION_UNKNOWN_FINAL : AION_NONVERSION_UNKNOWN;
 }
 
-/* Of the non-version writes of unknown transactions that have one value: see may_be_written in read.c. The tid tells apart what
- * is left. */
+/* Of the non-version writes of unknown transactions that have one value: see may_be_written in read.c. The tid tells
+ * apart what is left. */
 static bool stands_among_unknown(const void *context, const struct aion_entry *other)
 {
     const struct standing *standing = context;

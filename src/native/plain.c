@@ -5,8 +5,8 @@
  * first, with one comparison of all its bytes. So the next one can be started before this one's numbers are
  * known, and what takes time is not a chain of lengths through the whole text.
  *
- * Nothing else of the project reads JSON but base/json.h. This does for its speed: without it a check by timestamps takes
- * 1.45 times as long as a whole (500,000 transactions of 8 operations, one thread).
+ * Nothing else of the project reads JSON but base/json.h. This does for its speed: without it a check by timestamps
+ * takes 1.45 times as long as a whole (500,000 transactions of 8 operations, one thread).
  */
 #include "history/index.h"
 #include "native/native_private.h"

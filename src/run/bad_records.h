@@ -1,5 +1,5 @@
-/* What a run says of records that it left out or doubts: each, as long as they are few; then how many of each cause, once
- * a minute and at the end. Their sender decides how many they are, and the log is not his.
+/* What a run says of records that it left out or doubts: each, as long as they are few; then how many of each cause,
+ * once a minute and at the end. Their sender decides how many they are, and the log is not his.
  *
  * APP_BAD_LINES are reported one by one, and the first of each cause. A cause is the reason without its numbers and
  * quoted texts; APP_BAD_CAUSES are kept apart, the others are one. Time is passed in, in seconds. Threads: one at a

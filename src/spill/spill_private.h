@@ -1,4 +1,4 @@
-/* What the files of the store share. */
+/* What the files of the spill share. */
 #ifndef ISO_SPILL_PRIVATE_H
 #define ISO_SPILL_PRIVATE_H
 
@@ -35,7 +35,7 @@ struct spill_stack {
 };
 
 struct iso_spill {
-    struct iso_spill_options options; /* folder and name are the store's own */
+    struct iso_spill_options options; /* folder and name are the spill's own */
     char *path;                       /* for messages: the file's, or if it has no name, the folder's */
     int file;                         /* -1: there is none yet */
     uint32_t segment;                 /* bytes of one */

@@ -1,4 +1,4 @@
-/* The store's table: where the record of a digest begins. Private to the module.
+/* The spill's table: where the record of a digest begins. Private to the module.
  *
  * Digests are made of what others send, and last; so the table goes by a hash of them under a seed of its own, drawn
  * with the process's (base/hash.h) when the table is new and saved with it. 256 tables by bits of the hash, so that
@@ -48,7 +48,7 @@ const struct spill_slot *spill_table_home(const struct spill_table *table, uint6
 
 void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill_slot *slot);
 
-/* Saves it; restores it into an empty one. What places mean is for the store to compare. */
+/* Saves it; restores it into an empty one. What places mean is for the spill to compare. */
 void spill_table_archive(struct iso_archive *archive, struct spill_table *table);
 
 #endif
