@@ -7,7 +7,7 @@ number=0
 . tests/support/tap.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-plan 13
+plan 14
 
 docs/modules.py . | cmp -s - docs/modules.svg
 result $? "docs/modules.svg is drawn from src/MODULES.md: make documents"
@@ -28,6 +28,7 @@ found "a file that is not there is found" '`a`\n`src/a/b.c`\n' "ARCHITECTURE.md:
 found "a function that is not there is found" '`a`\n| `src/a/a.c` | `stop` |\n' "ARCHITECTURE.md:2: src/a/a.c has no stop"
 found "also in a sentence" '`a`: `go` (`src/a/a.c`) calls `stop` (`src/a/a.c`)\n' "ARCHITECTURE.md:1: src/a/a.c has no stop"
 found "a name that no source has is found" '`a`: `struct iso_gone`\n' "ARCHITECTURE.md:1: no source has iso_gone"
+found "whatever it begins with" '`a`: `go_on`\n' "ARCHITECTURE.md:1: no source has go_on"
 found "a module that is left out is found" 'nothing\n' "ARCHITECTURE.md:0: module a is not there"
 docs/modules.py "$work/tree" >"$work/other.svg"
 grep -q '>a</text>' "$work/other.svg" && ! cmp -s "$work/other.svg" docs/modules.svg
