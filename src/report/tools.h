@@ -1,7 +1,7 @@
 /* Verdicts for other tools: SARIF 2.1.0 (code scanning), JUnit XML (test reports), Markdown (a comment in a code
  * review), EDN in the form of Elle's results.
  *
- * All are made from the same claims and arguments as the text. Timestamps are strings everywhere. Each appends to a
+ * All are told from the same claims and arguments as the text. Timestamps are strings everywhere. Each appends to a
  * text. Threads: one at a time.
  */
 #ifndef ISO_REPORT_TOOLS_H

@@ -3,8 +3,8 @@
  * A version may have been committed without anybody saying what it holds: a column that the log leaves out, a value
  * from before the stream begins. Engines keep it as a version whose value is an atom of its own kind: U+0002 and the
  * reason's name. No client's value begins so (readers refuse it), hence no read agrees with it, and one that does not
- * agree is not wrong but unjudged, for that reason. `waits` marks the value of a key that may still become
- * known: a read of it waits.
+ * agree is not wrong but unjudged, for that reason. `waits` marks the value of a key that may still be told: who
+ * reads it waits.
  *
  *     "\x02unknown-value"   a version; reads of it are unjudged
  *     "\x02before-start"    what stood there before the stream began; the read lowest in position says what it was
