@@ -6,9 +6,10 @@ there is one.
 
 In Markdown a name of C stands between backquotes. `src/aion/run.h` must be a file or folder; `run.h` one of the page's own
 folder, or one path in the tree must end like that. In a table, `file` | `function` in neighbouring cells, and in a sentence
-`function` (`file`): the function is in the file. A name that begins as ours do (`iso_...`) is in some source; so is, where a page is about code (ARCHITECTURE, CONTRIBUTING,
-READMEs in src), any name of small letters with an underscore. Each module of
-src/MODULES.md that is part of the program is in ARCHITECTURE.md.
+`function` (`file`): the function is in the file. A name that begins as ours do (`iso_...`) is in some source; so is, where a page
+is about code (ARCHITECTURE, CONTRIBUTING, READMEs in src), any name of small letters with an underscore. Each module of
+src/MODULES.md that is part of the program is in ARCHITECTURE.md. Each folder of sources has a README that names its files, by
+NAME.c, NAME.h or NAME alone; private headers need not be named.
 """
 import os
 import re
@@ -100,4 +101,12 @@ with open(os.path.join(root, "src/MODULES.md"), encoding="utf-8") as table:
             module = line.split("|")[1].strip()
             if module.split("/")[0] not in ("tests", "bench") and f"`{module}`" not in text:
                 fault(architecture, 0, f"module {module} is not there")
+
+for folder in sorted({os.path.dirname(path) for path in paths if re.match(r"(src|connectors)/.*\.[ch]$", path)}):
+    page = os.path.join(root, folder, "README.md")
+    text = open(page, encoding="utf-8").read() if os.path.exists(page) else ""
+    names = {os.path.splitext(os.path.basename(path))[0] for path in paths if os.path.dirname(path) == folder and path.endswith((".c", ".h"))}
+    for name in sorted(names):
+        if not name.endswith("_private") and not re.search(rf"\b{name}\b", text):
+            fault(page, 0, f"{name} is not there")
 sys.exit(faults > 0)
