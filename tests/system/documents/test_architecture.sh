@@ -31,8 +31,8 @@ found "also in a sentence" '`a`: `go` (`src/a/a.c`) calls `stop` (`src/a/a.c`)\n
 found "a name that no source has is found" '`a`: `struct iso_gone`\n' "ARCHITECTURE.md:1: no source has iso_gone"
 found "whatever it begins with" '`a`: `go_on`\n' "ARCHITECTURE.md:1: no source has go_on"
 found "a module that is left out is found" 'nothing\n' "ARCHITECTURE.md:0: module a is not there"
-echo 'int come(void);' >"$work/tree/src/a/b.c"
-found "so is a file that no README names" '`a`\n' "src/a/README.md:0: b is not there"
+rm "$work/tree/src/a/README.md"
+found "so is a README that is missing" '`a`\n' "src/a:0: there is no README.md"
 docs/modules.py "$work/tree" >"$work/other.svg"
 grep -q '>a</text>' "$work/other.svg" && ! cmp -s "$work/other.svg" docs/modules.svg
 result $? "another table gives another picture"
