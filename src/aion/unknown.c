@@ -11,8 +11,8 @@ enum { REBUILD_FROM = 1024, STEPS = 2, AGE_BATCH = 256, LEAST_SLOTS = 64 };
 
 /* ---- by tid ---- */
 
-/* Those of one tid stand behind each other in the order in which they came; those that were reported stay until the
- * table is made anew. */
+/* Those of one tid stand behind each other in the order in which they came; those that were reported stay until the table is
+ * made anew. */
 static void index_open(struct iso_aion *engine, uint32_t place)
 {
     uint32_t slot = (uint32_t)iso_hash_number(engine->unknown.list[place].tid) & engine->unknown.mask;

@@ -40,7 +40,7 @@ void iso_column_free(void *column, size_t bytes);
  * there is undefined, and may be written again. */
 void iso_column_trim(void *column, size_t bytes, size_t used);
 
-/* The next capacity, in elements, for a column that needs room for `need`: at least doubled. */
+/* The next capacity, in elements, for a column that must hold `need`: at least doubled. */
 size_t iso_column_capacity(size_t capacity, size_t need);
 
 /* Room for `need` elements in a list on the heap, which moves when it grows; a list without room is NULL, capacity 0.

@@ -1,8 +1,8 @@
 /* Numbers to numbers, for what has as many as others like: open addressing, linear probing, slots by the process's seed
  * (base/hash.h). Deletion shifts back, so that there are no tombstones.
  *
- * Zeroed, a map is empty. Of a map that had many, iso_number_map_clear keeps no room. Threads: a map that does not
- * change may be read by many.
+ * Zeroed, a map is empty. Of a map that had many, iso_number_map_clear keeps no room. Threads: a map that does not change
+ * may be read by many.
  */
 #ifndef ISO_BASE_NUMBER_MAP_H
 #define ISO_BASE_NUMBER_MAP_H

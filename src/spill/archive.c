@@ -1,4 +1,4 @@
-/* A spill with a name as part of an archive. */
+/* A store with a name as part of an archive. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -48,7 +48,7 @@ const struct spill_slot *spill_table_home(const struct spill_table *table, uint6
 
 void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill_slot *slot);
 
-/* Saves it; restores it into an empty one. What places mean is for the spill to compare. */
+/* Saves it; restores it into an empty one. What places mean is for the store to compare. */
 void spill_table_archive(struct iso_archive *archive, struct spill_table *table);
 
 #endif
