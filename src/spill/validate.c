@@ -1,4 +1,4 @@
-/* Whether a store is what its files take it for: run in builds that validate (ISO_VALIDATE), after what changes it. What it costs
+/* Whether a spill is what its files take it for: run in builds that validate (ISO_VALIDATE), after what changes it. What it costs
  * is kept below a share of the calls' own, however many records there are. */
 #include <assert.h>
 
@@ -25,7 +25,7 @@ bool spill_agrees(const struct iso_spill *spill)
         const struct spill_segment *segment = &spill->list[i];
         uint32_t most = i == spill->active ? spill->filled : spill->segment;
         agrees = live[i] == segment->live && segment->live <= segment->records && segment->used <= most &&
-                 segment->lapsing <= segment->used && segment->records <= segment->used / SPILL_UNIT &&
+                 segment->expiring <= segment->used && segment->records <= segment->used / SPILL_UNIT &&
                  segment->order < spill->order;
     }
     iso_free(live);
