@@ -370,7 +370,7 @@ bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone
 	@BUILD=$(BUILD) bench/decoders.sh
 
 # The tree as it was at a commit, taken out of the repository, beside the tree as it is.
-BEFORE ?= 76931d8
+BEFORE ?= 218645e
 figures: ## Figures of the sources at commit BEFORE and now: lines, structs, circles, assertions, repeats; in build/bench/figures.md
 	@rm -rf $(BUILD)/bench/before && mkdir -p $(BUILD)/bench/before
 	@git archive $(BEFORE) include src connectors tests bench | tar -x -C $(BUILD)/bench/before

@@ -74,7 +74,7 @@ struct ticdc_change {
 
 /* ---- events (events.c) ---- */
 
-/* Sets the scanner to the payload. False: there is none, and that is told as an event. */
+/* Sets the scanner to the payload. False: there is none, and an event says so. */
 bool ticdc_start_json(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events);
 enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *message, const struct ticdc_change *change,
                               struct iso_events *events, struct iso_error *error);

@@ -78,14 +78,14 @@ struct iso_violation {
     uint32_t operation;   /* the operation at fault, or ISO_NONE */
     struct iso_value expected, actual;       /* INT and EXT */
     uint32_t writer_expected, writer_actual; /* INT and EXT; ISO_NONE: the initial value, or nobody */
-    uint32_t breach;                         /* SNAPSHOT_ORDER: index into the history's `breaches`, else ISO_NONE */
+    uint32_t snapshot_violation; /* SNAPSHOT_ORDER: index into the history's `snapshot_violations`, else ISO_NONE */
 };
 
 struct iso_verdict {
     const struct iso_history *history;
     enum iso_level level;
-    bool versions_by_commit; /* ser was asked for, whose order of transactions is sought; this is what holds at si too,
-                              * and told so: overlapping writers apart */
+    bool versions_by_commit; /* ser was asked for, whose order of transactions is sought; what was judged is what is
+                              * true at si too, and the report says so: all but overlapping writers */
     const char *engine;      /* "chronos", ... */
     const char *reason; /* of an undecided verdict: "nothing-judged", or why reads were not judged; NULL otherwise */
     enum iso_outcome outcome;                /* set by iso_verdict_conclude */

@@ -124,7 +124,7 @@ void aion_key_free(struct iso_aion_shard *shard, uint32_t number)
         aion_run_release(&shard->pool, &cold->idle);
         aion_crowd_free(cold->crowd);
         cold->crowd = NULL;
-        aion_run_release(&shard->pool, &cold->origins);
+        aion_run_release(&shard->pool, &cold->value_writers);
         cold->first_pending = shard->cold.free;
         shard->cold.free = key->cold;
         shard->cold.in_use--;

@@ -18,7 +18,7 @@ static uint32_t smaller(const struct iso_aion_shard *shard, uint32_t left, uint3
 }
 
 static void find_nonversion_writers(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
-                                    uint32_t value, struct aion_origins *writers)
+                                    uint32_t value, struct aion_value_writers *writers)
 {
     if (!key->cold)
         return;
@@ -40,7 +40,7 @@ static void find_nonversion_writers(struct iso_aion_shard *shard, const struct a
 }
 
 static void find_version_writers(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
-                                 const struct aion_observed *observed, struct aion_origins *writers)
+                                 const struct aion_observed *observed, struct aion_value_writers *writers)
 {
     struct aion_place place = aion_run_begin();
     const struct aion_entry *version;
@@ -57,7 +57,7 @@ static void find_version_writers(struct iso_aion_shard *shard, const struct aion
 }
 
 static enum iso_violation_kind kind_of_register(const struct aion_key *key, const struct aion_observed *observed,
-                                                const struct aion_origins *writers, uint32_t *actual)
+                                                const struct aion_value_writers *writers, uint32_t *actual)
 {
     bool nobody = writers->intermediate == ISO_NONE && writers->future == ISO_NONE && writers->visible == ISO_NONE &&
                   !writers->initial && observed->value != ISO_ABSENT;
@@ -86,7 +86,8 @@ static bool is_initial(const struct iso_aion_shard *shard, const struct aion_key
 static enum iso_violation_kind explain_register(struct iso_aion_shard *shard, const struct aion_key *key,
                                                 uint32_t reader, const struct aion_observed *observed, uint32_t *actual)
 {
-    struct aion_origins writers = {ISO_NONE, ISO_NONE, ISO_NONE, ISO_NONE, ISO_NONE, is_initial(shard, key, observed)};
+    struct aion_value_writers writers = {ISO_NONE, ISO_NONE, ISO_NONE,
+                                         ISO_NONE, ISO_NONE, is_initial(shard, key, observed)};
     find_nonversion_writers(shard, key, reader, observed->value, &writers);
     find_version_writers(shard, key, reader, observed, &writers);
     return kind_of_register(key, observed, &writers, actual);
@@ -285,9 +286,9 @@ void aion_explain_unlisted(struct iso_aion_shard *shard, const struct aion_pendi
                            const struct aion_observed *observed, struct aion_finding *finding)
 {
     struct aion_key *key = &shard->keys.list[subject->key];
-    struct aion_origins origins = {.initial = is_initial(shard, key, observed)};
+    struct aion_value_writers writers = {.initial = is_initial(shard, key, observed)};
     uint32_t actual;
-    aion_find_origins(shard, key, subject->transaction, observed, &origins);
-    finding->kind = kind_of_register(key, observed, &origins, &actual);
+    aion_find_value_writers(shard, key, subject->transaction, observed, &writers);
+    finding->kind = kind_of_register(key, observed, &writers, &actual);
     set_writers(shard, subject, observed, actual, finding);
 }

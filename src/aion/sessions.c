@@ -7,9 +7,10 @@
  *  - one that starts below the floor in a session that is not known may belong to one that was forgotten: `below`
  *  - one that claims a place (sno) before what was forgotten would break the order of those: `lost`
  *
- * Both are undecided then, never right (session.c). Of the sessions that ended last their end is remembered (tombstone.c):
- * what comes of those is judged by that, so that it is undecided only where it would be, or would make others, wrong.
- * One that ended before these cannot be told from a new one: what claims a place that it may have passed is undecided.
+ * Both are undecided then, never right (session.c). Of the sessions that ended last their end is remembered
+ * (tombstone.c): what comes of those is judged by that, so that it is undecided only where it would be, or would make
+ * others, wrong. One that ended before these cannot be told from a new one: what claims a place that it may have passed
+ * is undecided.
  */
 #include "aion/engine_private.h"
 #include "base/memory.h"

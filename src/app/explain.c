@@ -125,7 +125,7 @@ const struct app_command app_explain_command = {
                 "      Every violation, step by step.\n"
                 "  isochron watch --source history:txns --record run.jsonl.zst ... >lines.jsonl\n"
                 "  isochron explain --source history:txns run.jsonl.zst lines.jsonl\n"
-                "      What a live run told, explained from its recording.\n"
+                "      What a live run reported, explained from its recording.\n"
                 "  isochron explain --svg - history.jsonl verdict.json >graph.svg\n"
                 "      Who is involved, and how, as a picture.\n"
                 "  isochron explain --html page.html --report sarif:violations.sarif history.jsonl verdict.json\n"

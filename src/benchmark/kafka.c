@@ -1,6 +1,6 @@
 /* `isochron bench kafka`: how fast this machine gets history records into a topic and out of it again, without
  * decoding them and judged as `watch` does; and how long it takes at a given rate from sending a record to its verdict
- * (bench_live.h). Against a broker, or against mock brokers inside the measured process itself (which then take a part
+ * (live.h). Against a broker, or against mock brokers inside the measured process itself (which then take a part
  * of its time). The topics are new, and deleted afterwards.
  */
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* What the kinds of `isochron bench` share. A kind is one file with one `struct bench_kind`, and one row in
- * bench.c.
+ * src/app/bench.c.
  *
  * A point is one place in a sweep: a workload, or a file of the user's. It is prepared once and measured a
  * few times, each time in processes of its own (measure/child.h); the median of each column is its row.

@@ -73,8 +73,8 @@ void placement_clauses_need(const struct placement_clauses *clauses_of_lists,
 void placement_clauses_write(const struct placement_clauses *clauses_of_lists,
                              struct explanation *explanation); /* their lemmas */
 
-/* prove.c: the clauses of the cycles so far have no model: fills in the evidence. STEP_CONTRADICTION; STEP_STOPPED: out of
- * time */
+/* prove.c: the clauses of the cycles so far have no model: fills in the evidence. STEP_CONTRADICTION; STEP_STOPPED: out
+ * of time */
 enum step_result open_prove(struct open *open);
 bool open_ask_stop(void *engine); /* for a solver */
 

@@ -182,7 +182,7 @@ static void look_at_partitions(struct app_status *status, const struct app_strea
         if (iso_pipeline_input(stream->pipeline, partitions[i].input).is_change_stream)
             changes += (uint64_t)partitions[i].next;
     }
-    app_waiting_hear(&status->waiting, changes, now);
+    app_waiting_note_changes(&status->waiting, changes, now);
 }
 
 void app_status_publish(struct app_status *status, const struct app_stream *stream, const struct app_durable *durable,

@@ -1,5 +1,5 @@
-/* How `watch` is seen from outside: fills the table of metrics from the stream and shows it over HTTP, and reports to the
- * service manager that it runs. */
+/* How `watch` is seen from outside: fills the table of metrics from the stream and shows it over HTTP, and reports to
+ * the service manager that it runs. */
 #ifndef ISO_RUN_STATUS_H
 #define ISO_RUN_STATUS_H
 

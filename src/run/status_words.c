@@ -66,7 +66,7 @@ void status_put_words(struct app_status *status, const struct app_stream *stream
 const char *status_find_trouble(const struct app_status *status, const struct app_stream *stream, uint64_t now,
                                 char *text, size_t size)
 {
-    uint64_t silent = now - status->waiting.heard, unsettled = status->waiting.unsettled;
+    uint64_t silent = now - status->waiting.changed_at, unsettled = status->waiting.unsettled;
     if (status->expect_messages && silent > status->expect_messages)
         snprintf(text, size,
                  "no message of the change stream for %" PRIu64
