@@ -133,7 +133,7 @@ for program in "${programs[@]}"; do
     i=$((i + 1))
     look_at $i
     echo "$processor $program"
-done | sort -rn | awk -v file="$results/$name.processor" '
+done | sort -rn | tee "$results/$name.dearest" | awk -v file="$results/$name.processor" '
     NR <= 5 { dearest = dearest sprintf("%s %s %.0f", NR > 1 ? "," : "", NF == 2 || $NF ~ /^[0-9]/ ? $2 : $2 " " $NF, $1) }
     { sum += $1 }
     END { printf "seconds of processor time: %.0f; most of it for%s\n", sum, dearest; printf "%.0f\n", sum >file }'

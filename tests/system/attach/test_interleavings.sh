@@ -1,11 +1,11 @@
 #!/bin/bash
 # However the partitions of a recording are interleaved, and in whatever order sources are named, the verdict is the one of the recording.
-# INTERLEAVINGS are drawn for each: 5 in short runs and under sanitizers, 25 in medium ones, 100 in long ones.
+# INTERLEAVINGS are drawn for each: 3 in short runs and under sanitizers, 25 in medium ones, 100 in long ones.
 . "$(dirname "$0")/common.sh"
-few=5
+few=3
 [ "${EFFORT:-short}" != medium ] || few=25
 [ "${EFFORT:-short}" != long ] || few=100
-[ "${BUILD:-build}" = build ] || few=5
+[ "${BUILD:-build}" = build ] || few=3
 count=${INTERLEAVINGS:-$few}
 
 # What must not depend on it.

@@ -35,8 +35,12 @@ convert() { # PATH FORMAT EXPECTED
     report $? "$1 to $2:$found (was$3)"
 }
 
-dbcop=0 share=120 largest=60
-[ "${EFFORT:-short}" = long ] && share=10 largest=100000000
+dbcop=0
+case ${EFFORT:-short} in
+short) share=240 largest=30 ;;
+medium) share=120 largest=60 ;;
+*) share=10 largest=100000000 ;;
+esac
 while IFS=$'\t' read -r path format ser si; do
     case $format:$ser in format:* | timekiller:* | *:refuse) continue ;; esac
     if [ "$format" = dbcop ]; then

@@ -1,7 +1,7 @@
 #!/bin/bash
 # What --minimise leaves of the corpus's violated histories, at both levels: a dozen transactions or fewer, which a second run
-# judges violated from the file alone, with evidence that is confirmed. Every tenth dbcop history and all others; all of
-# them if EFFORT=long. The sizes go to RESULTS/minimised-FLAVOUR.tsv.
+# judges violated from the file alone, with evidence that is confirmed. Every tenth dbcop history and all others (every
+# thirtieth in short runs); all of them if EFFORT=long. The sizes go to RESULTS/minimised-FLAVOUR.tsv.
 . "$(dirname "$0")/common.sh"
 corpus=$SHARED/corpus
 table=${RESULTS:-${BUILD:-$root/build}/results}/minimised-${FLAVOUR:-check}.tsv
@@ -32,9 +32,10 @@ minimise() { # PATH LEVEL
 }
 
 dbcop=0
+case ${EFFORT:-short} in short) share=30 ;; medium) share=10 ;; *) share=1 ;; esac
 while IFS=$'\t' read -r path format ser si; do
     case $format in format | timekiller) continue ;; esac
-    if [ "$format" = dbcop ] && [ "${EFFORT:-short}" != long ] && [ $((dbcop++ % 10)) != 0 ]; then
+    if [ "$format" = dbcop ] && [ $((dbcop++ % share)) != 0 ]; then
         continue
     fi
     for level in ser si; do
