@@ -32,7 +32,7 @@ struct iso_polygraph_report {
     uint32_t max_findings;           /* listed; 0: all */
     const struct iso_verdict *as_si; /* what was judged of reads beside the order of transactions; or NULL */
     double seconds_load, seconds_total;
-    bool is_stream;      /* JSON: inputs are "TOPIC[PARTITION]", places in them offsets; no steps, times, memory */
+    bool is_stream;      /* JSON: inputs are "TOPIC[PARTITION]", positions in them offsets; no steps, times, memory */
     const char *members; /* JSON: members to stand first, each with its comma behind it; or NULL */
 };
 void iso_report_polygraph_json(struct iso_output *output, const struct iso_polygraph_report *report,
@@ -50,7 +50,7 @@ void iso_report_breach(const struct iso_verdict *verdict, const struct iso_viola
 static inline uint32_t iso_report_operation_index(const struct iso_history *history, uint32_t transaction,
                                                   uint32_t operation)
 {
-    return operation - history->first_operation[transaction];
+    return iso_history_step(history, transaction, operation);
 }
 
 /* NOCONFLICT: the first write of the key by the transaction, or ISO_NONE. */
