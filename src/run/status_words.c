@@ -18,9 +18,7 @@ uint64_t status_unsettled_bound(const struct app_status *status)
 
 static void put_seconds(struct iso_text *text, const char *before, uint64_t ms, const char *after)
 {
-    iso_text_put(text, before);
-    iso_text_put_unsigned(text, ms / 1000);
-    iso_text_put(text, after);
+    iso_text_format(text, "%s%" PRIu64 "%s", before, ms / 1000, after);
 }
 
 /* The partitions that the rest waits for. */
@@ -34,16 +32,12 @@ static void put_holders(const struct app_status *status, struct iso_text *text)
         if (!iso_pipeline_input(status->stream->pipeline, partitions[i].input).holds_back ||
             named++ >= PARTITIONS_NAMED)
             continue;
-        iso_text_put(text, named == 1 ? "; held back by " : ", ");
-        iso_text_put(text, partitions[i].topic);
-        iso_text_put(text, "/");
-        iso_text_put_unsigned(text, (uint64_t)partitions[i].partition);
+        iso_text_format(text, "%s%s/%" PRIu64, named == 1 ? "; held back by " : ", ", partitions[i].topic,
+                        (uint64_t)partitions[i].partition);
         put_seconds(text, " (last message ", now > time ? now - time : 0, " s ago)");
     }
     if (named > PARTITIONS_NAMED) {
-        iso_text_put(text, " and ");
-        iso_text_put_unsigned(text, named - PARTITIONS_NAMED);
-        iso_text_put(text, " more");
+        iso_text_format(text, " and %" PRIu32 " more", named - PARTITIONS_NAMED);
     }
 }
 
