@@ -50,5 +50,6 @@ int main(void)
         cmocka_unit_test(formats_more_than_there_is_room_for),
         cmocka_unit_test(compact_json_has_no_space_between_its_parts),
     };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
