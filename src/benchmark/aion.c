@@ -53,23 +53,10 @@ static void add_settings(const struct bench *bench, char *text, size_t size)
 
 /* ---- the engine ---- */
 
-static void pass_over(void *context, const struct iso_aion_event *event)
-{
-    (void)context, (void)event;
-}
-
 static struct iso_aion *new_engine(const struct bench *bench, struct iso_team *team, const struct iso_history *history)
 {
-    struct iso_aion_options options;
-    iso_aion_options_init(&options);
-    options.level = bench->generate.level;
-    options.shards = bench->threads ? (uint32_t)bench->threads : 1;
-    options.run = iso_team_run;
-    options.runner = team;
-    options.finality_timeout_ms = 0;
+    struct iso_aion_options options = bench_engine_options(bench, team);
     options.settle_ms = bench->settle;
-    options.retention = bench->retention ? bench->retention : ISO_AION_FOREVER;
-    options.emit = pass_over;
     struct iso_aion *engine = iso_aion_new(&options);
     iso_aion_initial(engine, history);
     iso_aion_block(engine, history);

@@ -7,6 +7,8 @@
 #ifndef ISO_BENCHMARK_KIND_H
 #define ISO_BENCHMARK_KIND_H
 
+#include "aion/aion.h"
+#include "base/team.h"
 #include "cli/options.h"
 #include "generate/generate.h"
 #include "iso/history.h"
@@ -54,6 +56,9 @@ struct bench_kind {
 extern const struct bench_kind bench_chronos, bench_aion, bench_spill, bench_decode, bench_kafka;
 
 #define BENCH_MEBIBYTES(bytes) ((double)(bytes) / 1048576.0)
+
+/* An engine of these settings, without deadlines, whose events nobody looks at. */
+struct iso_aion_options bench_engine_options(const struct bench *bench, struct iso_team *team);
 
 /* Generates the point's workload into `history`, in the order of commits, and finishes it. */
 enum iso_status bench_generate(const struct bench *bench, struct iso_history *history, struct iso_error *error);

@@ -260,25 +260,12 @@ struct run {
     struct moment shown;
 };
 
-static void pass_over(void *context, const struct iso_aion_event *event)
-{
-    (void)context, (void)event;
-}
-
 static struct iso_aion *new_engine(const struct bench *bench, struct iso_team *team)
 {
-    struct iso_aion_options options;
-    iso_aion_options_init(&options);
-    options.level = bench->generate.level;
-    options.shards = bench->threads ? (uint32_t)bench->threads : 1;
-    options.run = iso_team_run;
-    options.runner = team;
-    options.finality_timeout_ms = 0;
-    options.retention = bench->retention ? bench->retention : ISO_AION_FOREVER;
+    struct iso_aion_options options = bench_engine_options(bench, team);
     options.memory_limit = bench->memory;
     options.memory_in_use = app_memory_in_use;
     options.spill = bench->spill ? bench->spill : app_temporary_folder();
-    options.emit = pass_over;
     return iso_aion_new(&options);
 }
 

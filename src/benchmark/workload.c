@@ -13,6 +13,25 @@
 #include "formats/write_history.h"
 #include "measure/child.h"
 
+static void pass_over(void *context, const struct iso_aion_event *event)
+{
+    (void)context, (void)event;
+}
+
+struct iso_aion_options bench_engine_options(const struct bench *bench, struct iso_team *team)
+{
+    struct iso_aion_options options;
+    iso_aion_options_init(&options);
+    options.level = bench->generate.level;
+    options.shards = bench->threads ? (uint32_t)bench->threads : 1;
+    options.run = iso_team_run;
+    options.runner = team;
+    options.finality_timeout_ms = 0;
+    options.retention = bench->retention ? bench->retention : ISO_AION_FOREVER;
+    options.emit = pass_over;
+    return options;
+}
+
 static bool append_block(void *context, const struct iso_history *block)
 {
     iso_history_append(context, block, 0, 0);

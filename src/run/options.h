@@ -3,6 +3,7 @@
 #define ISO_RUN_OPTIONS_H
 
 #include "cli/options.h"
+#include "iso/polygraph.h"
 #include "pipeline/pipeline.h"
 
 #define APP_GRACE_NOT_GIVEN UINT64_MAX
@@ -151,6 +152,9 @@ void app_stream_options_init(struct app_stream_options *options);
  * topic or a run with a state does not depend on a terminal. */
 void app_stream_options_settle(struct app_stream_options *options);
 void app_stream_options_release(struct app_stream_options *options);
+
+/* What polygraph is asked, but for the model. */
+struct iso_polygraph_options app_stream_polygraph(const struct app_stream_options *options);
 
 /* Initial values, into a history that is being built. */
 enum iso_status app_stream_initial(const struct app_stream_options *options, struct iso_history *history,
