@@ -44,7 +44,7 @@ static void put_parties(const struct iso_argument *argument, struct iso_text *te
     iso_text_put(text, "<table>\n");
     for (uint32_t i = 0; i < argument->party_count; i++) {
         words.used = 0;
-        iso_argument_say_party(argument, i, &words);
+        iso_argument_put_party(argument, i, &words);
         iso_text_format(text, "<tr><th>T%" PRIu32 "</th><td>", i + 1u);
         iso_escape_xml(text, words.bytes, words.used);
         iso_text_put(text, "</td></tr>\n");
