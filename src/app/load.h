@@ -14,13 +14,17 @@ struct app_load {
     uint64_t threads; /* 0: as many as there are processors */
     bool quiet;
     const char *initial, *initial_file; /* or NULL: as the format says */
+    uint64_t scan_limit;                /* 0: ISO_SCAN_LIMIT */
 };
 
-/* The rows of --format, --initial and --initial-file: `base` is where the options struct has its struct app_load; each
+/* The rows of --format, --scan-limit, --initial and --initial-file: `base` is where the options struct has its struct app_load; each
  * command says in its own words what they are about. */
 #define APP_LOAD_ROWS(base, about_format, about_initial, about_file)                                                   \
     APP_ROW_CHOICE("format", ISO_FORMAT_NAMES, (base) + offsetof(struct app_load, format), about_format,               \
                    .argument = "NAME"),                                                                                \
+        APP_ROW_NUMBER("scan-limit", "N", (base) + offsetof(struct app_load, scan_limit), 1, UINT32_MAX,               \
+                       "A row set that covers more than N (10000) keys is not judged, but for\n"                       \
+                       "the rows that it has."),                                                                       \
         APP_ROW_TEXT("initial", "VALUE", (base) + offsetof(struct app_load, initial), about_initial),                  \
         APP_ROW_TEXT("initial-file", "FILE", (base) + offsetof(struct app_load, initial_file), about_file)
 
