@@ -275,10 +275,7 @@ static struct aion_crowd_writer *writers_of(struct iso_aion_shard *shard, uint64
         shard->stats.steps++;
         if (writers->slots[slot].tid != tid)
             continue;
-        if (*count == capacity) {
-            capacity = capacity ? capacity * 2 : 8;
-            list = iso_reallocate(list, capacity * sizeof *list);
-        }
+        ISO_GROW(list, *count, capacity);
         list[(*count)++] = writers->slots[slot];
     }
     return list;

@@ -218,7 +218,7 @@ ISO_FETCH fetch_going(const struct iso_aion_shard *shard, uint32_t hand)
         !aion_key_is_list(key)) {
         fetch_named(shard, &key->versions, false);
         aion_values_fetch_leave(&shard->values, key->atom);
-        aion_index_fetch(&shard->keys.index, aion_value_hash(&shard->values, key->atom));
+        iso_index_fetch(&shard->keys.index, aion_value_hash(&shard->values, key->atom));
     }
     if ((key = key_going(shard, hand + FETCH_STRIDE)) && aion_run_chunks(&key->versions) <= 1 &&
         !aion_key_is_list(key)) {

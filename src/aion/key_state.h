@@ -2,7 +2,7 @@
 #ifndef ISO_AION_KEY_STATE_H
 #define ISO_AION_KEY_STATE_H
 
-#include "aion/index.h"
+#include "base/index.h"
 #include "aion/run.h"
 
 /* A key: one cache line. The newest version stands in it, so that a read of it looks at nothing else. */
@@ -75,7 +75,7 @@ static inline bool aion_is_unknown(const struct aion_entry *nonversion)
 
 /* A shard's keys (key.c), and the hand that goes round them (trim.c). */
 struct aion_keys {
-    struct aion_index index; /* by name */
+    struct iso_index index; /* by name */
     struct aion_key *list;
     uint32_t count, capacity, in_use;
     uint32_t free;    /* + 1 */

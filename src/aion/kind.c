@@ -5,7 +5,7 @@
  * no kind is reported: it may have been a version.
  */
 #include "aion/shard_private.h"
-#include "base/hash.h"
+#include "base/number_map.h"
 #include "base/memory.h"
 
 static uint32_t smaller(const struct iso_aion_shard *shard, uint32_t left, uint32_t right)
@@ -95,35 +95,39 @@ static enum iso_violation_kind explain_register(struct iso_aion_shard *shard, co
 
 /* ---- lists ---- */
 
-/* Where elements of a key come from: open addressing, first come first found. */
+/* Where elements of a key come from. */
 struct source {
-    uint32_t element, writer;
+    uint32_t writer;
     uint8_t class;
 };
 enum source_class { NOWHERE, INITIAL, ABORTED, UNKNOWN, FUTURE, VISIBLE };
 
 struct sources {
-    struct source *slots;
-    uint32_t mask;
+    struct iso_number_map by_element;
+    struct source *list;
+    uint32_t count, capacity;
 };
 
-static struct source *find_source(const struct sources *sources, uint32_t element)
+static struct source find_source(const struct sources *sources, uint32_t element)
 {
-    uint32_t slot = (uint32_t)iso_hash_number(element) & sources->mask;
-    while (sources->slots[slot].class != NOWHERE && sources->slots[slot].element != element)
-        slot = (slot + 1) & sources->mask;
-    return &sources->slots[slot];
+    uint32_t number = iso_number_map_get(&sources->by_element, element);
+    return number == ISO_NUMBER_NONE ? (struct source){ISO_NONE, NOWHERE} : sources->list[number];
 }
 
 /* An element appended by several: the class that comes first in the order of kinds, then the smallest tid. */
 static void add_source(const struct iso_aion_shard *shard, struct sources *sources, uint32_t element, uint32_t writer,
                        enum source_class class)
 {
-    static const uint8_t rank[] = {
-        [NOWHERE] = 9, [ABORTED] = 0, [FUTURE] = 1, [VISIBLE] = 2, [INITIAL] = 3, [UNKNOWN] = 4};
-    struct source *source = find_source(sources, element);
+    static const uint8_t rank[] = {[ABORTED] = 0, [FUTURE] = 1, [VISIBLE] = 2, [INITIAL] = 3, [UNKNOWN] = 4};
+    uint32_t number = iso_number_map_add(&sources->by_element, element, sources->count);
+    if (number == sources->count) {
+        ISO_GROW(sources->list, sources->count, sources->capacity);
+        sources->list[sources->count++] = (struct source){writer, (uint8_t) class};
+        return;
+    }
+    struct source *source = &sources->list[number];
     if (rank[class] < rank[source->class])
-        *source = (struct source){element, writer, (uint8_t) class};
+        *source = (struct source){writer, (uint8_t) class};
     else if (class == source->class && writer != ISO_NONE)
         source->writer = smaller(shard, source->writer, writer);
 }
@@ -131,19 +135,6 @@ static void add_source(const struct iso_aion_shard *shard, struct sources *sourc
 static const struct aion_list *list_of(const struct iso_aion_shard *shard, uint32_t value)
 {
     return value == ISO_ABSENT ? NULL : aion_pool_at(&shard->pool, value);
-}
-
-static uint32_t count_elements(const struct iso_aion_shard *shard, const struct aion_key *key)
-{
-    uint32_t base = key->cold ? shard->cold.list[key->cold].base : ISO_ABSENT;
-    uint32_t count = key->cold ? shard->cold.list[key->cold].nonversions.count : 0;
-    count += base == ISO_ABSENT ? 0 : list_of(shard, base)->count;
-    struct aion_place place = aion_run_begin();
-    const struct aion_entry *version;
-    for (; (version = aion_run_get(&shard->pool, &key->versions, place));
-         aion_run_next(&shard->pool, &key->versions, &place))
-        count += version->value == ISO_ABSENT ? 0 : list_of(shard, version->value)->count;
-    return count;
 }
 
 static void gather_cold(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
@@ -168,10 +159,6 @@ static void gather_cold(const struct iso_aion_shard *shard, const struct aion_ke
 static void gather_sources(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
                            uint64_t bound, struct sources *sources)
 {
-    uint32_t slots = 16;
-    while (slots < 2 * count_elements(shard, key))
-        slots *= 2;
-    *sources = (struct sources){iso_allocate_zeroed(slots, sizeof *sources->slots), slots - 1};
     gather_cold(shard, key, reader, sources);
     struct aion_place place = aion_run_begin();
     const struct aion_entry *version;
@@ -233,33 +220,34 @@ static enum iso_violation_kind explain_list(const struct iso_aion_shard *shard, 
                                             uint32_t reader, const struct aion_observed *observed, uint32_t *actual)
 {
     const struct aion_list *read = list_of(shard, observed->value);
-    struct sources sources;
+    struct sources sources = {0};
     enum iso_violation_kind kind = ISO_STALE;
     *actual = ISO_NONE;
     if (!read || !read->count)
         return ISO_ABSENT_READ;
     gather_sources(shard, key, reader, observed->bound, &sources);
     for (uint32_t i = 0; i < read->count && kind == ISO_STALE; i++) {
-        const struct source *source = find_source(&sources, read->elements[i]);
-        if (source->class == ABORTED || source->class == UNKNOWN || source->class == NOWHERE) {
+        struct source source = find_source(&sources, read->elements[i]);
+        if (source.class == ABORTED || source.class == UNKNOWN || source.class == NOWHERE) {
             kind = ISO_UNCOMMITTED;
-            *actual = source->class == NOWHERE ? ISO_NONE : source->writer;
+            *actual = source.class == NOWHERE ? ISO_NONE : source.writer;
         }
     }
     if (kind == ISO_STALE && (*actual = find_intermediate(shard, key, reader, read)) != ISO_NONE)
         kind = ISO_INTERMEDIATE;
     for (uint32_t i = 0; i < read->count && kind == ISO_STALE; i++) {
-        const struct source *source = find_source(&sources, read->elements[i]);
-        if (source->class == FUTURE) {
+        struct source source = find_source(&sources, read->elements[i]);
+        if (source.class == FUTURE) {
             kind = ISO_FUTURE;
-            *actual = source->writer;
+            *actual = source.writer;
         }
     }
     if (kind == ISO_STALE) {
-        const struct source *last = find_source(&sources, read->elements[read->count - 1]);
-        *actual = last->class == VISIBLE ? last->writer : ISO_NONE;
+        struct source last = find_source(&sources, read->elements[read->count - 1]);
+        *actual = last.class == VISIBLE ? last.writer : ISO_NONE;
     }
-    iso_free(sources.slots);
+    iso_number_map_release(&sources.by_element);
+    iso_free(sources.list);
     return kind;
 }
 

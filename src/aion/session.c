@@ -53,7 +53,7 @@ uint32_t aion_member_new(struct iso_aion *engine, const struct aion_key_cache *c
 
 void aion_member_free(struct iso_aion *engine, uint32_t number)
 {
-    if (engine->values.used) /* else the tids are numbers, and the member's line is left alone */
+    if (engine->values.table.used) /* else the tids are numbers, and the member's line is left alone */
         aion_values_drop(&engine->values, engine->sessions.members.list[number].tid);
     engine->sessions.members.free[engine->sessions.members.free_count++] = number;
 }

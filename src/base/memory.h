@@ -40,6 +40,9 @@ void iso_column_free(void *column, size_t bytes);
  * there is undefined, and may be written again. */
 void iso_column_trim(void *column, size_t bytes, size_t used);
 
+/* Asks for huge pages under a large column that is touched at random: else much time goes into walking page tables. */
+void iso_column_huge(void *column, size_t bytes);
+
 /* The next capacity, in elements, for a column that must hold `need`: at least doubled. */
 size_t iso_column_capacity(size_t capacity, size_t need);
 

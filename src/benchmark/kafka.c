@@ -48,13 +48,6 @@ static const char *const sweeps[] = {"txns", "ops", "rate", NULL};
 /* A mock partition keeps its last 5 MiB. */
 enum { MOCK_PARTITION = 4 << 20, FLUSH_SECONDS = 120, POLL_MS = 100 };
 
-static void set_defaults(struct bench *bench)
-{
-    bench->sessions = 24;
-    bench->operations = 8;
-    bench->reads = (uint64_t)1 << 31;
-}
-
 struct cluster {
     struct iso_kafka_properties properties;
     struct iso_kafka_mock *mock; /* NULL: a broker of the user's */
@@ -248,7 +241,6 @@ const struct bench_kind bench_kafka = {
     .sweeps = sweeps,
     .columns = columns,
     .column_count = COLUMNS,
-    .set_defaults = set_defaults,
     .add_settings = add_settings,
     .measure = measure_kafka,
 };

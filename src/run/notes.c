@@ -63,8 +63,7 @@ static void add_note(struct app_notes *notes, const char *format, ...)
     va_start(values, format);
     vsnprintf(line, sizeof line, format, values);
     va_end(values);
-    iso_text_put(&notes->text, line);
-    iso_text_put(&notes->text, "\n");
+    iso_text_format(&notes->text, "%s\n", line);
 }
 
 static void tell_happening(struct app_notes *notes, const struct app_notes_facts *facts, int what, uint64_t now)
