@@ -61,13 +61,7 @@ static uint32_t newest_of_set(const struct engine *engine, uint32_t set, uint32_
     const uint32_t *members = engine->writer_sets.member + engine->writer_sets.first[set];
     uint32_t low = 0, high = engine->writer_sets.first[set + 1] - engine->writer_sets.first[set];
     high -= members[high - 1] == INITIAL;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (engine->writes.transaction[members[middle]] < begin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, engine->writes.transaction[members[middle]] < begin);
     return low ? members[low - 1] : ISO_NONE;
 }
 

@@ -29,26 +29,14 @@ static void add_candidate(struct engine *engine, uint32_t candidate)
 /* The first member of a set, between two, that is not less than a version. */
 static uint32_t first_from(const struct engine *engine, uint32_t low, uint32_t high, uint32_t version)
 {
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (engine->writer_sets.member[middle] < version)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, engine->writer_sets.member[middle] < version);
     return low;
 }
 
 /* The first member, between two of one chain, that commits after a node. */
 static uint32_t first_reached(const struct engine *engine, uint32_t low, uint32_t high, uint32_t node)
 {
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (reaches(engine, node, version_commit(engine, engine->writer_sets.member[middle])))
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    ISO_BISECT(low, high, middle, !reaches(engine, node, version_commit(engine, engine->writer_sets.member[middle])));
     return low;
 }
 

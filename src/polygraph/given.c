@@ -149,13 +149,7 @@ static uint32_t count_visible(const struct engine *engine, uint32_t key, const s
 {
     const struct given *given = engine->given;
     uint32_t low = given->first[key], high = given->first[key + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (iso_moment_sees(moment, given_cts(engine, given->order[middle])))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, iso_moment_sees(moment, given_cts(engine, given->order[middle])));
     return low - given->first[key];
 }
 
@@ -167,13 +161,9 @@ static bool newest_has(const struct engine *engine, uint32_t position, uint32_t 
     *alone = low == position;
     if (*alone)
         return engine->writes.value[given->order[position]] == value;
-    for (uint32_t high = given->tie_end[position]; low < high;) { /* the first of the value, or of a larger one */
-        uint32_t middle = low + (high - low) / 2;
-        if (engine->writes.value[given->order[given->by_value[middle]]] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first of the value, or of a larger one */
+    uint32_t high = given->tie_end[position];
+    ISO_BISECT(low, high, middle, engine->writes.value[given->order[given->by_value[middle]]] < value);
     return low < given->tie_end[position] && given->by_value[low] <= position &&
            engine->writes.value[given->order[given->by_value[low]]] == value;
 }

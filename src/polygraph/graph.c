@@ -239,12 +239,6 @@ uint32_t span_first_after(const struct engine *engine, uint32_t span, uint32_t v
 {
     uint32_t begin = version_begin(engine, version);
     uint32_t low = engine->spans.version[span], high = engine->spans.version[span + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (reaches(engine, begin, version_commit(engine, middle)))
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    ISO_BISECT(low, high, middle, !reaches(engine, begin, version_commit(engine, middle)));
     return low;
 }

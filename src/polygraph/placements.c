@@ -107,12 +107,6 @@ const struct repeating_list *placements_of_key(const struct engine *engine, uint
 uint32_t placements_at(const struct engine *engine, const struct repeating_list *list, uint32_t at)
 {
     uint32_t low = list->first, high = list->end;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (engine->placements->items[middle].at < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, engine->placements->items[middle].at < at);
     return low;
 }

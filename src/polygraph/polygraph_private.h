@@ -32,6 +32,7 @@
 #ifndef ISO_POLYGRAPH_PRIVATE_H
 #define ISO_POLYGRAPH_PRIVATE_H
 
+#include "base/sorted.h"
 #include "polygraph/engine_graph.h"
 #include "polygraph/engine_saturation.h"
 
@@ -188,13 +189,7 @@ static inline uint32_t span_latest_near(struct engine *engine, uint32_t span, ui
         high = low - 1;
         low = high > step ? high - step : 0;
     }
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (place[middle] < positions)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, place[middle] < positions);
     engine->spans.cursor[span] = low;
     return low ? first + low - 1 : ISO_NONE;
 }

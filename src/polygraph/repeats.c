@@ -224,13 +224,7 @@ static struct pinned *list_pinned(const struct lists *lists, const struct repeat
 static uint32_t write_by(const struct engine *engine, struct numbers writes, uint32_t transaction)
 {
     uint32_t low = 0, high = writes.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (engine->writes.transaction[writes.items[middle]] < transaction)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, engine->writes.transaction[writes.items[middle]] < transaction);
     return low < writes.count && engine->writes.transaction[writes.items[low]] == transaction ? writes.items[low]
                                                                                               : ISO_NONE;
 }

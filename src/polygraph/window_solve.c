@@ -280,13 +280,7 @@ static uint32_t version_before(const struct window *window, uint32_t key)
 {
     const struct windows *windows = window->windows;
     uint32_t start = window->engine->versions.first[key], low = start, high = window->engine->versions.first[key + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (commit_position(windows, windows->sorted[middle]) < window->first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, commit_position(windows, windows->sorted[middle]) < window->first);
     return low == start ? INITIAL : windows->sorted[low - 1];
 }
 
