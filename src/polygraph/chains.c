@@ -241,6 +241,14 @@ void versions_sort(struct engine *engine)
     read_from_to_versions(engine);
 }
 
+uint32_t *versions_initial(const struct engine *engine)
+{
+    uint32_t *current = iso_allocate(((size_t)engine->history->key_count + 1) * sizeof *current);
+    for (uint32_t key = 0; key < engine->history->key_count; key++)
+        current[key] = INITIAL;
+    return current;
+}
+
 void versions_release(struct engine *engine)
 {
     iso_free(engine->writes.version);

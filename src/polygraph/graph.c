@@ -199,9 +199,9 @@ void graph_add_known(struct engine *engine)
 
 /* ---- topological order ---- */
 
-void graph_count_degrees(const struct engine *engine, uint32_t *degree)
+void graph_count_degrees(const struct engine *engine, uint32_t fact_count, uint32_t *degree)
 {
-    for (uint32_t i = 0; i < engine->graph.linked_count; i++) {
+    for (uint32_t i = 0; i < fact_count; i++) {
         if (engine->graph.facts[i].to != ISO_NONE)
             degree[engine->graph.facts[i].to]++;
     }
@@ -209,25 +209,32 @@ void graph_count_degrees(const struct engine *engine, uint32_t *degree)
         degree[node_commit(engine, t)]++;
 }
 
-bool graph_sort(struct engine *engine)
+uint32_t graph_sort_by(const struct engine *engine, uint32_t fact_count, uint32_t *order)
 {
     uint32_t *degree = iso_allocate_zeroed((size_t)engine->graph.node_count + 1, sizeof *degree), end = 0;
-    graph_count_degrees(engine, degree);
+    graph_count_degrees(engine, fact_count, degree);
     for (uint32_t node = 0; node < engine->graph.node_count; node++) {
         if (!degree[node])
-            engine->graph.order[end++] = node;
+            order[end++] = node;
     }
     for (uint32_t head = 0; head < end; head++) {
-        uint32_t node = engine->graph.order[head];
-        engine->graph.rank[node] = head;
+        uint32_t node = order[head];
         if (node_goes_on(engine, node) && --degree[node + 1] == 0)
-            engine->graph.order[end++] = node + 1;
+            order[end++] = node + 1;
         for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE; i = engine->graph.facts[i].next_out) {
-            if (--degree[engine->graph.facts[i].to] == 0)
-                engine->graph.order[end++] = engine->graph.facts[i].to;
+            if (i < fact_count && --degree[engine->graph.facts[i].to] == 0)
+                order[end++] = engine->graph.facts[i].to;
         }
     }
     iso_free(degree);
+    return end;
+}
+
+bool graph_sort(struct engine *engine)
+{
+    uint32_t end = graph_sort_by(engine, engine->graph.linked_count, engine->graph.order);
+    for (uint32_t i = 0; i < end; i++)
+        engine->graph.rank[engine->graph.order[i]] = i;
     return end == engine->graph.node_count;
 }
 

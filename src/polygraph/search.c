@@ -167,7 +167,7 @@ static void index_open_reads(struct search *search)
         if (engine->reads.writer[read] != OPEN)
             continue;
         for (uint32_t i = first; i < first + engine->candidates.count[read]; i++) {
-            uint32_t list = search_list_of(engine, engine->candidates.version[i], engine->reads.key[read]);
+            uint32_t list = version_slot(engine, engine->candidates.version[i], engine->reads.key[read]);
             /* candidates move within their read when one goes; the entry only has to lead to the read */
             search->reader_of[i] = read;
             search->next_reader[i] = search->first_reader[list];
@@ -195,9 +195,7 @@ static void search_init(struct search *search, struct engine *engine)
         search->likely_position[search->likely[i]] = i;
     search->scheduled = iso_allocate(nodes);
     search->position = memset(iso_allocate(nodes), 0xff, nodes);
-    search->current = iso_allocate(keys);
-    for (uint32_t key = 0; key < engine->history->key_count; key++)
-        search->current[key] = INITIAL;
+    search->current = versions_initial(engine);
     search->open_writer = memset(iso_allocate(keys), 0xff, keys);
     search->open_readers = memset(iso_allocate(lists), 0, lists);
     search->first_reader = memset(iso_allocate(lists), 0xff, lists);
