@@ -12,7 +12,7 @@
 
 /* Raises `low` to the first index from it up to `high` of which `comes_before`, an expression in `middle`, is not true: it
  * is true of those that come first, and of no others. Lowers `high` to the same. */
-#define ISO_BISECT(low, high, middle, comes_before)                                                                   \
+#define ISO_BISECT(low, high, middle, comes_before)                                                                    \
     do {                                                                                                               \
         while ((low) < (high)) {                                                                                       \
             uint32_t middle = (low) + ((high) - (low)) / 2;                                                            \

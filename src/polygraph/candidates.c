@@ -100,9 +100,8 @@ static void list_all(struct engine *engine, uint32_t read)
 
 bool candidates_list(struct engine *engine)
 {
-    size_t reads = ((size_t)engine->reads.count + 1) * sizeof(uint32_t);
-    engine->candidates.first = iso_allocate(reads);
-    engine->candidates.count = iso_allocate(reads);
+    engine->candidates.first = iso_numbers(engine->reads.count);
+    engine->candidates.count = iso_numbers(engine->reads.count);
     engine->candidates.listed_at = engine->graph.fact_count;
     for (uint32_t read = 0; read < engine->reads.count; read++) {
         uint32_t set = engine->reads.set[read];

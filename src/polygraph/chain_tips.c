@@ -103,8 +103,8 @@ static void keep_only(struct engine *engine, uint32_t read, uint32_t candidate)
 static void rule_out_replaced(struct search *search, uint32_t version, uint32_t key, uint32_t t)
 {
     struct engine *engine = search->engine;
-    for (uint32_t c = search->first_reader[version_slot(engine, version, key)];
-         c != ISO_NONE && !search_failed(engine); c = search->next_reader[c]) {
+    for (uint32_t c = search->first_reader[version_slot(engine, version, key)]; c != ISO_NONE && !search_failed(engine);
+         c = search->next_reader[c]) {
         uint32_t read = search->reader_of[c];
         uint32_t begin = node_begin(engine, engine->reads.transaction[read]);
         if (engine->reads.writer[read] != OPEN || engine->reads.transaction[read] == t ||

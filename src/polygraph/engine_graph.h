@@ -64,7 +64,7 @@ bool chains_build(struct engine *engine); /* false: the known edges close a cycl
 void chains_release(struct engine *engine);
 void versions_sort(struct engine *engine);
 void versions_release(struct engine *engine);
-uint32_t *versions_initial(const struct engine *engine); /* by key: INITIAL. The caller frees it */
+uint32_t *versions_initial(const struct engine *engine);     /* by key: INITIAL. The caller frees it */
 uint32_t *session_predecessors(const struct engine *engine); /* by transaction; ISO_NONE: none. The caller frees it */
 
 /* times.c */

@@ -437,9 +437,9 @@ void explanation_write(struct explanation *explanation)
 
 static uint32_t find_node_on_cycle(const struct engine *engine)
 {
-    uint32_t *before = iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof *before);
+    uint32_t *before = iso_numbers(engine->graph.node_count);
     uint8_t *sorted = iso_allocate_zeroed((size_t)engine->graph.node_count + 1, 1), *passed = sorted;
-    uint32_t *order = iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof *order);
+    uint32_t *order = iso_numbers(engine->graph.node_count);
     for (uint32_t end = graph_sort_by(engine, engine->graph.fact_count, order); end-- > 0;)
         sorted[order[end]] = 1;
     /* every unsorted node has an unsorted predecessor: walking back leads into a cycle */

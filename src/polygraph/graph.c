@@ -5,10 +5,9 @@ void graph_init(struct engine *engine)
 {
     engine->graph.event_count = engine->serial ? engine->transactions.count : 2 * engine->transactions.count;
     engine->graph.node_count = engine->graph.event_count + times_count(engine);
-    engine->graph.first_out = iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof *engine->graph.first_out);
-    memset(engine->graph.first_out, 0xff, ((size_t)engine->graph.node_count + 1) * sizeof *engine->graph.first_out);
-    engine->graph.order = iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof *engine->graph.order);
-    engine->graph.rank = iso_allocate_zeroed((size_t)engine->graph.node_count + 1, sizeof *engine->graph.rank);
+    engine->graph.first_out = iso_numbers_none(engine->graph.node_count);
+    engine->graph.order = iso_numbers(engine->graph.node_count);
+    engine->graph.rank = iso_numbers_zero(engine->graph.node_count);
 }
 
 /* A path cover's clocks start with every node's own stamp. */
@@ -23,7 +22,7 @@ void graph_clocks_init(struct engine *engine)
     size_t words = engine->chains.count / 64 + 2;
     engine->saturation.moved_groups = memset(iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof(uint64_t)),
                                              0xff, ((size_t)engine->graph.node_count + 1) * sizeof(uint64_t));
-    engine->saturation.latest = iso_allocate(((size_t)engine->chains.count + 1) * sizeof *engine->saturation.latest);
+    engine->saturation.latest = iso_numbers(engine->chains.count);
     engine->saturation.chain_scale =
         iso_allocate(((size_t)engine->chains.count + 1) * sizeof *engine->saturation.chain_scale);
     for (uint32_t chain = 0; chain < engine->chains.count; chain++)
@@ -211,7 +210,7 @@ void graph_count_degrees(const struct engine *engine, uint32_t fact_count, uint3
 
 uint32_t graph_sort_by(const struct engine *engine, uint32_t fact_count, uint32_t *order)
 {
-    uint32_t *degree = iso_allocate_zeroed((size_t)engine->graph.node_count + 1, sizeof *degree), end = 0;
+    uint32_t *degree = iso_numbers_zero(engine->graph.node_count), end = 0;
     graph_count_degrees(engine, fact_count, degree);
     for (uint32_t node = 0; node < engine->graph.node_count; node++) {
         if (!degree[node])

@@ -15,6 +15,7 @@
  * what comes of it.
  */
 #include "polygraph/topological.h"
+#include "polygraph/validate.h"
 #include "polygraph/windows.h"
 
 enum {
@@ -83,10 +84,10 @@ static void list_edges(struct lookahead *lookahead)
 static uint32_t *sort_nodes(const struct lookahead *lookahead)
 {
     const struct engine *engine = lookahead->engine;
-    size_t nodes = ((size_t)engine->graph.node_count + 1) * sizeof(uint32_t);
-    uint32_t *likely = iso_allocate(nodes), *rank = iso_allocate(nodes), *order = iso_allocate(nodes), end = 0;
+    uint32_t nodes = engine->graph.node_count, end = 0;
+    uint32_t *likely = iso_numbers(nodes), *rank = iso_numbers(nodes), *order = iso_numbers(nodes);
     uint32_t times = engine->graph.node_count - engine->graph.event_count;
-    uint32_t *degree = iso_allocate_zeroed((size_t)engine->graph.node_count + 1, sizeof *degree);
+    uint32_t *degree = iso_numbers_zero(engine->graph.node_count);
     struct agenda agenda;
     agenda_init(&agenda, engine->graph.node_count);
     estimate_order(engine, likely + times);
@@ -115,8 +116,6 @@ static uint32_t *sort_nodes(const struct lookahead *lookahead)
 
 static void lookahead_init(struct lookahead *lookahead, struct engine *engine)
 {
-    size_t keys = ((size_t)engine->history->key_count + 1) * sizeof(uint32_t);
-    size_t spans = ((size_t)engine->spans.count + 1) * sizeof(uint32_t);
     *lookahead = (struct lookahead){.engine = engine};
     list_edges(lookahead);
     uint32_t *order = sort_nodes(lookahead);
@@ -124,8 +123,8 @@ static void lookahead_init(struct lookahead *lookahead, struct engine *engine)
                      lookahead->edge_to);
     iso_free(order);
     lookahead->unread = reads_count_readers(engine);
-    lookahead->open_writer = memset(iso_allocate(keys), 0xff, keys);
-    lookahead->waiting = memcpy(iso_allocate(spans), engine->spans.version, spans);
+    lookahead->open_writer = iso_numbers_none(engine->history->key_count);
+    lookahead->waiting = iso_numbers_copy(engine->spans.version, engine->spans.count);
     lookahead->current = versions_initial(engine);
     lookahead->edges_at = iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof(uint32_t));
     lookahead->replaced = iso_allocate(((size_t)engine->writes.count + 1) * sizeof(uint32_t));

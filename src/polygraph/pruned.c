@@ -10,7 +10,7 @@
 /* The clocks of the facts of that time, node by node in a topological order; into engine->clocks. */
 static void make_clocks(struct engine *engine)
 {
-    uint32_t *order = iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof *order);
+    uint32_t *order = iso_numbers(engine->graph.node_count);
     uint32_t end = graph_sort_by(engine, engine->candidates.listed_at, order);
     memset(engine->clocks.stamps, 0,
            (size_t)engine->graph.node_count * engine->clocks.stride * sizeof *engine->clocks.stamps);

@@ -34,7 +34,7 @@ static uint32_t *find_slot(const struct engine *engine, const struct value_table
 
 uint32_t *read_from_initial_values(const struct iso_history *history)
 {
-    uint32_t *initial = iso_allocate(((size_t)history->key_count + 1) * sizeof *initial);
+    uint32_t *initial = iso_numbers(history->key_count);
     for (uint32_t key = 0; key < history->key_count; key++)
         initial[key] = history->initial_value;
     for (uint32_t i = 0; i < history->initial_count; i++)
@@ -47,14 +47,13 @@ static void table_init(struct value_table *table, const struct engine *engine)
     size_t slots = 64, writes = ((size_t)engine->writes.count + 1) * sizeof(uint32_t);
     while (slots < (size_t)engine->writes.count * 2)
         slots *= 2;
-    *table =
-        (struct value_table){.slots = iso_allocate_zeroed(slots, sizeof *table->slots),
-                             .mask = slots - 1,
-                             .next = iso_allocate(writes),
-                             .count = iso_allocate(writes),
-                             .set = memset(iso_allocate(writes), 0xff, writes),
-                             .initial = read_from_initial_values(engine->history),
-                             .own = iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *table->own)};
+    *table = (struct value_table){.slots = iso_allocate_zeroed(slots, sizeof *table->slots),
+                                  .mask = slots - 1,
+                                  .next = iso_allocate(writes),
+                                  .count = iso_allocate(writes),
+                                  .set = memset(iso_allocate(writes), 0xff, writes),
+                                  .initial = read_from_initial_values(engine->history),
+                                  .own = iso_numbers_zero(engine->history->key_count)};
     for (uint32_t write = engine->writes.count; write-- > 0;) {
         if (iso_key_is_list(engine->history, engine->writes.key[write]))
             continue;
@@ -187,11 +186,10 @@ static void find_read_from(struct engine *engine, struct value_table *table, uin
 bool read_from_find(struct engine *engine, const uint32_t *list_writer)
 {
     struct value_table table;
-    size_t reads = ((size_t)engine->reads.count + 1) * sizeof(uint32_t);
     bool all = true;
     table_init(&table, engine);
-    engine->reads.writer = memset(iso_allocate(reads), 0xff, reads);
-    engine->reads.set = memset(iso_allocate(reads), 0xff, reads);
+    engine->reads.writer = iso_numbers_none(engine->reads.count);
+    engine->reads.set = iso_numbers_none(engine->reads.count);
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
         for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++)
             table.own[engine->writes.key[write]] = write + 1;
@@ -226,9 +224,8 @@ static bool sort_set_of_list(struct engine *engine, uint32_t set)
 /* Sets from writes to versions, in their order: one walk over the versions puts each into its set. */
 static void sort_sets(struct engine *engine)
 {
-    uint32_t *next = iso_allocate(((size_t)engine->writer_sets.count + 1) * sizeof *next);
-    uint32_t *set_of_version = iso_allocate(((size_t)engine->versions.count + 1) * sizeof *set_of_version);
-    memset(set_of_version, 0xff, ((size_t)engine->versions.count + 1) * sizeof *set_of_version);
+    uint32_t *next = iso_numbers(engine->writer_sets.count);
+    uint32_t *set_of_version = iso_numbers_none(engine->versions.count);
     for (uint32_t set = 0; set < engine->writer_sets.count; set++) {
         next[set] = engine->writer_sets.first[set];
         if (sort_set_of_list(engine, set))

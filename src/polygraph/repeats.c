@@ -86,7 +86,7 @@ static uint32_t count_appends(const struct lists *lists, uint32_t read, iso_atom
 static bool are_enough(struct lists *lists, uint32_t key, uint32_t start)
 {
     uint32_t read = lists->longest[key], count = lists->engine->reads.prefix[read] - start, first = 0;
-    iso_atom *sorted = iso_allocate(((size_t)count + 1) * sizeof *sorted);
+    iso_atom *sorted = iso_numbers(count);
     memcpy(sorted, lists_elements(lists, read) + start, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, compare_elements);
     bool fine = true;

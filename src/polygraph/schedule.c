@@ -28,7 +28,7 @@ static uint32_t *unread_of(const struct schedule *schedule, uint32_t version, ui
 static void rank_nodes(struct schedule *schedule, const uint32_t *given, uint32_t count)
 {
     const struct engine *engine = schedule->engine;
-    uint32_t *likely = iso_allocate(((size_t)engine->graph.event_count + 1) * sizeof *likely), end = 0;
+    uint32_t *likely = iso_numbers(engine->graph.event_count), end = 0;
     memset(schedule->rank, 0xff, engine->graph.node_count * sizeof *schedule->rank);
     estimate_order(engine, likely);
     for (uint32_t node = engine->graph.event_count; node < engine->graph.node_count; node++)
@@ -49,8 +49,8 @@ static void rank_nodes(struct schedule *schedule, const uint32_t *given, uint32_
 /* A transaction has one external read of a key. */
 static uint32_t *list_own_reads(const struct engine *engine)
 {
-    uint32_t *own = iso_allocate(((size_t)engine->writes.count + 1) * sizeof *own);
-    uint32_t *last = iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *last); /* by key: 1 + a read */
+    uint32_t *own = iso_numbers(engine->writes.count);
+    uint32_t *last = iso_numbers_zero(engine->history->key_count); /* by key: 1 + a read */
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
         for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++)
             last[engine->reads.key[read]] = read + 1;
@@ -65,15 +65,15 @@ static uint32_t *list_own_reads(const struct engine *engine)
 
 static void schedule_init(struct schedule *schedule, struct engine *engine, const uint32_t *given, uint32_t count)
 {
-    size_t keys = ((size_t)engine->history->key_count + 1) * sizeof(uint32_t);
-    size_t nodes = ((size_t)engine->graph.node_count + 1) * sizeof(uint32_t);
-    *schedule = (struct schedule){.engine = engine, .likely = iso_allocate(nodes), .rank = iso_allocate(nodes)};
+    *schedule = (struct schedule){.engine = engine,
+                                  .likely = iso_numbers(engine->graph.node_count),
+                                  .rank = iso_numbers(engine->graph.node_count)};
     schedule->unread = reads_count_readers(engine);
-    schedule->open_writer = memset(iso_allocate(keys), 0xff, keys);
+    schedule->open_writer = iso_numbers_none(engine->history->key_count);
     schedule->current = versions_initial(engine);
     schedule->own_read = list_own_reads(engine);
     rank_nodes(schedule, given, count);
-    schedule->degree = iso_allocate_zeroed((size_t)engine->graph.node_count + 1, sizeof *schedule->degree);
+    schedule->degree = iso_numbers_zero(engine->graph.node_count);
     graph_count_degrees(engine, engine->graph.linked_count, schedule->degree);
     agenda_init(&schedule->agenda, engine->graph.node_count);
     for (uint32_t node = 0; node < engine->graph.node_count; node++) {

@@ -64,14 +64,4 @@ static inline uint32_t begin_position(const struct windows *windows, uint32_t ve
     return windows->position[version_begin(engine, version)];
 }
 
-/* validate.c: asserted where ISO_VALIDATE is defined. */
-#ifdef ISO_VALIDATE
-void windows_validate(const struct windows *windows);
-#else
-static inline void windows_validate(const struct windows *windows)
-{
-    (void)windows;
-}
-#endif
-
 #endif
