@@ -1,7 +1,8 @@
 /* What each of the ways to find an order is worth: the order of the input, a schedule, a lookahead schedule, the search,
  * and the solver on everything.
  *
- *   polygraph-ablation [--rounds N] [--timeout SECONDS] [--initial VALUE] [--random N] FILE...
+ *   polygraph-ablation [--rounds N] [--timeout SECONDS] [--initial VALUE] [--random N] [--only TEXT]
+ *                      FILE...
  *
  * Judges FILEs (in native ones keys start with VALUE), generated histories and N small random ones, at `ser` and `si`:
  * with all ways, without the order of the input, and without that and one other way, since the order of the input is
@@ -9,7 +10,8 @@
  * how many verdicts are lost without a way (undecided within SECONDS), and the processor time without it as a ratio to
  * that with it: in sum, and of those that take a tenth of a second longer, how many exceed 1.1, and the worst. Runs of
  * one history follow one another, so that what else the machine does touches all alike; of ROUNDS the shortest counts.
- * Exit status 1 if a verdict changes instead of getting lost.
+ * TEXT leaves
+ * out histories whose names do not contain it. Exit status 1 if a verdict changes instead of getting lost.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +39,7 @@ struct sums {
 
 struct bench {
     uint64_t rounds, timeout, random;
-    const char *initial;
+    const char *initial, *only;
     uint64_t verdicts, undecided, changed;
     struct sums sums[WITHOUTS];
 };
@@ -116,6 +118,8 @@ static void measure_at(struct bench *bench, const struct iso_history *history, e
 static void measure(struct bench *bench, struct iso_history *history, const char *name)
 {
     struct iso_error error = {0};
+    if (bench->only && !strstr(name, bench->only))
+        return;
     if (!history->finished && iso_history_finish(history, &error) != ISO_OK)
         return;
     measure_at(bench, history, ISO_MODEL_SER, name);
@@ -189,7 +193,8 @@ static void measure_workload(struct bench *bench, const char *kind, const struct
     iso_history_init(&history);
     if (blackbox_workload_make(&workload, &history))
         measure(bench, &history, name);
-    if (serial && shape->transactions <= 2000 && shape->sessions <= 40) /* sessions say nothing: the hardest level */
+    if (history.finished && serial && shape->transactions <= 2000 &&
+        shape->sessions <= 40) /* sessions say nothing: the hardest level */
         measure_at(bench, &history, ISO_MODEL_ADYA_SI, name);
     iso_history_release(&history);
 }
@@ -270,11 +275,9 @@ static void measure_random(struct bench *bench)
 int main(int argc, char **argv)
 {
     struct bench bench = {.rounds = 2, .timeout = 10, .random = 20000};
-    const struct argument known[] = {{"--rounds", .number = &bench.rounds},
-                                     {"--timeout", .number = &bench.timeout},
-                                     {"--initial", .text = &bench.initial},
-                                     {"--random", .number = &bench.random},
-                                     {0}};
+    const struct argument known[] = {{"--rounds", .number = &bench.rounds}, {"--timeout", .number = &bench.timeout},
+                                     {"--initial", .text = &bench.initial}, {"--random", .number = &bench.random},
+                                     {"--only", .text = &bench.only},       {0}};
     int words = 1;
     while (words + 1 < argc && !strncmp(argv[words], "--", 2))
         words += 2;
